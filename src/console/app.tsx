@@ -99,10 +99,9 @@ function ScreenOutlet() {
           <EmptyState
             icon="search"
             title={shellTexts.pageNotFound}
+            text={shellTexts.pageNotFoundHint}
             action={<a href="#/">{commonTexts.overview}</a>}
-          >
-            {shellTexts.pageNotFoundHint}
-          </EmptyState>
+          />
         </>
       )}
       {error !== undefined && <ErrorNotice error={error} retry={() => location.reload()} />}

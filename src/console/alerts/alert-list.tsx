@@ -1,9 +1,7 @@
 import { useState } from "preact/hooks";
 import type { AnswerOf } from "../../api/client.ts";
-import { ErrorNotice } from "../components/error-notice.tsx";
-import { EmptyState, Panel } from "../components/layout.tsx";
 import { Name } from "../components/name.tsx";
-import { type Column, Pagination, Table } from "../components/table.tsx";
+import { type Column, Pagination, TablePanel } from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
 import { client } from "../data/session.ts";
 import { useResource } from "../data/use-resource.ts";
@@ -25,28 +23,22 @@ export function AlertList() {
     RELOAD_MS,
   );
   return (
-    <>
-      <ErrorNotice error={error} retry={reload} />
-      <Panel flush>
-        <Table
-          label={commonTexts.alerts}
-          columns={columns}
-          rows={value?.alerts}
-          keyOf={({ id }) => id}
-          empty={
-            <EmptyState icon="alert" title={alertsTexts.noAlerts}>
-              {alertsTexts.noAlertsExplained}
-            </EmptyState>
-          }
-        />
-        <Pagination
-          page={page}
-          pageItems={PAGE_ITEMS}
-          total={value?.paging.total}
-          onChange={setPage}
-        />
-      </Panel>
-    </>
+    <TablePanel
+      label={commonTexts.alerts}
+      columns={columns}
+      rows={value?.alerts}
+      keyOf={({ id }) => id}
+      empty={{ icon: "alert", ...alertsTexts.noAlerts }}
+      error={error}
+      retry={reload}
+    >
+      <Pagination
+        page={page}
+        pageItems={PAGE_ITEMS}
+        total={value?.paging.total}
+        onChange={setPage}
+      />
+    </TablePanel>
   );
 }
 

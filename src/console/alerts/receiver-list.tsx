@@ -25,7 +25,7 @@ export function ReceiverList() {
         return { items: receivers, total: paging.total };
       }}
       columns={columnsOf}
-      empty={{ title: alertsTexts.noReceivers, text: alertsTexts.receiversExplained }}
+      empty={alertsTexts.noReceivers}
       add={alertsTexts.newReceiver}
       form={(context) => <ReceiverForm {...context} />}
       deletion={{

@@ -23,7 +23,7 @@ export function RuleList() {
         return { items: rules, total: paging.total };
       }}
       columns={columnsOf}
-      empty={{ title: alertsTexts.noRules, text: alertsTexts.rulesExplained }}
+      empty={alertsTexts.noRules}
       add={alertsTexts.newRule}
       form={(context) => <RuleForm {...context} />}
       deletion={{

@@ -26,7 +26,6 @@ export function EntryDialog({ entry, onClose }: { entry: AuditEntry; onClose: ()
           columns={columns}
           rows={changes}
           keyOf={({ path }) => path}
-          empty=""
         />
       )}
       {changesLeftOut !== undefined && (

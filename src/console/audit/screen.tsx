@@ -1,12 +1,16 @@
 import { useState } from "preact/hooks";
-import { Button } from "../components/button.tsx";
-import { ErrorNotice } from "../components/error-notice.tsx";
-import { DateTimeField, SelectField, TextField } from "../components/forms/fields.tsx";
-import { Badge, EmptyState, Panel, ScreenHeader } from "../components/layout.tsx";
+import {
+  DateTimeField,
+  includeCurrent,
+  SelectField,
+  TextField,
+} from "../components/forms/fields.tsx";
+import { FilterForm } from "../components/forms/filter-form.tsx";
+import { Badge, ScreenHeader } from "../components/layout.tsx";
 import { Name } from "../components/name.tsx";
-import { type Column, Table } from "../components/table.tsx";
+import { type Column, OlderRows, TablePanel } from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
-import { hrefTo, replaceQuery, type ScreenProps } from "../router.ts";
+import { hrefTo, type ScreenProps } from "../router.ts";
 import { auditTexts } from "../texts/audit.ts";
 import { commonTexts } from "../texts/common.ts";
 import { ActorName } from "./actor-name.tsx";
@@ -32,79 +36,52 @@ export function Screen({ query }: ScreenProps) {
         </a>
       </ScreenHeader>
       <FilterPanel key={JSON.stringify(form)} submitted={form} restart={restart} />
-      <ErrorNotice error={error} retry={restart} />
-      {(entries !== undefined || error === undefined) && (
-        <Panel flush>
-          <Table
-            label={commonTexts.auditLog}
-            columns={columnsOf(setOpen)}
-            rows={entries}
-            keyOf={({ id }) => id}
-            empty={
-              <EmptyState
-                icon="clock"
-                title={isComplete ? auditTexts.noEntries : auditTexts.noEntriesYet}
-              >
-                {isComplete ? auditTexts.noEntriesHint : auditTexts.noEntriesYetHint}
-              </EmptyState>
-            }
+      <TablePanel
+        label={commonTexts.auditLog}
+        columns={columnsOf(setOpen)}
+        rows={entries}
+        keyOf={({ id }) => id}
+        empty={{ icon: "clock", ...auditTexts[isComplete ? "noResults" : "noResultsYet"] }}
+        error={error}
+        retry={restart}
+      >
+        {last && (
+          <OlderRows
+            text={auditTexts.keptSince(
+              entries?.length ?? 0,
+              isComplete,
+              last.keptSince && <Time at={last.keptSince} />,
+            )}
+            isComplete={isComplete}
+            loadOlder={loadOlder}
           />
-          {last !== undefined && (
-            <p class="pages">
-              <span>
-                {auditTexts.keptSince(
-                  entries?.length ?? 0,
-                  isComplete,
-                  last.keptSince && <Time at={last.keptSince} />,
-                )}
-              </span>
-              {!isComplete && (
-                <Button compact onClick={loadOlder}>
-                  {commonTexts.loadOlder}
-                </Button>
-              )}
-            </p>
-          )}
-        </Panel>
-      )}
+        )}
+      </TablePanel>
       {open && <EntryDialog entry={open} onClose={() => setOpen(undefined)} />}
     </>
   );
 }
 
-function FilterPanel({ submitted, restart }: { submitted: AuditForm; restart: () => void }) {
-  const [form, setForm] = useState(submitted);
-  const onChange = (name: keyof AuditForm) => (value: string) =>
-    setForm({ ...form, [name]: value });
-  const input = (name: keyof AuditForm) => ({ value: form[name], onInput: onChange(name) });
-  const known = auditActions.map((value) => ({ value, text: value }));
-  const isKnown = form.action === "" || known.some(({ value }) => value === form.action);
-  const more = isKnown ? [] : [{ value: form.action, text: form.action }];
+const actionOptions = auditActions.map((value) => ({ value, text: value }));
+
+function FilterPanel(props: { submitted: AuditForm; restart: () => void }) {
+  const options = includeCurrent(actionOptions, props.submitted.action);
   return (
-    <form
-      class="panel"
-      onSubmit={(event) => {
-        event.preventDefault();
-        if (JSON.stringify(form) === JSON.stringify(submitted)) restart();
-        else replaceQuery({ ...form });
-      }}
-    >
-      <div class="inside search-form">
-        <SelectField
-          label={auditTexts.action}
-          value={form.action}
-          options={[{ value: "", text: auditTexts.allActions }, ...known, ...more]}
-          onChange={onChange("action")}
-        />
-        <TextField label={auditTexts.actorId} maxLength={255} {...input("actor")} />
-        <TextField label={auditTexts.resourceId} maxLength={255} {...input("resource")} />
-        <DateTimeField label={commonTexts.from} {...input("from")} />
-        <DateTimeField label={commonTexts.to} {...input("to")} />
-        <Button kind="main" icon="search" type="submit">
-          {auditTexts.apply}
-        </Button>
-      </div>
-    </form>
+    <FilterForm {...props} action={auditTexts.apply}>
+      {({ input, select }) => (
+        <>
+          <SelectField
+            label={auditTexts.action}
+            options={[{ value: "", text: auditTexts.allActions }, ...options]}
+            {...select("action")}
+          />
+          <TextField label={auditTexts.actorId} maxLength={255} {...input("actor")} />
+          <TextField label={auditTexts.resourceId} maxLength={255} {...input("resource")} />
+          <DateTimeField label={commonTexts.from} {...input("from")} />
+          <DateTimeField label={commonTexts.to} {...input("to")} />
+        </>
+      )}
+    </FilterForm>
   );
 }
 

@@ -2,12 +2,10 @@ import { useState } from "preact/hooks";
 import type { AnswerOf } from "../../api/client.ts";
 import type { CodeContext } from "../code-kinds/code-kind.ts";
 import { Button } from "../components/button.tsx";
-import { ErrorNotice } from "../components/error-notice.tsx";
 import { TextField } from "../components/forms/fields.tsx";
-import { EmptyState, Panel } from "../components/layout.tsx";
 import { ItemLink } from "../components/name.tsx";
 import { PermissionRequired } from "../components/permission-required.tsx";
-import { type Column, Table } from "../components/table.tsx";
+import { type Column, TablePanel } from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
 import { client, missingPermission } from "../data/session.ts";
 import { type NameLookup, useNames } from "../data/use-names.ts";
@@ -54,25 +52,18 @@ function LogTable({ transformationId }: { transformationId: string }) {
           {isPaused ? commonTexts.resume : commonTexts.pause}
         </Button>
       </div>
-      <ErrorNotice error={error} retry={reload} />
       {missingNodes.length > 0 && (
         <p class="notice warn">{codeLogTexts.missing(missingNodes.join(", "))}</p>
       )}
-      {(value !== undefined || error === undefined) && (
-        <Panel flush>
-          <Table
-            label={codeLogTexts.logs}
-            columns={columnsOf(names)}
-            rows={lines}
-            keyOf={({ id }) => id}
-            empty={
-              <EmptyState icon="tail" title={codeLogTexts.none}>
-                {codeLogTexts.noneHint}
-              </EmptyState>
-            }
-          />
-        </Panel>
-      )}
+      <TablePanel
+        label={codeLogTexts.logs}
+        columns={columnsOf(names)}
+        rows={lines}
+        keyOf={({ id }) => id}
+        empty={{ icon: "tail", ...codeLogTexts.none }}
+        error={error}
+        retry={reload}
+      />
     </>
   );
 }

@@ -56,10 +56,9 @@ export function CodePage(props: { kind: CodeKindInfo; id: string; query: URLSear
       <EmptyState
         icon="search"
         title={codeTexts.notFound(kind.singular)}
+        text={codeTexts.notFoundHint}
         action={<a href={parent.href}>{codeTexts.allItems}</a>}
-      >
-        {codeTexts.notFoundHint}
-      </EmptyState>
+      />
     );
   }
   const context: CodeContext = {

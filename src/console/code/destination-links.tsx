@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import type { CodeContext } from "../code-kinds/code-kind.ts";
 import { Button } from "../components/button.tsx";
-import { Badge, EmptyState, Panel } from "../components/layout.tsx";
+import { Badge, Panel } from "../components/layout.tsx";
 import { ItemLink } from "../components/name.tsx";
 import { SearchedNameField } from "../components/name-select.tsx";
 import { Table } from "../components/table.tsx";
@@ -67,11 +67,11 @@ export function DestinationLinks({ newest, published, reload }: CodeContext) {
               ),
             },
           ]}
-          empty={
-            <EmptyState icon="destination" title={commonTexts.noDestinationsConnected}>
-              {codeTexts.noDestinationsHint}
-            </EmptyState>
-          }
+          empty={{
+            icon: "destination",
+            title: commonTexts.noDestinationsConnected,
+            text: codeTexts.noDestinationsHint,
+          }}
         />
       </Panel>
     </>

@@ -104,7 +104,6 @@ export function RevisionHistory(context: CodeContext) {
               ),
             },
           ]}
-          empty={<p class="inside quiet">{codeTexts.noRevisions}</p>}
         />
       </Panel>
       {confirmed && (

@@ -61,19 +61,20 @@ export function Panel(props: {
   );
 }
 
-/** Text in place of an empty list. It explains the list and offers the next step. */
-export function EmptyState(props: {
+export interface EmptyText {
   icon: IconName;
   title: string;
-  children: ComponentChildren;
+  text: ComponentChildren;
   action?: ComponentChildren;
-}) {
-  const { icon, title, children, action } = props;
+}
+
+/** Text in place of an empty list. It explains the list and offers the next step. */
+export function EmptyState({ icon, title, text, action }: EmptyText) {
   return (
     <div class="empty">
       <Icon name={icon} />
       <h2>{title}</h2>
-      <p>{children}</p>
+      <p>{text}</p>
       {action}
     </div>
   );

@@ -7,7 +7,7 @@ import { commonTexts } from "../texts/common.ts";
 import { Button } from "./button.tsx";
 import { ErrorNotice } from "./error-notice.tsx";
 import type { IconName } from "./icon.tsx";
-import { EmptyState, Panel, ScreenHeader } from "./layout.tsx";
+import { Panel, ScreenHeader } from "./layout.tsx";
 import { ItemLink } from "./name.tsx";
 import { SearchField } from "./search-field.tsx";
 import { type Column, Pagination, Table } from "./table.tsx";
@@ -98,15 +98,9 @@ export function ListScreen<Item extends { id: string; name: string }>(props: {
           keyOf={({ id }) => id}
           order={isSortable ? { sort, onSort: (next) => replaceQuery({ sort: next }) } : undefined}
           empty={
-            text === "" && inputs.every((input) => input === "") ? (
-              <EmptyState icon={icon} title={commonTexts.noneYet(singular)} action={button}>
-                {children}
-              </EmptyState>
-            ) : (
-              <EmptyState icon="search" title={commonTexts.noResultsFor(text)}>
-                {commonTexts.noResultsHint}
-              </EmptyState>
-            )
+            text === "" && inputs.every((input) => input === "")
+              ? { icon, title: commonTexts.noneYet(singular), text: children, action: button }
+              : { icon: "search", ...commonTexts.noNameFound(text) }
           }
         />
         <Pagination page={page} pageItems={PAGE_ITEMS} total={shown?.total} onChange={setPage} />

@@ -1,7 +1,8 @@
 import type { ComponentChildren } from "preact";
 import { commonTexts } from "../texts/common.ts";
 import { Button } from "./button.tsx";
-import { SkeletonLine } from "./layout.tsx";
+import { ErrorNotice } from "./error-notice.tsx";
+import { EmptyState, type EmptyText, Panel, SkeletonLine } from "./layout.tsx";
 
 export interface Column<Row> {
   title: string;
@@ -22,8 +23,7 @@ interface TableOrder {
 
 const SKELETON_ROWS = 5;
 
-/** Table with one row per item. It shows placeholders while `rows` is undefined. */
-export function Table<Row>(props: {
+interface TableProps<Row> {
   /** Name of the table for screen readers. */
   label: string;
   columns: readonly Column<Row>[];
@@ -31,11 +31,14 @@ export function Table<Row>(props: {
   keyOf: (row: Row) => string;
   /** Makes the titles of columns with an order to buttons. */
   order?: TableOrder | undefined;
-  /** Content shown in place of the table when the table has no rows. */
-  empty: ComponentChildren;
-}) {
+  /** Text in place of the table when it has no rows. Absent for one that always has rows. */
+  empty?: EmptyText;
+}
+
+/** Table with one row per item. It shows placeholders while `rows` is undefined. */
+export function Table<Row>(props: TableProps<Row>) {
   const { label, columns, rows, keyOf, empty, order } = props;
-  if (rows?.length === 0) return <>{empty}</>;
+  if (rows?.length === 0) return empty ? <EmptyState {...empty} /> : null;
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region needs keyboard focus
     <section class="table" aria-label={label} tabIndex={0} aria-busy={rows === undefined}>
@@ -70,6 +73,48 @@ export function Table<Row>(props: {
         </tbody>
       </table>
     </section>
+  );
+}
+
+/** Panel with a table of loaded rows. It shows an error in place of rows that cannot be loaded. */
+export function TablePanel<Row>(
+  props: TableProps<Row> & {
+    title?: string;
+    error: unknown;
+    retry: () => unknown;
+    /** Content below the table, such as a button for further rows. */
+    children?: ComponentChildren;
+  },
+) {
+  const { error, retry, children, title, ...table } = props;
+  return (
+    <>
+      <ErrorNotice error={error} retry={retry} />
+      {(table.rows !== undefined || error === undefined) && (
+        <Panel flush {...(title && { title })}>
+          <Table {...table} />
+          {children}
+        </Panel>
+      )}
+    </>
+  );
+}
+
+/** Line below a table with what was loaded so far, and a button that loads older rows. */
+export function OlderRows(props: {
+  text: ComponentChildren;
+  isComplete: boolean;
+  loadOlder: () => Promise<void>;
+}) {
+  return (
+    <p class="pages">
+      <span>{props.text}</span>
+      {!props.isComplete && (
+        <Button compact onClick={props.loadOlder}>
+          {commonTexts.loadOlder}
+        </Button>
+      )}
+    </p>
   );
 }
 

@@ -63,6 +63,7 @@ export function ConnectionList({ of, id }: { of: keyof typeof sides; id: string 
         <EmptyState
           icon={other}
           title={emptyTitle}
+          text={emptyText}
           action={
             names.all === 0 && (
               <a class="button" href={hrefTo(screen, "new")}>
@@ -70,9 +71,7 @@ export function ConnectionList({ of, id }: { of: keyof typeof sides; id: string 
               </a>
             )
           }
-        >
-          {emptyText}
-        </EmptyState>
+        />
       )}
       <ul>
         {connections.map((connection) => (

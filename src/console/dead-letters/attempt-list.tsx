@@ -35,7 +35,6 @@ export function AttemptList({ letter }: { letter: DeadLetter }) {
         columns={columns}
         rows={failedAttempts}
         keyOf={({ at, reason }) => at + reason}
-        empty={null}
       />
       {attempts > failedAttempts.length && (
         <p class="inside hint">{deadLetterTexts.attemptsShown(failedAttempts.length, attempts)}</p>

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import { ErrorNotice } from "../components/error-notice.tsx";
-import { Badge, EmptyState, Panel, ScreenHeader } from "../components/layout.tsx";
+import { Badge, Panel, ScreenHeader } from "../components/layout.tsx";
 import { ItemLink } from "../components/name.tsx";
 import { NameFilter } from "../components/name-select.tsx";
 import { SearchField } from "../components/search-field.tsx";
@@ -101,14 +101,11 @@ export function GroupList({ destinationId }: { destinationId: string | undefined
           columns={columnsOf(names, destinationId)}
           rows={matches?.slice((page - 1) * PAGE_ITEMS, page * PAGE_ITEMS)}
           keyOf={({ id }) => id}
-          empty={
-            <EmptyState
-              icon="check"
-              title={text ? commonTexts.noResultsFor(text) : deadLetterTexts.noDeadLetters}
-            >
-              {deadLetterTexts.deadLettersExplained}
-            </EmptyState>
-          }
+          empty={{
+            icon: "check",
+            title: text ? commonTexts.noResultsFor(text) : deadLetterTexts.noDeadLetters,
+            text: deadLetterTexts.deadLettersExplained,
+          }}
         />
         <Pagination page={page} pageItems={PAGE_ITEMS} total={matches?.length} onChange={setPage} />
       </Panel>

@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import { Button } from "../components/button.tsx";
 import { ClampedText } from "../components/clamped-text.tsx";
 import { ErrorNotice } from "../components/error-notice.tsx";
-import { EmptyState, Panel, ScreenHeader } from "../components/layout.tsx";
+import { Panel, ScreenHeader } from "../components/layout.tsx";
 import { Name } from "../components/name.tsx";
 import { type Column, PageButtons, Table } from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
@@ -120,19 +120,16 @@ export function DeadLetterList({ filter }: { filter: LetterFilter }) {
           columns={columnsOf(names, filter, selected, toggle)}
           rows={letters}
           keyOf={({ id }) => id}
-          empty={
-            <EmptyState
-              icon="check"
-              title={deadLetterTexts.noDeadLetters}
-              action={
-                <a class="button" href={hrefTo("dead-letters", { destinationId })}>
-                  {deadLetterTexts.allReasons}
-                </a>
-              }
-            >
-              {deadLetterTexts.noLettersHint}
-            </EmptyState>
-          }
+          empty={{
+            icon: "check",
+            title: deadLetterTexts.noDeadLetters,
+            text: deadLetterTexts.noLettersHint,
+            action: (
+              <a class="button" href={hrefTo("dead-letters", { destinationId })}>
+                {deadLetterTexts.allReasons}
+              </a>
+            ),
+          }}
         />
         {letters !== undefined && letters.length > 0 && (
           <nav class="pages" aria-label={commonTexts.pages}>

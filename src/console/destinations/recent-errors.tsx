@@ -1,5 +1,5 @@
 import { ErrorNotice } from "../components/error-notice.tsx";
-import { EmptyState, Panel } from "../components/layout.tsx";
+import { Panel } from "../components/layout.tsx";
 import { type Column, Table } from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
 import type { DeadLetterGroup } from "../data/model.ts";
@@ -58,16 +58,12 @@ export function RecentErrors({ destinationId }: { destinationId: string }) {
         columns={columns}
         rows={value?.slice(0, SHOWN_MAX)}
         keyOf={({ id }) => id}
-        empty={
-          <EmptyState
-            icon="check"
-            title={permission ? destinationTexts.errorsHidden : destinationTexts.noFailedEvents}
-          >
-            {permission
-              ? destinationTexts.lettersRequire(permission)
-              : destinationTexts.noErrorsHint}
-          </EmptyState>
-        }
+        empty={{
+          icon: "check",
+          ...(permission
+            ? destinationTexts.errorsHidden(permission)
+            : destinationTexts.noFailedEvents),
+        }}
       />
     </Panel>
   );

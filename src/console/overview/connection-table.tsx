@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import { ErrorNotice } from "../components/error-notice.tsx";
-import { Badge, EmptyState } from "../components/layout.tsx";
+import { Badge } from "../components/layout.tsx";
 import { ItemLink } from "../components/name.tsx";
 import { SearchField } from "../components/search-field.tsx";
 import { type Column, Pagination, Table } from "../components/table.tsx";
@@ -104,23 +104,17 @@ export function ConnectionTable() {
         rows={value?.connections}
         keyOf={({ id }) => id}
         empty={
-          text === "" ? (
-            <EmptyState
-              icon="link"
-              title={overviewTexts.noConnectionsYet}
-              action={
-                <a class="button" href={hrefTo("sources")}>
-                  {commonTexts.sources}
-                </a>
+          text === ""
+            ? {
+                icon: "link",
+                ...overviewTexts.noConnections,
+                action: (
+                  <a class="button" href={hrefTo("sources")}>
+                    {commonTexts.sources}
+                  </a>
+                ),
               }
-            >
-              {overviewTexts.noConnectionsHint}
-            </EmptyState>
-          ) : (
-            <EmptyState icon="search" title={commonTexts.noResultsFor(text)}>
-              {commonTexts.noResultsHint}
-            </EmptyState>
-          )
+            : { icon: "search", ...commonTexts.noNameFound(text) }
         }
       />
       <Pagination page={page} pageItems={PAGE_ITEMS} total={value?.total} onChange={setPage} />

@@ -24,9 +24,11 @@ export function Screen() {
       {permission === undefined ? (
         <LiveOverview />
       ) : (
-        <EmptyState icon="overview" title={session.value?.workspace.name ?? commonTexts.overview}>
-          {overviewTexts.figuresRequire(permission)}
-        </EmptyState>
+        <EmptyState
+          icon="overview"
+          title={session.value?.workspace.name ?? commonTexts.overview}
+          text={overviewTexts.figuresRequire(permission)}
+        />
       )}
     </>
   );

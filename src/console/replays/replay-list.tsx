@@ -1,10 +1,9 @@
 import type { AnswerOf } from "../../api/client.ts";
 import { ClampedText } from "../components/clamped-text.tsx";
 import { ConfirmButton } from "../components/dialog.tsx";
-import { ErrorNotice } from "../components/error-notice.tsx";
-import { Badge, EmptyState, Panel, ScreenHeader } from "../components/layout.tsx";
+import { Badge, ScreenHeader } from "../components/layout.tsx";
 import { ItemLink } from "../components/name.tsx";
-import { type Column, Table } from "../components/table.tsx";
+import { type Column, TablePanel } from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
 import { showToast } from "../components/toasts.ts";
 import { client } from "../data/session.ts";
@@ -44,22 +43,15 @@ export function ReplayList() {
           {commonTexts.replayEvents}
         </a>
       </ScreenHeader>
-      <ErrorNotice error={error} retry={reload} />
-      {(value !== undefined || error === undefined) && (
-        <Panel flush>
-          <Table
-            label={commonTexts.replays}
-            columns={columnsOf(names, reload)}
-            rows={value}
-            keyOf={({ id }) => id}
-            empty={
-              <EmptyState icon="turn" title={replayTexts.noReplays}>
-                {replayTexts.replayExplained}
-              </EmptyState>
-            }
-          />
-        </Panel>
-      )}
+      <TablePanel
+        label={commonTexts.replays}
+        columns={columnsOf(names, reload)}
+        rows={value}
+        keyOf={({ id }) => id}
+        empty={{ icon: "turn", ...replayTexts.noReplays }}
+        error={error}
+        retry={reload}
+      />
     </>
   );
 }

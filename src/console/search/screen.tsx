@@ -1,15 +1,14 @@
 import { useState } from "preact/hooks";
-import { Button } from "../components/button.tsx";
-import { ErrorNotice } from "../components/error-notice.tsx";
 import { DateTimeField, SelectField, TextField } from "../components/forms/fields.tsx";
-import { Badge, EmptyState, Panel, ScreenHeader } from "../components/layout.tsx";
+import { FilterForm } from "../components/forms/filter-form.tsx";
+import { Badge, ScreenHeader } from "../components/layout.tsx";
 import { Name } from "../components/name.tsx";
 import { NameField } from "../components/name-select.tsx";
-import { type Column, Table } from "../components/table.tsx";
+import { type Column, OlderRows, TablePanel } from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
 import { eventName } from "../data/event-name.ts";
 import { type NameLookup, useNames } from "../data/use-names.ts";
-import { hrefTo, replaceQuery, type ScreenProps } from "../router.ts";
+import { hrefTo, type ScreenProps } from "../router.ts";
 import { EventDialog } from "../tail/event-dialog.tsx";
 import { commonTexts } from "../texts/common.ts";
 import { searchTexts } from "../texts/search.ts";
@@ -21,7 +20,7 @@ import {
   searchFields,
   searchQuery,
 } from "./search-form.ts";
-import { type EventSearch, type FoundEvent, useSearch } from "./use-search.ts";
+import { type FoundEvent, useSearch } from "./use-search.ts";
 
 const USER_CHARS_MAX = 100;
 
@@ -29,10 +28,10 @@ const USER_CHARS_MAX = 100;
 export function Screen({ query }: ScreenProps) {
   const names = useNames();
   const form = readSearchForm(query);
-  const result = useSearch(form);
   const replay = replayHref(form);
   const [openEvent, setOpenEvent] = useState<FoundEvent>();
-  const { items: events, error, restart } = result;
+  const { items: events, last, error, restart, loadOlder } = useSearch(form);
+  const isComplete = last?.stopped === undefined;
   return (
     <>
       <ScreenHeader title={commonTexts.eventSearch}>
@@ -46,19 +45,35 @@ export function Screen({ query }: ScreenProps) {
         </a>
       </ScreenHeader>
       <SearchPanel key={JSON.stringify(form)} submitted={form} restart={restart} />
-      <ErrorNotice error={error} retry={restart} />
-      {(events !== undefined || error === undefined) && (
-        <Panel flush>
-          <Table
-            label={commonTexts.results}
-            columns={columnsOf(names, setOpenEvent)}
-            rows={events}
-            keyOf={({ messageId }) => messageId}
-            empty={<NoResults isComplete={result.last?.stopped === undefined} />}
+      <TablePanel
+        label={commonTexts.results}
+        columns={columnsOf(names, setOpenEvent)}
+        rows={events}
+        keyOf={({ messageId }) => messageId}
+        empty={
+          isComplete
+            ? { icon: "search", ...searchTexts.noResults }
+            : { icon: "clock", ...searchTexts.noResultsYet }
+        }
+        error={error}
+        retry={restart}
+      >
+        {events && (events.length > 0 || !isComplete || last?.hasNewer) && (
+          <OlderRows
+            text={[
+              isComplete
+                ? searchTexts.allFound(events.length)
+                : searchTexts.foundBackTo(
+                    events.length,
+                    last.reachedAt && <Time at={last.reachedAt} exact />,
+                  ),
+              last?.hasNewer && searchTexts.hasNewer,
+            ]}
+            isComplete={isComplete}
+            loadOlder={loadOlder}
           />
-          <SearchFooter result={result} />
-        </Panel>
-      )}
+        )}
+      </TablePanel>
       {openEvent && (
         <EventDialog
           event={{
@@ -83,49 +98,28 @@ function exportParameters(form: SearchForm): URLSearchParams {
 }
 
 function SearchPanel(props: { submitted: SearchForm; restart: () => void }) {
-  const { submitted, restart } = props;
-  const [form, setForm] = useState(submitted);
-  const onChange = (name: keyof SearchForm) => (value: string) =>
-    setForm({ ...form, [name]: value });
-  const input = (name: keyof SearchForm) => ({ value: form[name], onInput: onChange(name) });
   return (
-    <form
-      class="panel"
-      onSubmit={(event) => {
-        event.preventDefault();
-        // Submitting an unchanged form searches again, because newer events may have arrived.
-        if (JSON.stringify(form) === JSON.stringify(submitted)) restart();
-        else replaceQuery({ ...form });
-      }}
-    >
-      <div class="inside search-form">
-        <SelectField
-          label={commonTexts.field}
-          value={form.by}
-          options={searchFields}
-          onChange={onChange("by")}
-        />
-        <TextField label={commonTexts.value} maxLength={1_024} {...input("text")} />
-        <NameField
-          kind="source"
-          label={commonTexts.source}
-          none={commonTexts.allSources}
-          value={form.sourceId}
-          onChange={onChange("sourceId")}
-        />
-        <SelectField
-          label={commonTexts.outcome}
-          value={form.outcome}
-          options={outcomeOptions}
-          onChange={onChange("outcome")}
-        />
-        <DateTimeField label={commonTexts.receivedFrom} {...input("from")} />
-        <DateTimeField label={commonTexts.receivedBefore} {...input("to")} />
-        <Button kind="main" icon="search" type="submit">
-          {commonTexts.search}
-        </Button>
-      </div>
-    </form>
+    <FilterForm {...props} action={commonTexts.search}>
+      {({ input, select }) => (
+        <>
+          <SelectField label={commonTexts.field} options={searchFields} {...select("by")} />
+          <TextField label={commonTexts.value} maxLength={1_024} {...input("text")} />
+          <NameField
+            kind="source"
+            label={commonTexts.source}
+            none={commonTexts.allSources}
+            {...select("sourceId")}
+          />
+          <SelectField
+            label={commonTexts.outcome}
+            options={outcomeOptions}
+            {...select("outcome")}
+          />
+          <DateTimeField label={commonTexts.receivedFrom} {...input("from")} />
+          <DateTimeField label={commonTexts.receivedBefore} {...input("to")} />
+        </>
+      )}
+    </FilterForm>
   );
 }
 
@@ -198,48 +192,4 @@ function Outcomes(props: { outcomes: FoundEvent["outcomes"]; names: NameLookup }
 function userOf({ userId, anonymousId }: FoundEvent["event"]): string {
   const [user] = [userId, anonymousId].filter((it) => typeof it === "string" && it !== "");
   return String(user ?? "").slice(0, USER_CHARS_MAX);
-}
-
-/**
- * Footer of the search result. It shows the number of events and how far back the search got. Its
- * button searches further back.
- */
-function SearchFooter({
-  result: { items: events = [], last, loadOlder },
-}: {
-  result: EventSearch;
-}) {
-  if (last === undefined) return null;
-  const { stopped, reachedAt, hasNewer } = last;
-  if (stopped === undefined && events.length === 0 && !hasNewer) return null;
-  return (
-    <p class="pages">
-      <span>
-        {stopped === undefined
-          ? searchTexts.allFound(events.length)
-          : searchTexts.foundBackTo(events.length, reachedAt && <Time at={reachedAt} exact />)}
-        {hasNewer && searchTexts.hasNewer}
-      </span>
-      {stopped !== undefined && (
-        <Button compact onClick={loadOlder}>
-          {commonTexts.loadOlder}
-        </Button>
-      )}
-    </p>
-  );
-}
-
-function NoResults({ isComplete }: { isComplete: boolean }) {
-  if (!isComplete) {
-    return (
-      <EmptyState icon="clock" title={searchTexts.noResultsYet}>
-        {searchTexts.noResultsYetHint}
-      </EmptyState>
-    );
-  }
-  return (
-    <EmptyState icon="search" title={searchTexts.noResults}>
-      {searchTexts.noResultsHint}
-    </EmptyState>
-  );
 }

@@ -1,3 +1,4 @@
+import { optionsByValue } from "../components/forms/fields.tsx";
 import { type LocalTimeRange, readValues, timeParameters } from "../data/address-form.ts";
 import { hrefTo } from "../router.ts";
 import { commonTexts } from "../texts/common.ts";
@@ -62,6 +63,6 @@ function isOutcome(text: string): text is Outcome {
 /** Options of the select for outcomes. */
 export const outcomeOptions = [
   { value: "", text: commonTexts.allOutcomes },
-  ...Object.entries(searchTexts.outcomes).map(([value, text]) => ({ value, text })),
+  ...optionsByValue(searchTexts.outcomes),
   { value: REFUSED, text: commonTexts.refused },
 ];

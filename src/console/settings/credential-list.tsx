@@ -27,10 +27,7 @@ export function CredentialList() {
         return { items: credentials, total: paging.total };
       }}
       columns={() => columns}
-      empty={{
-        title: settingsTexts.noCredentialsYet,
-        text: settingsTexts.credentialExplained,
-      }}
+      empty={settingsTexts.noCredentials}
       add={settingsTexts.setCredential}
       form={(context) => <CredentialForm {...context} />}
       deletion={{

@@ -35,10 +35,7 @@ export function MemberList() {
         return { items: members, total: paging.total };
       }}
       columns={columnsOf}
-      empty={{
-        title: settingsTexts.noMembersYet,
-        text: settingsTexts.memberExplained,
-      }}
+      empty={settingsTexts.noMembers}
       add={settingsTexts.newMember}
       form={(context) => <MemberForm {...context} />}
       deletion={{

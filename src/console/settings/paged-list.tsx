@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import { Button } from "../components/button.tsx";
 import { DeleteButton, Dialog } from "../components/dialog.tsx";
 import { ErrorNotice } from "../components/error-notice.tsx";
-import { EmptyState, Panel } from "../components/layout.tsx";
+import { Panel } from "../components/layout.tsx";
 import { Name } from "../components/name.tsx";
 import { type Column, Pagination, Table } from "../components/table.tsx";
 import { useResource } from "../data/use-resource.ts";
@@ -90,11 +90,7 @@ export function PagedList<Item extends { id: string; name: string }>(props: {
           columns={[...columns((item) => setOpened({ item })), deleteColumn]}
           rows={value?.items}
           keyOf={({ id }) => id}
-          empty={
-            <EmptyState icon="settings" title={empty.title}>
-              {empty.text}
-            </EmptyState>
-          }
+          empty={{ icon: "settings", ...empty }}
         />
         <Pagination page={page} pageItems={PAGE_ITEMS} total={value?.total} onChange={setPage} />
       </Panel>

@@ -32,7 +32,7 @@ export function TokenList() {
         return { items: tokens, total: paging.total };
       }}
       columns={() => columns}
-      empty={{ title: settingsTexts.noTokens, text: settingsTexts.tokenExplained }}
+      empty={settingsTexts.noTokens}
       add={settingsTexts.newToken}
       form={(context) => <TokenForm {...context} />}
       deletion={{

@@ -45,7 +45,6 @@ export function Nodes() {
         columns={columns}
         rows={rowsOf(value)}
         keyOf={({ id }) => id}
-        empty={null}
       />
     </Panel>
   );

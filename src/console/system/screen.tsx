@@ -1,13 +1,6 @@
 import { useState } from "preact/hooks";
 import type { AnswerOf } from "../../api/client.ts";
-import {
-  Badge,
-  EmptyState,
-  FactList,
-  Panel,
-  ScreenHeader,
-  StatList,
-} from "../components/layout.tsx";
+import { Badge, FactList, Panel, ScreenHeader, StatList } from "../components/layout.tsx";
 import { Loaded } from "../components/loaded.tsx";
 import { SearchField } from "../components/search-field.tsx";
 import { type Column, Table } from "../components/table.tsx";
@@ -62,7 +55,6 @@ function SystemPanels({ system }: { system: System }) {
           columns={processColumns}
           rows={processes}
           keyOf={({ name }) => name}
-          empty={null}
         />
       </Panel>
       <Limits limits={limits} />
@@ -199,11 +191,11 @@ function Limits({ limits }: { limits: System["limits"] }) {
           columns={limitColumns}
           rows={rows}
           keyOf={([name]) => name}
-          empty={
-            <EmptyState icon="search" title={commonTexts.noResultsFor(text)}>
-              {systemTexts.limitsHint}
-            </EmptyState>
-          }
+          empty={{
+            icon: "search",
+            title: commonTexts.noResultsFor(text),
+            text: systemTexts.limitsHint,
+          }}
         />
       </div>
     </Panel>

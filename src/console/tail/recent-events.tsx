@@ -110,14 +110,12 @@ function NoRecentEvents({ isFiltered }: { isFiltered: boolean }) {
   return (
     <EmptyState
       icon="tail"
-      title={tailTexts.noRecentEvents}
+      {...tailTexts.noRecentEvents}
       action={
         <a class="button" href={hrefTo("search")}>
           {commonTexts.eventSearch}
         </a>
       }
-    >
-      {tailTexts.noRecentEventsHint}
-    </EmptyState>
+    />
   );
 }

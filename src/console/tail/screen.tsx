@@ -162,8 +162,8 @@ function TailStateBadge(props: {
 }) {
   const { tail, frozen, isPaused } = props;
   const { state, perSecond, buffer } = tail;
-  if (state === "connecting") return <Badge>{tailTexts.connecting}</Badge>;
-  if (state === "ended") return <Badge tone="bad">{commonTexts.notConnected}</Badge>;
+  if (state === "connecting") return <Badge>{tailTexts.notOpen.connecting.title}</Badge>;
+  if (state === "ended") return <Badge tone="bad">{tailTexts.notOpen.ended.title}</Badge>;
   if (frozen) {
     const text = isPaused ? tailTexts.pausedWith : tailTexts.heldWith;
     return <Badge tone="warn">{text(buffer.added - frozen.added)}</Badge>;
@@ -176,38 +176,12 @@ function TailStateBadge(props: {
 }
 
 function NoEvents({ isFiltered, state }: { isFiltered: boolean; state: TailState["state"] }) {
-  if (isFiltered) {
-    return (
-      <EmptyState icon="search" title={tailTexts.noMatches}>
-        {tailTexts.noMatchesHint}
-      </EmptyState>
-    );
-  }
-  if (state === "connecting") {
-    return (
-      <EmptyState icon="tail" title={tailTexts.connecting}>
-        {tailTexts.waitingHint}
-      </EmptyState>
-    );
-  }
-  if (state === "ended") {
-    return (
-      <EmptyState icon="tail" title={commonTexts.notConnected}>
-        {tailTexts.notConnectedHint}
-      </EmptyState>
-    );
-  }
-  return (
-    <EmptyState
-      icon="tail"
-      title={tailTexts.waitingForEvents}
-      action={
-        <a class="button" href={hrefTo("sources")}>
-          {tailTexts.sendTestEvent}
-        </a>
-      }
-    >
-      {tailTexts.waitingHint}
-    </EmptyState>
+  if (isFiltered) return <EmptyState icon="search" {...tailTexts.noMatches} />;
+  if (state !== "open") return <EmptyState icon="tail" {...tailTexts.notOpen[state]} />;
+  const link = (
+    <a class="button" href={hrefTo("sources")}>
+      {tailTexts.sendTestEvent}
+    </a>
   );
+  return <EmptyState icon="tail" {...tailTexts.noEventsYet} action={link} />;
 }

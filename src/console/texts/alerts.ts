@@ -10,13 +10,16 @@ export const alertsTexts = {
   began: "Began",
   rule: "Rule",
   notified: "Notified",
-  noAlerts: "No alerts",
-  noAlertsExplained:
-    "An alert begins when the condition of a rule holds. Add a receiver to get default rules.",
+  noAlerts: {
+    title: "No alerts",
+    text: "An alert begins when the condition of a rule holds. Add a receiver to get default rules.",
+  },
   notifications: (sent: number, all: number) => `${sent} of ${all}`,
   endedAt: "Ended",
-  noRules: "No rules",
-  rulesExplained: "Add a receiver first: the first one creates rules with default values.",
+  noRules: {
+    title: "No rules",
+    text: "Add a receiver first: the first one creates rules with default values.",
+  },
   newRule: "New rule",
   ruleNoun: "rule",
   ruleDeleteConsequence: "Its open alerts end.",
@@ -31,9 +34,10 @@ export const alertsTexts = {
   quietTo: "Quiet hours until",
   timeZone: "Time zone",
   quietHint: "Notifications wait until the quiet hours are over.",
-  noReceivers: "No receivers",
-  receiversExplained:
-    "A receiver gets the beginning and the end of each alert: Slack, PagerDuty, a webhook or email.",
+  noReceivers: {
+    title: "No receivers",
+    text: "A receiver gets the beginning and the end of each alert: Slack, PagerDuty, a webhook or email.",
+  },
   newReceiver: "New receiver",
   receiverNoun: "receiver",
   receiverDeleteConsequence: "Notifications that wait for it are dropped.",

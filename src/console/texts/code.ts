@@ -54,7 +54,6 @@ export const codeTexts = {
   revisionIsLive: "This revision is live",
   rollBack: "Roll back",
   publish: "Publish",
-  noRevisions: "No revisions.",
   noDifferences: "No differences.",
   codeBefore: "Code before",
   codeAfter: "Code after",
@@ -150,9 +149,10 @@ export const codeLogTexts = {
   line: "Line",
   message: "Message",
   unknownEvent: "Not known",
-  none: "No lines",
-  noneHint:
-    "Lines that the published code writes with log(…) appear here. At most 10 a second are kept.",
+  none: {
+    title: "No lines",
+    text: "Lines that the published code writes with log(…) appear here. At most 10 a second are kept.",
+  },
   missing: (nodes: string) => `Without the lines of nodes that did not answer: ${nodes}`,
   place: (line: number | undefined, library: string | undefined) =>
     [library, line].filter((it) => it !== undefined).join(":"),

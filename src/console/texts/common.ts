@@ -72,7 +72,6 @@ export const commonTexts = {
   keepNamed: (label: string) => `Keep ${label}`,
   add: "Add",
   tabs: "Tabs of this screen",
-  noResultsHint: "Enter a part of the name or the whole id.",
   permissionHint:
     "Your token does not have this permission. A member with workspace:admin can create one that has it.",
   actions: "Actions",
@@ -138,6 +137,10 @@ export const commonTexts = {
   /** Row of a list that loads more names. */
   moreNames: (count: number) => `${formatCount(count)} more: show, or enter a part of the name`,
   noResultsFor: (text: string) => `No results for “${text}”`,
+  noNameFound: (text: string) => ({
+    title: commonTexts.noResultsFor(text),
+    text: "Enter a part of the name or the whole id.",
+  }),
   range: (first: number, last: number, total: number) =>
     `${formatCount(first)} to ${formatCount(last)} of ${formatCount(total)}`,
   ago: (duration: string) => `${duration} ago`,

@@ -18,7 +18,6 @@ export const conflictTexts = {
     count === 1 ? "1 place was changed by both." : `${count} places were changed by both.`,
   noOverlaps: "No place was changed by both.",
   compareWith: "Compare the result with",
-  result: "Result",
   resultOfMerge: "Result of the merge",
   useResult: "Use the result",
   takeChange: "Take this change",

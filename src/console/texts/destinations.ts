@@ -8,7 +8,6 @@ export const destinationTexts = {
   anyHealth: "Any health",
   deliveredRate: "Delivered, last minute",
   lastError: "Last error",
-  open: "Open",
   destinationNoun: "destination",
   destinationExplained:
     "A destination receives the events of its connected sources: a webhook, a database, Kafka, an object store or a file.",
@@ -56,10 +55,14 @@ export const destinationTexts = {
   nameExample: "Warehouse",
   last: "Last",
   errors: "Errors",
-  errorsHidden: "Errors hidden",
-  noFailedEvents: "No failed events",
-  noErrorsHint:
-    "Events that fail in the transformation or cannot be delivered become dead letters.",
+  errorsHidden: (permission: string) => ({
+    title: "Errors hidden",
+    text: `Dead letters require ${permission}.`,
+  }),
+  noFailedEvents: {
+    title: "No failed events",
+    text: "Events that fail in the transformation or cannot be delivered become dead letters.",
+  },
   figuresRequire: (permission: string) => `Figures require ${permission}.`,
   figuresIncomplete: (nodes: readonly string[]) =>
     `Figures are incomplete: no answer from ${nodes.join(", ")}.`,
@@ -91,5 +94,4 @@ export const destinationTexts = {
   editSettings: "Edit settings",
   test: "Test",
   reviewAndReplay: (count: number) => `Replay ${formatCount(count)}`,
-  lettersRequire: (permission: string) => `Dead letters require ${permission}.`,
 };

@@ -3,8 +3,10 @@ import { formatCompact, formatCount, formatDuration, formatRate, pluralize } fro
 
 export const overviewTexts = {
   connections: "Connections",
-  noConnectionsYet: "No connections yet",
-  noConnectionsHint: "A connected destination receives the events of the source from that moment.",
+  noConnections: {
+    title: "No connections yet",
+    text: "A connected destination receives the events of the source from that moment.",
+  },
   noTransformation: "No transformation",
   noIssues: "No issues",
   issues: "Issues",
@@ -39,7 +41,6 @@ export const overviewTexts = {
     "dead-letters": "Review",
   },
   searchConnections: "Search connections",
-  rates: "Events per second, last minute",
   moreNodes: (count: number) => `${formatCount(count)} more`,
   graphCut: (shown: number, total: number) =>
     `The ${formatCount(shown)} most urgent or busiest of ${formatCount(total)} destinations`,

@@ -12,9 +12,10 @@ export const replayTexts = {
   rateHint: "Live events go first",
   selectDestination: "Select a destination",
   startReplay: "Start replay",
-  noReplays: "No replays",
-  replayExplained:
-    "A replay sends stored events to a destination again, through the transformation that is live then. Live events go first.",
+  noReplays: {
+    title: "No replays",
+    text: "A replay sends stored events to a destination again, through the transformation that is live then. Live events go first.",
+  },
   started: "Started",
   scope: "Scope",
   failureReasons: "Failure reasons",

@@ -5,11 +5,11 @@ import { commonTexts } from "./common.ts";
 /** Texts of the event search. */
 export const searchTexts = {
   userColumn: "User",
-  noResultsYet: "No results yet",
-  noResultsYetHint: "Older events have not been searched.",
-  noResults: "No results",
-  noResultsHint:
-    "Events are stored until every destination has them, and after that for the retention time that System shows.",
+  noResultsYet: { title: "No results yet", text: "Older events have not been searched." },
+  noResults: {
+    title: "No results",
+    text: "Events are stored until every destination has them, and after that for the retention time that System shows.",
+  },
   anonymousId: "Anonymous id",
   eventName: "Event name",
   outcomes: {

@@ -1,8 +1,9 @@
 export const settingsTexts = {
   credentials: "Credentials",
-  noCredentialsYet: "No credentials yet",
-  credentialExplained:
-    "A credential is a secret that code reads by its name, such as the key of another service. Its value is not shown again.",
+  noCredentials: {
+    title: "No credentials yet",
+    text: "A credential is a secret that code reads by its name, such as the key of another service. Its value is not shown again.",
+  },
   setCredential: "Set credential",
   credentialNoun: "credential",
   credentialDeleteConsequence: "Code that reads it gets no value from then on.",
@@ -10,9 +11,10 @@ export const settingsTexts = {
   credentialNameExample: "SHOP_KEY",
   credentialNameHint: "Letters, digits and underscores. An existing credential is replaced.",
   members: "Members",
-  noMembersYet: "No members yet",
-  memberExplained:
-    "A member is a person. All personal tokens of a member have the member's permissions.",
+  noMembers: {
+    title: "No members yet",
+    text: "A member is a person. All personal tokens of a member have the member's permissions.",
+  },
   newMember: "New member",
   memberNoun: "member",
   memberRemoveConsequence: "The member's personal tokens and sessions stop working immediately.",
@@ -42,8 +44,7 @@ export const settingsTexts = {
   mayAdministrate: "sources, destinations, members, tokens, credentials",
   workspace: "Workspace",
   tokens: "Tokens",
-  noTokens: "No tokens",
-  tokenExplained: "A token lets a script or a person call the API.",
+  noTokens: { title: "No tokens", text: "A token lets a script or a person call the API." },
   newToken: "New token",
   tokenNoun: "token",
   revokeOwnConsequence: "You signed in with this token: you are signed out immediately.",

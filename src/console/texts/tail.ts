@@ -1,5 +1,8 @@
 import type { ComponentChildren } from "preact";
 import { formatCompact, formatCount, formatDuration, isolated, pluralize } from "../format.ts";
+import { commonTexts } from "./common.ts";
+
+const waitingHint = "Events appear here when they are received, delivered, dropped or failed.";
 
 /** Texts of the live tail. */
 export const tailTexts = {
@@ -12,10 +15,16 @@ export const tailTexts = {
   useAsTestEvent: "Use as test event",
   ended: "The tail ended; reconnecting",
   searchEvents: "Search events",
-  connecting: "Connecting",
   pausedWith: (events: number) => `Paused, ${formatCompact(events)} new`,
   heldWith: (events: number) => `Paused on hover, ${formatCompact(events)} new`,
-  notConnectedHint: "The tail reconnects by itself. No event is lost for its destinations.",
+  /** Texts in place of the events while the tail is not open. */
+  notOpen: {
+    connecting: { title: "Connecting", text: waitingHint },
+    ended: {
+      title: commonTexts.notConnected,
+      text: "The tail reconnects by itself. No event is lost for its destinations.",
+    },
+  },
   changes: (changed: number, removed: readonly string[]) =>
     [
       changed > 0 && `${pluralize(changed, "line")} changed`,
@@ -24,11 +33,9 @@ export const tailTexts = {
       .filter(Boolean)
       .join("; "),
   unchanged: "Unchanged",
-  noMatches: "No matches",
-  noMatchesHint: "New events that match appear here.",
-  waitingForEvents: "Waiting for events",
+  noMatches: { title: "No matches", text: "New events that match appear here." },
+  noEventsYet: { title: "Waiting for events", text: waitingHint },
   sendTestEvent: "Send a test event from a source",
-  waitingHint: "Events appear here when they are received, delivered, dropped or failed.",
   from: (source: ComponentChildren) => ["From ", source],
   shown: (events: number, buffered: number) =>
     `The latest ${formatCount(events)} of ${formatCount(buffered)} buffered`,
@@ -79,8 +86,10 @@ export const tailTexts = {
   refusedExplained: (reason: string) => `Refused at ingestion, so it is not delivered: ${reason}`,
   openDeadLetter: "Open the dead letter",
   recentEvents: "Recent events",
-  noRecentEvents: "No recent events",
-  noRecentEventsHint: "Events appear here when they arrive. Older ones may be in the event search.",
+  noRecentEvents: {
+    title: "No recent events",
+    text: "Events appear here when they arrive. Older ones may be in the event search.",
+  },
   noRecentMatches: "No recent event has this outcome",
   /** How far back the event logs were read, where they have more than was read. */
   readBackTo: (time: ComponentChildren, search: ComponentChildren) => [
