@@ -64,7 +64,7 @@ export function TestEvents(props: {
         onSave={save}
       />
       {eventsError ? (
-        <p class="wrong bad">{eventsError}</p>
+        <p class="wrong">{eventsError}</p>
       ) : (
         <p class="quiet small">{codeTexts.testEventsHint}</p>
       )}

@@ -64,7 +64,7 @@ function highlightJson(text: string) {
   for (const match of text.matchAll(jsonTokens)) {
     const [token, quoted, colon] = match;
     parts.push(text.slice(end, match.index));
-    const kind = quoted === undefined ? "value" : colon === undefined ? "text" : "key";
+    const kind = quoted === undefined ? "warn" : colon === undefined ? "good" : "key";
     const coloured = colon === undefined ? token : quoted;
     parts.push(<span class={kind}>{coloured}</span>);
     if (colon !== undefined) parts.push(colon);

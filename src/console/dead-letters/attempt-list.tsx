@@ -37,7 +37,9 @@ export function AttemptList({ letter }: { letter: DeadLetter }) {
         keyOf={({ at, reason }) => at + reason}
       />
       {attempts > failedAttempts.length && (
-        <p class="inside hint">{deadLetterTexts.attemptsShown(failedAttempts.length, attempts)}</p>
+        <p class="inside quiet small">
+          {deadLetterTexts.attemptsShown(failedAttempts.length, attempts)}
+        </p>
       )}
     </Panel>
   );

@@ -33,9 +33,9 @@ export function ResponseDetails({ response }: { response: ReceiverResponse }) {
       {body ? (
         <CodeBlock text={body} name={deadLetterTexts.responseNoun} wrap />
       ) : (
-        <p class="hint">{deadLetterTexts.emptyResponse}</p>
+        <p class="quiet small">{deadLetterTexts.emptyResponse}</p>
       )}
-      {isCut && <p class="hint">{deadLetterTexts.responseIsCut}</p>}
+      {isCut && <p class="quiet small">{deadLetterTexts.responseIsCut}</p>}
     </>
   );
 }

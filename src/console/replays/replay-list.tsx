@@ -133,18 +133,20 @@ function ReplayScope({ replay, names }: { replay: Replay; names: NameLookup }) {
         ),
       )}
       {reason !== undefined && (
-        <p class="hint">
+        <p class="quiet small">
           <ClampedText text={replayTexts.givenUpFor(reason)} />
         </p>
       )}
-      {startedBy !== undefined && <p class="hint">{replayTexts.startedBy(startedBy.name)}</p>}
+      {startedBy !== undefined && (
+        <p class="quiet small">{replayTexts.startedBy(startedBy.name)}</p>
+      )}
       {from !== undefined && end !== undefined && (
-        <p class="hint">
+        <p class="quiet small">
           {replayTexts.receivedBetween(<Time at={from} exact />, <Time at={end} exact />)}
         </p>
       )}
       {missingBefore !== undefined && (
-        <p class="hint">{replayTexts.notRetained(<Time at={missingBefore} exact />)}</p>
+        <p class="quiet small">{replayTexts.notRetained(<Time at={missingBefore} exact />)}</p>
       )}
       {error !== undefined && (
         <p class="wrong">
@@ -174,7 +176,7 @@ function FailureReasons({ replay: { failures = [] } }: { replay: Replay }) {
           )}
         </li>
       ))}
-      {more > 0 && <li class="hint">{replayTexts.moreReasons(more)}</li>}
+      {more > 0 && <li class="quiet small">{replayTexts.moreReasons(more)}</li>}
     </ul>
   );
 }
@@ -184,7 +186,7 @@ function ReplayProgress({ replay }: { replay: Replay }) {
   return (
     <>
       <progress aria-label={commonTexts.progress} max={1} value={progress} />
-      <p class="hint">
+      <p class="quiet small">
         {state === "running"
           ? replayTexts.speed(left, formatRate(perSecond))
           : replayTexts.processed[kind](counts.done)}

@@ -134,9 +134,7 @@ function Disk({ disk: { used, freeBytes } }: { disk: System["disk"] }) {
             [
               name,
               <>
-                <span class="meter">
-                  <i style={{ width: `${Math.max(1, (size / largest) * 100)}%` }} />
-                </span>
+                <progress aria-hidden="true" max={largest} value={size} />
                 <span class="tabular">{formatBytes(size)}</span>
               </>,
             ] as const,

@@ -92,7 +92,7 @@ export function TestCaseForm(props: {
           </section>
         </div>
         {error && (
-          <p class="wrong bad" role="alert">
+          <p class="wrong" role="alert">
             {error}
           </p>
         )}

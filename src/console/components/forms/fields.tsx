@@ -32,7 +32,7 @@ export function Field(
       {children({ id, "aria-describedby": `${id}-more`, "aria-invalid": error ? true : undefined })}
       <div id={`${id}-more`}>
         {error && <p class="wrong">{withCode(error)}</p>}
-        {hint && <p class="hint">{withCode(hint)}</p>}
+        {hint && <p class="quiet small">{withCode(hint)}</p>}
       </div>
     </div>
   );
