@@ -80,9 +80,13 @@ export function EmptyState({ icon, title, text, action }: EmptyText) {
   );
 }
 
-type Tone = "good" | "warn" | "bad" | "accent";
+export type Tone = "good" | "warn" | "bad" | "accent";
 
-export function Badge(props: { tone?: Tone; flat?: boolean; children: ComponentChildren }) {
+export function Badge(props: {
+  tone?: Tone | undefined;
+  flat?: boolean;
+  children: ComponentChildren;
+}) {
   const { tone, flat, children } = props;
   return <span class={["badge", tone, flat && "flat"].filter(Boolean).join(" ")}>{children}</span>;
 }

@@ -15,6 +15,11 @@ export interface Column<Row> {
   sort?: string;
 }
 
+/** Column of figures, as wide as they are. */
+export function numberColumn<Row>(title: string, cell: Column<Row>["cell"]): Column<Row> {
+  return { title, kind: "number narrow", cell };
+}
+
 /** Order of a table: the name of a column's order, with `-` in front for the reverse. */
 interface TableOrder {
   sort: string;

@@ -1,6 +1,6 @@
 import { ClampedText } from "../components/clamped-text.tsx";
 import { Panel } from "../components/layout.tsx";
-import { type Column, Table } from "../components/table.tsx";
+import { type Column, numberColumn, Table } from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
 import type { DeadLetter } from "../data/model.ts";
 import { formatDuration } from "../format.ts";
@@ -11,16 +11,8 @@ type FailedAttempt = NonNullable<DeadLetter["failedAttempts"]>[number];
 
 const columns: Column<FailedAttempt>[] = [
   { title: commonTexts.time, kind: "narrow", cell: ({ at }) => <Time at={at} exact /> },
-  {
-    title: deadLetterTexts.duration,
-    kind: "number narrow",
-    cell: ({ durationMs }) => formatDuration(durationMs / 1_000),
-  },
-  {
-    title: deadLetterTexts.httpStatus,
-    kind: "number narrow",
-    cell: ({ status }) => status ?? commonTexts.noFigure,
-  },
+  numberColumn(deadLetterTexts.duration, ({ durationMs }) => formatDuration(durationMs / 1_000)),
+  numberColumn(deadLetterTexts.httpStatus, ({ status }) => status ?? commonTexts.noFigure),
   { title: commonTexts.reason, cell: ({ reason }) => <ClampedText text={reason} /> },
 ];
 

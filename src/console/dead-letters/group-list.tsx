@@ -4,7 +4,7 @@ import { Badge, Panel, ScreenHeader } from "../components/layout.tsx";
 import { ItemLink } from "../components/name.tsx";
 import { NameFilter } from "../components/name-select.tsx";
 import { SearchField } from "../components/search-field.tsx";
-import { type Column, Pagination, Table } from "../components/table.tsx";
+import { type Column, numberColumn, Pagination, Table } from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
 import type { DeadLetterGroup, DeadLetterGroups } from "../data/model.ts";
 import { client } from "../data/session.ts";
@@ -138,7 +138,7 @@ function columnsOf(
       kind: "narrow",
       cell: ({ stage }) => <StageBadge stage={stage} />,
     },
-    { title: commonTexts.events, kind: "number narrow", cell: ({ count }) => formatCount(count) },
+    numberColumn(commonTexts.events, ({ count }) => formatCount(count)),
     { title: deadLetterTexts.latest, kind: "narrow", cell: ({ lastAt }) => <Time at={lastAt} /> },
   ];
 }

@@ -4,7 +4,7 @@ import { ClampedText } from "../components/clamped-text.tsx";
 import { ErrorNotice } from "../components/error-notice.tsx";
 import { Panel, ScreenHeader } from "../components/layout.tsx";
 import { Name } from "../components/name.tsx";
-import { type Column, PageButtons, Table } from "../components/table.tsx";
+import { type Column, numberColumn, PageButtons, Table } from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
 import { eventName } from "../data/event-name.ts";
 import type {
@@ -225,11 +225,7 @@ function columnsOf(
       title: commonTexts.to,
       cell: ({ destinationId }) => <Name>{names.destination(destinationId)}</Name>,
     },
-    {
-      title: deadLetterTexts.attempts,
-      kind: "number narrow",
-      cell: ({ attempts }) => formatCount(attempts),
-    },
+    numberColumn(deadLetterTexts.attempts, ({ attempts }) => formatCount(attempts)),
     {
       title: deadLetterTexts.failedAt,
       kind: "narrow",

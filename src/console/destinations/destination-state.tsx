@@ -16,15 +16,16 @@ const badges: Record<State, { text: string; tone?: "good" | "warn" | "bad" }> = 
   external: { text: destinationTexts.byRudderServer },
 };
 
-const stateOrder: readonly State[] = [
+/** All states, the most urgent first. */
+export const statesByUrgency: readonly State[] = [
   "down",
   "failing",
   "suspended",
+  "unknown",
   "waiting",
   "ok",
   "paused",
   "unconnected",
-  "unknown",
   "external",
 ];
 
@@ -34,8 +35,8 @@ export function DestinationStateBadge(props: { state: State; isRejecting?: boole
   if (state === "ok" && isRejecting)
     return <Badge tone="warn">{destinationTexts.partiallyRejecting}</Badge>;
   const { text, tone } = badges[state];
-  return <Badge {...(tone && { tone })}>{text}</Badge>;
+  return <Badge tone={tone}>{text}</Badge>;
 }
 
 /** States by which a list of destinations can be filtered, most urgent first. */
-export const stateOptions = stateOrder.map((value) => ({ value, text: badges[value].text }));
+export const stateOptions = statesByUrgency.map((value) => ({ value, text: badges[value].text }));

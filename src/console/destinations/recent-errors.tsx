@@ -1,6 +1,6 @@
 import { ErrorNotice } from "../components/error-notice.tsx";
 import { Panel } from "../components/layout.tsx";
-import { type Column, Table } from "../components/table.tsx";
+import { type Column, numberColumn, Table } from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
 import type { DeadLetterGroup } from "../data/model.ts";
 import { client, missingPermission } from "../data/session.ts";
@@ -23,11 +23,7 @@ const columns: Column<DeadLetterGroup>[] = [
       </a>
     ),
   },
-  {
-    title: commonTexts.events,
-    kind: "number narrow",
-    cell: ({ count }) => pluralize(count, "event"),
-  },
+  numberColumn(commonTexts.events, ({ count }) => pluralize(count, "event")),
   { title: destinationTexts.last, kind: "narrow", cell: ({ lastAt }) => <Time at={lastAt} /> },
 ];
 

@@ -3,7 +3,7 @@ import { ErrorNotice } from "../components/error-notice.tsx";
 import { Badge } from "../components/layout.tsx";
 import { ItemLink } from "../components/name.tsx";
 import { SearchField } from "../components/search-field.tsx";
-import { type Column, Pagination, Table } from "../components/table.tsx";
+import { type Column, numberColumn, Pagination, Table } from "../components/table.tsx";
 import type { ConnectionRow } from "../data/model.ts";
 import { client } from "../data/session.ts";
 import { useResource } from "../data/use-resource.ts";
@@ -39,21 +39,9 @@ const columns: Column<ConnectionRow>[] = [
         <Badge>{commonTexts.disabled}</Badge>
       ),
   },
-  {
-    title: commonTexts.received,
-    kind: "number narrow",
-    cell: ({ rates }) => formatRate(rates.received),
-  },
-  {
-    title: commonTexts.delivered,
-    kind: "number narrow",
-    cell: ({ rates }) => formatRate(rates.delivered),
-  },
-  {
-    title: commonTexts.dropped,
-    kind: "number narrow",
-    cell: ({ rates }) => formatRate(rates.dropped),
-  },
+  numberColumn(commonTexts.received, ({ rates }) => formatRate(rates.received)),
+  numberColumn(commonTexts.delivered, ({ rates }) => formatRate(rates.delivered)),
+  numberColumn(commonTexts.dropped, ({ rates }) => formatRate(rates.dropped)),
   {
     title: commonTexts.failed,
     kind: "number narrow",
@@ -61,17 +49,10 @@ const columns: Column<ConnectionRow>[] = [
       <span class={rates.failed > 0 ? "bad" : undefined}>{formatRate(rates.failed)}</span>
     ),
   },
-  {
-    title: commonTexts.pending,
-    kind: "number narrow",
-    cell: ({ lagEvents }) => formatCount(lagEvents),
-  },
-  {
-    title: commonTexts.oldestPending,
-    kind: "number narrow",
-    cell: ({ lagEvents, lagSeconds }) =>
-      lagEvents > 0 ? formatDuration(lagSeconds) : commonTexts.noFigure,
-  },
+  numberColumn(commonTexts.pending, ({ lagEvents }) => formatCount(lagEvents)),
+  numberColumn(commonTexts.oldestPending, ({ lagEvents, lagSeconds }) =>
+    lagEvents > 0 ? formatDuration(lagSeconds) : commonTexts.noFigure,
+  ),
 ];
 
 /** Table with the event rates of all connections, in pages; those that fail come first. */

@@ -4,6 +4,7 @@ import type {
   SourceOverview,
   TransformationOverview,
 } from "../data/model.ts";
+import { statesByUrgency } from "../destinations/destination-state.tsx";
 
 /**
  * Node of the middle column. It is a transformation, or the node `PASS_THROUGH` for destinations
@@ -40,18 +41,6 @@ interface FlowGraph {
 const ROWS_MAX = 12;
 /** Id of the graph's node for destinations without a transformation. */
 export const PASS_THROUGH = "pass-through";
-
-const statesByUrgency = [
-  "down",
-  "failing",
-  "suspended",
-  "unknown",
-  "waiting",
-  "ok",
-  "paused",
-  "unconnected",
-  "external",
-];
 
 /**
  * Builds the graph of the overview. Destinations are ordered by the urgency of their state, then by

@@ -73,9 +73,7 @@ function columnsOf(names: NameLookup, reload: () => Promise<void>): Column<Repla
       kind: "narrow",
       cell: (replay) => {
         const state = shownState(replay);
-        return (
-          <Badge {...(tones[state] && { tone: tones[state] })}>{replayTexts.states[state]}</Badge>
-        );
+        return <Badge tone={tones[state]}>{replayTexts.states[state]}</Badge>;
       },
     },
     { title: commonTexts.progress, cell: (replay) => <ReplayProgress replay={replay} /> },

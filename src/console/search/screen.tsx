@@ -10,6 +10,7 @@ import { eventName } from "../data/event-name.ts";
 import { type NameLookup, useNames } from "../data/use-names.ts";
 import { hrefTo, type ScreenProps } from "../router.ts";
 import { EventDialog } from "../tail/event-dialog.tsx";
+import { outcomeTones } from "../tail/tail-table.tsx";
 import { commonTexts } from "../texts/common.ts";
 import { searchTexts } from "../texts/search.ts";
 import {
@@ -160,8 +161,6 @@ function columnsOf(names: NameLookup, open: (event: FoundEvent) => void): Column
   ];
 }
 
-const tones = { "in-flight": "accent", "dead-letter": "bad", settled: "good" } as const;
-
 /** Outcome of an event at each destination. A dead letter links to its page. */
 function Outcomes(props: { outcomes: FoundEvent["outcomes"]; names: NameLookup }) {
   if (props.outcomes.length === 0) {
@@ -171,9 +170,8 @@ function Outcomes(props: { outcomes: FoundEvent["outcomes"]; names: NameLookup }
     <span class="badges">
       {props.outcomes.map(({ destinationId, outcome, deadLetterId }) => {
         const name = props.names.destination(destinationId);
-        const tone = outcome in tones ? tones[outcome as keyof typeof tones] : undefined;
         const badge = (
-          <Badge {...(tone && { tone })} flat>
+          <Badge tone={outcomeTones[outcome]} flat>
             <Name>{name}</Name>: {searchTexts.outcomes[outcome]}
           </Badge>
         );

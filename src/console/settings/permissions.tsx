@@ -3,19 +3,7 @@ import { Badge } from "../components/layout.tsx";
 import type { Permission } from "../data/model.ts";
 import { settingsTexts } from "../texts/settings.ts";
 
-const meanings: Record<Permission, string> = {
-  "transformations:create-delete": settingsTexts.mayCreateTransformations,
-  "transformations:edit": settingsTexts.mayEditTransformations,
-  "transformations:connect": settingsTexts.mayConnectTransformations,
-  "libraries:edit": settingsTexts.mayEditLibraries,
-  "destinations:connect": settingsTexts.mayConnectDestinations,
-  "events:read": settingsTexts.mayReadEvents,
-  "events:replay": settingsTexts.mayReplay,
-  "audit:read": settingsTexts.mayReadAudit,
-  "workspace-config:read": settingsTexts.mayReadWorkspaceConfig,
-  "workspace:admin": settingsTexts.mayAdministrate,
-};
-export const permissions = Object.keys(meanings) as Permission[];
+export const permissions = Object.keys(settingsTexts.permissionMeanings) as Permission[];
 
 export function PermissionBadges(props: { of: readonly Permission[] }) {
   return (
@@ -48,7 +36,7 @@ export function PermissionCheckboxes(props: {
           }
         >
           <code>{permission}</code>
-          <span class="quiet small"> {meanings[permission]}</span>
+          <span class="quiet small"> {settingsTexts.permissionMeanings[permission]}</span>
         </Checkbox>
       ))}
     </fieldset>

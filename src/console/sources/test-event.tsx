@@ -13,6 +13,7 @@ import { client, missingPermission } from "../data/session.ts";
 import { useNames } from "../data/use-names.ts";
 import { FoldedResponse } from "../dead-letters/receiver-response.tsx";
 import { hrefTo } from "../router.ts";
+import { outcomeTones } from "../tail/tail-table.tsx";
 import { commonTexts } from "../texts/common.ts";
 import { sourceTexts } from "../texts/sources.ts";
 
@@ -106,7 +107,9 @@ function Arrivals({ messages }: { messages: readonly FollowedMessage[] }) {
       {messages.map(({ name: stage, data }) => (
         <Fragment key={stage + data.destinationId}>
           <p class="row">
-            <Badge tone={tones[stage] ?? "accent"}>{sourceTexts.stages[stage] ?? stage}</Badge>
+            <Badge tone={outcomeTones[stage] ?? "accent"}>
+              {sourceTexts.stages[stage] ?? stage}
+            </Badge>
             {typeof data.destinationId === "string" && (
               <ItemLink
                 to="destinations"
@@ -129,12 +132,6 @@ function Arrivals({ messages }: { messages: readonly FollowedMessage[] }) {
 
 const isResponse = (value: unknown): value is ReceiverResponse =>
   typeof value === "object" && value !== null;
-
-const tones: Record<string, "good" | "warn" | "bad" | undefined> = {
-  delivered: "good",
-  dropped: "warn",
-  "dead-letter": "bad",
-};
 
 /**
  * Follows the live tail (stream of new events) of a source. Calls `onMessage` for each message

@@ -1,7 +1,7 @@
 import { Component, Fragment } from "preact";
 import { useEffect } from "preact/hooks";
 import { ClampedText } from "../components/clamped-text.tsx";
-import { Badge } from "../components/layout.tsx";
+import { Badge, type Tone } from "../components/layout.tsx";
 import { Name } from "../components/name.tsx";
 import { Time } from "../components/time.tsx";
 import { eventName } from "../data/event-name.ts";
@@ -144,7 +144,7 @@ function OutcomeBadges({ event, names, of }: Pick<TailRowProps, "event" | "names
   );
 }
 
-const tones: { [outcome in DestinationOutcome["outcome"]]?: "good" | "warn" | "bad" | "accent" } = {
+export const outcomeTones: Record<string, Tone | undefined> = {
   delivered: "good",
   settled: "good",
   dropped: "warn",
@@ -155,12 +155,12 @@ const tones: { [outcome in DestinationOutcome["outcome"]]?: "good" | "warn" | "b
 /** Badge with an outcome, and with the name of its destination if it is given. */
 export function OutcomeBadge(props: { outcome: DestinationOutcome; name?: string }) {
   const { outcome } = props.outcome;
-  const tone = tones[outcome];
+  const tone = outcomeTones[outcome];
   return (
-    <Badge {...(tone && { tone })}>
+    <Badge tone={tone}>
       {props.name === undefined
         ? tailTexts.outcomeNames[outcome]
-        : tailTexts.outcomes[outcome](props.name)}
+        : tailTexts.outcomeAt(props.name, outcome)}
     </Badge>
   );
 }

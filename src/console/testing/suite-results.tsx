@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import { CodeBlock } from "../components/code-block.tsx";
-import { Badge } from "../components/layout.tsx";
+import { Badge, type Tone } from "../components/layout.tsx";
 import { Name } from "../components/name.tsx";
 import { Diff } from "../editor/diff.tsx";
 import { commonTexts } from "../texts/common.ts";
@@ -10,18 +10,15 @@ import type { TestRunReport } from "./run-report.ts";
 export type SuiteResult = NonNullable<TestRunReport["testSuites"]>[number];
 
 /** Returns text and colour of the badge that shows the result of a test case. */
-export function suiteBadge(result: SuiteResult | undefined) {
-  switch (result?.status) {
-    case "pass":
-      return { text: commonTexts.passed, tone: "good" as const };
-    case "fail":
-      return { text: commonTexts.failed, tone: "bad" as const };
-    case "error":
-      return { text: testCaseTexts.error, tone: "bad" as const };
-    default:
-      return { text: testCaseTexts.notRun };
-  }
+export function suiteBadge(result: SuiteResult | undefined): { text: string; tone?: Tone } {
+  return result ? badges[result.status] : { text: testCaseTexts.notRun };
 }
+
+const badges = {
+  pass: { text: commonTexts.passed, tone: "good" },
+  fail: { text: commonTexts.failed, tone: "bad" },
+  error: { text: testCaseTexts.error, tone: "bad" },
+} as const;
 
 /** Shows the results of test cases: the first one that failed is open, with its differences. */
 export function SuiteResults({ results }: { results: readonly SuiteResult[] }) {
@@ -43,7 +40,7 @@ export function SuiteResults({ results }: { results: readonly SuiteResult[] }) {
                 onClick={() => setChosen(result.id)}
               >
                 <Name cut>{result.name}</Name>
-                <Badge {...(tone && { tone })}>{text}</Badge>
+                <Badge tone={tone}>{text}</Badge>
               </button>
             </li>
           );

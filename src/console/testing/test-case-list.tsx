@@ -37,7 +37,7 @@ export function TestCaseList(props: {
               <li key={testCase.id}>
                 <Name cut>{testCase.name}</Name>
                 <span class="quiet small">{testCaseTexts.events(testCase.input.length)}</span>
-                <Badge {...(tone && { tone })}>{text}</Badge>
+                <Badge tone={tone}>{text}</Badge>
                 <Button compact kind="plain" onClick={() => setEdited(testCase)}>
                   {testCaseTexts.edit}
                 </Button>

@@ -4,6 +4,17 @@ import { commonTexts } from "./common.ts";
 
 const waitingHint = "Events appear here when they are received, delivered, dropped or failed.";
 
+const outcomeNames = {
+  delivered: "Delivered",
+  dropped: "Dropped",
+  "dead-letter": "Failed",
+  "in-flight": "In flight",
+  repeated: "Duplicate",
+  "not-connected": "Not connected",
+  settled: "Delivered or dropped",
+  unknown: "Unknown",
+};
+
 /** Texts of the live tail. */
 export const tailTexts = {
   receivedEarlier: "The event as received is no longer in memory",
@@ -40,26 +51,12 @@ export const tailTexts = {
   shown: (events: number, buffered: number) =>
     `The latest ${formatCount(events)} of ${formatCount(buffered)} buffered`,
   skipped: (events: number) => `${formatCompact(events)} skipped`,
-  outcomes: {
-    delivered: (destination: string) => isolated(destination),
-    dropped: (destination: string) => `${isolated(destination)} dropped`,
-    "dead-letter": (destination: string) => `${isolated(destination)} failed`,
-    "in-flight": (destination: string) => `${isolated(destination)} in flight`,
-    repeated: (destination: string) => `${isolated(destination)} duplicate`,
-    "not-connected": (destination: string) => `${isolated(destination)} not connected`,
-    settled: (destination: string) => `${isolated(destination)} delivered or dropped`,
-    unknown: (destination: string) => `${isolated(destination)} unknown`,
-  },
-  outcomeNames: {
-    delivered: "Delivered",
-    dropped: "Dropped",
-    "dead-letter": "Failed",
-    "in-flight": "In flight",
-    repeated: "Duplicate",
-    "not-connected": "Not connected",
-    settled: "Delivered or dropped",
-    unknown: "Unknown",
-  },
+  outcomeNames,
+  /** An outcome with the name of its destination. Delivery needs no word. */
+  outcomeAt: (destination: string, outcome: keyof typeof outcomeNames) =>
+    outcome === "delivered"
+      ? isolated(destination)
+      : `${isolated(destination)} ${outcomeNames[outcome].toLowerCase()}`,
   /** Explanations of outcomes for which there is no event to show. */
   explanations: {
     delivered: "Delivered. The event is too long to be kept in memory.",
