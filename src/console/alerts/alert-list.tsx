@@ -1,7 +1,14 @@
 import { useState } from "preact/hooks";
 import type { AnswerOf } from "../../api/client.ts";
 import { Name } from "../components/name.tsx";
-import { type Column, Pagination, TablePanel } from "../components/table.tsx";
+import {
+  type Column,
+  column,
+  nameColumn,
+  narrowColumn,
+  Pagination,
+  TablePanel,
+} from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
 import { client } from "../data/session.ts";
 import { useResource } from "../data/use-resource.ts";
@@ -43,41 +50,22 @@ export function AlertList() {
 }
 
 const columns: Column<Alert>[] = [
-  {
-    title: commonTexts.state,
-    kind: "narrow",
-    cell: ({ state }) => (
-      <span class={state === "open" ? "badge bad" : "badge"}>
-        {state === "open" ? alertsTexts.open : alertsTexts.ended}
-      </span>
-    ),
-  },
-  {
-    title: alertsTexts.alert,
-    kind: "name",
-    cell: (alert) => <a href={subjectHref(alert)}>{alert.message}</a>,
-  },
-  {
-    title: alertsTexts.rule,
-    cell: ({ rule }) => <Name cut>{rule.name}</Name>,
-  },
-  { title: alertsTexts.began, kind: "narrow", cell: ({ beganAt }) => <Time at={beganAt} /> },
-  {
-    title: alertsTexts.endedAt,
-    kind: "narrow",
-    cell: ({ endedAt }) => endedAt && <Time at={endedAt} />,
-  },
-  {
-    title: alertsTexts.notified,
-    kind: "narrow",
-    cell: ({ notifications }) => {
-      const sent = notifications.filter(({ state }) => state === "sent").length;
-      const failed = notifications.find(({ state }) => state === "failed");
-      const text = alertsTexts.notifications(sent, notifications.length);
-      if (failed === undefined) return text;
-      return <span title={failed.reason}>{`${text}, ${commonTexts.failed}`}</span>;
-    },
-  },
+  narrowColumn(commonTexts.state, ({ state }) => (
+    <span class={state === "open" ? "badge bad" : "badge"}>
+      {state === "open" ? alertsTexts.open : alertsTexts.ended}
+    </span>
+  )),
+  nameColumn(alertsTexts.alert, (alert) => <a href={subjectHref(alert)}>{alert.message}</a>),
+  column(alertsTexts.rule, ({ rule }) => <Name cut>{rule.name}</Name>),
+  narrowColumn(alertsTexts.began, ({ beganAt }) => <Time at={beganAt} />),
+  narrowColumn(alertsTexts.endedAt, ({ endedAt }) => endedAt && <Time at={endedAt} />),
+  narrowColumn(alertsTexts.notified, ({ notifications }) => {
+    const sent = notifications.filter(({ state }) => state === "sent").length;
+    const failed = notifications.find(({ state }) => state === "failed");
+    const text = alertsTexts.notifications(sent, notifications.length);
+    if (failed === undefined) return text;
+    return <span title={failed.reason}>{`${text}, ${commonTexts.failed}`}</span>;
+  }),
 ];
 
 function subjectHref({ kind, subject: { type, id } }: Alert): string {

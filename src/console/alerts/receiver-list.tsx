@@ -4,7 +4,7 @@ import { Checkbox, optionsByValue, SelectField, TextField } from "../components/
 import { Form } from "../components/forms/form.tsx";
 import { SecretField } from "../components/forms/secret-field.tsx";
 import { useFields } from "../components/forms/use-fields.ts";
-import type { Column } from "../components/table.tsx";
+import { type Column, column, narrowColumn } from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
 import { showError, showToast } from "../components/toasts.ts";
 import { client } from "../data/session.ts";
@@ -40,28 +40,20 @@ export function ReceiverList() {
 function columnsOf(edit: (receiver: Receiver) => void): Column<Receiver>[] {
   return [
     editColumn(edit),
-    { title: commonTexts.type, kind: "narrow", cell: ({ type }) => alertsTexts.types[type] },
-    {
-      title: alertsTexts.address,
-      cell: ({ host, to }) => <span class="cut">{host ?? to?.join(", ")}</span>,
-    },
-    {
-      title: alertsTexts.lastResult,
-      cell: ({ enabled, sentAt, failingSince, reason }) => {
-        if (!enabled) return commonTexts.disabled;
-        if (failingSince !== undefined) return <span class="bad">{reason}</span>;
-        return sentAt === undefined ? alertsTexts.neverNotified : <Time at={sentAt} />;
-      },
-    },
-    {
-      title: alertsTexts.sendTest,
-      kind: "narrow",
-      cell: (receiver) => (
-        <Button compact needs="workspace:admin" onClick={() => sendTest(receiver)}>
-          {alertsTexts.sendTest}
-        </Button>
-      ),
-    },
+    narrowColumn(commonTexts.type, ({ type }) => alertsTexts.types[type]),
+    column(alertsTexts.address, ({ host, to }) => (
+      <span class="cut">{host ?? to?.join(", ")}</span>
+    )),
+    column(alertsTexts.lastResult, ({ enabled, sentAt, failingSince, reason }) => {
+      if (!enabled) return commonTexts.disabled;
+      if (failingSince !== undefined) return <span class="bad">{reason}</span>;
+      return sentAt === undefined ? alertsTexts.neverNotified : <Time at={sentAt} />;
+    }),
+    narrowColumn(alertsTexts.sendTest, (receiver) => (
+      <Button compact needs="workspace:admin" onClick={() => sendTest(receiver)}>
+        {alertsTexts.sendTest}
+      </Button>
+    )),
   ];
 }
 

@@ -2,7 +2,7 @@ import type { AnswerOf } from "../../api/client.ts";
 import { Checkbox, optionsByValue, SelectField, TextField } from "../components/forms/fields.tsx";
 import { Form } from "../components/forms/form.tsx";
 import { useFields } from "../components/forms/use-fields.ts";
-import type { Column } from "../components/table.tsx";
+import { type Column, column, narrowColumn } from "../components/table.tsx";
 import { client } from "../data/session.ts";
 import { editColumn, type FormContext, PagedList } from "../settings/paged-list.tsx";
 import { alertsTexts } from "../texts/alerts.ts";
@@ -38,17 +38,13 @@ export function RuleList() {
 function columnsOf(edit: (rule: Rule) => void): Column<Rule>[] {
   return [
     editColumn(edit),
-    { title: alertsTexts.condition, cell: ({ kind }) => alertsTexts.kinds[kind] },
-    {
-      title: alertsTexts.threshold,
-      cell: ({ kind, threshold }) =>
-        threshold === undefined ? "" : `${threshold} ${units[kind] ?? ""}`,
-    },
-    {
-      title: commonTexts.state,
-      kind: "narrow",
-      cell: ({ enabled }) => (enabled ? commonTexts.enabled : commonTexts.disabled),
-    },
+    column(alertsTexts.condition, ({ kind }) => alertsTexts.kinds[kind]),
+    column(alertsTexts.threshold, ({ kind, threshold }) =>
+      threshold === undefined ? "" : `${threshold} ${units[kind] ?? ""}`,
+    ),
+    narrowColumn(commonTexts.state, ({ enabled }) =>
+      enabled ? commonTexts.enabled : commonTexts.disabled,
+    ),
   ];
 }
 

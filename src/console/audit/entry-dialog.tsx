@@ -2,7 +2,7 @@ import type { ComponentChildren } from "preact";
 import { Button } from "../components/button.tsx";
 import { Dialog } from "../components/dialog.tsx";
 import { FactList } from "../components/layout.tsx";
-import { type Column, Table } from "../components/table.tsx";
+import { type Column, column, Table } from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
 import { auditTexts } from "../texts/audit.ts";
 import { commonTexts } from "../texts/common.ts";
@@ -59,15 +59,9 @@ function factsOf(entry: AuditEntry): (readonly [string, ComponentChildren])[] {
 }
 
 const columns: readonly Column<FieldChange>[] = [
-  { title: commonTexts.field, cell: ({ path }) => <code>{path}</code> },
-  {
-    title: auditTexts.valueBefore,
-    cell: (change) => <Value change={change} of="before" />,
-  },
-  {
-    title: auditTexts.valueAfter,
-    cell: (change) => <Value change={change} of="after" />,
-  },
+  column(commonTexts.field, ({ path }) => <code>{path}</code>),
+  column(auditTexts.valueBefore, (change) => <Value change={change} of="before" />),
+  column(auditTexts.valueAfter, (change) => <Value change={change} of="after" />),
 ];
 
 function Value({ change, of }: { change: FieldChange; of: "before" | "after" }) {

@@ -7,6 +7,7 @@ import {
 import { Badge } from "../components/layout.tsx";
 import { type ListPage, type ListQuery, ListScreen } from "../components/list-screen.tsx";
 import { ItemLink, Name } from "../components/name.tsx";
+import { column, nameColumn, narrowColumn } from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
 import { client, missingPermission } from "../data/session.ts";
 import { isolated } from "../format.ts";
@@ -49,27 +50,22 @@ export async function listSuspensions(kind: CodeKindInfo) {
 
 function columnsOf(kind: CodeKindInfo) {
   return [
-    {
-      title: commonTexts.name,
-      kind: "name" as const,
-      sort: "name",
-      cell: ({ id, name, description }: CodeRow) => (
+    nameColumn(
+      commonTexts.name,
+      ({ id, name, description }: CodeRow) => (
         <>
-          <ItemLink cut to={kind.screen} id={id} name={name} />
+          <ItemLink cut screen={kind.screen} id={id} name={name} />
           {description && <p class="quiet small cut">{description}</p>}
         </>
       ),
-    },
-    {
-      title: commonTexts.state,
-      kind: "narrow" as const,
-      cell: (row: CodeRow) => (
-        <CodeStateBadge isPublished={row.isPublished} suspended={row.suspended} />
-      ),
-    },
-    {
-      title: kind === libraries ? codeTexts.importedAs : commonTexts.destinations,
-      cell: ({ destinations = [], importName }: CodeRow) =>
+      "name",
+    ),
+    narrowColumn(commonTexts.state, (row: CodeRow) => (
+      <CodeStateBadge isPublished={row.isPublished} suspended={row.suspended} />
+    )),
+    column(
+      kind === libraries ? codeTexts.importedAs : commonTexts.destinations,
+      ({ destinations = [], importName }: CodeRow) =>
         kind === libraries ? (
           <code>
             <Name>{importName}</Name>
@@ -79,19 +75,13 @@ function columnsOf(kind: CodeKindInfo) {
             {destinations.map(({ name }) => isolated(name)).join(", ") || commonTexts.none}
           </span>
         ),
-    },
-    {
-      title: codeTexts.language,
-      kind: "narrow" as const,
-      sort: "language",
-      cell: ({ language }: CodeRow) => languageName(language),
-    },
-    {
-      title: commonTexts.updated,
-      kind: "narrow" as const,
-      sort: "updatedAt",
-      cell: ({ updatedAt }: CodeRow) => <Time at={updatedAt} />,
-    },
+    ),
+    narrowColumn(codeTexts.language, ({ language }: CodeRow) => languageName(language), "language"),
+    narrowColumn(
+      commonTexts.updated,
+      ({ updatedAt }: CodeRow) => <Time at={updatedAt} />,
+      "updatedAt",
+    ),
   ];
 }
 

@@ -5,7 +5,7 @@ import { Button } from "../components/button.tsx";
 import { TextField } from "../components/forms/fields.tsx";
 import { ItemLink } from "../components/name.tsx";
 import { PermissionRequired } from "../components/permission-required.tsx";
-import { type Column, TablePanel } from "../components/table.tsx";
+import { type Column, column, nameColumn, narrowColumn, TablePanel } from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
 import { client, missingPermission } from "../data/session.ts";
 import { type NameLookup, useNames } from "../data/use-names.ts";
@@ -70,43 +70,27 @@ function LogTable({ transformationId }: { transformationId: string }) {
 
 function columnsOf(names: NameLookup): Column<CodeLogLine>[] {
   return [
-    { title: commonTexts.time, kind: "narrow", cell: ({ at }) => <Time at={at} exact /> },
-    {
-      title: codeLogTexts.message,
-      kind: "name",
-      cell: ({ text }) => (
-        <pre class="log-line">
-          <bdi>{withoutPrefix(text)}</bdi>
-        </pre>
+    narrowColumn(commonTexts.time, ({ at }) => <Time at={at} exact />),
+    nameColumn(codeLogTexts.message, ({ text }) => (
+      <pre class="log-line">
+        <bdi>{withoutPrefix(text)}</bdi>
+      </pre>
+    )),
+    narrowColumn(codeLogTexts.line, ({ line, library }) => codeLogTexts.place(line, library)),
+    column(commonTexts.destination, ({ destinationId }) => (
+      <ItemLink screen="destinations" id={destinationId} name={names.destination(destinationId)} />
+    )),
+    column(commonTexts.event, ({ messageId }) =>
+      messageId === undefined ? (
+        <span class="quiet">{codeLogTexts.unknownEvent}</span>
+      ) : (
+        <a href={hrefTo("search", { by: "messageId", text: messageId })}>
+          <code class="small cut">{messageId}</code>
+        </a>
       ),
-    },
-    {
-      title: codeLogTexts.line,
-      kind: "narrow",
-      cell: ({ line, library }) => codeLogTexts.place(line, library),
-    },
-    {
-      title: commonTexts.destination,
-      cell: ({ destinationId }) => (
-        <ItemLink to="destinations" id={destinationId} name={names.destination(destinationId)} />
-      ),
-    },
-    {
-      title: commonTexts.event,
-      cell: ({ messageId }) =>
-        messageId === undefined ? (
-          <span class="quiet">{codeLogTexts.unknownEvent}</span>
-        ) : (
-          <a href={hrefTo("search", { by: "messageId", text: messageId })}>
-            <code class="small cut">{messageId}</code>
-          </a>
-        ),
-    },
-    {
-      title: codeLogTexts.revision,
-      cell: ({ transformationVersionId }) => (
-        <code class="small cut">{transformationVersionId}</code>
-      ),
-    },
+    ),
+    column(codeLogTexts.revision, ({ transformationVersionId }) => (
+      <code class="small cut">{transformationVersionId}</code>
+    )),
   ];
 }

@@ -4,7 +4,7 @@ import { Button } from "../components/button.tsx";
 import { Badge, Panel } from "../components/layout.tsx";
 import { ItemLink } from "../components/name.tsx";
 import { SearchedNameField } from "../components/name-select.tsx";
-import { Table } from "../components/table.tsx";
+import { type Column, nameColumn, narrowColumn, Table } from "../components/table.tsx";
 import { showToast } from "../components/toasts.ts";
 import { client, missingPermission } from "../data/session.ts";
 import { useNameSearch } from "../data/use-name-search.ts";
@@ -36,26 +36,19 @@ export function DestinationLinks({ newest, published, reload }: CodeContext) {
           label={codeTexts.connectedDestinations}
           rows={linked}
           keyOf={(it) => it.id}
-          columns={[
-            {
-              title: commonTexts.name,
-              kind: "name",
-              cell: (it) => <ItemLink to="destinations" id={it.id} name={it.name} />,
-            },
-            {
-              title: commonTexts.state,
-              kind: "narrow",
-              cell: ({ enabled }) =>
+          columns={
+            [
+              nameColumn(commonTexts.name, (it) => (
+                <ItemLink screen="destinations" id={it.id} name={it.name} />
+              )),
+              narrowColumn(commonTexts.state, ({ enabled }) =>
                 enabled ? (
                   <Badge tone="good">{commonTexts.enabled}</Badge>
                 ) : (
                   <Badge tone="warn">{commonTexts.paused}</Badge>
                 ),
-            },
-            {
-              title: "",
-              kind: "narrow",
-              cell: (it) => (
+              ),
+              narrowColumn("", (it) => (
                 <Button
                   compact
                   kind="plain"
@@ -64,9 +57,9 @@ export function DestinationLinks({ newest, published, reload }: CodeContext) {
                 >
                   {codeTexts.disconnect}
                 </Button>
-              ),
-            },
-          ]}
+              )),
+            ] satisfies Column<(typeof linked)[number]>[]
+          }
           empty={{
             icon: "destination",
             title: commonTexts.noDestinationsConnected,

@@ -7,7 +7,7 @@ import { ErrorNotice } from "../components/error-notice.tsx";
 import { SelectField } from "../components/forms/fields.tsx";
 import { Badge, Panel } from "../components/layout.tsx";
 import { Name } from "../components/name.tsx";
-import { Table } from "../components/table.tsx";
+import { type Column, column, narrowColumn, Table } from "../components/table.tsx";
 import { formatTime, Time } from "../components/time.tsx";
 import { showToast } from "../components/toasts.ts";
 import { reloadIfChanged } from "../data/save.ts";
@@ -51,36 +51,21 @@ export function RevisionHistory(context: CodeContext) {
           label={codeTexts.revisions}
           rows={revisions}
           keyOf={({ versionId }) => versionId}
-          columns={[
-            {
-              title: codeTexts.number,
-              kind: "narrow",
-              cell: (revision) => numberOf(revisions ?? [], revision),
-            },
-            {
-              title: commonTexts.created,
-              cell: ({ createdAt, versionId }) => (
+          columns={
+            [
+              narrowColumn(codeTexts.number, (revision) => numberOf(revisions ?? [], revision)),
+              column(commonTexts.created, ({ createdAt, versionId }) => (
                 <span class="row">
                   <Time at={createdAt} />
                   {versionId === live && <Badge tone="good">{codeTexts.live}</Badge>}
                   {versionId === newest.versionId && <Badge flat>{codeTexts.newest}</Badge>}
                 </span>
-              ),
-            },
-            {
-              title: codeTexts.author,
-              cell: ({ createdBy }) => (
+              )),
+              column(codeTexts.author, ({ createdBy }) => (
                 <Name>{(createdBy && names?.get(createdBy)) ?? createdBy}</Name>
-              ),
-            },
-            {
-              title: codeTexts.note,
-              cell: ({ note }) => note && <ClampedText text={isolated(note)} />,
-            },
-            {
-              title: "",
-              kind: "narrow",
-              cell: (revision) => (
+              )),
+              column(codeTexts.note, ({ note }) => note && <ClampedText text={isolated(note)} />),
+              narrowColumn("", (revision) => (
                 <span class="row fixed">
                   <Button
                     compact
@@ -101,9 +86,9 @@ export function RevisionHistory(context: CodeContext) {
                     {isRollback(revision, live) ? codeTexts.rollBack : codeTexts.publish}
                   </Button>
                 </span>
-              ),
-            },
-          ]}
+              )),
+            ] satisfies Column<Revision>[]
+          }
         />
       </Panel>
       {confirmed && (

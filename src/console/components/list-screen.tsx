@@ -130,11 +130,11 @@ export async function halfOf<Item>(
 }
 
 /** Table column with the item's name as a link to its page. */
-export const nameColumn = (screen: "sources" | "destinations") => ({
+export const itemColumn = (screen: "sources" | "destinations") => ({
   title: commonTexts.name,
   kind: "name" as const,
   sort: "name",
   cell: ({ id, name }: { id: string; name: string }) => (
-    <ItemLink cut to={screen} id={id} name={name} />
+    <ItemLink cut screen={screen} id={id} name={name} />
   ),
 });

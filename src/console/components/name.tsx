@@ -18,13 +18,13 @@ export function Name({ children, cut }: { children: string | undefined; cut?: bo
 /** Link to the page of an item. It shows the item's name. */
 export function ItemLink(props: {
   /** Screen of the item's kind. */
-  to: "sources" | "destinations" | "transformations" | "libraries";
+  screen: "sources" | "destinations" | "transformations" | "libraries";
   id: string;
   name: string | undefined;
   cut?: boolean;
 }) {
   return (
-    <a class={props.cut ? "cut" : undefined} href={hrefTo(props.to, props.id)}>
+    <a class={props.cut ? "cut" : undefined} href={hrefTo(props.screen, props.id)}>
       <Name>{props.name}</Name>
     </a>
   );

@@ -15,10 +15,28 @@ export interface Column<Row> {
   sort?: string;
 }
 
-/** Column of figures, as wide as they are. */
-export function numberColumn<Row>(title: string, cell: Column<Row>["cell"]): Column<Row> {
-  return { title, kind: "number narrow", cell };
+/** Returns a column. It can be sorted if the list has an order named `sort`. */
+export function column<Row>(title: string, cell: Column<Row>["cell"], sort?: string): Column<Row> {
+  return { title, cell, ...(sort && { sort }) };
 }
+
+/** Returns a column whose cells name the rows. */
+export const nameColumn = <Row,>(...of: Parameters<typeof column<Row>>): Column<Row> => ({
+  ...column(...of),
+  kind: "name",
+});
+
+/** Returns a column that is as wide as its content. */
+export const narrowColumn = <Row,>(...of: Parameters<typeof column<Row>>): Column<Row> => ({
+  ...column(...of),
+  kind: "narrow",
+});
+
+/** Returns a column of figures, as wide as they are. */
+export const numberColumn = <Row,>(...of: Parameters<typeof column<Row>>): Column<Row> => ({
+  ...column(...of),
+  kind: "number narrow",
+});
 
 /** Order of a table: the name of a column's order, with `-` in front for the reverse. */
 interface TableOrder {

@@ -78,7 +78,7 @@ export function ConnectionList({ of, id }: { of: keyof typeof sides; id: string 
           <ConnectionRow
             key={connection.id}
             connection={connection}
-            item={{ to: screen, id: connection[otherKey] }}
+            item={{ screen, id: connection[otherKey] }}
             name={names.nameOf(connection[otherKey])}
             reload={reload}
           />

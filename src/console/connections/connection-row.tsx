@@ -17,7 +17,7 @@ import { tailTexts } from "../texts/tail.ts";
 export function ConnectionRow(props: {
   connection: Connection;
   /** The connected source or destination. */
-  item: { to: "sources" | "destinations"; id: string };
+  item: { screen: "sources" | "destinations"; id: string };
   name: string;
   reload: () => Promise<void>;
 }) {

@@ -1,6 +1,6 @@
 import { ClampedText } from "../components/clamped-text.tsx";
 import { Panel } from "../components/layout.tsx";
-import { type Column, numberColumn, Table } from "../components/table.tsx";
+import { type Column, column, narrowColumn, numberColumn, Table } from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
 import type { DeadLetter } from "../data/model.ts";
 import { formatDuration } from "../format.ts";
@@ -10,10 +10,10 @@ import { deadLetterTexts } from "../texts/dead-letters.ts";
 type FailedAttempt = NonNullable<DeadLetter["failedAttempts"]>[number];
 
 const columns: Column<FailedAttempt>[] = [
-  { title: commonTexts.time, kind: "narrow", cell: ({ at }) => <Time at={at} exact /> },
+  narrowColumn(commonTexts.time, ({ at }) => <Time at={at} exact />),
   numberColumn(deadLetterTexts.duration, ({ durationMs }) => formatDuration(durationMs / 1_000)),
   numberColumn(deadLetterTexts.httpStatus, ({ status }) => status ?? commonTexts.noFigure),
-  { title: commonTexts.reason, cell: ({ reason }) => <ClampedText text={reason} /> },
+  column(commonTexts.reason, ({ reason }) => <ClampedText text={reason} />),
 ];
 
 /** Lists the first and the last attempts to deliver an event, with their times and reasons. */

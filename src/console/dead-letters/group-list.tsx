@@ -4,7 +4,15 @@ import { Badge, Panel, ScreenHeader } from "../components/layout.tsx";
 import { ItemLink } from "../components/name.tsx";
 import { NameFilter } from "../components/name-select.tsx";
 import { SearchField } from "../components/search-field.tsx";
-import { type Column, numberColumn, Pagination, Table } from "../components/table.tsx";
+import {
+  type Column,
+  column,
+  nameColumn,
+  narrowColumn,
+  numberColumn,
+  Pagination,
+  Table,
+} from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
 import type { DeadLetterGroup, DeadLetterGroups } from "../data/model.ts";
 import { client } from "../data/session.ts";
@@ -118,28 +126,17 @@ function columnsOf(
   destinationId: string | undefined,
 ): Column<DeadLetterGroup>[] {
   return [
-    {
-      title: commonTexts.reason,
-      kind: "name",
-      cell: ({ id, reason }) => (
-        <a class="clamp" href={hrefTo("dead-letters", { groupId: id, destinationId })}>
-          {reason || deadLetterTexts.noReasonGiven}
-        </a>
-      ),
-    },
-    {
-      title: commonTexts.destination,
-      cell: ({ destinationId }) => (
-        <ItemLink to="destinations" id={destinationId} name={names.destination(destinationId)} />
-      ),
-    },
-    {
-      title: deadLetterTexts.failedIn,
-      kind: "narrow",
-      cell: ({ stage }) => <StageBadge stage={stage} />,
-    },
+    nameColumn(commonTexts.reason, ({ id, reason }) => (
+      <a class="clamp" href={hrefTo("dead-letters", { groupId: id, destinationId })}>
+        {reason || deadLetterTexts.noReasonGiven}
+      </a>
+    )),
+    column(commonTexts.destination, ({ destinationId }) => (
+      <ItemLink screen="destinations" id={destinationId} name={names.destination(destinationId)} />
+    )),
+    narrowColumn(deadLetterTexts.failedIn, ({ stage }) => <StageBadge stage={stage} />),
     numberColumn(commonTexts.events, ({ count }) => formatCount(count)),
-    { title: deadLetterTexts.latest, kind: "narrow", cell: ({ lastAt }) => <Time at={lastAt} /> },
+    narrowColumn(deadLetterTexts.latest, ({ lastAt }) => <Time at={lastAt} />),
   ];
 }
 

@@ -4,7 +4,15 @@ import { ClampedText } from "../components/clamped-text.tsx";
 import { ErrorNotice } from "../components/error-notice.tsx";
 import { Panel, ScreenHeader } from "../components/layout.tsx";
 import { Name } from "../components/name.tsx";
-import { type Column, numberColumn, PageButtons, Table } from "../components/table.tsx";
+import {
+  type Column,
+  column,
+  nameColumn,
+  narrowColumn,
+  numberColumn,
+  PageButtons,
+  Table,
+} from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
 import { eventName } from "../data/event-name.ts";
 import type {
@@ -198,38 +206,23 @@ function columnsOf(
 ): Column<DeadLetter>[] {
   const list = { groupId, destinationId, all: groupId === undefined ? "1" : undefined };
   return [
-    {
-      title: "",
-      kind: "narrow",
-      cell: (letter) => (
-        <input
-          type="checkbox"
-          aria-label={deadLetterTexts.select(eventName(letter.event))}
-          checked={selected.has(letter.id)}
-          onChange={() => toggle(letter)}
-        />
-      ),
-    },
-    {
-      title: commonTexts.event,
-      kind: "name",
-      cell: ({ id, event }) => (
-        <a class="cut" href={hrefTo("dead-letters", id, list)}>
-          {eventName(event)}
-        </a>
-      ),
-    },
-    { title: commonTexts.reason, cell: ({ reason }) => <ClampedText text={reason} tone="bad" /> },
-    { title: commonTexts.from, cell: ({ sourceId }) => <Name>{names.source(sourceId)}</Name> },
-    {
-      title: commonTexts.to,
-      cell: ({ destinationId }) => <Name>{names.destination(destinationId)}</Name>,
-    },
+    narrowColumn("", (letter) => (
+      <input
+        type="checkbox"
+        aria-label={deadLetterTexts.select(eventName(letter.event))}
+        checked={selected.has(letter.id)}
+        onChange={() => toggle(letter)}
+      />
+    )),
+    nameColumn(commonTexts.event, ({ id, event }) => (
+      <a class="cut" href={hrefTo("dead-letters", id, list)}>
+        {eventName(event)}
+      </a>
+    )),
+    column(commonTexts.reason, ({ reason }) => <ClampedText text={reason} tone="bad" />),
+    column(commonTexts.from, ({ sourceId }) => <Name>{names.source(sourceId)}</Name>),
+    column(commonTexts.to, ({ destinationId }) => <Name>{names.destination(destinationId)}</Name>),
     numberColumn(deadLetterTexts.attempts, ({ attempts }) => formatCount(attempts)),
-    {
-      title: deadLetterTexts.failedAt,
-      kind: "narrow",
-      cell: ({ createdAt }) => <Time at={createdAt} />,
-    },
+    narrowColumn(deadLetterTexts.failedAt, ({ createdAt }) => <Time at={createdAt} />),
   ];
 }

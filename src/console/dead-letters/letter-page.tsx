@@ -84,10 +84,17 @@ function LetterFacts({ letter }: { letter: DeadLetter }) {
   return (
     <FactList
       facts={[
-        [commonTexts.source, <ItemLink to="sources" id={sourceId} name={names.source(sourceId)} />],
+        [
+          commonTexts.source,
+          <ItemLink screen="sources" id={sourceId} name={names.source(sourceId)} />,
+        ],
         [
           commonTexts.destination,
-          <ItemLink to="destinations" id={destinationId} name={names.destination(destinationId)} />,
+          <ItemLink
+            screen="destinations"
+            id={destinationId}
+            name={names.destination(destinationId)}
+          />,
         ],
         [deadLetterTexts.attempts, formatCount(attempts)],
         [commonTexts.received, <Time at={receivedAt} />],

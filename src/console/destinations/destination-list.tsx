@@ -4,13 +4,13 @@ import { FilterSelect } from "../components/filter-select.tsx";
 import { Badge } from "../components/layout.tsx";
 import {
   halfOf,
+  itemColumn,
   type ListPage,
   type ListQuery,
   ListScreen,
-  nameColumn,
 } from "../components/list-screen.tsx";
 import { ItemLink } from "../components/name.tsx";
-import type { Column } from "../components/table.tsx";
+import { type Column, column, narrowColumn, numberColumn } from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
 import type { Destination, DestinationRow } from "../data/model.ts";
 import { client, missingPermission } from "../data/session.ts";
@@ -26,32 +26,20 @@ type DestinationListQuery = QueryOf<"GET /v2/status/destinations">;
 type Row = Pick<DestinationRow, "id" | "name" | "type" | "state"> & Partial<DestinationRow>;
 
 const columns: Column<Row>[] = [
-  nameColumn("destinations"),
-  {
-    title: commonTexts.type,
-    kind: "narrow",
-    sort: "type",
-    cell: ({ type }) => <Badge flat>{type}</Badge>,
-  },
-  {
-    title: destinationTexts.health,
-    kind: "narrow",
-    cell: ({ state, rejecting }) => (
-      <DestinationStateBadge state={state} isRejecting={rejecting === true} />
-    ),
-  },
-  {
-    title: destinationTexts.deliveredRate,
-    kind: "number narrow",
-    sort: "delivered",
-    cell: ({ rates, deliveredBy }) =>
+  itemColumn("destinations"),
+  narrowColumn(commonTexts.type, ({ type }) => <Badge flat>{type}</Badge>, "type"),
+  narrowColumn(destinationTexts.health, ({ state, rejecting }) => (
+    <DestinationStateBadge state={state} isRejecting={rejecting === true} />
+  )),
+  numberColumn(
+    destinationTexts.deliveredRate,
+    ({ rates, deliveredBy }) =>
       rates && deliveredBy === "pixelmill" ? formatRate(rates.delivered) : commonTexts.noFigure,
-  },
-  {
-    title: commonTexts.deadLetters,
-    kind: "number narrow",
-    sort: "deadLetters",
-    cell: ({ id, deliveredBy, deadLetters = 0 }) =>
+    "delivered",
+  ),
+  numberColumn(
+    commonTexts.deadLetters,
+    ({ id, deliveredBy, deadLetters = 0 }) =>
       deliveredBy === "rudder-server" ? (
         commonTexts.noFigure
       ) : deadLetters === 0 ? (
@@ -59,10 +47,11 @@ const columns: Column<Row>[] = [
       ) : (
         <a href={hrefTo("dead-letters", { destinationId: id })}>{formatCount(deadLetters)}</a>
       ),
-  },
-  {
-    title: destinationTexts.lastError,
-    cell: ({ lastError, state }) =>
+    "deadLetters",
+  ),
+  column(
+    destinationTexts.lastError,
+    ({ lastError, state }) =>
       lastError && (
         <>
           <ClampedText
@@ -74,21 +63,19 @@ const columns: Column<Row>[] = [
           </p>
         </>
       ),
-  },
-  {
-    title: commonTexts.transformation,
-    cell: ({ transformationId, transformationName }) =>
-      transformationId ? (
-        <ItemLink
-          cut
-          to="transformations"
-          id={transformationId}
-          name={transformationName ?? transformationId}
-        />
-      ) : (
-        <span class="quiet">{commonTexts.none}</span>
-      ),
-  },
+  ),
+  column(commonTexts.transformation, ({ transformationId, transformationName }) =>
+    transformationId ? (
+      <ItemLink
+        cut
+        screen="transformations"
+        id={transformationId}
+        name={transformationName ?? transformationId}
+      />
+    ) : (
+      <span class="quiet">{commonTexts.none}</span>
+    ),
+  ),
 ];
 
 /** Loads a page of destinations. Without the permission `events:read`, they have no figures. */

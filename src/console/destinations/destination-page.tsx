@@ -195,7 +195,7 @@ function ReadOnlyFacts(props: {
           [
             commonTexts.transformation,
             transformationId ? (
-              <ItemLink to="transformations" id={transformationId} name={transformationName} />
+              <ItemLink screen="transformations" id={transformationId} name={transformationName} />
             ) : (
               destinationTexts.passThrough
             ),

@@ -1,6 +1,12 @@
 import { ErrorNotice } from "../components/error-notice.tsx";
 import { Panel } from "../components/layout.tsx";
-import { type Column, numberColumn, Table } from "../components/table.tsx";
+import {
+  type Column,
+  nameColumn,
+  narrowColumn,
+  numberColumn,
+  Table,
+} from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
 import type { DeadLetterGroup } from "../data/model.ts";
 import { client, missingPermission } from "../data/session.ts";
@@ -14,17 +20,13 @@ const POLL_MS = 10_000;
 const SHOWN_MAX = 5;
 
 const columns: Column<DeadLetterGroup>[] = [
-  {
-    title: commonTexts.reason,
-    kind: "name",
-    cell: ({ id, destinationId, reason }) => (
-      <a class="bad clamp" href={hrefTo("dead-letters", { destinationId, groupId: id })}>
-        {reason}
-      </a>
-    ),
-  },
+  nameColumn(commonTexts.reason, ({ id, destinationId, reason }) => (
+    <a class="bad clamp" href={hrefTo("dead-letters", { destinationId, groupId: id })}>
+      {reason}
+    </a>
+  )),
   numberColumn(commonTexts.events, ({ count }) => pluralize(count, "event")),
-  { title: destinationTexts.last, kind: "narrow", cell: ({ lastAt }) => <Time at={lastAt} /> },
+  narrowColumn(destinationTexts.last, ({ lastAt }) => <Time at={lastAt} />),
 ];
 
 /**

@@ -3,7 +3,14 @@ import { ErrorNotice } from "../components/error-notice.tsx";
 import { Badge } from "../components/layout.tsx";
 import { ItemLink } from "../components/name.tsx";
 import { SearchField } from "../components/search-field.tsx";
-import { type Column, numberColumn, Pagination, Table } from "../components/table.tsx";
+import {
+  type Column,
+  nameColumn,
+  narrowColumn,
+  numberColumn,
+  Pagination,
+  Table,
+} from "../components/table.tsx";
 import type { ConnectionRow } from "../data/model.ts";
 import { client } from "../data/session.ts";
 import { useResource } from "../data/use-resource.ts";
@@ -17,38 +24,25 @@ const POLL_MS = 5_000;
 const PAGE_ITEMS = 25;
 
 const columns: Column<ConnectionRow>[] = [
-  {
-    title: commonTexts.from,
-    kind: "name",
-    cell: ({ sourceId, sourceName }) => <ItemLink to="sources" id={sourceId} name={sourceName} />,
-  },
-  {
-    title: commonTexts.to,
-    kind: "name",
-    cell: ({ destinationId, destinationName }) => (
-      <ItemLink to="destinations" id={destinationId} name={destinationName} />
+  nameColumn(commonTexts.from, ({ sourceId, sourceName }) => (
+    <ItemLink screen="sources" id={sourceId} name={sourceName} />
+  )),
+  nameColumn(commonTexts.to, ({ destinationId, destinationName }) => (
+    <ItemLink screen="destinations" id={destinationId} name={destinationName} />
+  )),
+  narrowColumn(commonTexts.state, ({ enabled, destinationState, rejecting }) =>
+    enabled ? (
+      <DestinationStateBadge state={destinationState} isRejecting={rejecting} />
+    ) : (
+      <Badge>{commonTexts.disabled}</Badge>
     ),
-  },
-  {
-    title: commonTexts.state,
-    kind: "narrow",
-    cell: ({ enabled, destinationState, rejecting }) =>
-      enabled ? (
-        <DestinationStateBadge state={destinationState} isRejecting={rejecting} />
-      ) : (
-        <Badge>{commonTexts.disabled}</Badge>
-      ),
-  },
+  ),
   numberColumn(commonTexts.received, ({ rates }) => formatRate(rates.received)),
   numberColumn(commonTexts.delivered, ({ rates }) => formatRate(rates.delivered)),
   numberColumn(commonTexts.dropped, ({ rates }) => formatRate(rates.dropped)),
-  {
-    title: commonTexts.failed,
-    kind: "number narrow",
-    cell: ({ rates }) => (
-      <span class={rates.failed > 0 ? "bad" : undefined}>{formatRate(rates.failed)}</span>
-    ),
-  },
+  numberColumn(commonTexts.failed, ({ rates }) => (
+    <span class={rates.failed > 0 ? "bad" : undefined}>{formatRate(rates.failed)}</span>
+  )),
   numberColumn(commonTexts.pending, ({ lagEvents }) => formatCount(lagEvents)),
   numberColumn(commonTexts.oldestPending, ({ lagEvents, lagSeconds }) =>
     lagEvents > 0 ? formatDuration(lagSeconds) : commonTexts.noFigure,

@@ -3,7 +3,7 @@ import { ClampedText } from "../components/clamped-text.tsx";
 import { ConfirmButton } from "../components/dialog.tsx";
 import { Badge, ScreenHeader } from "../components/layout.tsx";
 import { ItemLink } from "../components/name.tsx";
-import { type Column, TablePanel } from "../components/table.tsx";
+import { type Column, column, nameColumn, narrowColumn, TablePanel } from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
 import { showToast } from "../components/toasts.ts";
 import { client } from "../data/session.ts";
@@ -58,35 +58,21 @@ export function ReplayList() {
 
 function columnsOf(names: NameLookup, reload: () => Promise<void>): Column<Replay>[] {
   return [
-    {
-      title: replayTexts.started,
-      kind: "narrow",
-      cell: ({ createdAt }) => <Time at={createdAt} />,
-    },
-    {
-      title: replayTexts.scope,
-      kind: "name",
-      cell: (replay) => <ReplayScope replay={replay} names={names} />,
-    },
-    {
-      title: commonTexts.state,
-      kind: "narrow",
-      cell: (replay) => {
-        const state = shownState(replay);
-        return <Badge tone={tones[state]}>{replayTexts.states[state]}</Badge>;
-      },
-    },
-    { title: commonTexts.progress, cell: (replay) => <ReplayProgress replay={replay} /> },
+    narrowColumn(replayTexts.started, ({ createdAt }) => <Time at={createdAt} />),
+    nameColumn(replayTexts.scope, (replay) => <ReplayScope replay={replay} names={names} />),
+    narrowColumn(commonTexts.state, (replay) => {
+      const state = shownState(replay);
+      return <Badge tone={tones[state]}>{replayTexts.states[state]}</Badge>;
+    }),
+    column(commonTexts.progress, (replay) => <ReplayProgress replay={replay} />),
     countColumn(commonTexts.delivered, "delivered"),
     countColumn(commonTexts.dropped, "dropped"),
     countColumn(commonTexts.failed, "failed"),
     countColumn(commonTexts.pending, "pending"),
-    {
-      title: "",
-      kind: "narrow",
-      cell: (replay) =>
-        replay.state === "running" && <CancelReplay replay={replay} reload={reload} />,
-    },
+    narrowColumn(
+      "",
+      (replay) => replay.state === "running" && <CancelReplay replay={replay} reload={reload} />,
+    ),
   ];
 }
 
@@ -127,7 +113,11 @@ function ReplayScope({ replay, names }: { replay: Replay; names: NameLookup }) {
         destinationId === undefined ? (
           replayTexts.severalDestinations
         ) : (
-          <ItemLink to="destinations" id={destinationId} name={names.destination(destinationId)} />
+          <ItemLink
+            screen="destinations"
+            id={destinationId}
+            name={names.destination(destinationId)}
+          />
         ),
       )}
       {reason !== undefined && (

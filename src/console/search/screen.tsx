@@ -4,7 +4,14 @@ import { FilterForm } from "../components/forms/filter-form.tsx";
 import { Badge, ScreenHeader } from "../components/layout.tsx";
 import { Name } from "../components/name.tsx";
 import { NameField } from "../components/name-select.tsx";
-import { type Column, OlderRows, TablePanel } from "../components/table.tsx";
+import {
+  type Column,
+  column,
+  nameColumn,
+  narrowColumn,
+  OlderRows,
+  TablePanel,
+} from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
 import { eventName } from "../data/event-name.ts";
 import { type NameLookup, useNames } from "../data/use-names.ts";
@@ -126,38 +133,25 @@ function SearchPanel(props: { submitted: SearchForm; restart: () => void }) {
 
 function columnsOf(names: NameLookup, open: (event: FoundEvent) => void): Column<FoundEvent>[] {
   return [
-    {
-      title: commonTexts.received,
-      kind: "narrow",
-      cell: ({ receivedAt }) => <Time at={receivedAt} exact />,
-    },
-    {
-      title: commonTexts.event,
-      kind: "name",
-      cell: (result) => (
-        <button type="button" class="link cut" onClick={() => open(result)}>
-          {eventName(result.event)}
-        </button>
+    narrowColumn(commonTexts.received, ({ receivedAt }) => <Time at={receivedAt} exact />),
+    nameColumn(commonTexts.event, (result) => (
+      <button type="button" class="link cut" onClick={() => open(result)}>
+        {eventName(result.event)}
+      </button>
+    )),
+    column(commonTexts.source, ({ sourceId }) => <Name>{names.source(sourceId)}</Name>),
+    column(searchTexts.userColumn, ({ event }) => <span class="cut">{userOf(event)}</span>),
+    column(commonTexts.outcome, ({ outcomes, refused }) =>
+      refused === undefined ? (
+        <Outcomes outcomes={outcomes} names={names} />
+      ) : (
+        <span title={commonTexts.refused}>
+          <Badge tone="bad" flat>
+            {refused}
+          </Badge>
+        </span>
       ),
-    },
-    { title: commonTexts.source, cell: ({ sourceId }) => <Name>{names.source(sourceId)}</Name> },
-    {
-      title: searchTexts.userColumn,
-      cell: ({ event }) => <span class="cut">{userOf(event)}</span>,
-    },
-    {
-      title: commonTexts.outcome,
-      cell: ({ outcomes, refused }) =>
-        refused === undefined ? (
-          <Outcomes outcomes={outcomes} names={names} />
-        ) : (
-          <span title={commonTexts.refused}>
-            <Badge tone="bad" flat>
-              {refused}
-            </Badge>
-          </span>
-        ),
-    },
+    ),
   ];
 }
 

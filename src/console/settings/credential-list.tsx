@@ -3,7 +3,7 @@ import { TextField } from "../components/forms/fields.tsx";
 import { Form } from "../components/forms/form.tsx";
 import { useFields } from "../components/forms/use-fields.ts";
 import { Name } from "../components/name.tsx";
-import type { Column } from "../components/table.tsx";
+import { type Column, column, nameColumn, narrowColumn } from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
 import { client } from "../data/session.ts";
 import { commonTexts } from "../texts/common.ts";
@@ -40,20 +40,15 @@ export function CredentialList() {
 }
 
 const columns: Column<Credential>[] = [
-  {
-    title: commonTexts.name,
-    kind: "name",
-    cell: ({ name }) => (
-      <code class="cut">
-        <Name>{name}</Name>
-      </code>
-    ),
-  },
-  {
-    title: settingsTexts.inCode,
-    cell: ({ name }) => <code class="quiet cut">{settingsTexts.inCodeExample(name)}</code>,
-  },
-  { title: commonTexts.updated, kind: "narrow", cell: ({ updatedAt }) => <Time at={updatedAt} /> },
+  nameColumn(commonTexts.name, ({ name }) => (
+    <code class="cut">
+      <Name>{name}</Name>
+    </code>
+  )),
+  column(settingsTexts.inCode, ({ name }) => (
+    <code class="quiet cut">{settingsTexts.inCodeExample(name)}</code>
+  )),
+  narrowColumn(commonTexts.updated, ({ updatedAt }) => <Time at={updatedAt} />),
 ];
 
 function CredentialForm({ close, reload }: FormContext<Credential>) {

@@ -7,7 +7,7 @@ import { useSave } from "../components/forms/use-save.ts";
 import { Badge } from "../components/layout.tsx";
 import { Loaded } from "../components/loaded.tsx";
 import { Name } from "../components/name.tsx";
-import type { Column } from "../components/table.tsx";
+import { type Column, column, narrowColumn } from "../components/table.tsx";
 import { client } from "../data/session.ts";
 import { useResource } from "../data/use-resource.ts";
 import { commonTexts } from "../texts/common.ts";
@@ -51,19 +51,12 @@ export function MemberList() {
 function columnsOf(edit: (member: Member) => void): Column<Member>[] {
   return [
     editColumn(edit),
-    {
-      title: settingsTexts.email,
-      cell: ({ email }) => <Name cut>{email}</Name>,
-    },
-    {
-      title: settingsTexts.workspaceRole,
-      kind: "narrow",
-      cell: ({ workspaceRole }) => workspaceRole && <Badge flat>{workspaceRole}</Badge>,
-    },
-    {
-      title: settingsTexts.permissions,
-      cell: ({ permissions }) => <PermissionBadges of={permissions} />,
-    },
+    column(settingsTexts.email, ({ email }) => <Name cut>{email}</Name>),
+    narrowColumn(
+      settingsTexts.workspaceRole,
+      ({ workspaceRole }) => workspaceRole && <Badge flat>{workspaceRole}</Badge>,
+    ),
+    column(settingsTexts.permissions, ({ permissions }) => <PermissionBadges of={permissions} />),
   ];
 }
 

@@ -5,7 +5,7 @@ import { DeleteButton, Dialog } from "../components/dialog.tsx";
 import { ErrorNotice } from "../components/error-notice.tsx";
 import { Panel } from "../components/layout.tsx";
 import { Name } from "../components/name.tsx";
-import { type Column, Pagination, Table } from "../components/table.tsx";
+import { type Column, nameColumn, narrowColumn, Pagination, Table } from "../components/table.tsx";
 import { useResource } from "../data/use-resource.ts";
 import { commonTexts } from "../texts/common.ts";
 
@@ -19,15 +19,12 @@ export interface FormContext<Item> {
 }
 
 /** Column with the item's name as a button that opens the form. */
-export const editColumn = <Item extends { name: string }>(edit: (item: Item) => void) => ({
-  title: commonTexts.name,
-  kind: "name" as const,
-  cell: (item: Item) => (
+export const editColumn = <Item extends { name: string }>(edit: (item: Item) => void) =>
+  nameColumn(commonTexts.name, (item: Item) => (
     <button type="button" class="link cut" onClick={() => edit(item)}>
       <Name>{item.name}</Name>
     </button>
-  ),
-});
+  ));
 
 /** List in pages. A dialog adds or edits an item, and each row has a button to delete its item. */
 export function PagedList<Item extends { id: string; name: string }>(props: {
@@ -50,23 +47,19 @@ export function PagedList<Item extends { id: string; name: string }>(props: {
   const [opened, setOpened] = useState<{ item?: Item }>();
   const { value, error, reload } = useResource(() => load(page), [title, page]);
   const close = () => setOpened(undefined);
-  const deleteColumn: Column<Item> = {
-    title: "",
-    kind: "narrow",
-    cell: (item) => (
-      <DeleteButton
-        isIcon
-        verb={verb}
-        noun={noun}
-        name={item.name}
-        consequence={consequence(item)}
-        remove={async () => {
-          await remove({ id: item.id });
-          await reload();
-        }}
-      />
-    ),
-  };
+  const deleteColumn: Column<Item> = narrowColumn("", (item) => (
+    <DeleteButton
+      isIcon
+      verb={verb}
+      noun={noun}
+      name={item.name}
+      consequence={consequence(item)}
+      remove={async () => {
+        await remove({ id: item.id });
+        await reload();
+      }}
+    />
+  ));
   return (
     <>
       <ErrorNotice error={error} retry={reload} />

@@ -7,7 +7,7 @@ import { Form } from "../components/forms/form.tsx";
 import { useFields } from "../components/forms/use-fields.ts";
 import { Badge } from "../components/layout.tsx";
 import { Name } from "../components/name.tsx";
-import type { Column } from "../components/table.tsx";
+import { type Column, column, nameColumn, narrowColumn } from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
 import type { Permission } from "../data/model.ts";
 import { client, session } from "../data/session.ts";
@@ -47,37 +47,22 @@ export function TokenList() {
 }
 
 const columns: Column<Token>[] = [
-  {
-    title: commonTexts.name,
-    kind: "name",
-    cell: (token) => (
-      <span class="row">
-        <Name cut>{token.name}</Name>
-        {isCurrent(token) && <Badge tone="accent">{settingsTexts.current}</Badge>}
-      </span>
-    ),
-  },
-  {
-    title: settingsTexts.kind,
-    kind: "narrow",
-    cell: ({ memberId }) => (
-      <Badge flat>{memberId === undefined ? settingsTexts.service : settingsTexts.personal}</Badge>
-    ),
-  },
-  {
-    title: settingsTexts.permissions,
-    cell: ({ permissions }) => <PermissionBadges of={permissions} />,
-  },
-  {
-    title: settingsTexts.lastUsed,
-    kind: "narrow",
-    cell: ({ lastUsedAt }) => (lastUsedAt ? <Time at={lastUsedAt} /> : settingsTexts.never),
-  },
-  {
-    title: settingsTexts.expires,
-    kind: "narrow",
-    cell: ({ expiresAt }) => (expiresAt ? <Time at={expiresAt} /> : settingsTexts.never),
-  },
+  nameColumn(commonTexts.name, (token) => (
+    <span class="row">
+      <Name cut>{token.name}</Name>
+      {isCurrent(token) && <Badge tone="accent">{settingsTexts.current}</Badge>}
+    </span>
+  )),
+  narrowColumn(settingsTexts.kind, ({ memberId }) => (
+    <Badge flat>{memberId === undefined ? settingsTexts.service : settingsTexts.personal}</Badge>
+  )),
+  column(settingsTexts.permissions, ({ permissions }) => <PermissionBadges of={permissions} />),
+  narrowColumn(settingsTexts.lastUsed, ({ lastUsedAt }) =>
+    lastUsedAt ? <Time at={lastUsedAt} /> : settingsTexts.never,
+  ),
+  narrowColumn(settingsTexts.expires, ({ expiresAt }) =>
+    expiresAt ? <Time at={expiresAt} /> : settingsTexts.never,
+  ),
 ];
 
 function TokenForm({ close, reload }: FormContext<Token>) {

@@ -6,12 +6,12 @@ import { Form } from "../components/forms/form.tsx";
 import { Badge } from "../components/layout.tsx";
 import {
   halfOf,
+  itemColumn,
   type ListPage,
   type ListQuery,
   ListScreen,
-  nameColumn,
 } from "../components/list-screen.tsx";
-import type { Column } from "../components/table.tsx";
+import { type Column, narrowColumn, numberColumn } from "../components/table.tsx";
 import { MinuteTime } from "../components/time.tsx";
 import { client, missingPermission } from "../data/session.ts";
 import { formatRate } from "../format.ts";
@@ -26,34 +26,27 @@ type ListedSource = AnswerOf<"GET /v2/status/sources">["sources"][number];
 type SourceRow = Pick<ListedSource, "id" | "name" | "enabled"> & Partial<ListedSource>;
 
 const columns: Column<SourceRow>[] = [
-  nameColumn("sources"),
-  {
-    title: commonTexts.state,
-    kind: "narrow",
-    cell: ({ enabled }) =>
-      enabled ? (
-        <Badge tone="good">{commonTexts.enabled}</Badge>
-      ) : (
-        <Badge>{commonTexts.disabled}</Badge>
-      ),
-  },
-  {
-    title: sourceTexts.receivedRate,
-    kind: "number narrow",
-    sort: "received",
-    cell: ({ receivedPerSecond }) =>
+  itemColumn("sources"),
+  narrowColumn(commonTexts.state, ({ enabled }) =>
+    enabled ? (
+      <Badge tone="good">{commonTexts.enabled}</Badge>
+    ) : (
+      <Badge>{commonTexts.disabled}</Badge>
+    ),
+  ),
+  numberColumn(
+    sourceTexts.receivedRate,
+    ({ receivedPerSecond }) =>
       receivedPerSecond === undefined ? commonTexts.noFigure : formatRate(receivedPerSecond),
-  },
-  {
-    title: sourceTexts.lastEvent,
-    kind: "narrow",
-    cell: ({ lastReceivedAt }) =>
-      lastReceivedAt === undefined ? (
-        <span class="quiet">{commonTexts.noFigure}</span>
-      ) : (
-        <MinuteTime at={lastReceivedAt} />
-      ),
-  },
+    "received",
+  ),
+  narrowColumn(sourceTexts.lastEvent, ({ lastReceivedAt }) =>
+    lastReceivedAt === undefined ? (
+      <span class="quiet">{commonTexts.noFigure}</span>
+    ) : (
+      <MinuteTime at={lastReceivedAt} />
+    ),
+  ),
 ];
 
 /** Loads a page of sources. Without the permission `events:read`, they have no rates. */

@@ -112,7 +112,7 @@ function Arrivals({ messages }: { messages: readonly FollowedMessage[] }) {
             </Badge>
             {typeof data.destinationId === "string" && (
               <ItemLink
-                to="destinations"
+                screen="destinations"
                 id={data.destinationId}
                 name={names.destination(data.destinationId)}
               />

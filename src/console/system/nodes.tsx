@@ -1,7 +1,7 @@
 import type { AnswerOf } from "../../api/client.ts";
 import { Icon } from "../components/icon.tsx";
 import { Badge, Panel } from "../components/layout.tsx";
-import { type Column, Table } from "../components/table.tsx";
+import { type Column, column, nameColumn, Table } from "../components/table.tsx";
 import { client } from "../data/session.ts";
 import { useResource } from "../data/use-resource.ts";
 import { formatCount } from "../format.ts";
@@ -66,18 +66,14 @@ function rowsOf({ node, nodes, partitions }: Cluster): NodeRow[] {
 }
 
 const columns: Column<NodeRow>[] = [
-  {
-    title: systemTexts.node,
-    kind: "name",
-    cell: ({ id, isCurrent, answers }) => (
-      <>
-        {id} {isCurrent && <Badge tone="good">{systemTexts.thisNode}</Badge>}
-        {!answers && <Badge tone="bad">{systemTexts.noAnswer}</Badge>}
-      </>
-    ),
-  },
-  { title: systemTexts.version, cell: ({ version }) => version },
-  { title: systemTexts.controlPlane, cell: ({ url }) => <code>{url}</code> },
-  { title: systemTexts.partitions, cell: ({ partitions }) => partitions },
+  nameColumn(systemTexts.node, ({ id, isCurrent, answers }) => (
+    <>
+      {id} {isCurrent && <Badge tone="good">{systemTexts.thisNode}</Badge>}
+      {!answers && <Badge tone="bad">{systemTexts.noAnswer}</Badge>}
+    </>
+  )),
+  column(systemTexts.version, ({ version }) => version),
+  column(systemTexts.controlPlane, ({ url }) => <code>{url}</code>),
+  column(systemTexts.partitions, ({ partitions }) => partitions),
   { title: systemTexts.lag, kind: "number", cell: ({ lagEvents }) => formatCount(lagEvents) },
 ];

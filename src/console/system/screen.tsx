@@ -3,7 +3,7 @@ import type { AnswerOf } from "../../api/client.ts";
 import { Badge, FactList, Panel, ScreenHeader, StatList } from "../components/layout.tsx";
 import { Loaded } from "../components/loaded.tsx";
 import { SearchField } from "../components/search-field.tsx";
-import { type Column, Table } from "../components/table.tsx";
+import { type Column, nameColumn, Table } from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
 import { client } from "../data/session.ts";
 import { useResource } from "../data/use-resource.ts";
@@ -71,7 +71,7 @@ function Ready({ readiness: { ready } }: { readiness: System["readiness"] }) {
 }
 
 const processColumns: Column<Process>[] = [
-  { title: systemTexts.process, kind: "name", cell: ({ name: process }) => process },
+  nameColumn(systemTexts.process, ({ name: process }) => process),
   {
     title: systemTexts.memory,
     kind: "number",
@@ -169,7 +169,7 @@ function stored(bytes: number, oldestAt: string | undefined) {
 }
 
 const limitColumns: Column<[string, number]>[] = [
-  { title: systemTexts.limit, kind: "name", cell: ([limit]) => <code>{limit}</code> },
+  nameColumn(systemTexts.limit, ([limit]) => <code>{limit}</code>),
   { title: commonTexts.value, kind: "number", cell: ([, value]) => formatCount(value) },
 ];
 

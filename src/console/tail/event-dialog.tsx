@@ -28,7 +28,9 @@ export function EventDialog(props: { event: TailEvent; names: NameLookup; onClos
     <Dialog title={eventName(received ?? outcomes[0]?.event)} onClose={onClose} broad>
       <p class="row quiet">
         <span>
-          {tailTexts.from(<ItemLink to="sources" id={sourceId} name={names.source(sourceId)} />)}
+          {tailTexts.from(
+            <ItemLink screen="sources" id={sourceId} name={names.source(sourceId)} />,
+          )}
         </span>
         <Time at={at} exact />
         <code class="small">{messageId}</code>
