@@ -19,11 +19,8 @@ export function ReceiverList() {
   return (
     <PagedList
       title={alertsTexts.receivers}
-      load={async (page) => {
-        const query = { page };
-        const { receivers, paging } = await client.call("GET /v2/alerts/receivers", { query });
-        return { items: receivers, total: paging.total };
-      }}
+      load={(page) => client.call("GET /v2/alerts/receivers", { query: { page } })}
+      itemsOf={({ receivers }) => receivers}
       columns={columnsOf}
       empty={alertsTexts.noReceivers}
       add={alertsTexts.newReceiver}

@@ -18,10 +18,8 @@ export function RuleList() {
   return (
     <PagedList
       title={alertsTexts.rules}
-      load={async (page) => {
-        const { rules, paging } = await client.call("GET /v2/alerts/rules", { query: { page } });
-        return { items: rules, total: paging.total };
-      }}
+      load={(page) => client.call("GET /v2/alerts/rules", { query: { page } })}
+      itemsOf={({ rules }) => rules}
       columns={columnsOf}
       empty={alertsTexts.noRules}
       add={alertsTexts.newRule}

@@ -4,6 +4,14 @@ import { type ChangedState, RequestRefused } from "../../api/client.ts";
 
 export type Values = Record<string, unknown>;
 
+/** The stored state of an item that a part of the screen shows. */
+export interface StoredState {
+  /** Header ETag of the state. */
+  tag: string | undefined;
+  /** Loads the state again. */
+  reload: () => Promise<void>;
+}
+
 /** A field that the user and somebody else changed to different values. */
 export interface FieldConflict {
   key: string;

@@ -11,7 +11,7 @@ import { PermissionRequired } from "../components/permission-required.tsx";
 import { Time } from "../components/time.tsx";
 import { ConnectionList } from "../connections/connection-list.tsx";
 import type { Destination, DestinationRow } from "../data/model.ts";
-import { reloadIfChanged, saveValues } from "../data/save.ts";
+import { reloadIfChanged, type StoredState, saveValues } from "../data/save.ts";
 import { client, missingPermission } from "../data/session.ts";
 import { useResource } from "../data/use-resource.ts";
 import { hrefTo, navigate } from "../router.ts";
@@ -110,21 +110,17 @@ async function loadStatus(id: string) {
   return { ...status, failure: latest?.failure };
 }
 
-interface PartProps {
-  destination: Destination;
-  /** Header ETag of the destination's state. */
-  tag: string | undefined;
-  reload: () => Promise<void>;
-}
-
-function HealthTab(props: {
+interface PartProps extends StoredState {
   id: string;
   destination: Destination | undefined;
-  tag: string | undefined;
-  status: Awaited<ReturnType<typeof loadStatus>> | undefined;
-  error: unknown;
-  reload: () => Promise<void>;
-}) {
+}
+
+function HealthTab(
+  props: PartProps & {
+    status: Awaited<ReturnType<typeof loadStatus>> | undefined;
+    error: unknown;
+  },
+) {
   const { id, destination, tag, status, error, reload } = props;
   const [tests, setTests] = useState(0);
   const state = status?.destination;
@@ -210,13 +206,7 @@ function ReadOnlyFacts(props: {
   );
 }
 
-function DestinationActions(props: {
-  id: string;
-  destination: Destination | undefined;
-  tag: string | undefined;
-  reload: () => Promise<void>;
-}) {
-  const { id, destination, tag, reload } = props;
+function DestinationActions({ id, destination, tag, reload }: PartProps) {
   return (
     <>
       {destination?.deliveredBy !== "rudder-server" && (
@@ -251,7 +241,7 @@ function DestinationActions(props: {
   );
 }
 
-function DestinationFacts(props: PartProps) {
+function DestinationFacts(props: StoredState & { destination: Destination }) {
   const { id, type, deliveredBy, endpoint, enabled, filter, createdAt, updatedAt } =
     props.destination;
   return (

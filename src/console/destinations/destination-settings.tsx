@@ -9,7 +9,7 @@ import { useItemForm } from "../components/forms/use-item-form.ts";
 import { Panel, SkeletonLine } from "../components/layout.tsx";
 import { Loaded } from "../components/loaded.tsx";
 import type { Destination } from "../data/model.ts";
-import type { Values } from "../data/save.ts";
+import type { StoredState, Values } from "../data/save.ts";
 import { client } from "../data/session.ts";
 import { useResource } from "../data/use-resource.ts";
 import { commonTexts } from "../texts/common.ts";
@@ -19,11 +19,8 @@ import { type DestinationType, listDestinationTypes, typeOf } from "./destinatio
 import { EventFilterPanel } from "./filter/event-filter.tsx";
 import { useSettingsTest } from "./use-settings-test.tsx";
 
-interface SettingsProps {
+interface SettingsProps extends StoredState {
   destination: Destination;
-  /** Header ETag of the destination's state. */
-  tag: string | undefined;
-  reload: () => Promise<void>;
 }
 
 /** Panels with the forms that edit a destination's settings, and which events it gets. */

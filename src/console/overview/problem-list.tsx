@@ -19,7 +19,7 @@ export function ProblemList({ problems, total }: { problems: readonly Problem[];
   const [isWhole, setWhole] = useState(false);
   if (problems.length === 0) {
     return (
-      <p class="no-issues">
+      <p class="row quiet">
         <span class="good">
           <Icon name="check" />
         </span>

@@ -20,12 +20,8 @@ export function CredentialList() {
   return (
     <PagedList
       title={settingsTexts.credentials}
-      load={async (page) => {
-        const { credentials, paging } = await client.call("GET /v2/credentials", {
-          query: { page },
-        });
-        return { items: credentials, total: paging.total };
-      }}
+      load={(page) => client.call("GET /v2/credentials", { query: { page } })}
+      itemsOf={({ credentials }) => credentials}
       columns={() => columns}
       empty={settingsTexts.noCredentials}
       add={settingsTexts.setCredential}

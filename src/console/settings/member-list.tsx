@@ -30,10 +30,8 @@ export function MemberList() {
   return (
     <PagedList
       title={settingsTexts.members}
-      load={async (page) => {
-        const { members, paging } = await client.call("GET /v2/members", { query: { page } });
-        return { items: members, total: paging.total };
-      }}
+      load={(page) => client.call("GET /v2/members", { query: { page } })}
+      itemsOf={({ members }) => members}
       columns={columnsOf}
       empty={settingsTexts.noMembers}
       add={settingsTexts.newMember}

@@ -27,9 +27,13 @@ export const editColumn = <Item extends { name: string }>(edit: (item: Item) => 
   ));
 
 /** List in pages. A dialog adds or edits an item, and each row has a button to delete its item. */
-export function PagedList<Item extends { id: string; name: string }>(props: {
+export function PagedList<
+  Item extends { id: string; name: string },
+  Answer extends { paging: { total: number } },
+>(props: {
   title: string;
-  load: (page: number) => Promise<{ items: readonly Item[]; total: number }>;
+  load: (page: number) => Promise<Answer>;
+  itemsOf: (answer: Answer) => readonly Item[];
   columns: (edit: (item: Item) => void) => readonly Column<Item>[];
   empty: { title: string; text: string };
   add: string;
@@ -41,7 +45,7 @@ export function PagedList<Item extends { id: string; name: string }>(props: {
     remove: (params: { id: string }) => Promise<unknown>;
   };
 }) {
-  const { title, load, columns, empty, add, form, deletion } = props;
+  const { title, load, itemsOf, columns, empty, add, form, deletion } = props;
   const { verb = "delete", noun, consequence, remove } = deletion;
   const [page, setPage] = useState(1);
   const [opened, setOpened] = useState<{ item?: Item }>();
@@ -81,11 +85,16 @@ export function PagedList<Item extends { id: string; name: string }>(props: {
         <Table
           label={title}
           columns={[...columns((item) => setOpened({ item })), deleteColumn]}
-          rows={value?.items}
+          rows={value && itemsOf(value)}
           keyOf={({ id }) => id}
           empty={{ icon: "settings", ...empty }}
         />
-        <Pagination page={page} pageItems={PAGE_ITEMS} total={value?.total} onChange={setPage} />
+        <Pagination
+          page={page}
+          pageItems={PAGE_ITEMS}
+          total={value?.paging.total}
+          onChange={setPage}
+        />
       </Panel>
       {opened && (
         <Dialog title={opened.item?.name ?? add} onClose={close}>

@@ -25,7 +25,7 @@ export function PermissionCheckboxes(props: {
 }) {
   const { legend = settingsTexts.permissions, granted, onChange } = props;
   return (
-    <fieldset class="group checkboxes">
+    <fieldset class="group">
       <legend>{legend}</legend>
       {permissions.map((permission) => (
         <Checkbox

@@ -27,10 +27,8 @@ export function TokenList() {
   return (
     <PagedList
       title={settingsTexts.tokens}
-      load={async (page) => {
-        const { tokens, paging } = await client.call("GET /v2/tokens", { query: { page } });
-        return { items: tokens, total: paging.total };
-      }}
+      load={(page) => client.call("GET /v2/tokens", { query: { page } })}
+      itemsOf={({ tokens }) => tokens}
       columns={() => columns}
       empty={settingsTexts.noTokens}
       add={settingsTexts.newToken}

@@ -14,14 +14,7 @@ interface PaletteEntry {
 }
 
 const RESULTS_MAX = 40;
-const CACHE_MS = 30_000;
 
-/**
- * Sources, destinations, transformations and libraries that the palette (a dialog to find them by
- * name) offers.
- */
-const items = signal<readonly PaletteEntry[]>([]);
-const requestedAt = signal(0);
 /** Items that the server found for the latest text. */
 const found = signal<readonly PaletteEntry[]>([]);
 /** Text of the latest request to the server. Answers to earlier ones are dropped. */
@@ -32,11 +25,8 @@ let latestText = "";
  * title starts with the first word come first.
  */
 export function searchPalette(text: string): readonly PaletteEntry[] {
-  if (Date.now() - requestedAt.peek() > CACHE_MS) void fetchItems();
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
-  const known = new Set(items.value.map(({ href }) => href));
-  const more = found.value.filter(({ href }) => !known.has(href));
-  const all = [...screenEntries(), ...actionEntries(), ...items.value, ...more];
+  const all = [...screenEntries(), ...actionEntries(), ...found.value];
   const [first = ""] = words;
   const startsWithWord = ({ title }: PaletteEntry) =>
     Number(first !== "" && title.toLowerCase().startsWith(first));
@@ -71,25 +61,19 @@ function actionEntries(): PaletteEntry[] {
   ];
 }
 
-/** Fetches the first items of every kind. */
-async function fetchItems(): Promise<void> {
-  requestedAt.value = Date.now();
-  items.value = entriesIn(await Promise.allSettled(listItems("")));
-}
-
-/** Searches the names of all items on the server. `searchPalette` then offers what was found. */
+/**
+ * Searches the names of all items on the server: the first of every kind for an empty text.
+ * `searchPalette` then offers what was found.
+ */
 export async function searchServer(text: string): Promise<void> {
-  if (text.trim() === "") {
-    found.value = [];
-    return;
-  }
-  const entries = entriesIn(await Promise.allSettled(listItems(text)));
-  if (latestText === text) found.value = entries;
+  latestText = text;
+  const lists = await Promise.allSettled(listItems(text));
+  if (latestText !== text) return;
+  found.value = lists.flatMap((list) => (list.status === "fulfilled" ? list.value : []));
 }
 
 /** Returns requests for the items whose name contains the text. */
 function listItems(text: string): Promise<PaletteEntry[]>[] {
-  latestText = text;
   const query = { text: text.trim(), count: RESULTS_MAX };
   const listCode = (kind: "transformation" | "library") =>
     client.call("GET /v2/code", { query: { ...query, kind } });
@@ -104,9 +88,6 @@ function listItems(text: string): Promise<PaletteEntry[]>[] {
     listNames("destination"),
   ];
 }
-
-const entriesIn = (lists: readonly PromiseSettledResult<PaletteEntry[]>[]) =>
-  lists.flatMap((list) => (list.status === "fulfilled" ? list.value : []));
 
 const kinds = {
   source: { screen: "sources", kind: "Source" },

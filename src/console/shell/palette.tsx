@@ -25,7 +25,10 @@ function PaletteDialog() {
   const entries = searchPalette(text);
   const at = Math.min(selected, Math.max(0, entries.length - 1));
 
-  useEffect(() => dialog.current?.showModal(), []);
+  useEffect(() => {
+    dialog.current?.showModal();
+    void searchServer("");
+  }, []);
   useEffect(() => {
     document.getElementById(`${id}-${at}`)?.scrollIntoView({ block: "nearest" });
   }, [at]);

@@ -5,6 +5,7 @@ import { LinesField, linesOf } from "../components/forms/lines-field.tsx";
 import { UnsavedChanges } from "../components/forms/unsaved-changes.tsx";
 import { useItemForm } from "../components/forms/use-item-form.ts";
 import type { Source } from "../data/model.ts";
+import type { StoredState } from "../data/save.ts";
 import { client } from "../data/session.ts";
 import { sourceTexts } from "../texts/sources.ts";
 
@@ -16,13 +17,7 @@ const ips = optionsByValue(texts.ips);
 const bots = optionsByValue(texts.botModes);
 
 /** Form with the settings of a source: what happens with its events before they are delivered. */
-export function SettingsForm(props: {
-  source: Source;
-  /** Header ETag of the source's state. */
-  tag: string | undefined;
-  reload: () => Promise<void>;
-}) {
-  const { source, tag, reload } = props;
+export function SettingsForm({ source, tag, reload }: StoredState & { source: Source }) {
   const form = useItemForm({
     name: `source-settings/${source.id}`,
     base: { ...source.settings },

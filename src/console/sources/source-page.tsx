@@ -12,7 +12,7 @@ import { MinuteTime, Time } from "../components/time.tsx";
 import { showToast } from "../components/toasts.ts";
 import { ConnectionList } from "../connections/connection-list.tsx";
 import type { Source } from "../data/model.ts";
-import { reloadIfChanged, saveValues } from "../data/save.ts";
+import { reloadIfChanged, type StoredState, saveValues } from "../data/save.ts";
 import { client, missingPermission } from "../data/session.ts";
 import { useResource } from "../data/use-resource.ts";
 import { MetricCharts } from "../metrics/metric-charts.tsx";
@@ -83,11 +83,8 @@ export function SourcePage({ id }: { id: string }) {
   );
 }
 
-interface SourceProps {
+interface SourceProps extends StoredState {
   source: Source;
-  /** Header ETag of the source's state. */
-  tag: string | undefined;
-  reload: () => Promise<void>;
 }
 
 function SourceActions({ source: { id, name }, tag, reload }: SourceProps) {

@@ -29,12 +29,12 @@ export function TestCaseList(props: {
       <ErrorNotice error={error} retry={testCases.reload} />
       {testCases.list?.length === 0 && <p class="quiet">{testCaseTexts.none}</p>}
       {list.length > 0 && (
-        <ul class="cases">
+        <ul>
           {list.map((testCase) => {
             const result = results.find(({ id }) => id === testCase.id);
             const { text, tone } = suiteBadge(result);
             return (
-              <li key={testCase.id}>
+              <li key={testCase.id} class="entry">
                 <Name cut>{testCase.name}</Name>
                 <span class="quiet small">{testCaseTexts.events(testCase.input.length)}</span>
                 <Badge tone={tone}>{text}</Badge>

@@ -32,7 +32,7 @@ export const settingsTexts = {
   morePermissions: "Permissions beside the role",
   saveMember: "Save member",
   addMember: "Add member",
-  /** What each permission allows. */
+  /** The meaning of each permission. */
   permissionMeanings: {
     "transformations:create-delete": "create and delete transformations",
     "transformations:edit": "change and publish transformations",

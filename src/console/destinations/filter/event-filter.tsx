@@ -6,7 +6,7 @@ import { UnsavedChanges } from "../../components/forms/unsaved-changes.tsx";
 import { useItemForm } from "../../components/forms/use-item-form.ts";
 import { Panel } from "../../components/layout.tsx";
 import type { Destination } from "../../data/model.ts";
-import type { Values } from "../../data/save.ts";
+import type { StoredState, Values } from "../../data/save.ts";
 import { client } from "../../data/session.ts";
 import { commonTexts } from "../../texts/common.ts";
 import { filterTexts } from "../../texts/event-filter.ts";
@@ -19,12 +19,7 @@ const ALL = "all";
 const modes = [ALL, "only", "except"] as const;
 
 /** Panel with the form for which events a destination gets, by their fields and without code. */
-export function EventFilterPanel(props: {
-  destination: Destination;
-  /** Header ETag of the destination's state. */
-  tag: string | undefined;
-  reload: () => Promise<void>;
-}) {
+export function EventFilterPanel(props: StoredState & { destination: Destination }) {
   const { destination, tag, reload } = props;
   const params = { id: destination.id };
   const form = useItemForm({
@@ -100,7 +95,7 @@ function ConditionFields(props: {
 }) {
   const { number, condition, errorAt, onChange, onRemove } = props;
   return (
-    <fieldset class="condition">
+    <fieldset class="group">
       <legend>{filterTexts.condition(number)}</legend>
       <TextField
         label={commonTexts.field}
