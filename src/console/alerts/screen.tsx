@@ -1,5 +1,4 @@
-import { ScreenHeader, Tabs } from "../components/layout.tsx";
-import { PermissionRequired } from "../components/permission-required.tsx";
+import { PermissionRequired, ScreenHeader, Tabs } from "../components/layout.tsx";
 import { missingPermission } from "../data/session.ts";
 import { hrefTo, type ScreenProps } from "../router.ts";
 import { alertsTexts } from "../texts/alerts.ts";

@@ -1,6 +1,6 @@
 import { Name } from "../components/name.tsx";
 import { auditTexts } from "../texts/audit.ts";
-import type { AuditEntry } from "./use-audit.ts";
+import type { AuditEntry } from "./audit-form.ts";
 
 /** Name of the member or token that acted, as it was at that time. */
 export function ActorName({ entry }: { entry: Pick<AuditEntry, "actor" | "requests"> }) {

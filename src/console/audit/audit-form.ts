@@ -1,4 +1,7 @@
+import type { AnswerOf } from "../../api/client.ts";
 import { type LocalTimeRange, readValues, timeParameters } from "../data/address-form.ts";
+import { client } from "../data/session.ts";
+import { usePages } from "../data/use-pages.ts";
 
 /** Types of resources and actions by which the audit log can be filtered. */
 export const auditActions = [
@@ -39,3 +42,18 @@ export function auditQuery({ from, to, ...texts }: AuditForm): Record<string, st
   const filters = Object.fromEntries(given.filter(([, value]) => value !== ""));
   return { ...filters, ...timeParameters({ from, to }) };
 }
+
+export type AuditEntry = AnswerOf<"GET /v2/audit">["entries"][number];
+
+const PAGE_ENTRIES = 50;
+
+/** Loads entries of the audit log whenever the form changes. `loadOlder` appends older entries. */
+export const useAudit = (form: AuditForm) =>
+  usePages(
+    form,
+    (cursor) =>
+      client.call("GET /v2/audit", {
+        query: { ...auditQuery(form), count: PAGE_ENTRIES, ...cursor },
+      }),
+    ({ entries }) => entries,
+  );

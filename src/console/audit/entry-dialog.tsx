@@ -7,7 +7,7 @@ import { Time } from "../components/time.tsx";
 import { auditTexts } from "../texts/audit.ts";
 import { commonTexts } from "../texts/common.ts";
 import { ActorName } from "./actor-name.tsx";
-import type { AuditEntry } from "./use-audit.ts";
+import type { AuditEntry } from "./audit-form.ts";
 
 type FieldChange = AuditEntry["changes"][number];
 

@@ -21,9 +21,15 @@ import { hrefTo, type ScreenProps } from "../router.ts";
 import { auditTexts } from "../texts/audit.ts";
 import { commonTexts } from "../texts/common.ts";
 import { ActorName } from "./actor-name.tsx";
-import { type AuditForm, auditActions, auditQuery, readAuditForm } from "./audit-form.ts";
+import {
+  type AuditEntry,
+  type AuditForm,
+  auditActions,
+  auditQuery,
+  readAuditForm,
+  useAudit,
+} from "./audit-form.ts";
 import { EntryDialog } from "./entry-dialog.tsx";
-import { type AuditEntry, useAudit } from "./use-audit.ts";
 
 /** Screen of the audit log: who changed what, newest first. */
 export function Screen({ query }: ScreenProps) {

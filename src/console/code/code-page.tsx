@@ -1,3 +1,5 @@
+import type { ComponentType } from "preact";
+import { useEffect, useState } from "preact/hooks";
 import { RequestRefused } from "../../api/client.ts";
 import {
   type CodeContext,
@@ -15,8 +17,8 @@ import {
   SkeletonLine,
   Tabs,
 } from "../components/layout.tsx";
-import { Lazy } from "../components/lazy.tsx";
 import { ActionMenu } from "../components/menu.tsx";
+import { loadUntilDone } from "../data/retry.ts";
 import { reloadIfChanged } from "../data/save.ts";
 import { missingPermission } from "../data/session.ts";
 import { useResource } from "../data/use-resource.ts";
@@ -189,4 +191,21 @@ function DeleteCode({ kind, newest, tag, reload }: CodeContext) {
       }}
     />
   );
+}
+
+/** Loads a component's code when it is first shown, and shows a placeholder until then. */
+function Lazy<Props extends object>(props: {
+  load: () => Promise<ComponentType<Props>>;
+  with: Props;
+}) {
+  const [loaded, setLoaded] = useState<{ Part: ComponentType<Props> }>();
+  const [error, setError] = useState<unknown>();
+  useEffect(
+    () => loadUntilDone(() => props.load().then((Part) => setLoaded({ Part })), setError),
+    [],
+  );
+  if (error !== undefined) return <ErrorNotice error={error} retry={() => location.reload()} />;
+  if (loaded === undefined) return <SkeletonLine />;
+  const { Part } = loaded;
+  return <Part {...props.with} />;
 }

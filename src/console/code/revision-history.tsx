@@ -17,8 +17,7 @@ import { Diff } from "../editor/diff.tsx";
 import { isolated } from "../format.ts";
 import { codeTexts } from "../texts/code.ts";
 import { commonTexts } from "../texts/common.ts";
-import { NoteField } from "./publishing/note-field.tsx";
-import { PublishDetails } from "./publishing/publish-details.tsx";
+import { NoteField, PublishDetails } from "./publishing/publish-details.tsx";
 
 const REVISIONS_MAX = 100;
 

@@ -1,9 +1,11 @@
 import { type ComponentChildren, Fragment } from "preact";
 import { useEffect } from "preact/hooks";
+import type { Permission } from "../data/model.ts";
+import { missingPermission } from "../data/session.ts";
+import { currentRoute, hrefTo } from "../router.ts";
 import { commonTexts } from "../texts/common.ts";
-import { DocsLink } from "./docs-link.tsx";
-import { HistoryLink } from "./history-link.tsx";
 import { Icon, type IconName } from "./icon.tsx";
+import { screenGuides } from "./screen-guides.ts";
 
 /** Title of a screen, with buttons for its actions. */
 export function ScreenHeader(props: {
@@ -181,5 +183,43 @@ export function SegmentedControl<T extends string>(props: {
         </button>
       ))}
     </div>
+  );
+}
+
+/** Text in place of a screen that the session lacks the permission to read. */
+export function PermissionRequired({ permission }: { permission: Permission }) {
+  return (
+    <EmptyState
+      icon="info"
+      title={commonTexts.requires(permission)}
+      text={commonTexts.permissionHint}
+    />
+  );
+}
+
+/** Link to the documentation page that explains the current screen. */
+function DocsLink() {
+  const [screen = ""] = currentRoute.value.segments;
+  const page = screenGuides[screen];
+  if (page === undefined) return null;
+  return (
+    <a class="small" href={`/docs/guide/${page}`} target="_blank" rel="noreferrer">
+      {commonTexts.guide}
+    </a>
+  );
+}
+
+/** Screens whose pages show one item, with the item's id as second segment of the route. */
+const itemScreens = ["sources", "destinations", "transformations", "libraries"];
+
+/** Link from the page of an item to the audit log of this item. */
+function HistoryLink() {
+  const [screen = "", id] = currentRoute.value.segments;
+  if (id === undefined || id === "new" || !itemScreens.includes(screen)) return null;
+  if (missingPermission("audit:read") !== undefined) return null;
+  return (
+    <a class="small" href={hrefTo("audit", { resource: id })}>
+      {commonTexts.auditLog}
+    </a>
   );
 }

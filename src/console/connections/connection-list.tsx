@@ -1,15 +1,22 @@
 import { useState } from "preact/hooks";
+import { Button, Switch } from "../components/button.tsx";
+import { DeleteButton } from "../components/dialog.tsx";
 import { ErrorNotice } from "../components/error-notice.tsx";
+import { Icon } from "../components/icon.tsx";
 import { EmptyState, SkeletonLine } from "../components/layout.tsx";
+import { ItemLink } from "../components/name.tsx";
+import { SearchedNameField } from "../components/name-select.tsx";
 import { Pagination } from "../components/table.tsx";
-import { client } from "../data/session.ts";
-import { useNameSearch } from "../data/use-name-search.ts";
+import type { Connection } from "../data/model.ts";
+import { reloadIfChanged } from "../data/save.ts";
+import { client, missingPermission } from "../data/session.ts";
+import { type NameSearch, useNameSearch } from "../data/use-name-search.ts";
 import { useResource } from "../data/use-resource.ts";
 import { hrefTo } from "../router.ts";
 import { commonTexts } from "../texts/common.ts";
+import { conflictTexts } from "../texts/conflicts.ts";
 import { sourceTexts } from "../texts/sources.ts";
-import { ConnectForm } from "./connect-form.tsx";
-import { ConnectionRow } from "./connection-row.tsx";
+import { tailTexts } from "../texts/tail.ts";
 
 /**
  * Texts, keys and requests for the two forms of the list: connections of a source, and connections
@@ -97,5 +104,113 @@ export function ConnectionList({ of, id }: { of: keyof typeof sides; id: string 
         reload={reload}
       />
     </>
+  );
+}
+
+/**
+ * Row for one connection. It has a link to the connected item, a link to the connection's events, an
+ * on/off switch and a button to disconnect.
+ */
+function ConnectionRow(props: {
+  connection: Connection;
+  /** The connected source or destination. */
+  item: { screen: "sources" | "destinations"; id: string };
+  name: string;
+  reload: () => Promise<void>;
+}) {
+  const { connection, item, name, reload } = props;
+  const { sourceId, destinationId } = connection;
+  const params = { id: connection.id };
+
+  /** Sends a change of the connection that the row shows. Others may have changed it meanwhile. */
+  async function change(send: (ifMatch: string | undefined) => Promise<unknown>): Promise<void> {
+    const { answer, tag } = await client.callTagged("GET /v2/connections/{id}", { params });
+    const isShown = answer.connection.updatedAt === connection.updatedAt;
+    if (isShown) await reloadIfChanged(send(tag), reload);
+    await reload();
+    if (!isShown) throw new Error(conflictTexts.reviewAgain);
+  }
+
+  const eventsLabel = tailTexts.showEvents(name);
+  return (
+    <li class="entry">
+      <ItemLink cut {...item} name={name} />
+      {missingPermission("events:read") === undefined && (
+        <a
+          class="button plain round"
+          href={hrefTo("events", { sourceId, destinationId })}
+          aria-label={eventsLabel}
+          data-tip={eventsLabel}
+        >
+          <Icon name="tail" />
+        </a>
+      )}
+      <Switch
+        on={connection.enabled}
+        needs="workspace:admin"
+        onChange={(enabled) =>
+          change((ifMatch) =>
+            client.call("PUT /v2/connections/{id}", { params, body: { enabled }, ifMatch }),
+          )
+        }
+      >
+        <span class="unseen">{sourceTexts.connectionWith(name)}</span>
+      </Switch>
+      <DeleteButton
+        isIcon
+        verb="disconnect"
+        noun=""
+        name={name}
+        consequence={sourceTexts.disconnectConsequence}
+        remove={() =>
+          change((ifMatch) => client.call("DELETE /v2/connections/{id}", { params, ifMatch }))
+        }
+      />
+    </li>
+  );
+}
+
+/**
+ * Form that connects the source or destination of the page to another destination or source.
+ * Nothing is shown when all are connected.
+ */
+function ConnectForm(props: {
+  label: string;
+  /** Search of the sources or destinations, and the ids of those that are connected. */
+  names: NameSearch;
+  connected: ReadonlySet<string>;
+  /**
+   * Returns the source and the destination of the new connection. `id` is the source or destination
+   * that the user selected.
+   */
+  endsFor: (id: string) => { sourceId: string; destinationId: string };
+  reload: () => Promise<void>;
+}) {
+  const { label, names, connected, endsFor, reload } = props;
+  const [selected, setSelected] = useState("");
+  const first = names.found?.find(({ id }) => !connected.has(id));
+  const id = selected === "" || connected.has(selected) ? first?.id : selected;
+  if ((names.all ?? 0) <= connected.size) return null;
+  return (
+    <div class="connect">
+      <SearchedNameField
+        label={label}
+        value={id ?? ""}
+        names={names}
+        without={connected}
+        onChange={setSelected}
+      />
+      <Button
+        icon="link"
+        needs="workspace:admin"
+        disabledReason={id === undefined ? commonTexts.selectOne : undefined}
+        onClick={async () => {
+          await client.call("POST /v2/connections", { body: endsFor(id!) });
+          await reload();
+        }}
+      >
+        {commonTexts.connect}
+      </Button>
+    </div>
   );
 }

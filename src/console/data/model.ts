@@ -27,3 +27,16 @@ export type DeadLetterGroup = DeadLetterGroups["deadLetterGroups"][number];
 export type DeadLetterGroupDetails = AnswerOf<"GET /v2/dead-letter-groups/{id}">["deadLetterGroup"];
 /** An event of the last time, before user code and at its destinations. */
 export type RecentEvent = AnswerOf<"GET /v2/events/recent">["events"][number];
+
+/** States of a destination, the most urgent first. */
+export const statesByUrgency: readonly DestinationOverview["state"][] = [
+  "down",
+  "failing",
+  "suspended",
+  "unknown",
+  "waiting",
+  "ok",
+  "paused",
+  "unconnected",
+  "external",
+];

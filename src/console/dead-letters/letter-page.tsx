@@ -1,10 +1,12 @@
 import { Button, CopyableCode } from "../components/button.tsx";
+import { ClampedText } from "../components/clamped-text.tsx";
 import { CodeBlock, JsonBlock } from "../components/code-block.tsx";
 import { ConfirmButton } from "../components/dialog.tsx";
 import { FactList, Panel, ScreenHeader } from "../components/layout.tsx";
 import { Loaded } from "../components/loaded.tsx";
 import { ActionMenu } from "../components/menu.tsx";
 import { ItemLink } from "../components/name.tsx";
+import { type Column, column, narrowColumn, numberColumn, Table } from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
 import { showToast } from "../components/toasts.ts";
 import { eventName } from "../data/event-name.ts";
@@ -13,12 +15,11 @@ import { addSampleEvent } from "../data/sample-events.ts";
 import { client } from "../data/session.ts";
 import { useNames } from "../data/use-names.ts";
 import { useResource } from "../data/use-resource.ts";
-import { formatCount } from "../format.ts";
+import { formatCount, formatDuration } from "../format.ts";
 import { hrefTo, navigate } from "../router.ts";
 import { MakeTestCase } from "../testing/make-test-case.tsx";
 import { commonTexts } from "../texts/common.ts";
 import { deadLetterTexts } from "../texts/dead-letters.ts";
-import { AttemptList } from "./attempt-list.tsx";
 import { StageBadge } from "./group-list.tsx";
 import type { LetterListQuery } from "./letter-list.tsx";
 import { ResponseDetails } from "./receiver-response.tsx";
@@ -166,5 +167,35 @@ function LetterActions({ letter, list }: { letter: DeadLetter; list: LetterListQ
         </ConfirmButton>
       </ActionMenu>
     </>
+  );
+}
+
+type FailedAttempt = NonNullable<DeadLetter["failedAttempts"]>[number];
+
+const columns: Column<FailedAttempt>[] = [
+  narrowColumn(commonTexts.time, ({ at }) => <Time at={at} exact />),
+  numberColumn(deadLetterTexts.duration, ({ durationMs }) => formatDuration(durationMs / 1_000)),
+  numberColumn(deadLetterTexts.httpStatus, ({ status }) => status ?? commonTexts.noFigure),
+  column(commonTexts.reason, ({ reason }) => <ClampedText text={reason} />),
+];
+
+/** Lists the first and the last attempts to deliver an event, with their times and reasons. */
+function AttemptList({ letter }: { letter: DeadLetter }) {
+  const { attempts, failedAttempts = [] } = letter;
+  if (failedAttempts.length === 0) return null;
+  return (
+    <Panel title={deadLetterTexts.attempts} flush>
+      <Table
+        label={deadLetterTexts.attempts}
+        columns={columns}
+        rows={failedAttempts}
+        keyOf={({ at, reason }) => at + reason}
+      />
+      {attempts > failedAttempts.length && (
+        <p class="inside quiet small">
+          {deadLetterTexts.attemptsShown(failedAttempts.length, attempts)}
+        </p>
+      )}
+    </Panel>
   );
 }

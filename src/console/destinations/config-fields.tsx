@@ -1,6 +1,5 @@
 import { useState } from "preact/hooks";
-import { Field } from "../components/forms/fields.tsx";
-import { LinesField } from "../components/forms/lines-field.tsx";
+import { Field, LinesField } from "../components/forms/fields.tsx";
 import { type FormValues, SchemaForm } from "../components/forms/schema-form.tsx";
 import { destinationTexts } from "../texts/destinations.ts";
 import type { DestinationType } from "./destination-types.ts";

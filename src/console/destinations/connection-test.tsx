@@ -1,11 +1,13 @@
 import { useEffect, useRef, useState } from "preact/hooks";
+import type { AnswerOf } from "../../api/client.ts";
 import { Button } from "../components/button.tsx";
-import { Panel } from "../components/layout.tsx";
+import { Badge, Panel } from "../components/layout.tsx";
 import { showError } from "../components/toasts.ts";
 import { client } from "../data/session.ts";
+import { FoldedResponse } from "../dead-letters/receiver-response.tsx";
+import { formatDuration } from "../format.ts";
 import { commonTexts } from "../texts/common.ts";
 import { destinationTexts } from "../texts/destinations.ts";
-import { type ConnectionTestReport, TestSteps } from "./test-steps.tsx";
 
 /**
  * Button that sends a test event to the destination's receiver without running the transformation.
@@ -49,4 +51,51 @@ export function ConnectionTest(props: {
       </Panel>
     </div>
   );
+}
+
+type ConnectionTestReport = AnswerOf<"POST /v2/destinations/{id}/test">;
+
+/** Shows the steps of a connection test up to the first that failed, each with its time. */
+function TestSteps({ report }: { report: ConnectionTestReport }) {
+  const list = useRef<HTMLOListElement>(null);
+  useEffect(() => list.current?.scrollIntoView({ block: "nearest" }), [report]);
+  return (
+    <ol ref={list} class="steps" aria-live="polite">
+      {report.steps.map(({ step, ok, message, durationMs, response }) => (
+        <li key={step}>
+          <span class="row">
+            <Badge tone={ok ? "good" : "bad"}>{step}</Badge>
+            <span class="quiet small tabular">{formatDuration(durationMs / 1_000)}</span>
+          </span>
+          {message && <p class={ok ? "quiet" : "bad"}>{message}</p>}
+          {response && <FoldedResponse response={response} isOpen={!ok} />}
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+/**
+ * Test of the settings in a form, which are not saved. `result` shows the steps until a setting is
+ * changed.
+ */
+export function useSettingsTest(settings: {
+  type: string;
+  config: Record<string, unknown>;
+  /** The destination whose stored secrets stand for those that the form leaves blank. */
+  destinationId?: string;
+}) {
+  const [report, setReport] = useState<ConnectionTestReport>();
+  const tested = JSON.stringify(settings);
+  useEffect(() => setReport(undefined), [tested]);
+  return {
+    trial: {
+      action: destinationTexts.testSettings,
+      async run() {
+        setReport(undefined);
+        setReport(await client.call("POST /v2/destinations/test", { body: settings }));
+      },
+    },
+    result: report && <TestSteps report={report} />,
+  };
 }

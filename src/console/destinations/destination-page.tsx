@@ -3,11 +3,17 @@ import { CopyableCode, Switch } from "../components/button.tsx";
 import { DeleteButton } from "../components/dialog.tsx";
 import { ErrorNotice } from "../components/error-notice.tsx";
 import { Icon } from "../components/icon.tsx";
-import { FactList, Panel, ScreenHeader, Skeleton, Tabs } from "../components/layout.tsx";
+import {
+  FactList,
+  Panel,
+  PermissionRequired,
+  ScreenHeader,
+  Skeleton,
+  Tabs,
+} from "../components/layout.tsx";
 import { Loaded } from "../components/loaded.tsx";
 import { ActionMenu } from "../components/menu.tsx";
 import { ItemLink } from "../components/name.tsx";
-import { PermissionRequired } from "../components/permission-required.tsx";
 import { Time } from "../components/time.tsx";
 import { ConnectionList } from "../connections/connection-list.tsx";
 import type { Destination, DestinationRow } from "../data/model.ts";

@@ -1,10 +1,8 @@
-import { FieldConflicts } from "../components/forms/field-conflicts.tsx";
-import { TextField } from "../components/forms/fields.tsx";
+import { FieldConflicts, UnsavedChanges } from "../components/forms/field-conflicts.tsx";
+import { linesOf, TextField } from "../components/forms/fields.tsx";
 import { Form } from "../components/forms/form.tsx";
 import { labelOf } from "../components/forms/json-schema.ts";
-import { linesOf } from "../components/forms/lines-field.tsx";
 import { hasSecret, storedValues } from "../components/forms/stored-values.ts";
-import { UnsavedChanges } from "../components/forms/unsaved-changes.tsx";
 import { useItemForm } from "../components/forms/use-item-form.ts";
 import { Panel, SkeletonLine } from "../components/layout.tsx";
 import { Loaded } from "../components/loaded.tsx";
@@ -15,9 +13,9 @@ import { useResource } from "../data/use-resource.ts";
 import { commonTexts } from "../texts/common.ts";
 import { destinationTexts } from "../texts/destinations.ts";
 import { ConfigFields } from "./config-fields.tsx";
+import { useSettingsTest } from "./connection-test.tsx";
 import { type DestinationType, listDestinationTypes, typeOf } from "./destination-types.ts";
 import { EventFilterPanel } from "./filter/event-filter.tsx";
-import { useSettingsTest } from "./use-settings-test.tsx";
 
 interface SettingsProps extends StoredState {
   destination: Destination;

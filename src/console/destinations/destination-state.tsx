@@ -1,5 +1,5 @@
 import { Badge } from "../components/layout.tsx";
-import type { DestinationOverview } from "../data/model.ts";
+import { type DestinationOverview, statesByUrgency } from "../data/model.ts";
 import { commonTexts } from "../texts/common.ts";
 import { destinationTexts } from "../texts/destinations.ts";
 
@@ -15,19 +15,6 @@ const badges: Record<State, { text: string; tone?: "good" | "warn" | "bad" }> = 
   suspended: { text: destinationTexts.codeSuspended, tone: "bad" },
   external: { text: destinationTexts.byRudderServer },
 };
-
-/** All states, the most urgent first. */
-export const statesByUrgency: readonly State[] = [
-  "down",
-  "failing",
-  "suspended",
-  "unknown",
-  "waiting",
-  "ok",
-  "paused",
-  "unconnected",
-  "external",
-];
 
 /** Badge for a destination's state. Says of a healthy destination when it rejects some events. */
 export function DestinationStateBadge(props: { state: State; isRejecting?: boolean }) {

@@ -1,7 +1,6 @@
 import { useState } from "preact/hooks";
-import { SelectField, TextField } from "../components/forms/fields.tsx";
+import { linesOf, SelectField, TextField } from "../components/forms/fields.tsx";
 import { Form } from "../components/forms/form.tsx";
-import { linesOf } from "../components/forms/lines-field.tsx";
 import type { FormValues } from "../components/forms/schema-form.tsx";
 import { Panel, ScreenHeader, SkeletonLine } from "../components/layout.tsx";
 import { Loaded } from "../components/loaded.tsx";
@@ -13,6 +12,7 @@ import { hrefTo, navigate } from "../router.ts";
 import { commonTexts } from "../texts/common.ts";
 import { destinationTexts } from "../texts/destinations.ts";
 import { ConfigFields } from "./config-fields.tsx";
+import { useSettingsTest } from "./connection-test.tsx";
 import { copiedSettings, isMissing, secretLabel } from "./copied-settings.ts";
 import {
   type DestinationType,
@@ -20,7 +20,6 @@ import {
   listDestinationTypes,
   optionOf,
 } from "./destination-types.ts";
-import { useSettingsTest } from "./use-settings-test.tsx";
 
 /**
  * Screen with the form that creates a destination. `copyOf` is the id of a destination whose

@@ -1,10 +1,10 @@
-import type {
-  DestinationOverview,
-  Overview,
-  SourceOverview,
-  TransformationOverview,
+import {
+  type DestinationOverview,
+  type Overview,
+  type SourceOverview,
+  statesByUrgency,
+  type TransformationOverview,
 } from "../data/model.ts";
-import { statesByUrgency } from "../destinations/destination-state.tsx";
 
 /**
  * Node of the middle column. It is a transformation, or the node `PASS_THROUGH` for destinations

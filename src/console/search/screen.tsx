@@ -21,14 +21,15 @@ import { outcomeTones } from "../tail/tail-table.tsx";
 import { commonTexts } from "../texts/common.ts";
 import { searchTexts } from "../texts/search.ts";
 import {
+  type FoundEvent,
   outcomeOptions,
   readSearchForm,
   replayHref,
   type SearchForm,
   searchFields,
   searchQuery,
+  useSearch,
 } from "./search-form.ts";
-import { type FoundEvent, useSearch } from "./use-search.ts";
 
 const USER_CHARS_MAX = 100;
 

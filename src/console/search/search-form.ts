@@ -1,5 +1,8 @@
+import type { AnswerOf } from "../../api/client.ts";
 import { optionsByValue } from "../components/forms/fields.tsx";
 import { type LocalTimeRange, readValues, timeParameters } from "../data/address-form.ts";
+import { client } from "../data/session.ts";
+import { usePages } from "../data/use-pages.ts";
 import { hrefTo } from "../router.ts";
 import { commonTexts } from "../texts/common.ts";
 import { searchTexts } from "../texts/search.ts";
@@ -66,3 +69,15 @@ export const outcomeOptions = [
   ...optionsByValue(searchTexts.outcomes),
   { value: REFUSED, text: commonTexts.refused },
 ];
+
+type SearchAnswer = AnswerOf<"GET /v2/events/search">;
+export type FoundEvent = SearchAnswer["events"][number];
+
+/** Starts a search whenever the form changes. `loadOlder` appends older events to the result. */
+export const useSearch = (form: SearchForm) =>
+  usePages(
+    form,
+    (cursor) =>
+      client.call("GET /v2/events/search", { query: { ...searchQuery(form), ...cursor } }),
+    ({ events }) => events,
+  );

@@ -1,8 +1,13 @@
-import { FieldConflicts } from "../components/forms/field-conflicts.tsx";
-import { Checkbox, optionsByValue, SelectField, TextField } from "../components/forms/fields.tsx";
+import { FieldConflicts, UnsavedChanges } from "../components/forms/field-conflicts.tsx";
+import {
+  Checkbox,
+  LinesField,
+  linesOf,
+  optionsByValue,
+  SelectField,
+  TextField,
+} from "../components/forms/fields.tsx";
 import { Form } from "../components/forms/form.tsx";
-import { LinesField, linesOf } from "../components/forms/lines-field.tsx";
-import { UnsavedChanges } from "../components/forms/unsaved-changes.tsx";
 import { useItemForm } from "../components/forms/use-item-form.ts";
 import type { Source } from "../data/model.ts";
 import type { StoredState } from "../data/save.ts";

@@ -12,8 +12,7 @@ import { commonTexts } from "../texts/common.ts";
 import { tailTexts } from "../texts/tail.ts";
 import { tailEventOf } from "./event-buffer.ts";
 import { EventDialog } from "./event-dialog.tsx";
-import { outcomeOptions } from "./outcome-options.ts";
-import { noHolds, TailTable } from "./tail-table.tsx";
+import { noHolds, outcomeOptions, TailTable } from "./tail-table.tsx";
 
 const POLL_MS = 10_000;
 /** Number of rows until the user asks for all. */

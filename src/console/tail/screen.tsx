@@ -12,8 +12,7 @@ import { commonTexts } from "../texts/common.ts";
 import { tailTexts } from "../texts/tail.ts";
 import { type EventBuffer, latestOf, searchedText, type TailEvent } from "./event-buffer.ts";
 import { EventDialog } from "./event-dialog.tsx";
-import { outcomeOptions } from "./outcome-options.ts";
-import { noHolds, TailTable } from "./tail-table.tsx";
+import { noHolds, outcomeOptions, TailTable } from "./tail-table.tsx";
 import { type TailState, useTail } from "./use-tail.ts";
 
 const SHOWN_MAX = 200;

@@ -1,4 +1,5 @@
 import { type CodeContext, editorLanguage, libraries } from "../../code-kinds/code-kind.ts";
+import { TextField } from "../../components/forms/fields.tsx";
 import { Diff } from "../../editor/diff.tsx";
 import { isolated } from "../../format.ts";
 import { codeTexts } from "../../texts/code.ts";
@@ -30,4 +31,9 @@ export function PublishDetails(props: { context: CodeContext; code: string }) {
       )}
     </>
   );
+}
+
+/** Field for why a revision is published. The note is shown in the history and the audit log. */
+export function NoteField(props: { value: string; onInput: (note: string) => void }) {
+  return <TextField label={codeTexts.note} hint={codeTexts.noteHint} optional {...props} />;
 }

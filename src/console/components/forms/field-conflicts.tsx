@@ -1,6 +1,9 @@
 import { useEffect, useRef } from "preact/hooks";
 import type { SaveConflict } from "../../data/save.ts";
+import { commonTexts } from "../../texts/common.ts";
 import { conflictTexts } from "../../texts/conflicts.ts";
+import { Button } from "../button.tsx";
+import { Badge } from "../layout.tsx";
 
 /**
  * Shows each field that the user and somebody else changed, with both values. The user chooses one
@@ -57,4 +60,17 @@ export function FieldConflicts(props: {
 function textOf(value: unknown): string {
   if (value === undefined || value === null || value === "") return conflictTexts.empty;
   return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+/** Says that a form has changes that are not saved, with a button that discards them. */
+export function UnsavedChanges({ form }: { form: { isEdited: boolean; discard: () => void } }) {
+  if (!form.isEdited) return null;
+  return (
+    <p class="row">
+      <Badge tone="warn">{conflictTexts.unsavedChanges}</Badge>
+      <Button compact kind="plain" onClick={form.discard}>
+        {commonTexts.discardChanges}
+      </Button>
+    </p>
+  );
 }

@@ -1,8 +1,7 @@
 import { Button } from "../../components/button.tsx";
-import { FieldConflicts } from "../../components/forms/field-conflicts.tsx";
+import { FieldConflicts, UnsavedChanges } from "../../components/forms/field-conflicts.tsx";
 import { SelectField, TextAreaField, TextField } from "../../components/forms/fields.tsx";
 import { Form } from "../../components/forms/form.tsx";
-import { UnsavedChanges } from "../../components/forms/unsaved-changes.tsx";
 import { useItemForm } from "../../components/forms/use-item-form.ts";
 import { Panel } from "../../components/layout.tsx";
 import type { Destination } from "../../data/model.ts";
