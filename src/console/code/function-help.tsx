@@ -1,5 +1,6 @@
 import { editorLanguage, type Language } from "../code-kinds/code-kind.ts";
 import { Dialog } from "../components/dialog.tsx";
+import { withCode } from "../components/inline-code.tsx";
 import { codeTexts } from "../texts/code.ts";
 import {
   entryFunctions,
@@ -54,9 +55,4 @@ function FunctionList(props: { functions: readonly UserCodeFunction[]; language:
       })}
     </dl>
   );
-}
-
-/** Shows the parts of a text between backticks as code. */
-function withCode(text: string) {
-  return text.split("`").map((part, index) => (index % 2 === 1 ? <code>{part}</code> : part));
 }

@@ -83,7 +83,9 @@ export function TextField(props: TextProps) {
   );
 }
 
-export function TextAreaField(props: FieldProps & TextAreaProps) {
+export function TextAreaField(
+  props: FieldProps & { value: string; onInput: (value: string) => void; code?: boolean },
+) {
   const { value, onInput, code } = props;
   return (
     <Field {...props}>
@@ -148,12 +150,6 @@ function timeOfDay(text: string): string | undefined {
   const [, hour = "", minute = "00"] = /^\s*(\d{1,2})(?:[:.]?(\d{2}))?\s*$/.exec(text) ?? [];
   if (hour === "" || Number(hour) > 23 || Number(minute) > 59) return undefined;
   return `${hour.padStart(2, "0")}:${minute}`;
-}
-
-interface TextAreaProps {
-  value: string;
-  onInput: (value: string) => void;
-  code?: boolean;
 }
 
 export interface SelectOption {
