@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { type AbilitySources, partitionAbility } from "../../src/backend/partition-ability.ts";
 import type { PartitionAccess } from "../../src/cluster/topics/partition-access.ts";
 import { judgeReading } from "../../src/cluster/topics/reading-trouble.ts";
 
@@ -33,4 +34,48 @@ test("a node that does not reach the leader of the catalog has trouble, which na
   const events = [unreachable, available, available];
   const { trouble } = judge(unreachable, events);
   expect(trouble).toBe("Broker kafka:9092, which leads the catalog, does not answer this node");
+});
+
+const well = {
+  partitions: () => 2,
+  access: () => [
+    [available, available],
+    [available, available],
+  ],
+  nodeTrouble: () => undefined,
+  partitionTrouble: () => undefined,
+  sandboxTrouble: () => undefined,
+  isWaitingForSandbox: () => false,
+};
+const ability = (facts: Partial<AbilitySources>) => {
+  const { troubles, canRun } = partitionAbility({ ...well, ...facts });
+  return { troubles: [...troubles], canRun };
+};
+
+test("a node runs each partition whose parts work, and says what fails of the others", () => {
+  expect(ability({})).toEqual({ troubles: [], canRun: [0, 1] });
+  const partitionTrouble = (partition: number) => (partition === 1 ? "ledger" : undefined);
+  expect(ability({ partitionTrouble })).toEqual({ troubles: [[1, "ledger"]], canRun: [0] });
+  const nodeTrouble = () => "disk";
+  const both = [
+    [0, "disk"],
+    [1, "disk"],
+  ];
+  expect(ability({ nodeTrouble, partitionTrouble }).troubles).toEqual(both as [number, string][]);
+  const access = () => [
+    [available, unreachable],
+    [unavailable, available],
+  ];
+  const silent = "Broker kafka:9092, which leads partition 1, does not answer";
+  expect(ability({ access, partitionTrouble })).toEqual({ troubles: [[1, silent]], canRun: [] });
+});
+
+test("a node without guests takes no partition, and gives up those whose events wait for a guest", () => {
+  const sandboxTrouble = () => "no guest";
+  const isWaitingForSandbox = (partition: number) => partition === 0;
+  expect(ability({ sandboxTrouble, isWaitingForSandbox })).toEqual({
+    troubles: [[0, "no guest"]],
+    canRun: [],
+  });
+  expect(ability({ isWaitingForSandbox }).canRun).toEqual([0, 1]);
 });

@@ -4,11 +4,13 @@ import { newId } from "../../src/catalog/ids.ts";
 import {
   decodeRecord,
   type EventRecord,
+  encodedRecord,
   eventRecordCodec,
   eventTypes,
   type JsonRecord,
   NewerRecordError,
   type PixelRecord,
+  recordBytes,
   sourceOfRecord,
   timeOfRecord,
 } from "../../src/event/record.ts";
@@ -103,6 +105,18 @@ describe("a record", () => {
     fc.assert(
       fc.property(record, (value) => {
         expect(sourceOfRecord(encoded(value))).toBe(value.sourceId);
+      }),
+    );
+  });
+
+  test("counts in memory as its encoded bytes, its query or its JSON", () => {
+    fc.assert(
+      fc.property(record, (value) => {
+        const bytes = encoded(value);
+        const size = value.format === "json" ? value.json.length : bytes.length;
+        expect(recordBytes(encodedRecord(bytes))).toBe(size);
+        const known = value.format === "json" ? value.json : value.query;
+        expect(recordBytes(value)).toBe(known.length);
       }),
     );
   });

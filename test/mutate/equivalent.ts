@@ -374,4 +374,23 @@ export const equivalents: Equivalent[] = [
     change: "value → true",
     why: "A write with an undefined value is a removal, too",
   },
+  {
+    file: "src/event/inspect.ts",
+    line: "end - start >= 4 &&",
+    change: "end - start >= 4 && bytes[start] === BACKSLASH → (end - start >= 4)",
+    why: "A quote in a decoded text always follows a backslash",
+  },
+  {
+    file: "src/ingest/supervisor/recent-outcomes.ts",
+    line: "if (stored + refused === 0) return;",
+    change: "0 → (0 - 1)",
+    why: "A report of no pixels adds nothing to the sums",
+  },
+  {
+    file: "src/event/record/packed-source-id.ts",
+    line: "const place = (id.charCodeAt(ID_CHARS - 1) ^ (id.charCodeAt(ID_CHARS - 2) << 2)) % KEPT_IDS;",
+    change:
+      "id.charCodeAt(ID_CHARS - 1) ^ (id.charCodeAt(ID_CHARS - 2) << 2) → id.charCodeAt(ID_CHARS - 1) & (id.charCodeAt(ID_CHARS - 2) << 2)",
+    why: "Another place in the cache",
+  },
 ];

@@ -1,5 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import type { Connection, Destination } from "../../src/catalog/model.ts";
+import { LaneRoutes } from "../../src/pipeline/lane/lane-routes.ts";
+import type { LaneEvent } from "../../src/pipeline/model/lane-event.ts";
 import {
   covers,
   createRoutes,
@@ -7,6 +9,7 @@ import {
   decideRoute,
   firstCovered,
 } from "../../src/pipeline/model/routes.ts";
+import type { LaneReplays } from "../../src/pipeline/replays/lane-replays.ts";
 
 const destination: Destination = {
   ...{ id: "d", workspaceId: "w", name: "D", type: "webhook", enabled: true, config: {} },
@@ -101,5 +104,44 @@ describe("route decisions", () => {
   test("a replay needs no connection, but an enabled destination", () => {
     expect(decideReplay(createRoutes(destination, []))).toEqual({ kind: "send" });
     expect(decideReplay(createRoutes(off, [connection]))).toEqual(refused("Destination"));
+  });
+});
+
+describe("the routes of a lane", () => {
+  const event = { origin: { log: "0", sequence: 15, connectionId: "c" }, input: { sourceId: "s" } };
+  const replayed = { origin: { replayId: "r" }, input: { sourceId: "s" } };
+  const replays = { isRunning: (id: string): boolean => id === "r" };
+  const decide = (routes: LaneRoutes, of: object = event, running = replays) =>
+    routes.decide(of as LaneEvent, running as Pick<LaneReplays, "isRunning">).kind;
+
+  test("discard every event once the lane is removed", () => {
+    const routes = new LaneRoutes(destination, [connection]);
+    expect([decide(routes), decide(routes, replayed)]).toEqual(["send", "send"]);
+    routes.remove();
+    expect([decide(routes), decide(routes, replayed)]).toEqual(["discard", "discard"]);
+  });
+
+  test("discard events of a replay that has ended, or whose destination is disabled", () => {
+    const routes = new LaneRoutes(destination, []);
+    expect(decide(routes, replayed, { isRunning: () => false })).toBe("discard");
+    const disabled = new LaneRoutes({ ...destination, enabled: false }, [connection]);
+    expect(decide(disabled, replayed)).toBe("discard");
+    expect(decide(disabled)).toBe("refused");
+  });
+
+  test("change as an object with each change, and name the connections that are gone", () => {
+    const routes = new LaneRoutes(destination, [connection]);
+    const sent = { ...event } as { checkedRoutes?: unknown };
+    decide(routes, sent);
+    expect(sent.checkedRoutes).toBe(routes.current);
+    expect(routes.update({ ...destination }, [{ ...connection }])).toBeUndefined();
+    expect(sent.checkedRoutes).toBe(routes.current);
+    routes.invalidate();
+    expect(sent.checkedRoutes).not.toBe(routes.current);
+    expect(routes.update(destination, [{ ...connection, id: "e" }])).toEqual(["c"]);
+    expect(decide(routes)).toBe("discard");
+    const off = { ...destination, enabled: false };
+    expect(routes.update(off, [{ ...connection, id: "e" }])).toEqual([]);
+    expect([routes.destination, routes.connections[0]!.id]).toEqual([off, "e"]);
   });
 });

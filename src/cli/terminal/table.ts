@@ -28,14 +28,9 @@ export function table(rows: readonly (readonly string[])[], width: number): stri
 
 /** Makes the widest of some widths smaller until their sum is at most `sum`. */
 function shrink(widths: number[], sum: number): void {
-  let surplus = widths.reduce((all, width) => all + width, 0) - sum;
-  while (surplus > 0) {
+  for (let surplus = widths.reduce((all, width) => all + width, -sum); surplus > 0; surplus--) {
     const widest = Math.max(...widths);
     if (widest <= COLUMN_WIDTH_MIN) return;
-    const at = widths.lastIndexOf(widest);
-    const next = Math.max(COLUMN_WIDTH_MIN, ...widths.filter((width) => width < widest));
-    const less = Math.min(surplus, Math.max(1, widest - next));
-    widths[at]! -= less;
-    surplus -= less;
+    widths[widths.lastIndexOf(widest)]! -= 1;
   }
 }

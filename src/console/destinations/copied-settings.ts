@@ -21,7 +21,7 @@ export function copiedSettings({ config, secretsSet }: Pick<Destination, "config
   return { config: copy, secrets };
 }
 
-/** Whether the form has no value for a secret. A list item that was removed misses nothing. */
+/** Whether the form lacks a value for a secret. A secret of a removed list item is not missing. */
 export function isMissing(config: Values, pointer: string): boolean {
   const { holder, key } = holderOf(config, pointer);
   if (holder === undefined) return false;

@@ -5,7 +5,7 @@ import type { ReceiverResponse, RecentEvent } from "../data/model.ts";
 export interface DestinationOutcome {
   destinationId: string;
   outcome: RecentEvent["outcomes"][number]["outcome"];
-  /** Absent for an outcome of which only the server's store tells. */
+  /** Absent for an outcome that only the server's store has. */
   at?: string;
   /** The event as it was sent to the destination, or as it was when it failed. */
   event?: unknown;

@@ -63,7 +63,7 @@ export class RecentIds {
     return last;
   }
 
-  /** Forgets ids, from the oldest on, until one occurred at `time` or later. */
+  /** Forgets the ids that occurred before `time`, the oldest first. */
   forgetBefore(time: number): void {
     while (this.#used > 0 && !(this.#times[this.#first]! >= time)) this.#forgetOldest();
   }

@@ -1,0 +1,267 @@
+import { describe, expect, test } from "bun:test";
+import { type Overview, overviewLines } from "../../src/cli/client/overview-text.ts";
+import { replayLine } from "../../src/cli/client/replay-text.ts";
+import { type TailLine, TailView, tailFilter } from "../../src/cli/client/tail-view.ts";
+import { lineDiff } from "../../src/cli/code/line-diff.ts";
+import type { CommandOutput } from "../../src/cli/terminal/output.ts";
+import { table } from "../../src/cli/terminal/table.ts";
+import { fit, jsonText, pad, plain, plainLines, wrap } from "../../src/cli/terminal/text.ts";
+
+/** An output that marks painted texts, and keeps what is written. */
+function outputOf(columns: number) {
+  const written: string[] = [];
+  const output = {
+    columns,
+    paint: (style: string, text: string) => `<${style}>${text}</>`,
+    write: async (text: string) => void written.push(text),
+  } as unknown as CommandOutput;
+  return { output, written };
+}
+
+describe("a text for a terminal", () => {
+  test("has escapes in place of characters that a terminal obeys", () => {
+    const text = "a\u001b[2J\u202e\u2028\ud800é\n\tb";
+    expect(plain(text)).toBe("a\\u001b[2J\\u202e\\u2028\\ud800é\\n\\tb");
+    expect(plainLines(text)).toBe("a\\u001b[2J\\u202e\\u2028\\ud800é\n\tb");
+    expect(jsonText({ a: "\u009b" })).toBe('{"a":"\\u009b"}');
+    expect(jsonText({ a: 1 }, 2)).toBe('{\n  "a": 1\n}');
+    expect(jsonText(undefined)).toBe("null");
+  });
+
+  test("is cut, padded and broken by the columns that it takes", () => {
+    expect(fit("abcdef", 6)).toBe("abcdef");
+    expect(fit("abcdefg", 6)).toBe("abcde…");
+    expect(fit("日本語", 6)).toBe("日本語");
+    expect(fit("日本語", 5)).toBe("日本…");
+    expect(fit("日本語", 4)).toBe("日…");
+    expect([pad("ab", 4), pad("ab", 4, "right"), pad("日", 4), pad("abc", 2)]).toEqual([
+      "ab  ",
+      "  ab",
+      "日  ",
+      "abc",
+    ]);
+    expect(wrap("one two three", 7)).toEqual(["one two", "three"]);
+    expect(wrap("one two", 7)).toEqual(["one two"]);
+    expect(wrap("a abcdefghij b", 4)).toEqual(["a", "abc", "def", "ghij", "b"]);
+  });
+});
+
+describe("a table", () => {
+  const rows = [
+    ["NAME", "COUNT", "NOTE"],
+    ["a", "1,000", "<1 s"],
+    ["long\u001b", "7", ""],
+  ];
+  test("aligns numbers right, and escapes what a terminal obeys", () => {
+    expect(table(rows, 80)).toEqual([
+      "NAME        COUNT  NOTE",
+      "a           1,000  <1 s",
+      "long\\u001b      7",
+    ]);
+  });
+
+  test("cuts its widest columns, none below six", () => {
+    const wide = [
+      ["A", "B"],
+      ["a".repeat(30), "b".repeat(20)],
+    ];
+    const cutTo = (width: number) =>
+      table(wide, width)[1]!
+        .split("  ")
+        .map((cell) => cell.length);
+    expect(cutTo(52)).toEqual([30, 20]);
+    expect(cutTo(51)).toEqual([29, 20]);
+    expect(cutTo(41)).toEqual([20, 19]);
+    expect(cutTo(20)).toEqual([9, 9]);
+    expect(cutTo(3)).toEqual([6, 6]);
+    expect(table([], 10)).toEqual([]);
+  });
+});
+
+describe("a difference of two texts", () => {
+  const lines = (from: number, to: number) =>
+    Array.from({ length: to - from + 1 }, (_, at) => `${from + at}`);
+  const text = (all: string[]) => all.map((line) => `${line}\n`).join("");
+
+  test("has each changed line with three lines around it", () => {
+    const before = lines(1, 20);
+    const after = before.with(9, "ten");
+    expect(lineDiff(text(before), text(after))).toEqual([
+      "@@",
+      ...[" 7", " 8", " 9", "-10", "+ten", " 11", " 12", " 13"],
+    ]);
+    const twice = after.with(0, "one");
+    expect(lineDiff(text(before), text(twice))).toEqual([
+      ...["-1", "+one", " 2", " 3", " 4", "@@"],
+      ...[" 7", " 8", " 9", "-10", "+ten", " 11", " 12", " 13"],
+    ]);
+  });
+
+  test("keeps the longest common lines", () => {
+    expect(lineDiff("a\nb\nc\nd\n", "x\nb\nd\ne\n")).toEqual(["-a", "+x", " b", "-c", " d", "+e"]);
+    expect(lineDiff("a\nb\n", "b\na\n")).toEqual(["-a", " b", "+a"]);
+    expect(lineDiff("k\na\nb\nc\nk\n", "k\nc\na\nb\nk\n")).toEqual([
+      ...[" k", "+c", " a", " b", "-c", " k"],
+    ]);
+  });
+
+  test("shows a missing line end, added and removed texts, and nothing for equal ones", () => {
+    expect(lineDiff("a\n", "a")).toEqual(["-a", "+a (no line end)"]);
+    expect(lineDiff("", "a\n")).toEqual(["+a"]);
+    expect(lineDiff("a\n\n", "")).toEqual(["-a", "-"]);
+    expect(lineDiff("a\nb\n", "a\nb\n")).toEqual([]);
+  });
+
+  test("counts all lines between the equal ends as changed when there are too many to compare", () => {
+    const [before, after] = [lines(1, 2_001), lines(1, 2_000).toReversed()];
+    const found = lineDiff(text(before), text(after));
+    expect(found.filter((line) => line.startsWith(" "))).toEqual([]);
+    expect(found).toHaveLength(4_001);
+  });
+});
+
+describe("the line of a replay", () => {
+  const replay = {
+    ...{ id: "r\u001b", kind: "events", state: "running", progress: 0.129, perSecond: 10 },
+    counts: { delivered: 1_000, dropped: 0, failed: 0, pending: 0, done: 7 },
+  };
+  const lineOf = (more: object, columns = 200) => {
+    return replayLine({ ...replay, ...more } as never, columns);
+  };
+  test("has the counts that are not zero, the time that is left and the error", () => {
+    expect(lineOf({})).toBe("r\\u001b  running 12 %  1,000 delivered");
+    const counts = { delivered: 1, dropped: 2, failed: 3, pending: 4, done: 7 };
+    const whole = lineOf({ counts, left: 600, error: "a\nb" });
+    expect(whole).toStartWith(
+      "r\\u001b  running 12 %  1 delivered, 2 dropped, 3 failed, 4 on their way, ",
+    );
+    expect(whole).toEndWith(" left, a\\nb");
+    expect(lineOf({ left: 600, perSecond: 0 })).not.toContain("left");
+  });
+  test("has the deleted letters of a purge, no share after its end, and fits the columns", () => {
+    expect(lineOf({ kind: "purge", state: "done" })).toBe("r\\u001b  done  7 deleted");
+    expect(lineOf({}, 10)).toBe("r\\u001b  …");
+  });
+});
+
+describe("the text of an overview", () => {
+  const rates = { received: 5, delivered: 4, dropped: 0, failed: 0 };
+  const totals = {
+    ...{ lagEvents: 0, lagSeconds: 0, deadLetters: 1, problems: 0, destinations: 0, sources: 0 },
+    rates,
+  };
+  const shown = (overview: object, columns = 100) => {
+    const whole = { problems: [], destinations: [], sources: [], totals, ...overview };
+    const facts = { overview: whole as unknown as Overview, workspace: "w\n", server: "host" };
+    return overviewLines(facts, outputOf(columns).output);
+  };
+
+  test("without items has no table, and says that nothing needs a person", () => {
+    const lines = shown({});
+    expect(lines.slice(0, 3)).toEqual([
+      "<bold>w\\n at host</>",
+      "<green>nothing needs a person</>",
+      "",
+    ]);
+    expect(lines[3]).toStartWith("received 5");
+    expect(lines.slice(4)).toEqual(["nothing pending, 1 dead letter"]);
+  });
+
+  test("has problems first, coloured by whether they stop events, with their facts", () => {
+    const since = new Date(Date.now() - 7_200_500).toISOString();
+    const problems = [
+      { kind: "down", message: "m\u001b", since, count: 3 },
+      { kind: "dead-letters", message: "letters", count: 2 },
+    ];
+    const lines = shown({ problems, totals: { ...totals, problems: 3, lagEvents: 5 } });
+    expect(lines[1]).toBe("<red>3 things to look at</>");
+    expect(lines[2]).toMatch(/^ {2}<red>down<\/> {2}m\\u001b, for 2(\.0)? h, 3 dead letters$/);
+    expect(lines[3]).toBe("  <yellow>dead-letters</>  letters");
+    expect(lines[4]).toBe("  and 1 more");
+    expect(lines.at(-1)).toStartWith("5 pending, the oldest ");
+    const [, , cut] = shown({ problems, totals: { ...totals, problems: 2 } }, 20);
+    expect(cut).toBe("  <red>down</>  m\\u001b, fo…");
+  });
+
+  test("has a table of destinations and of sources, and how many more there are", () => {
+    const item = { type: "webhook", state: "ok", rates, lagEvents: 0, lagSeconds: 9 };
+    const destinations = [
+      { ...item, name: "a", deadLetters: 0, rejecting: true },
+      { ...item, name: "b", deadLetters: 0, state: "down", lagEvents: 2, rejecting: true },
+      { ...item, name: "c", deadLetters: 0 },
+    ];
+    const sources = [
+      { name: "s", enabled: true, receivedPerSecond: 1 },
+      { name: "t", enabled: false, receivedPerSecond: 0 },
+    ];
+    const counts = { ...totals, destinations: 5, sources: 2 };
+    const lines = shown({ destinations, sources, totals: counts }).slice(5);
+    const words = lines.map((line) => line.split(/ {2,}/));
+    expect(words.map(([first]) => first)).toEqual([
+      ...["", "<dim>DESTINATION", "a", "b", "c", "and 2 more destinations"],
+      ...["", "<dim>SOURCE", "s", "t"],
+    ]);
+    expect([words[2]![2], words[3]![2], words[4]![2]]).toEqual(["rejecting", "down", "ok"]);
+    expect([words[2]!.length, words[3]!.length]).toEqual([6, 7]);
+    expect([words[8]![1], words[9]![1]]).toEqual(["on", "off"]);
+  });
+});
+
+describe("lines of a tail", () => {
+  const event = { type: "track", event: "Order", userId: "u", anonymousId: "x" };
+  const line: TailLine = {
+    ...{ stage: "delivered", sourceId: "s", destinationId: "d" },
+    ...{ at: "2026-01-02T03:04:05.678Z", event },
+  };
+
+  test("are chosen by stage, event or page, user and text", () => {
+    const matches = (args: Record<string, unknown>, it: TailLine = line) =>
+      tailFilter(args).matches(it);
+    expect(matches({})).toBe(true);
+    expect([matches({ stage: "received,delivered" }), matches({ stage: "dropped" })]).toEqual([
+      true,
+      false,
+    ]);
+    expect([matches({ event: "Order" }), matches({ event: "Other" })]).toEqual([true, false]);
+    expect(matches({ event: "Home" }, { ...line, event: { name: "Home" } })).toBe(true);
+    expect([matches({ user: "u" }), matches({ user: "x" }), matches({ user: "y" })]).toEqual([
+      ...[true, true, false],
+    ]);
+    expect([matches({ grep: "oRDER" }), matches({ grep: "none" })]).toEqual([true, false]);
+    expect(matches({ user: "u" }, { stage: "missed", event: null })).toBe(false);
+    expect([tailFilter({}).count, tailFilter({ count: "3" }).count]).toEqual([
+      Number.POSITIVE_INFINITY,
+      3,
+    ]);
+    expect(() => tailFilter({ count: "0" })).toThrow("Expected --count");
+    expect(tailFilter({ count: "1" }).count).toBe(1);
+    expect(() => tailFilter({ stage: "received,lost" })).toThrow("Unknown stage lost");
+  });
+
+  test("have time, stage, names, reason, event and user, and fit the columns", async () => {
+    const { output, written } = outputOf(60);
+    const view = new TailView(output, new Map([["s", "site"]]), false);
+    await view.add(line, true);
+    await view.add({ stage: "dead-letter", sourceId: "s", reason: "bad\n" }, true);
+    await view.add({ ...line, event: { ...event, userId: 7, event: "e".repeat(50) } }, true);
+    await view.add(line, false);
+    await view.add({ stage: "missed", count: 1_000 }, true);
+    await view.add({ stage: "missed", count: 1 }, false);
+    expect(written).toEqual([
+      "<dim>03:04:05.678</> <green>delivered  </> site → d  track Order  u\n",
+      "<dim></> <red>dead-letter</> site  bad\\n\n",
+      `<dim>03:04:05.678</> <green>delivered  </> site → d  track ${"e".repeat(18)}…\n`,
+      "<yellow>… 1,000 missed</>\n",
+    ]);
+    expect(view.summary()).toBe(
+      "3 shown, 1 left out by filters, 1,001 missed: more came than a tail is sent",
+    );
+    expect(new TailView(output, new Map(), false).summary()).toBe("0 shown");
+  });
+
+  test("are JSON when that is asked for", async () => {
+    const { output, written } = outputOf(60);
+    await new TailView(output, new Map(), true).add({ stage: "received", at: "\u009b" }, true);
+    expect(written).toEqual(['{"stage":"received","at":"\\u009b"}\n']);
+  });
+});
