@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { type Overview, overviewLines } from "../../src/cli/client/overview-text.ts";
-import { replayLine } from "../../src/cli/client/replay-text.ts";
+import { finishReplay, replayLine } from "../../src/cli/client/replay-text.ts";
 import { type TailLine, TailView, tailFilter } from "../../src/cli/client/tail-view.ts";
 import { lineDiff } from "../../src/cli/code/line-diff.ts";
 import type { CommandOutput } from "../../src/cli/terminal/output.ts";
@@ -141,6 +141,74 @@ describe("the line of a replay", () => {
   test("has the deleted letters of a purge, no share after its end, and fits the columns", () => {
     expect(lineOf({ kind: "purge", state: "done" })).toBe("r\\u001b  done  7 deleted");
     expect(lineOf({}, 10)).toBe("r\\u001b  …");
+  });
+});
+
+describe("a command that starts a replay", () => {
+  const counts = { delivered: 2, dropped: 0, failed: 0, pending: 0, done: 2 };
+  const running = {
+    id: "r",
+    kind: "events",
+    state: "running",
+    progress: 0.5,
+    perSecond: 1,
+    counts,
+  };
+  const late = { ...running, state: "done", counts: { ...counts, pending: 1 } };
+  const done = { ...running, state: "done" };
+  const failures = [{ reason: "bad\u001b", count: 2 }];
+  async function finish(args: object, states: object[], isTerminal = false) {
+    const printed: string[] = [];
+    const { output, written } = outputOf(60);
+    const reads: unknown[] = [];
+    const call = {
+      args,
+      client: {
+        call: async (...request: unknown[]) => {
+          reads.push(request);
+          return { replay: states[reads.length] };
+        },
+      },
+      output: Object.assign(output, {
+        ...{ isTerminal, closed: new AbortController().signal },
+        print: (line: string) => void printed.push(line),
+        note: (line: string) => void printed.push(`note: ${line}`),
+      }),
+    };
+    const code = await finishReplay(call as never, states[0] as never);
+    return { code, printed, reads, written };
+  }
+
+  test("prints it once without --wait, and how to watch it while it runs", async () => {
+    const once = await finish({}, [running]);
+    expect(once).toMatchObject({ code: 0, reads: [], written: [] });
+    expect(once.printed).toEqual([
+      "r  running 50 %  2 delivered",
+      "note: pixelmill replay watch r shows how far it is",
+    ]);
+    expect((await finish({}, [done])).printed).toEqual(["r  done  2 delivered"]);
+    expect((await finish({ json: true }, [running])).printed).toEqual([JSON.stringify(running)]);
+  });
+
+  test("waits with --wait until no event is on its way, and fails when one failed", async () => {
+    const good = await finish({ wait: true }, [running, late, done]);
+    expect(good).toMatchObject({ code: 0, printed: ["r  done  2 delivered"], written: [] });
+    expect(good.reads).toEqual([
+      ["GET /v2/replays/{id}", { params: { id: "r" } }],
+      ["GET /v2/replays/{id}", { params: { id: "r" } }],
+    ]);
+    const failed = { ...done, counts: { ...counts, failed: 2 }, failures };
+    const bad = await finish({ wait: true }, [failed]);
+    expect(bad.code).toBe(1);
+    expect(bad.printed).toEqual(["r  done  2 delivered, 2 failed", "  2 events: bad\\u001b"]);
+    const json = await finish({ wait: true, json: true }, [failed], true);
+    expect(json).toMatchObject({ printed: [jsonText(failed)], written: [] });
+    expect((await finish({ wait: true }, [{ ...done, state: "cancelled" }])).code).toBe(1);
+  });
+
+  test("rewrites its line in a terminal until it has ended", async () => {
+    const { written } = await finish({ wait: true }, [running, done], true);
+    expect(written).toEqual(["\r\x1b[Kr  running 50 %  2 delivered", "\r\x1b[K"]);
   });
 });
 

@@ -37,6 +37,7 @@ describe("the user hash", () => {
     ["the whole id where the other one is missing", "anonymousId=abc%22", "userId=abc%22"],
     ["the whole id that is one quote", "anonymousId=%22", "userId=%22"],
     ["the whole id that ends with another escape", "anonymousId=%22abc%0A", "userId=%22abc%0A"],
+    ["the whole id that begins with another escape", "anonymousId=%0Aabc%22", "userId=%0Aabc%22"],
     ["the id however it is encoded", "userId=%61%c3%a9+b", "userId=a%C3%A9%20b"],
     ["the id under an encoded name", "%75serId=a", "userId=a"],
   ])("is that of %s", (_, ids, same) => {

@@ -1,4 +1,12 @@
-import { expect } from "bun:test";
+import { describe, expect, test } from "bun:test";
+import { X509Certificate } from "node:crypto";
+import { once } from "node:events";
+import { connect } from "node:net";
+import { connect as connectTls } from "node:tls";
+import type { Socket } from "bun";
+import { openListeningSocket } from "../../src/http/listening-socket.ts";
+import { relayTls } from "../../src/http/tls/relay.ts";
+import { RelayedSocket } from "../../src/http/tls/relayed-socket.ts";
 import { missingPrograms, testWith } from "../counterpart.ts";
 
 const MODULES = `${import.meta.dir}/../../src/http`;
@@ -17,15 +25,140 @@ const SCRIPT = `
   console.log("stopped");
 `;
 
-testWith(missingPrograms("openssl"))("a stopped TLS relay does not keep its process", async () => {
+async function until(holds: () => boolean): Promise<void> {
+  while (!holds()) await Bun.sleep(5);
+}
+
+function newKeys() {
   const request =
     "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj /CN=a -keyout -";
   const pems = Bun.spawnSync(request.split(" "), { stderr: "ignore" }).stdout.toString();
-  const [key, certificate] = pems.split(/(?=-----BEGIN CERTIFICATE)/);
+  const [key = "", cert = ""] = pems.split(/(?=-----BEGIN CERTIFICATE)/);
+  return { key, cert };
+}
+
+testWith(missingPrograms("openssl"))("a stopped TLS relay does not keep its process", async () => {
+  const { key, cert } = newKeys();
   const child = Bun.spawn([process.execPath, "-e", SCRIPT], {
-    env: { ...process.env, CERTIFICATE: certificate, KEY: key },
+    env: { ...process.env, CERTIFICATE: cert, KEY: key },
     stdout: "pipe",
   });
   expect(await child.exited).toBe(0);
   expect(await new Response(child.stdout).text()).toBe("stopped\n");
+});
+
+testWith(missingPrograms("openssl"))(
+  "a TLS relay passes bytes on, knows a client's address until it closes, and counts failed handshakes",
+  async () => {
+    const ports: number[] = [];
+    const server = Bun.listen({
+      hostname: "127.0.0.1",
+      port: 0,
+      socket: {
+        open: (it) => void ports.push(it.remotePort),
+        data: (it, bytes) => void it.write(bytes),
+      },
+    });
+    const socket = openListeningSocket({ host: "127.0.0.1", port: 0 });
+    let failed = 0;
+    const [first, second] = [newKeys(), newKeys()];
+    const onFailedHandshake = () => void failed++;
+    const relay = relayTls({ socket, serverPort: server.port, tls: first, onFailedHandshake });
+    const echo = async () => {
+      const client = connectTls({
+        port: socket.port,
+        host: "127.0.0.1",
+        rejectUnauthorized: false,
+      });
+      client.write("ping");
+      const [answer] = await once(client, "data");
+      expect(String(answer)).toBe("ping");
+      return client;
+    };
+    const client = await echo();
+    expect(relay.clientAt(ports[0]!)).toBe("127.0.0.1");
+    const of = (keys: { cert: string }) => new X509Certificate(keys.cert).fingerprint256;
+    expect(client.getPeerCertificate().fingerprint256).toBe(of(first));
+    relay.setTls(second);
+    const other = await echo();
+    expect(other.getPeerCertificate().fingerprint256).toBe(of(second));
+    client.destroy();
+    other.destroy();
+    await until(() => ports.every((port) => relay.clientAt(port) === undefined));
+    expect([ports.length, failed]).toEqual([2, 0]);
+    const plain = connect({ port: socket.port, host: "127.0.0.1" });
+    plain.on("error", () => {});
+    plain.write("GET / HTTP/1.1\r\n\r\n");
+    await until(() => failed === 1);
+    relay.stop();
+    server.stop(true);
+  },
+);
+
+/** A socket that takes a number of bytes, and notes what is done to it. */
+function socketOf(room: number) {
+  const taken: string[] = [];
+  const note = (word: string) => () => void taken.push(word);
+  const socket = {
+    room,
+    write(bytes: Buffer) {
+      const part = bytes.subarray(0, socket.room);
+      socket.room -= part.length;
+      if (part.length > 0) taken.push(part.toString());
+      return part.length > 0 || bytes.length === 0 ? part.length : -1;
+    },
+    pause: note("pause"),
+    resume: note("resume"),
+    end: note("end"),
+    shutdown: note("shutdown"),
+    terminate: note("terminate"),
+  };
+  return { socket: socket as typeof socket & Socket<unknown>, taken };
+}
+
+describe("a side of a relay", () => {
+  test("keeps what its socket does not take, and pauses the other side meanwhile", () => {
+    const [near, far] = [socketOf(4), socketOf(0)];
+    const [side, other] = [new RelayedSocket(), new RelayedSocket()];
+    other.attach(far.socket, side);
+    side.attach(near.socket, other);
+    far.taken.length = 0;
+    const bytes = Buffer.from("abc");
+    side.send(bytes, other);
+    expect([near.taken, far.taken]).toEqual([["abc"], []]);
+    side.send(bytes, other);
+    side.send(Buffer.from("de"), other);
+    bytes.fill("x");
+    expect([near.taken, far.taken]).toEqual([
+      ["abc", "a"],
+      ["pause", "pause"],
+    ]);
+    near.socket.room = 1;
+    side.drained(other);
+    expect(far.taken).toEqual(["pause", "pause"]);
+    side.finish();
+    near.socket.room = 10;
+    side.drained(other);
+    expect(near.taken).toEqual(["abc", "a", "b", "c", "de", "shutdown"]);
+    expect(far.taken).toEqual(["pause", "pause", "resume"]);
+  });
+
+  test("sends what came before its socket was open, and closes after it", () => {
+    const { socket, taken } = socketOf(10);
+    const [side, other] = [new RelayedSocket(), new RelayedSocket()];
+    side.send(Buffer.from("early"), other);
+    side.finish();
+    side.close();
+    side.attach(socket, other);
+    expect(taken).toEqual(["early", "end"]);
+  });
+
+  test("that was terminated before its socket was open terminates it, and sends nothing", () => {
+    const { socket, taken } = socketOf(10);
+    const [side, other] = [new RelayedSocket(), new RelayedSocket()];
+    side.send(Buffer.from("early"), other);
+    side.terminate();
+    side.attach(socket, other);
+    expect(taken).toEqual(["terminate"]);
+  });
 });

@@ -1,8 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import { basename, dirname, resolve } from "node:path";
+import { gzipSync } from "node:zlib";
 import fc from "fast-check";
 import { AnswerLengths } from "../../src/kafka/bounded-connections.ts";
-import { allowDecompression } from "../../src/kafka/bounded-decompression.ts";
+import { allowDecompression, boundDecompression } from "../../src/kafka/bounded-decompression.ts";
 import { KafkaAnswerError } from "../../src/kafka/bounded-reader.ts";
 import { runs } from "../tier.ts";
 import {
@@ -151,4 +152,21 @@ test("a destination loads no client of the Kafka library, whose import compiles 
   expect(files.size).toBeGreaterThan(100);
   const clients = [...files].filter((path) => path.includes("/dist/clients/"));
   expect(clients.map((path) => basename(path))).toEqual(["consumer-protocol.js"]);
+});
+
+test("the records of a response decompress to 16 MiB and 200 times its bytes together, and no more", () => {
+  const algorithms = Object.fromEntries(
+    [1, 2, 3, 4].map((number) => [number, { decompressSync: (data: Buffer) => data }]),
+  );
+  boundDecompression(algorithms);
+  const bytesMax = (16 << 20) + 200 * 100_000;
+  const part = gzipSync(Buffer.alloc(bytesMax - 1), { level: 1 });
+  const [one, two] = [gzipSync(Buffer.alloc(1)), gzipSync(Buffer.alloc(2))];
+  const decompress = (...parts: Buffer[]) => {
+    allowDecompression(100_000);
+    return parts.map((it) => algorithms[1]!.decompressSync(it).length);
+  };
+  expect(decompress(part, one)).toEqual([bytesMax - 1, 1]);
+  expect(() => decompress(part, two)).toThrow();
+  expect(() => decompress(part, one, one)).toThrow("Expected fewer compressed records");
 });

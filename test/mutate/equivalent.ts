@@ -393,4 +393,22 @@ export const equivalents: Equivalent[] = [
       "id.charCodeAt(ID_CHARS - 1) ^ (id.charCodeAt(ID_CHARS - 2) << 2) → id.charCodeAt(ID_CHARS - 1) & (id.charCodeAt(ID_CHARS - 2) << 2)",
     why: "Another place in the cache",
   },
+  {
+    file: "src/event/inspect.ts",
+    line: "end - start >= 4 &&",
+    change: "4 → (4 + 1)",
+    why: "A value of two quotes is blank, and no id",
+  },
+  {
+    file: "src/event/record/packed-source-id.ts",
+    line: "const place = (id.charCodeAt(ID_CHARS - 1) ^ (id.charCodeAt(ID_CHARS - 2) << 2)) % KEPT_IDS;",
+    change: "2 → (2 + 1)",
+    why: "Another place in the cache",
+  },
+  {
+    file: "src/event/sdk/outline.ts",
+    line: "const SEED = (Math.random() * 0x1_0000_0000) | 0;",
+    change: "0x1_0000_0000 → (0x1_0000_0000 - 1)",
+    why: "Another random number",
+  },
 ];

@@ -101,6 +101,32 @@ describe("a store's file", () => {
     expect(() => open(copy)).toThrow(/^Expected .+ to be whole, but /);
   });
 
+  test("is refused when a page inside a large value was written later by another value", async () => {
+    const path = freshPath();
+    const opened = open(path);
+    await opened.store.change(() => void opened.tables[0]!.put("a", "x".repeat(30_000)));
+    await opened.store.close();
+    const file = join(path, "data.mdb");
+    const bytes = readFileSync(file);
+    const first = bytes.indexOf("xxxx") >> 12;
+    const [transaction] = [bytes.readUInt32LE(first * 4_096 + 8)];
+    /** Writes a head into the value's second page, as if a later transaction had reused it. */
+    const fault = (kind: number, later: number, number = first + 1) => {
+      const changed = Buffer.from(bytes);
+      const at = (first + 1) * 4_096;
+      changed.writeBigUInt64LE(BigInt(number), at);
+      changed.writeBigUInt64LE(BigInt(transaction + later), at + 8);
+      changed.writeUInt16LE(kind, at + 18);
+      writeFileSync(file, changed);
+      return integrityFault(file);
+    };
+    expect(fault(2, 100)).toBe(`page ${first + 1} was written later than the others`);
+    expect(fault(0, 100)).toBeUndefined();
+    expect(fault(2, 0)).toBeUndefined();
+    expect(fault(2, 2 ** 32)).toBeUndefined();
+    expect(fault(2, 100, first + 2)).toBeUndefined();
+  });
+
   test("that was checked before is not read completely again", async () => {
     const path = freshPath();
     const opened = open(path);

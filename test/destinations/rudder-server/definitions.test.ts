@@ -2,6 +2,10 @@ import { describe, expect, test } from "bun:test";
 import { mkdir, mkdtemp, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import {
+  builtInDestinations,
+  builtInSources,
+} from "../../../src/destinations/rudder-server/built-in-definitions.ts";
 import { configForSource } from "../../../src/destinations/rudder-server/config-for-source.ts";
 import { readDefinitions } from "../../../src/destinations/rudder-server/read-definitions.ts";
 import { StartError } from "../../../src/errors.ts";
@@ -33,6 +37,16 @@ const redis = {
   },
 };
 const path = "destinations/redis/db-config.json";
+
+test("each built-in destination has settings for the type of each built-in source", () => {
+  const types = new Set(builtInSources.map(({ type }) => type));
+  expect(types.size).toBeGreaterThan(5);
+  for (const { name, config } of builtInDestinations) {
+    expect([name, [...types].filter((type) => !config.destConfig?.[type]?.length)]).toEqual([
+      ...[name, []],
+    ]);
+  }
+});
 
 test("definitions of a directory replace all types, and have the defaults of their schemas", async () => {
   const definitions = readDefinitions(
