@@ -41,7 +41,7 @@ const REFERENCE_TEST = "test/docs/documents.test.ts";
  * its own folder whose child processes load it, importers elsewhere, end-to-end tests elsewhere.
  * Slow files elsewhere, and those that start brokers, are left out.
  */
-const GROUP_SIZES = [Number.POSITIVE_INFINITY, 6, 16, 2];
+const GROUP_SIZES = [Number.POSITIVE_INFINITY, 12, 16, 2];
 
 /** Quick-tier test files of a project; each run of one counts its lines for later mutants. */
 export class TestFiles {

@@ -1,5 +1,6 @@
 import { spawnSync } from "node:child_process";
 import {
+  chmodSync,
   cpSync,
   existsSync,
   mkdirSync,
@@ -37,6 +38,8 @@ export class Copy {
 
   constructor(root: string) {
     open.add(this);
+    // PostgreSQL, which runs as another user, reads files below.
+    chmodSync(this.directory, 0o755);
     mkdirSync(this.temporary);
     const documents = readdirSync(root).filter((name) => name.endsWith(".md"));
     for (const name of [...COPIED, ...documents]) {

@@ -94,7 +94,7 @@ const callArguments: Record<string, { allowed: number[][]; refused: number[][] }
     ],
   },
   madvise: {
-    allowed: [0, 3, 4, 8, 14].map((advice) => [0, 4_096, advice]),
+    allowed: [0, 1, 2, 3, 4, 8, 14, 15, 16, 17, 102, 103].map((advice) => [0, 4_096, advice]),
     // REMOVE, DOFORK, MERGEABLE, PAGEOUT, HWPOISON, SOFT_OFFLINE
     refused: [9, 11, 12, 21, 100, 101].map((advice) => [0, 4_096, advice]),
   },
