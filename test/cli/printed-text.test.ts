@@ -1,11 +1,14 @@
 import { describe, expect, test } from "bun:test";
+import { RequestRefused } from "../../src/api/client.ts";
 import { type Overview, overviewLines } from "../../src/cli/client/overview-text.ts";
 import { finishReplay, replayLine } from "../../src/cli/client/replay-text.ts";
 import { type TailLine, TailView, tailFilter } from "../../src/cli/client/tail-view.ts";
 import { lineDiff } from "../../src/cli/code/line-diff.ts";
+import { failureOf, isPassing } from "../../src/cli/connection/failure.ts";
 import type { CommandOutput } from "../../src/cli/terminal/output.ts";
 import { table } from "../../src/cli/terminal/table.ts";
 import { fit, jsonText, pad, plain, plainLines, wrap } from "../../src/cli/terminal/text.ts";
+import { StartError } from "../../src/errors.ts";
 
 /** An output that marks painted texts, and keeps what is written. */
 function outputOf(columns: number) {
@@ -272,6 +275,53 @@ describe("the text of an overview", () => {
     expect([words[2]![2], words[3]![2], words[4]![2]]).toEqual(["rejecting", "down", "ok"]);
     expect([words[2]!.length, words[3]!.length]).toEqual([6, 7]);
     expect([words[8]![1], words[9]![1]]).toEqual(["on", "off"]);
+  });
+});
+
+describe("a request that failed", () => {
+  const refused = (status: number, message: string, details: object[] = []) =>
+    new RequestRefused(status, message, details as never, undefined);
+  const text = (error: unknown) => failureOf(error, "host");
+
+  test("is a sentence with the reason of the server", () => {
+    expect(text(refused(401, "Unknown token\u001b"))).toBe(
+      "The server at host refuses the token: Unknown token\\u001b",
+    );
+    expect(text(refused(404, "The server answered 404"))).toBe(
+      "Expected the control plane of pixelmill at host, got status 404",
+    );
+    expect(text(refused(404, "No such replay"))).toBe("No such replay");
+    const details = [
+      { path: "name", message: "is long" },
+      { message: "Bad" },
+      { message: "x\u001b" },
+    ];
+    expect(text(refused(400, "Bad", details))).toBe("Bad\n  name is long\n  x\\u001b");
+  });
+
+  test("is a sentence when the server is away, and none for a bug of the program", () => {
+    const coded = (code: string) => Object.assign(new Error("m"), { code });
+    expect(text(coded("CERT_HAS_EXPIRED"))).toBe(
+      "Cannot reach the server at host: its certificate has expired",
+    );
+    expect(text(coded("ENOTFOUND"))).toEndWith("the name of the host is unknown");
+    expect(text(coded("ECONNREFUSED"))).toStartWith("Cannot reach the server at host: ");
+    expect(text(Object.assign(new Error(), { name: "TimeoutError" }))).toBe(
+      "The server at host gave no answer in time",
+    );
+    expect(text(new SyntaxError("JSON"))).toBe(
+      "Expected the control plane of pixelmill at host, got other answers",
+    );
+    for (const bug of [new TypeError("bug"), new StartError("said"), "text", undefined]) {
+      expect(text(bug)).toBeUndefined();
+    }
+  });
+
+  test("may pass when the server is away or has no time", () => {
+    const passing = [refused(500, ""), refused(503, ""), refused(429, ""), new Error("away")];
+    expect(passing.map(isPassing)).toEqual([true, true, true, true]);
+    const final = [refused(499, ""), refused(404, ""), new StartError("bad"), "text"];
+    expect(final.map(isPassing)).toEqual([false, false, false, false]);
   });
 });
 

@@ -131,6 +131,17 @@ describe("the answer of a receiver", () => {
     expect(shownAnswer({ body }, none)).toEqual({ body: "a\ufffdb\ufffd[31m\ufffdc\n\td\ufffd" });
   });
 
+  test("has the headers by which an operator finds the cause of a refusal", () => {
+    const names = [
+      ...["content-type", "server", "via", "allow", "location", "retry-after", "www-authenticate"],
+      ...["x-request-id", "request-id", "x-correlation-id", "x-amzn-requestid", "x-amz-request-id"],
+      ...["x-amz-bucket-region", "x-clickhouse-exception-code", "cf-ray"],
+    ];
+    const headers = Object.fromEntries(names.map((name) => [name, `of ${name}`]));
+    const more = { ...headers, "set-cookie": "c", date: "d" };
+    expect(shownAnswer({ status: 503, headers: more, body: "" }, none).headers).toEqual(headers);
+  });
+
   test("has chosen headers alone, and no compressed body", () => {
     const headers = { "content-encoding": "gzip", "x-request-id": "r".repeat(500), cookie: "c" };
     expect(shownAnswer({ status: 503, headers, body: Buffer.from("zip") }, none)).toEqual({
