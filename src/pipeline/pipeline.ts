@@ -12,9 +12,8 @@ import type { Logger } from "../observe/log.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import { type Clock, systemClock } from "./clock.ts";
-import { createDeadLetters, type DeadLetters } from "./dead-letters/dead-letters.ts";
+import { DeadLetters } from "./dead-letters/dead-letters.ts";
 import type { DeadLetterBounds } from "./dead-letters/letter-retention.ts";
-import { mergeDeadLetters } from "./dead-letters/merge-dead-letters.ts";
 import { BatchPace } from "./lane/batch-pace.ts";
 import type { Ledger } from "./ledger/ledger.ts";
 import { LiveTail, type RemoteTail, type TailSubscriptions } from "./live-tail.ts";
@@ -243,9 +242,7 @@ export function createPipelineHost(parts: PipelineHostParts): PipelineHost {
       await Promise.all(ledgers().map((ledger) => ledger.current()));
     },
     replays: createReplayJobs({ ...parts, timeOf, logEnds, wake, clock }),
-    deadLetters: mergeDeadLetters(() =>
-      ledgers().map((ledger) => createDeadLetters(ledger, wake, clock.now, overrideMembers)),
-    ),
+    deadLetters: new DeadLetters(ledgers, wake, clock.now, overrideMembers),
     liveTail,
     latestOutcomes: (...question) => latestOutcomes.list(...question),
     search: (query, signal) => search.find(query, signal),

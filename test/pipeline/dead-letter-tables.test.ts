@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
 import { createMetrics } from "../../src/observe/metrics.ts";
-import { createDeadLetters } from "../../src/pipeline/dead-letters/dead-letters.ts";
+import { DeadLetters } from "../../src/pipeline/dead-letters/dead-letters.ts";
 import { createDeadLetterRetention } from "../../src/pipeline/dead-letters/letter-retention.ts";
 import { type Ledger, openLedger } from "../../src/pipeline/ledger/ledger.ts";
 import type { StoredLetter } from "../../src/pipeline/model/dead-letter.ts";
@@ -119,8 +119,8 @@ test("many dead letters are replayed, purged and removed completely in several t
   for (let i = 0; i < letters.length; i += 500)
     await commitLetters(ledger, letters.slice(i, i + 500));
   const woken: number[] = [];
-  const dead = createDeadLetters(
-    ledger,
+  const dead = new DeadLetters(
+    () => [ledger],
     (ids) => woken.push(ids.length),
     () => 0,
   );
@@ -152,8 +152,8 @@ describe("large dead letters, which take several transactions", () => {
     return { ledger, ids, requeued };
   }
   const access = (ledger: Ledger) =>
-    createDeadLetters(
-      ledger,
+    new DeadLetters(
+      () => [ledger],
       () => {},
       () => 0,
     );
@@ -290,8 +290,8 @@ test("dead letters are grouped by reason, whatever numbers and ids the reason co
   await commitLetters(ledger, letters);
   await commitLetters(ledger, letters);
   const shown = () =>
-    createDeadLetters(
-      ledger,
+    new DeadLetters(
+      () => [ledger],
       () => {},
       () => 0,
     )

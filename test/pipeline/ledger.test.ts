@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
-import { createDeadLetters } from "../../src/pipeline/dead-letters/dead-letters.ts";
+import { DeadLetters } from "../../src/pipeline/dead-letters/dead-letters.ts";
 import type { LaneChange } from "../../src/pipeline/ledger/ledger.ts";
 import { openLedger } from "../../src/pipeline/ledger/ledger.ts";
 import { DEAD_LETTERS_PAGE_CHARS_MAX } from "../../src/pipeline/ledger/letter-tables.ts";
@@ -31,8 +31,8 @@ function largeLetters(): StoredLetter[] {
 }
 
 test("large dead letters come in shorter pages, and their replays in smaller batches", async () => {
-  const deadLetters = createDeadLetters(
-    ledger,
+  const deadLetters = new DeadLetters(
+    () => [ledger],
     () => {},
     () => 0,
   );

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
-import { createDeadLetters } from "../../src/pipeline/dead-letters/dead-letters.ts";
+import { DeadLetters } from "../../src/pipeline/dead-letters/dead-letters.ts";
 import { earlierGroupNameOf, reasonTemplate } from "../../src/pipeline/ledger/group-name.ts";
 import { LEDGER_TABLES_MAX, Ledger } from "../../src/pipeline/ledger/ledger.ts";
 import {
@@ -27,7 +27,17 @@ function open() {
     ...store.table<unknown, [string, string]>("letter-responses").getRange({}),
   ];
   const bytes = () => responses().reduce((sum, it) => sum + JSON.stringify(it.value).length, 0);
-  return { store, ledger, responses, bytes, shown: createDeadLetters(ledger, () => {}, Date.now) };
+  return {
+    store,
+    ledger,
+    responses,
+    bytes,
+    shown: new DeadLetters(
+      () => [ledger],
+      () => {},
+      Date.now,
+    ),
+  };
 }
 
 let letters = 0;

@@ -5,8 +5,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { pino } from "pino";
 import { createMetrics } from "../../src/observe/metrics.ts";
-import { createDeadLetters } from "../../src/pipeline/dead-letters/dead-letters.ts";
-import { mergeDeadLetters } from "../../src/pipeline/dead-letters/merge-dead-letters.ts";
+import { DeadLetters } from "../../src/pipeline/dead-letters/dead-letters.ts";
 import { LEDGER_TABLES_MAX, Ledger, openLedger } from "../../src/pipeline/ledger/ledger.ts";
 import { firstIdAt } from "../../src/pipeline/ledger/letter-keys.ts";
 import type { StoredLetter } from "../../src/pipeline/model/dead-letter.ts";
@@ -162,8 +161,13 @@ test("the dead letters of several ledgers are listed as those of one", async () 
           letters.filter((_, n) => shape[n]!.at === at),
         );
       }
-      const look = (ledger: Ledger) => createDeadLetters(ledger, () => {}, Date.now);
-      const [expected, found] = [look(one!), mergeDeadLetters(() => several.map(look))];
+      const look = (ledgers: Ledger[]) =>
+        new DeadLetters(
+          () => ledgers,
+          () => {},
+          Date.now,
+        );
+      const [expected, found] = [look([one!]), look(several)];
       const pages = (from: typeof found) => {
         const ids: string[] = [];
         for (;;) {

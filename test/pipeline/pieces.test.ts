@@ -6,7 +6,7 @@ import { pino } from "pino";
 import type { DeliveryResult, DestinationKind } from "../../src/destinations/destination.ts";
 import { latencies, latencyQuantile, rowOf } from "../../src/figures/row.ts";
 import { systemClock } from "../../src/pipeline/clock.ts";
-import { createDeadLetters } from "../../src/pipeline/dead-letters/dead-letters.ts";
+import { DeadLetters } from "../../src/pipeline/dead-letters/dead-letters.ts";
 import { createRequeuedEvent } from "../../src/pipeline/dead-letters/letter-events.ts";
 import { DeliveryQueue } from "../../src/pipeline/delivering/delivery-queue.ts";
 import { DestinationClient } from "../../src/pipeline/delivering/destination-client.ts";
@@ -56,8 +56,8 @@ describe("dead letters", () => {
       ...[letter(1), letter(2), letter(3, { destinationId: "e" })],
       letter(4, { workspaceId: "v", destinationId: "f" }),
     ]);
-    const shown = createDeadLetters(
-      ledger,
+    const shown = new DeadLetters(
+      () => [ledger],
       () => {},
       () => 0,
     );

@@ -14,139 +14,174 @@ import { parseJsonOrText } from "../model/input-event.ts";
 import type { LetterJob } from "../model/replay-job.ts";
 import { shownOutput } from "../model/shown-event.ts";
 
-export interface DeadLetters {
-  /**
-   * Returns a page of dead letters (events that could not be delivered), oldest first, after the
-   * letter with id `after`. The returned `reached` is the `after` of the next page; undefined on
-   * the last page. Any page may hold fewer than `count` letters, because the size of a page and the
-   * number of letters that one call scans are bounded.
-   */
-  find(
-    workspaceId: string,
-    options: LetterFilter & { after?: string; count: number },
-  ): { letters: DeadLetter[]; reached: string | undefined };
-  get(workspaceId: string, id: string): DeadLetter | undefined;
-  /**
-   * Counts the dead letters of a workspace, or of the destination or the error group in `filter`.
-   * Ignores the other fields of the filter, for which no counts are stored.
-   */
-  count(workspaceId: string, filter?: LetterFilter): number;
-  /**
-   * Lists groups of dead letters with the same reason: the largest group first, and among groups of
-   * equal size the one with the latest letter first.
-   */
-  groups(workspaceId: string, destinationId?: string): LetterGroup[];
-  /** Returns a group with the receiver's answers that are kept of it. */
-  group(workspaceId: string, id: string): LetterGroupDetails | undefined;
-  /**
-   * Returns the ids of the dead letters that match a filter, oldest first. `part` bounds how many
-   * of the stored letters one call scans.
-   */
-  ids(workspaceId: string, filter: LetterFilter, part: LetterScan): LetterScanResult;
-  /**
-   * Requeues dead letters: their original events run through the published user code again, and are
-   * then delivered or become dead letters again. `replayed` is the number of requeued letters.
-   */
-  replay(
-    workspaceId: string,
-    ids: readonly string[],
-    record?: LetterJob,
-  ): Promise<{ replayed: number }>;
-  /** Deletes dead letters. With `record`, the list of replays shows it, as that of a replay. */
-  purge(
-    workspaceId: string,
-    ids: readonly string[],
-    record?: LetterJob,
-  ): Promise<{ purged: number }>;
-}
-
 /** Maximum number of dead letter groups that one call of `groups` reads and sorts. */
 const GROUPS_READ_MAX = 10_000;
 
 /**
- * Creates the API's access to the dead letters in one ledger, the store of a partition's delivery
- * progress. Each call sees the letters of one workspace only. Events are returned as parsed JSON.
+ * The API's access to the dead letters (events that could not be delivered) in all ledgers, the
+ * stores of delivery progress, one for each partition. Each letter is in exactly one ledger. Each
+ * call sees the letters of one workspace only. Events are returned as parsed JSON.
  */
-export function createDeadLetters(
-  ledger: Ledger,
+export class DeadLetters {
+  readonly #ledgers: () => readonly Ledger[];
+  readonly #wake: (destinationIds: readonly string[]) => void;
+  readonly #now: () => number;
+  readonly #overrideMembers: readonly string[];
+
   /**
-   * Called after letters were requeued, with their destinations' ids, so that delivery starts at
-   * once.
+   * `wake` is called after letters were requeued, with their destinations' ids, so that delivery
+   * starts at once. `overrideMembers` are names of event members that are left out when user code
+   * made the event, because their values may be credentials.
    */
-  wake: (destinationIds: readonly string[]) => void,
-  now: () => number,
+  constructor(
+    ledgers: () => readonly Ledger[],
+    wake: (destinationIds: readonly string[]) => void,
+    now: () => number,
+    overrideMembers: readonly string[] = [],
+  ) {
+    this.#ledgers = ledgers;
+    this.#wake = wake;
+    this.#now = now;
+    this.#overrideMembers = overrideMembers;
+  }
+
   /**
-   * Names of event members that are left out when user code made the event, because their values
-   * may be credentials.
+   * Returns a page of dead letters, oldest first, after the letter with id `after`. The returned
+   * `reached` is the `after` of the next page; undefined on the last page. Any page may hold fewer
+   * than `count` letters, because the size of a page and the number of letters that one call scans
+   * are bounded.
    */
-  overrideMembers: readonly string[] = [],
-): DeadLetters {
-  const shown = (letter: StoredLetter): DeadLetter => ({
-    ...shownLetter(letter, overrideMembers),
-    ...ledger.letters.groups.detailsOf(letter),
-  });
-  return {
-    find(workspaceId, { after = "", count, ...filter }) {
+  find(
+    workspaceId: string,
+    { after = "", count, ...filter }: LetterFilter & { after?: string; count: number },
+  ): { letters: DeadLetter[]; reached: string | undefined } {
+    const parts = this.#ledgers().map((ledger) => {
       const scanned = ledger.letters.scan(workspaceId, filter, { after, before: LAST_KEY, count });
       const found = scanned.ids.map((id) => ledger.letters.get(workspaceId, id));
       const letters = found.filter((letter) => letter !== undefined);
-      const page = takeChars(DEAD_LETTERS_PAGE_CHARS_MAX, letterChars, letters);
-      const reached = page.length < letters.length ? page.at(-1)?.id : scanned.reached;
-      return { letters: page.map(shown), reached };
-    },
-    get(workspaceId, id) {
+      const values = takeChars(DEAD_LETTERS_PAGE_CHARS_MAX, letterChars, letters);
+      const reached = values.length < letters.length ? values.at(-1)?.id : scanned.reached;
+      return { values: values.map((letter) => this.#shown(ledger, letter)), reached };
+    });
+    const { values, reached } = page(parts, count, ({ id }) => id);
+    return { letters: values, reached };
+  }
+
+  get(workspaceId: string, id: string): DeadLetter | undefined {
+    for (const ledger of this.#ledgers()) {
       const letter = ledger.letters.get(workspaceId, id);
-      return letter && shown(letter);
-    },
-    count: (workspaceId, filter) => ledger.letters.countOf(workspaceId, filter),
-    groups(workspaceId, destinationId) {
-      const { letters } = ledger;
-      const owners = Iterator.from(letters.counts()).filter(
-        (it) =>
-          it.workspaceId === workspaceId &&
-          it.count > 0 &&
-          (destinationId === undefined || it.destinationId === destinationId),
-      );
-      return owners
+      if (letter !== undefined) return this.#shown(ledger, letter);
+    }
+    return undefined;
+  }
+
+  /**
+   * Counts the dead letters of a workspace, or of the destination or the error group in `filter`.
+   * Ignores the other fields of the filter, for which no counts are stored.
+   */
+  count(workspaceId: string, filter?: LetterFilter): number {
+    return sum(this.#ledgers().map(({ letters }) => letters.countOf(workspaceId, filter)));
+  }
+
+  /**
+   * Lists groups of dead letters with the same reason: the largest group first, and among groups of
+   * equal size the one with the latest letter first.
+   */
+  groups(workspaceId: string, destinationId?: string): LetterGroup[] {
+    const groups = this.#ledgers().flatMap(({ letters }) =>
+      Iterator.from(letters.counts())
+        .filter(
+          (it) =>
+            it.workspaceId === workspaceId &&
+            it.count > 0 &&
+            (destinationId === undefined || it.destinationId === destinationId),
+        )
         .flatMap((owner) => letters.groups.of(owner))
         .take(GROUPS_READ_MAX)
-        .toArray()
-        .sort((one, other) => other.count - one.count || other.lastAt - one.lastAt);
-    },
-    group: (workspaceId, id) => ledger.letters.groups.get(workspaceId, id),
-    ids: (workspaceId, filter, part) => ledger.letters.scan(workspaceId, filter, part),
-    async replay(workspaceId, ids, record) {
-      let replayed = 0;
-      await inLots(ids, async (rest) => {
-        const { destinationIds, done } = await ledger.requeue(workspaceId, rest, now(), record);
-        wake(destinationIds);
-        replayed += destinationIds.length;
-        return done;
-      });
-      return { replayed };
-    },
-    async purge(workspaceId, ids, record) {
-      let sum = 0;
-      await inLots(ids, async (rest) => {
-        const { purged, done } = await ledger.purge(workspaceId, rest, record);
-        sum += purged;
-        return done;
-      });
-      return { purged: sum };
-    },
-  };
-}
+        .toArray(),
+    );
+    return [...Map.groupBy(groups, ({ id }) => id).values()]
+      .map(mergeGroups)
+      .sort((one, other) => other.count - one.count || other.lastAt - one.lastAt);
+  }
 
-/**
- * Calls `step` until it has processed all ids. Each call is one transaction: `step` gets the ids
- * that remain, processes some from the beginning, and returns their number.
- */
-async function inLots(
-  ids: readonly string[],
-  step: (rest: readonly string[]) => Promise<number>,
-): Promise<void> {
-  let rest = [...new Set(ids)];
-  while (rest.length > 0) rest = rest.slice(await step(rest));
+  /** Returns a group with the receiver's answers that are kept of it. */
+  group(workspaceId: string, id: string): LetterGroupDetails | undefined {
+    const parts = this.#ledgers().flatMap(
+      ({ letters }) => letters.groups.get(workspaceId, id) ?? [],
+    );
+    return parts.length === 0 ? undefined : mergeDetails(parts);
+  }
+
+  /**
+   * Returns the ids of the dead letters that match a filter, oldest first. `part` bounds how many
+   * of the stored letters one call scans.
+   */
+  ids(workspaceId: string, filter: LetterFilter, part: LetterScan): LetterScanResult {
+    const parts = this.#ledgers().map(({ letters }) => letters.scan(workspaceId, filter, part));
+    const ids = parts.map(({ ids, reached }) => ({ values: ids, reached }));
+    const { values, reached } = page(ids, part.count, (id) => id);
+    return { ids: values, seen: sum(parts.map(({ seen }) => seen)), reached };
+  }
+
+  /**
+   * Requeues dead letters: their original events run through the published user code again, and are
+   * then delivered or become dead letters again. `replayed` is the number of requeued letters.
+   */
+  async replay(
+    workspaceId: string,
+    ids: readonly string[],
+    record?: LetterJob,
+  ): Promise<{ replayed: number }> {
+    const replayed = await this.#inLots(ids, async (ledger, rest) => {
+      const requeued = await ledger.requeue(workspaceId, rest, this.#now(), record);
+      this.#wake(requeued.destinationIds);
+      return { count: requeued.destinationIds.length, done: requeued.done };
+    });
+    return { replayed };
+  }
+
+  /** Deletes dead letters. With `record`, the list of replays shows it, as that of a replay. */
+  async purge(
+    workspaceId: string,
+    ids: readonly string[],
+    record?: LetterJob,
+  ): Promise<{ purged: number }> {
+    const purged = await this.#inLots(ids, async (ledger, rest) => {
+      const { purged, done } = await ledger.purge(workspaceId, rest, record);
+      return { count: purged, done };
+    });
+    return { purged };
+  }
+
+  #shown(ledger: Ledger, letter: StoredLetter): DeadLetter {
+    return {
+      ...shownLetter(letter, this.#overrideMembers),
+      ...ledger.letters.groups.detailsOf(letter),
+    };
+  }
+
+  /**
+   * Calls `step` for each ledger until it has processed all ids, and resolves with the sum of its
+   * counts. Each call is one transaction: `step` gets the ids that remain, and processes the first
+   * `done` of them.
+   */
+  async #inLots(
+    ids: readonly string[],
+    step: (ledger: Ledger, rest: readonly string[]) => Promise<{ count: number; done: number }>,
+  ): Promise<number> {
+    const counts = this.#ledgers().map(async (ledger) => {
+      let sum = 0;
+      let rest = [...new Set(ids)];
+      while (rest.length > 0) {
+        const { count, done } = await step(ledger, rest);
+        sum += count;
+        rest = rest.slice(done);
+      }
+      return sum;
+    });
+    return sum(await Promise.all(counts));
+  }
 }
 
 function shownLetter(letter: StoredLetter, overrideMembers: readonly string[]): DeadLetter {
@@ -162,3 +197,44 @@ function shownLetter(letter: StoredLetter, overrideMembers: readonly string[]): 
     event: byCode ? shownOutput(text, overrideMembers) : parseJsonOrText(text),
   };
 }
+
+/**
+ * One ledger's contribution to a page of dead letters. `reached` is the id of the last letter that
+ * the ledger scanned; undefined when it has scanned all.
+ */
+interface Part<T> {
+  values: T[];
+  reached: string | undefined;
+}
+
+/**
+ * Merges the contributions of all ledgers into one page, ordered by id. Leaves out values after the
+ * smallest `reached`: the ledger that stopped there may have further letters that sort before them.
+ */
+function page<T>(parts: readonly Part<T>[], count: number, idOf: (value: T) => string): Part<T> {
+  const ends = parts.flatMap(({ reached }) => reached ?? []);
+  const end = ends.sort()[0];
+  const values = parts
+    .flatMap((part) => part.values)
+    .filter((value) => end === undefined || idOf(value) <= end)
+    .sort((one, other) => (idOf(one) < idOf(other) ? -1 : 1));
+  if (values.length <= count) return { values, reached: end };
+  return { values: values.slice(0, count), reached: idOf(values[count - 1]!) };
+}
+
+function mergeGroups(groups: readonly LetterGroup[]): LetterGroup {
+  const latest = groups.reduce((one, other) => (other.lastAt > one.lastAt ? other : one));
+  const firstOf = ({ firstAt, lastAt }: LetterGroup) => firstAt ?? lastAt;
+  const first = groups.reduce((one, other) => (firstOf(other) < firstOf(one) ? other : one));
+  const { reason, firstAt } = first;
+  const count = sum(groups.map((group) => group.count));
+  return { ...latest, reason, ...(firstAt !== undefined && { firstAt }), count };
+}
+
+function mergeDetails(groups: readonly LetterGroupDetails[]): LetterGroupDetails {
+  const responses = groups.flatMap((group) => group.responses);
+  responses.sort((one, other) => other.at - one.at);
+  return { ...mergeGroups(groups), responses };
+}
+
+const sum = (counts: readonly number[]) => counts.reduce((all, count) => all + count, 0);
