@@ -1,5 +1,5 @@
 import type { TObject, TSchema } from "@sinclair/typebox";
-import { Value } from "@sinclair/typebox/value";
+import { Value, ValuePointer } from "@sinclair/typebox/value";
 import { EgressRefused } from "../egress/egress.ts";
 import { type Detail, describeValue } from "../errors.ts";
 
@@ -10,18 +10,25 @@ const ERRORS_MAX = 100;
 
 /**
  * Checks a config against its schema. Returns one fault for each wrong key, with the expected
- * value.
+ * value. The path of a fault is a JSON pointer into the config.
  */
 export function configFaults(schema: TObject, config: Record<string, unknown>): Detail[] {
   const faults = new Map<string, Detail>();
   for (const { path } of Iterator.from(Value.Errors(schema, config)).take(ERRORS_MAX)) {
-    const top = path.split("/", 2).join("/");
-    const key = schema.properties[top.slice(1)];
-    const expected = key ? expectation(key) : "another value";
-    const message = `Expected ${expected}, got ${describeValue(config[top.slice(1)])}`;
-    faults.set(top, { path: top, message });
+    const [pointer, setting] = settingAt(schema, path);
+    const expected = setting ? expectation(setting) : "another value";
+    const message = `Expected ${expected}, got ${describeValue(ValuePointer.Get(config, pointer))}`;
+    faults.set(pointer, { path: pointer, message });
   }
   return [...faults.values()];
+}
+
+/** Returns the key of a config, or of an object in it, at or above a path, and its schema. */
+function settingAt(schema: TObject, path: string): [pointer: string, setting: TSchema | undefined] {
+  const [, name = "", inner] = path.split("/");
+  const setting = schema.properties[name];
+  if (inner === undefined || setting?.type !== "object") return [`/${name}`, setting];
+  return [`/${name}/${inner}`, setting.properties[inner]];
 }
 
 /**
@@ -39,6 +46,8 @@ export function egressFaults(path: string, check: () => unknown): Detail[] {
 }
 
 function expectation(schema: TSchema): string {
+  const stated = schema["x-expected"];
+  if (stated !== undefined) return stated;
   if (Array.isArray(schema.anyOf)) {
     return `one of ${schema.anyOf.map(({ const: value }: TSchema) => value).join(", ")}`;
   }
@@ -48,5 +57,5 @@ function expectation(schema: TSchema): string {
     const keys = Object.keys(schema.items.properties).join(" and ");
     return `an array of at most ${schema.maxItems} objects with ${keys}`;
   }
-  return schema["x-expected"] ?? `a string of 1 to ${schema.maxLength} characters`;
+  return `a string of 1 to ${schema.maxLength} characters`;
 }

@@ -1,9 +1,9 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { Value, ValuePointer } from "@sinclair/typebox/value";
+import { Value } from "@sinclair/typebox/value";
 import { checkedUrl } from "../../egress/egress.ts";
-import { type Detail, describeValue } from "../../errors.ts";
+import type { Detail } from "../../errors.ts";
 import { optionalInteger } from "../../settings/schema-types.ts";
-import { egressFaults } from "../config-faults.ts";
+import { configFaults, egressFaults } from "../config-faults.ts";
 import { essential } from "../essential.ts";
 import { rudderstackKeys } from "../rudderstack-keys.ts";
 import { headerNameFault, headerValueFault } from "./headers.ts";
@@ -56,7 +56,11 @@ const Oauth = Type.Object(
       }),
     ),
   },
-  { title: "OAuth", description: "Access tokens by OAuth 2 client credentials" },
+  {
+    title: "OAuth",
+    description: "Access tokens by OAuth 2 client credentials",
+    "x-expected": "an object with tokenUrl, clientId and clientSecret",
+  },
 );
 export type OauthConfig = Static<typeof Oauth>;
 
@@ -74,6 +78,7 @@ export const WebhookConfig = Type.Object({
     minLength: 1,
     maxLength: WEBHOOK_URL_CHARS_MAX,
     description: "URL that receives the events; a private address requires egress.allow",
+    "x-expected": `an absolute http or https URL of at most ${WEBHOOK_URL_CHARS_MAX} characters`,
   }),
   secretUrl: Type.Optional(
     Type.Boolean({
@@ -90,7 +95,12 @@ export const WebhookConfig = Type.Object({
       },
     ),
   ),
-  headers: essential(Type.Array(Header, { maxItems: WEBHOOK_HEADERS_MAX })),
+  headers: essential(
+    Type.Array(Header, {
+      maxItems: WEBHOOK_HEADERS_MAX,
+      "x-expected": `an array of at most ${WEBHOOK_HEADERS_MAX} objects with from and to, and perhaps secret`,
+    }),
+  ),
   batchSize: optionalInteger(1, WEBHOOK_BATCH_EVENTS_MAX, {
     default: 1,
     description: "Max events per request: 1 sends an object, more send a JSON array",
@@ -117,34 +127,9 @@ export const WebhookConfig = Type.Object({
 });
 export type WebhookConfig = Static<typeof WebhookConfig>;
 
-const expectations: Record<string, string> = {
-  "/webhookUrl": `Expected an absolute http or https URL of at most ${WEBHOOK_URL_CHARS_MAX} characters`,
-  "/webhookMethod": `Expected one of ${methods.join(", ")}`,
-  "/headers": `Expected an array of at most ${WEBHOOK_HEADERS_MAX} objects with from and to, and perhaps secret`,
-  "/batchSize": `Expected an integer from 1 to ${WEBHOOK_BATCH_EVENTS_MAX}`,
-  "/timeoutMs": `Expected an integer from 1 to ${WEBHOOK_TIMEOUT_MS_MAX}`,
-  "/secret": `Expected a string of 1 to ${WEBHOOK_SECRET_CHARS_MAX} characters`,
-  "/gzip": "Expected true or false",
-  "/secretUrl": "Expected true or false",
-  "/template": `Expected a string of 1 to ${WEBHOOK_TEMPLATE_CHARS_MAX} characters`,
-  "/batchTemplate": `Expected a string of 1 to ${WEBHOOK_TEMPLATE_CHARS_MAX} characters`,
-  "/oauth": "Expected an object with tokenUrl, clientId and clientSecret",
-  "/oauth/authStyle": "Expected one of basic, post",
-};
-
-/** Number of schema errors that are read from one config. Each wrong header is one error. */
-const ERRORS_MAX = 100;
-
 /** Returns all faults of a config. The path of a fault is a JSON pointer into the config. */
 export function webhookFaults(config: Record<string, unknown>): Detail[] {
-  const shape = new Map<string, Detail>();
-  for (const { path } of Iterator.from(Value.Errors(WebhookConfig, config)).take(ERRORS_MAX)) {
-    const top = path.split("/", path.startsWith("/oauth/") ? 3 : 2).join("/");
-    const expected = expectations[top] ?? otherExpectation(top);
-    const message = `${expected}, got ${describeValue(ValuePointer.Get(config, top))}`;
-    shape.set(top, { path: top, message });
-  }
-  if (shape.size > 0 || !Value.Check(WebhookConfig, config)) return [...shape.values()];
+  if (!Value.Check(WebhookConfig, config)) return configFaults(WebhookConfig, config);
   const secret = config.secret === undefined || signingKey(config.secret) !== undefined;
   return [
     ...egressFaults("/webhookUrl", () => checkedUrl(config.webhookUrl)),
@@ -155,12 +140,6 @@ export function webhookFaults(config: Record<string, unknown>): Detail[] {
     ...(config.oauth ? oauthFaults(config.oauth, config.headers) : []),
     ...(sendsQuery(config) ? queryFaults(config) : []),
   ];
-}
-
-function otherExpectation(path: string): string {
-  return path.startsWith("/oauth/")
-    ? `Expected a string of 1 to ${OAUTH_TEXT_CHARS_MAX} characters`
-    : "Expected another value";
 }
 
 /** Whether events are sent in the query string of the URL instead of in a body. */
