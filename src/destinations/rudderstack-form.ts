@@ -5,12 +5,6 @@ import type { ConfigForm, DestinationKind } from "./destination.ts";
 
 type Config = Record<string, unknown>;
 
-/**
- * Returns the schema of a config key that RudderStack's clients send and that has no effect here.
- */
-export const ignoredKey = () =>
-  Type.Optional(Type.Unknown({ description: "Kept for RudderStack's clients; has no effect" }));
-
 /** Describes how the config of a kind of destination is written in RudderStack's keys. */
 export interface RudderstackKeys {
   /** RudderStack's keys with their schemas, except keys that the kind's own config has too. */

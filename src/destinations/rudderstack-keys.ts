@@ -1,6 +1,9 @@
 import { Type } from "@sinclair/typebox";
 
-const ignored = () =>
+/**
+ * Returns the schema of a config key that RudderStack's clients send and that has no effect here.
+ */
+export const ignoredKey = () =>
   Type.Optional(Type.Unknown({ description: "Kept for RudderStack's clients; has no effect" }));
 
 /**
@@ -9,11 +12,11 @@ const ignored = () =>
  * ignores them.
  */
 export const rudderstackKeys = {
-  connectionMode: ignored(),
-  consentManagement: ignored(),
-  ketchConsentPurposes: ignored(),
-  oneTrustCookieCategories: ignored(),
-  useNativeSDK: ignored(),
-  eventDelivery: ignored(),
-  eventDeliveryTS: ignored(),
+  connectionMode: ignoredKey(),
+  consentManagement: ignoredKey(),
+  ketchConsentPurposes: ignoredKey(),
+  oneTrustCookieCategories: ignoredKey(),
+  useNativeSDK: ignoredKey(),
+  eventDelivery: ignoredKey(),
+  eventDeliveryTS: ignoredKey(),
 };

@@ -5,7 +5,7 @@ import { configFaults, egressFaults } from "../config-faults.ts";
 import { essential } from "../essential.ts";
 import { DATABASE_TEXT_CHARS_MAX } from "../limits.ts";
 import { rudderstackKeys } from "../rudderstack-keys.ts";
-import { databaseKeys, tableKeys } from "../tables/config.ts";
+import { databaseKeys, databaseName, tableKeys } from "../tables/config.ts";
 
 export const ClickhouseConfig = Type.Object({
   ...rudderstackKeys,
@@ -15,12 +15,7 @@ export const ClickhouseConfig = Type.Object({
     description: "URL of the HTTP interface, such as `https://clickhouse.example.com:8443`",
   }),
   database: essential(
-    Type.String({
-      pattern: "^[A-Za-z_][A-Za-z0-9_]{0,62}$",
-      "x-expected": "1 to 63 letters, digits and underscores, no digit first",
-      default: "default",
-      description: "Database of the tables, created when it is missing",
-    }),
+    databaseName("default", "Database of the tables, created when it is missing"),
   ),
   user: essential(
     Type.String({

@@ -5,7 +5,7 @@ import { oneOf } from "../../settings/schema-types.ts";
 import { configFaults, egressFaults } from "../config-faults.ts";
 import { essential } from "../essential.ts";
 import { rudderstackKeys } from "../rudderstack-keys.ts";
-import { databaseKeys, databaseText as text } from "../tables/config.ts";
+import { databaseKeys, databaseTls, databaseText as text } from "../tables/config.ts";
 import type { BrokerAddress } from "./failures.ts";
 import { KAFKA_HEADERS_MAX } from "./limits.ts";
 import { TOPIC_CHARS_MAX } from "./topic-name.ts";
@@ -32,12 +32,7 @@ export const KafkaConfig = Type.Object({
       description: "Whether the brokers are asked to make topics that are missing, as they may do",
     }),
   ),
-  tls: essential(
-    oneOf(["verify", "off"], {
-      default: "verify",
-      description: "Whether connections are inside TLS, whose certificates are always checked",
-    }),
-  ),
+  tls: databaseTls("Whether connections are inside TLS, whose certificates are always checked"),
   user: essential(text("Name of the user; without it the connection is not authenticated")),
   password: essential(text("Password of the user")),
   mechanism: essential(

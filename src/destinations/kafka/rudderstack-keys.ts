@@ -1,6 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { oneOf } from "../../settings/schema-types.ts";
-import { ignoredKey, type RudderstackKeys } from "../rudderstack-form.ts";
+import type { RudderstackKeys } from "../rudderstack-form.ts";
+import { ignoredKey } from "../rudderstack-keys.ts";
 
 const mechanisms = { plain: "PLAIN", sha256: "SCRAM-SHA-256", sha512: "SCRAM-SHA-512" } as const;
 

@@ -1,8 +1,13 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { oneOf } from "../../settings/schema-types.ts";
 import { essential } from "../essential.ts";
 import { rudderstackKeys } from "../rudderstack-keys.ts";
-import { databaseKeys, tableKeys, databaseText as text } from "../tables/config.ts";
+import {
+  databaseKeys,
+  databaseName,
+  databaseTls,
+  tableKeys,
+  databaseText as text,
+} from "../tables/config.ts";
 
 export const PostgresConfig = Type.Object({
   ...rudderstackKeys,
@@ -13,20 +18,8 @@ export const PostgresConfig = Type.Object({
   database: text("Name of the database"),
   user: text("Name of the user"),
   password: text("Password of the user"),
-  schema: essential(
-    Type.String({
-      pattern: "^[A-Za-z_][A-Za-z0-9_]{0,62}$",
-      "x-expected": "1 to 63 letters, digits and underscores, no digit first",
-      default: "public",
-      description: "Schema of the tables, created when it is missing",
-    }),
-  ),
-  tls: essential(
-    oneOf(["verify", "off"], {
-      default: "verify",
-      description: "Whether the connection uses TLS, whose certificate is always verified",
-    }),
-  ),
+  schema: essential(databaseName("public", "Schema of the tables, created when it is missing")),
+  tls: databaseTls("Whether the connection uses TLS, whose certificate is always verified"),
   ...databaseKeys,
   ...tableKeys,
 });

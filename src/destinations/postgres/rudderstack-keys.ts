@@ -1,6 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { oneOf } from "../../settings/schema-types.ts";
-import { ignoredKey, type RudderstackKeys } from "../rudderstack-form.ts";
+import type { RudderstackKeys } from "../rudderstack-form.ts";
+import { ignoredKey } from "../rudderstack-keys.ts";
 
 /**
  * Config keys of RudderStack's warehouses that have no effect: staging files, schedules, table

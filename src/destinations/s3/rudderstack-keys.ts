@@ -1,5 +1,6 @@
 import { Type } from "@sinclair/typebox";
-import { ignoredKey, type RudderstackKeys } from "../rudderstack-form.ts";
+import type { RudderstackKeys } from "../rudderstack-form.ts";
+import { ignoredKey } from "../rudderstack-keys.ts";
 
 const text = (description: string) => Type.Optional(Type.Unknown({ description }));
 

@@ -1,5 +1,6 @@
 import { Type } from "@sinclair/typebox";
-import { oneOf, optionalInteger } from "../../settings/schema-types.ts";
+import { oneOf, optionalInteger, optionalText } from "../../settings/schema-types.ts";
+import { essential } from "../essential.ts";
 import {
   DATABASE_BATCH_EVENTS_MAX,
   DATABASE_CA_CHARS_MAX,
@@ -20,25 +21,30 @@ export const databaseText = (description: string) =>
     description,
   });
 
+/** Returns the schema of the name of a table, or of what holds the tables. */
+export const databaseName = (name: string, description: string) =>
+  Type.String({
+    pattern: "^[A-Za-z_][A-Za-z0-9_]{0,62}$",
+    "x-expected": "1 to 63 letters, digits and underscores, no digit first",
+    default: name,
+    description,
+  });
+
+/** Returns the schema of the setting whether connections to a database or broker are encrypted. */
+export const databaseTls = (description: string) =>
+  essential(oneOf(["verify", "off"], { default: "verify", description }));
+
 /**
  * Schemas of the config keys that every database and broker has: certificate authorities, batch
  * size and timeout.
  */
 export const databaseKeys = {
-  tlsCa: Type.Optional(
-    Type.String({
-      minLength: 1,
-      maxLength: DATABASE_CA_CHARS_MAX,
-      description: "Certificate authorities in PEM, instead of the system's",
-    }),
-  ),
-  tlsServerName: Type.Optional(
-    Type.String({
-      minLength: 1,
-      maxLength: DATABASE_TEXT_CHARS_MAX,
-      description: "Name that the certificate must have; by default the host",
-    }),
-  ),
+  tlsCa: optionalText("Certificate authorities in PEM, instead of the system's", {
+    maxLength: DATABASE_CA_CHARS_MAX,
+  }),
+  tlsServerName: optionalText("Name that the certificate must have; by default the host", {
+    maxLength: DATABASE_TEXT_CHARS_MAX,
+  }),
   batchSize: optionalInteger(1, DATABASE_BATCH_EVENTS_MAX, {
     default: DATABASE_BATCH_EVENTS_MAX,
     description: "Max events per batch",
@@ -67,12 +73,5 @@ export const tableKeys = {
         "without it, or where somebody else created the table, they are columns of `tracks`",
     }),
   ),
-  rawTable: Type.Optional(
-    Type.String({
-      pattern: "^[A-Za-z_][A-Za-z0-9_]{0,62}$",
-      "x-expected": "1 to 63 letters, digits and underscores, no digit first",
-      default: "events",
-      description: "Table of mode `raw`",
-    }),
-  ),
+  rawTable: Type.Optional(databaseName("events", "Table of mode `raw`")),
 };
