@@ -1,7 +1,8 @@
-import { readFileSync } from "node:fs";
-import { messageOf, StartError } from "../errors.ts";
+import { StartError } from "../errors.ts";
 import type { BrokerSettings } from "../kafka/client.ts";
+import { readSmallFile } from "../settings/files/small-file.ts";
 import type { Config } from "../settings/keys.ts";
+import { TLS_FILE_BYTES_MAX } from "../settings/limits.ts";
 
 /**
  * Returns the settings for connections to the Kafka brokers. Throws `StartError` when the server's
@@ -19,12 +20,7 @@ function tlsOf(config: Config): BrokerSettings["tls"] {
     if (path !== undefined) throw new StartError("Setting cluster.ca needs cluster.tls");
     return undefined;
   }
-  if (path === undefined) return {};
-  try {
-    return { ca: readFileSync(path, "utf8") };
-  } catch (error) {
-    throw new StartError(`Cannot read cluster.ca ${path}: ${messageOf(error)}`);
-  }
+  return path === undefined ? {} : { ca: readSmallFile("cluster.ca", path, TLS_FILE_BYTES_MAX) };
 }
 
 function saslOf(config: Config): BrokerSettings["sasl"] {

@@ -1,7 +1,8 @@
-import { readFileSync } from "node:fs";
 import type { MailServer } from "../alerts/receivers/email.ts";
-import { messageOf, StartError } from "../errors.ts";
+import { StartError } from "../errors.ts";
+import { readSmallFile } from "../settings/files/small-file.ts";
 import type { Config } from "../settings/keys.ts";
+import { TLS_FILE_BYTES_MAX } from "../settings/limits.ts";
 
 /**
  * Returns the mail server from the settings. Undefined when there is none. Throws `StartError` when
@@ -30,14 +31,6 @@ export function mailServerOf(config: Config): MailServer | undefined {
     tls: config["smtp.tls"],
     ...(user !== undefined && password !== undefined && { user, password }),
     from,
-    ...(path !== undefined && { ca: readAuthorities(path) }),
+    ...(path !== undefined && { ca: readSmallFile("smtp.ca", path, TLS_FILE_BYTES_MAX) }),
   };
-}
-
-function readAuthorities(path: string): string {
-  try {
-    return readFileSync(path, "utf8");
-  } catch (error) {
-    throw new StartError(`Cannot read smtp.ca ${path}: ${messageOf(error)}`);
-  }
 }

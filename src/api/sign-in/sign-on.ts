@@ -1,7 +1,8 @@
-import { readFileSync } from "node:fs";
 import type { WorkspaceRole } from "../../catalog/model.ts";
-import { messageOf, StartError } from "../../errors.ts";
+import { StartError } from "../../errors.ts";
+import { readSmallFile } from "../../settings/files/small-file.ts";
 import type { Config } from "../../settings/keys.ts";
+import { TLS_FILE_BYTES_MAX } from "../../settings/limits.ts";
 import { OpenIdProvider } from "./openid-provider.ts";
 
 /** Single sign-on: the provider, and what its accounts get here. */
@@ -38,7 +39,7 @@ export function openSignOn(config: Config): SignOn | undefined {
       "Setting oidc.issuer needs oidc.roles: an account without a role may not sign in",
     );
   }
-  const ca = path === undefined ? undefined : readAuthorities(path);
+  const ca = path === undefined ? undefined : readSmallFile("oidc.ca", path, TLS_FILE_BYTES_MAX);
   const provider = new OpenIdProvider({
     issuer,
     clientId,
@@ -61,12 +62,4 @@ export function openSignOn(config: Config): SignOn | undefined {
 function groupRole(text: string): { group: string; role: WorkspaceRole } {
   const equals = text.lastIndexOf("=");
   return { group: text.slice(0, equals), role: text.slice(equals + 1) as WorkspaceRole };
-}
-
-function readAuthorities(path: string): string {
-  try {
-    return readFileSync(path, "utf8");
-  } catch (error) {
-    throw new StartError(`Cannot read oidc.ca ${path}: ${messageOf(error)}`);
-  }
 }
