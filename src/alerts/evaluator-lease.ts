@@ -1,4 +1,4 @@
-import type { Alerts } from "../catalog/alerts/alert-store.ts";
+import type { Alerts } from "../catalog/alerts/alerts.ts";
 import type { LeaseRow } from "../catalog/alerts/tables.ts";
 
 /** Number of checks without a renewal after which another node takes the lease. */

@@ -1,4 +1,4 @@
-import type { Alerts } from "../catalog/alerts/alert-store.ts";
+import type { Alerts } from "../catalog/alerts/alerts.ts";
 import type {
   Alert,
   AlertNotification,

@@ -1,5 +1,5 @@
 import { assert } from "../assert.ts";
-import type { Live } from "../catalog/live-view.ts";
+import type { Live } from "../catalog/live.ts";
 import { logNameOf, type PartitionLogs } from "../cluster/events/partition-logs.ts";
 import type { ProveEnd } from "../cluster/events/proven-end.ts";
 import { PartitionRunner } from "../cluster/membership/partition-runner.ts";

@@ -1,6 +1,6 @@
 import type { Key } from "lmdb";
 import { assert } from "../assert.ts";
-import type { Live } from "../catalog/live-view.ts";
+import type { Live } from "../catalog/live.ts";
 import type { Connection } from "../catalog/model.ts";
 import { StartError } from "../errors.ts";
 import type { Positions } from "../log/positions.ts";

@@ -1,4 +1,4 @@
-import type { Live } from "../catalog/live-view.ts";
+import type { Live } from "../catalog/live.ts";
 import { StartError } from "../errors.ts";
 import { decodeRecord } from "../event/record.ts";
 import type { LogReader } from "../log/event-log.ts";

@@ -1,7 +1,6 @@
 import { librariesFor, publishedLibraries } from "./code/closure.ts";
 import { familyOf } from "./import-name.ts";
-import type { Live, LiveProgram } from "./live-view.ts";
-import type { Connection, Destination, Resource, Source } from "./model.ts";
+import type { Connection, Destination, Resource, Revision, Source } from "./model.ts";
 import { settingsOfSource } from "./source-settings.ts";
 import type { CatalogStore, Epoch } from "./store.ts";
 import type { CodeTables } from "./tables/code-tables.ts";
@@ -19,7 +18,25 @@ const LIVE_PROGRAMS_MAX = 4_096;
  */
 const WRITE_KEY_CHARS_MAX = 128;
 
-export function openLive(store: CatalogStore, tables: Tables, code: CodeTables): Live {
+export interface LiveProgram {
+  /**
+   * Id of exactly this program. It changes with every change of the code, the libraries or the
+   * credentials.
+   */
+  id: string;
+  workspaceId: string;
+  transformation: Revision;
+  libraries: Revision[];
+  credentials: Record<string, string>;
+}
+
+/**
+ * Reads of the catalog for accepting and delivering events. Each method takes a few LMDB lookups and
+ * no scan, except `lanes` and `longestDedupSeconds`.
+ */
+export type Live = ReturnType<typeof openLive>;
+
+export function openLive(store: CatalogStore, tables: Tables, code: CodeTables) {
   const { sources, destinations, connections } = tables;
   const current = <T>(epoch: Epoch, make: () => T) => cachedByEpoch(store, epoch, make);
   const bySource = current("topology", () => new Map<string, Source>());
@@ -40,8 +57,13 @@ export function openLive(store: CatalogStore, tables: Tables, code: CodeTables):
   );
 
   return {
+    /**
+     * Returns the longest window of the setting `dedupSeconds` of all sources; 0 when it is off for
+     * all. Reads all sources, once after each change.
+     */
     longestDedupSeconds,
-    source(writeKey) {
+    /** Returns the source with this write key, enabled or not. Undefined when there is none. */
+    source(writeKey: string): Source | undefined {
       const known = bySource();
       const found = known.get(writeKey);
       if (found !== undefined) return found;
@@ -50,9 +72,17 @@ export function openLive(store: CatalogStore, tables: Tables, code: CodeTables):
       return looked;
     },
     sourceById: sources.find,
+    /**
+     * Number that increases when sources, destinations or connections change (the topology). Callers
+     * reload their copies of these when it has increased.
+     */
     topology: () => store.epoch("topology"),
     changedSince: tables.topology.changedSince,
-    lane(destinationId) {
+    /**
+     * Returns a destination and its connections. Undefined when the destination does not exist, has
+     * no connections, or is delivered by rudder-server.
+     */
+    lane(destinationId: string) {
       const destination = destinations.find(destinationId);
       const ofDestination =
         destination && isOurs(destination) ? connections.ofDestination(destinationId) : [];
@@ -60,10 +90,22 @@ export function openLive(store: CatalogStore, tables: Tables, code: CodeTables):
         ? { destination, connections: ofDestination.map(asRoute) }
         : undefined;
     },
+    /**
+     * Returns the destinations of all workspaces that pixelmill delivers and that have at least one
+     * connection, each with its connections. The id of a connection here changes when its source or
+     * destination is replaced, so that delivery treats it as a new connection. Reads the whole
+     * catalog. The result is used again, because a start asks several times, but not kept for that.
+     */
     lanes,
     destination: destinations.find,
+    /** Returns the values of a workspace's credentials by name, for test runs of user code. */
     credentials: tables.credentials.values,
-    program(destinationId) {
+    /**
+     * Returns the program for a destination's events: the published transformation that is linked to
+     * the destination, with the libraries that it imports and the workspace's credentials. Undefined
+     * when no transformation is linked. Returns the same object until one of these changes.
+     */
+    program(destinationId: string): LiveProgram | undefined {
       const transformationId = code.links.of(destinationId);
       return transformationId === undefined ? undefined : programs(transformationId);
     },

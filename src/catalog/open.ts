@@ -7,7 +7,6 @@ import { openAuditLog } from "./audit/audit.ts";
 import { AUDIT_BOUNDS, type AuditBounds, AuditTables } from "./audit/audit-log.ts";
 import { recordChanges } from "./audit/recorded-store.ts";
 import type { ShowConfig } from "./audit/recorded-tables.ts";
-import type { Catalog } from "./catalog.ts";
 import { openCode } from "./code/code.ts";
 import { openTestCases } from "./code/test-cases.ts";
 import { openLive } from "./live.ts";
@@ -27,11 +26,7 @@ import { openCodeTables } from "./tables/code-tables.ts";
 import { openTables } from "./tables/tables.ts";
 import { upgrade } from "./upgrade.ts";
 
-/**
- * Opens the catalog in a directory, creating the directory when it is missing. Several processes
- * may have the same catalog open.
- */
-export async function openCatalog(options: {
+interface CatalogOptions {
   directory: string;
   logger: Logger;
   /**
@@ -53,7 +48,13 @@ export async function openCatalog(options: {
    * release cannot read.
    */
   onNewer?(reason: string): void;
-}): Promise<Catalog> {
+}
+
+/**
+ * Opens the catalog in a directory, creating the directory when it is missing. Several processes
+ * may have the same catalog open.
+ */
+export async function openCatalog(options: CatalogOptions) {
   const { directory, logger, order } = options;
   const unrecorded = openStore(directory, logger, order, options);
   const auditTables = new AuditTables(unrecorded, { ...AUDIT_BOUNDS, ...options.audit });
@@ -89,13 +90,32 @@ export async function openCatalog(options: {
     alerts: openAlerts(store, alertTables),
     live: openLive(store, tables, codeTables),
     routing: openRouting(store, tables, codeTables),
-    audit: openAuditLog(store, auditTables, (show) => {
-      showConfig = show;
-    }),
+    audit: {
+      ...openAuditLog(store, auditTables),
+      /**
+       * Sets the function that returns a destination's config without secrets. Until it is set,
+       * entries name the changed parts of a config, without values.
+       */
+      showConfigsWith(show: ShowConfig): void {
+        showConfig = show;
+      },
+    },
+    /**
+     * Resolves once reads see all changes that any node of the cluster had confirmed before the
+     * call. Rejects with `unavailable` when the node cannot find out which changes those are.
+     */
     current: () => store.catchUp(),
-    conditionally: (condition, run) => store.conditionally(condition, run),
+    /**
+     * Calls `condition`, then `run`. Each change that `run` makes calls `condition` again inside its
+     * transaction, where reads see the state that the change will replace. When `condition` throws,
+     * the change rejects with that error and writes nothing.
+     */
+    conditionally: store.conditionally,
+    /** Reason why changes cannot be stored now, as a sentence; undefined while they can be stored. */
     trouble: () => store.trouble(),
-    setItemsMax: (max) => limits.setMax(max),
+    /** Changes how many items of each kind a workspace may own. */
+    setItemsMax: (max: ItemsMax) => limits.setMax(max),
+    /** Stores the recorded uses of tokens that are not on disk yet, then closes the catalog. */
     async close() {
       await flush();
       await store.close();

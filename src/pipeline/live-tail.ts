@@ -1,4 +1,4 @@
-import type { Live } from "../catalog/live-view.ts";
+import type { Live } from "../catalog/live.ts";
 import type { Destination } from "../catalog/model.ts";
 import type { ShownAnswer } from "../destinations/answers/receiver-answer.ts";
 import { parseJsonOrText } from "./model/input-event.ts";

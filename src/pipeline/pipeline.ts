@@ -1,4 +1,4 @@
-import type { Live } from "../catalog/live-view.ts";
+import type { Live } from "../catalog/live.ts";
 import { TimeSlicer } from "../concurrency/time-slicer.ts";
 import type { DestinationKind } from "../destinations/destination.ts";
 import { timeOfRecord } from "../event/record.ts";

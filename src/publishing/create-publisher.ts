@@ -1,5 +1,5 @@
 import type { Catalog } from "../catalog/catalog.ts";
-import type { CodeChange, RevisionInput } from "../catalog/code/code-store.ts";
+import type { CodeChange, RevisionInput } from "../catalog/code/code-changes.ts";
 import { PublicationConflict, RevisionConflict } from "../catalog/code-errors.ts";
 import type { Revision } from "../catalog/model.ts";
 import { KeyedMutex } from "../concurrency/keyed-mutex.ts";

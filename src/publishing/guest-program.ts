@@ -1,5 +1,5 @@
 import { familyOf } from "../catalog/import-name.ts";
-import type { LiveProgram } from "../catalog/live-view.ts";
+import type { LiveProgram } from "../catalog/live.ts";
 import type { Language, Revision } from "../catalog/model.ts";
 import type { GuestLanguage, LibraryCode, Program } from "../sandbox/program.ts";
 

@@ -1,4 +1,4 @@
-import type { ResourceRevision, RevisionInput } from "../catalog/code/code-store.ts";
+import type { ResourceRevision, RevisionInput } from "../catalog/code/code-changes.ts";
 import type { CodeKind, Language, Revision } from "../catalog/model.ts";
 import type { LogLine, UserError } from "../sandbox/program.ts";
 

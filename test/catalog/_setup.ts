@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Catalog } from "../../src/catalog/catalog.ts";
 import { librariesFor } from "../../src/catalog/code/closure.ts";
-import type { RevisionInput } from "../../src/catalog/code/code-store.ts";
+import type { RevisionInput } from "../../src/catalog/code/code-changes.ts";
 import type { CodeKind, Revision } from "../../src/catalog/model.ts";
 import { openCatalog } from "../../src/catalog/open.ts";
 import { ApiError } from "../../src/errors.ts";

@@ -1,7 +1,7 @@
 import { expect } from "bun:test";
 import fc from "fast-check";
 import type { Catalog } from "../../src/catalog/catalog.ts";
-import type { CodeChange } from "../../src/catalog/code/code-store.ts";
+import type { CodeChange } from "../../src/catalog/code/code-changes.ts";
 import type { CodeKind, Revision } from "../../src/catalog/model.ts";
 import { ApiError } from "../../src/errors.ts";
 import type { Item, Model, Refused, Thing } from "./model.ts";

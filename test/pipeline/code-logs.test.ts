@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import type { LiveProgram } from "../../src/catalog/live-view.ts";
+import type { LiveProgram } from "../../src/catalog/live.ts";
 import { CodeLogs } from "../../src/pipeline/monitoring/code-logs.ts";
 import {
   CODE_LOG_BYTES_MAX,

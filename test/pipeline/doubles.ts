@@ -1,5 +1,5 @@
 import { pino } from "pino";
-import type { Live, LiveProgram } from "../../src/catalog/live-view.ts";
+import type { Live, LiveProgram } from "../../src/catalog/live.ts";
 import type { Connection, Destination, Source } from "../../src/catalog/model.ts";
 import type { EventRecord, PixelRecord } from "../../src/event/record.ts";
 import type { DurableRange, LogReader } from "../../src/log/event-log.ts";

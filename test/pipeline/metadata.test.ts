@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import type { LiveProgram } from "../../src/catalog/live-view.ts";
+import type { LiveProgram } from "../../src/catalog/live.ts";
 import type { Destination, Source } from "../../src/catalog/model.ts";
 import { rudderId } from "../../src/event/rudder-id.ts";
 import { createMetadata } from "../../src/pipeline/transforming/metadata.ts";

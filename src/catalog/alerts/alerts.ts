@@ -11,21 +11,29 @@ import { newId } from "../ids.ts";
 import { changeTime } from "../management/change-time.ts";
 import type { ChangeableItem } from "../model.ts";
 import type { CatalogStore } from "../store.ts";
-import type { Alerts } from "./alert-store.ts";
 import type {
   Alert,
   AlertChange,
   AlertNotification,
   AlertReceiver,
+  AlertReceiverInput,
   AlertRule,
   AlertRuleInput,
   NotificationKey,
   NotificationResult,
+  ReceiverState,
 } from "./model.ts";
-import type { AlertTables } from "./tables.ts";
+import type { AlertTables, LeaseRow } from "./tables.ts";
+
+/**
+ * Alert rules, receivers and alerts of the workspaces. One process of a cluster holds the lease of
+ * the alert evaluator. Only its calls of `record`, `claim` and `settle` take effect; those of other
+ * processes reject with `conflict`.
+ */
+export type Alerts = ReturnType<typeof openAlerts>;
 
 /** Opens the part of the catalog with alert rules, receivers and alerts. */
-export function openAlerts(store: CatalogStore, tables: AlertTables): Alerts {
+export function openAlerts(store: CatalogStore, tables: AlertTables) {
   const { rules, receivers, receiverStates } = tables;
 
   function putRule(workspaceId: string, input: AlertRuleInput): AlertRule {
@@ -88,12 +96,13 @@ export function openAlerts(store: CatalogStore, tables: AlertTables): Alerts {
 
   return {
     rules: {
-      create: (workspaceId, input) =>
+      create: (workspaceId: string, input: AlertRuleInput) =>
         store.change(() => {
           expectRoom("rules", rules.count(workspaceId), ALERT_RULES_OF_WORKSPACE_MAX);
           return putRule(workspaceId, input);
         }),
-      update: (workspaceId, id, change) =>
+      /** Replaces a rule. `change` computes it inside the transaction, and may throw. */
+      update: (workspaceId: string, id: string, change: (before: AlertRule) => AlertRuleInput) =>
         store.change(() => {
           const before = rules.get(workspaceId, id);
           const after = changed(before, change(before));
@@ -101,7 +110,7 @@ export function openAlerts(store: CatalogStore, tables: AlertTables): Alerts {
           rules.put(after);
           return after;
         }),
-      remove: (workspaceId, id) =>
+      remove: (workspaceId: string, id: string) =>
         store.change(() => {
           const rule = rules.get(workspaceId, id);
           rules.remove(rule);
@@ -111,7 +120,12 @@ export function openAlerts(store: CatalogStore, tables: AlertTables): Alerts {
       list: rules.list,
     },
     receivers: {
-      create: (workspaceId, input, firstRules) =>
+      /** Creates a receiver. The first one of a workspace without rules also creates `firstRules`. */
+      create: (
+        workspaceId: string,
+        input: AlertReceiverInput,
+        firstRules: readonly AlertRuleInput[],
+      ) =>
         store.change(() => {
           const count = receivers.count(workspaceId);
           expectRoom("receivers", count, ALERT_RECEIVERS_OF_WORKSPACE_MAX);
@@ -124,14 +138,19 @@ export function openAlerts(store: CatalogStore, tables: AlertTables): Alerts {
           }
           return receiver;
         }),
-      update: (workspaceId, id, change) =>
+      /** Replaces a receiver. `change` computes it inside the transaction, and may throw. */
+      update: (
+        workspaceId: string,
+        id: string,
+        change: (before: AlertReceiver) => AlertReceiverInput,
+      ) =>
         store.change(() => {
           const before = receivers.get(workspaceId, id);
           const after = changed(before, change(before));
           receivers.put(after);
           return after;
         }),
-      remove: (workspaceId, id) =>
+      remove: (workspaceId: string, id: string) =>
         store.change(() => {
           receivers.remove(receivers.get(workspaceId, id));
           receiverStates.remove(id);
@@ -145,10 +164,12 @@ export function openAlerts(store: CatalogStore, tables: AlertTables): Alerts {
         }),
       get: receivers.get,
       list: receivers.list,
-      state: (id) => receiverStates.get(id) ?? {},
-      note: (id, result) => store.change(() => noteState(id, result)),
+      state: (id: string): ReceiverState => receiverStates.get(id) ?? {},
+      /** Stores the result of a test notification in the receiver's state. */
+      note: (id: string, result: NotificationResult) => store.change(() => noteState(id, result)),
     },
-    list(workspaceId, page, state) {
+    /** Lists alerts, newest first. */
+    list(workspaceId: string, page: number, state?: "open" | "ended") {
       const all = tables.all(workspaceId).filter(({ endedAt }) => {
         return state === undefined || (state === "open") === (endedAt === undefined);
       });
@@ -156,28 +177,33 @@ export function openAlerts(store: CatalogStore, tables: AlertTables): Alerts {
       return { items: all.slice(start, start + PAGE_ITEMS_MAX), total: all.length };
     },
     open: tables.open,
+    /** Returns the alerts with notifications that wait to be sent, oldest first. */
     pending: tables.pending,
+    /** Returns the values that a rule remembers about items, by the item's id. */
     marks: tables.marks,
+    /** Returns the ids of the workspaces with receivers, open alerts or unsent notifications. */
     workspaces: () => [
       ...new Set([...receivers.all().map((it) => it.workspaceId), ...tables.active()]),
     ],
     lease: tables.lease,
-    takeLease: (holder, seen) =>
+    /** Makes a process the holder of the lease, if the lease is still as in `seen`. */
+    takeLease: (holder: string, seen: LeaseRow | undefined) =>
       store.change(() => {
         const lease = tables.lease();
         if (lease?.holder !== seen?.holder || lease?.renewals !== seen?.renewals) return;
         tables.setLease({ holder, renewals: 0 });
       }),
-    renewLease: (holder) =>
+    renewLease: (holder: string) =>
       store.change(() => {
         const lease = tables.lease();
         if (lease?.holder === holder) tables.setLease({ holder, renewals: lease.renewals + 1 });
       }),
-    releaseLease: (holder) =>
+    releaseLease: (holder: string) =>
       store.change(() => {
         if (tables.lease()?.holder === holder) tables.setLease(undefined);
       }),
-    record: (holder, workspaceId, { begun, ended, marks }) =>
+    /** Stores the result of one evaluation of a workspace's rules. */
+    record: (holder: string, workspaceId: string, { begun, ended, marks }: AlertChange) =>
       store.change(() => {
         expectLease(holder);
         for (const id of ended) end(workspaceId, id);
@@ -188,7 +214,11 @@ export function openAlerts(store: CatalogStore, tables: AlertTables): Alerts {
         }
         tables.trim(workspaceId, ALERTS_KEPT_OF_WORKSPACE_MAX);
       }),
-    claim: (holder, keys) =>
+    /**
+     * Claims notifications before they are sent, and counts the attempt. Resolves with those that
+     * still wait to be sent.
+     */
+    claim: (holder: string, keys: readonly NotificationKey[]) =>
       store.change(() => {
         expectLease(holder);
         return keys.filter((key) =>
@@ -199,7 +229,10 @@ export function openAlerts(store: CatalogStore, tables: AlertTables): Alerts {
           })),
         );
       }),
-    settle: (holder, results) =>
+    settle: (
+      holder: string,
+      results: readonly { key: NotificationKey; result: NotificationResult }[],
+    ) =>
       store.change(() => {
         expectLease(holder);
         for (const { key, result } of results) {

@@ -2,11 +2,11 @@ import { newId } from "../ids.ts";
 import type { Workspace } from "../model.ts";
 import type { CatalogStore } from "../store.ts";
 import type { AuditEntry, AuditFilter } from "./audit-entry.ts";
-import type { AuditTables, FoundEntries } from "./audit-log.ts";
+import type { AuditTables } from "./audit-log.ts";
 import { currentCaller } from "./caller.ts";
 import { type Fields, fieldChanges } from "./field-changes.ts";
 import { callerFields } from "./recorded-store.ts";
-import type { ReadRow, ShowConfig } from "./recorded-tables.ts";
+import type { ReadRow } from "./recorded-tables.ts";
 
 /** An action outside the catalog, such as a replay, as it is recorded before it begins. */
 interface AuditedAction {
@@ -31,42 +31,11 @@ export interface RefusedRequests {
   addresses?: number;
 }
 
-/** The audit log: who did what in a workspace. Changes of the catalog record themselves. */
-export interface AuditLog {
-  /**
-   * Finds a workspace's entries, newest first, at most `count`. `after` is `reached` of an earlier
-   * answer. Looks through a limited number of entries, so that it may find fewer, and none.
-   */
-  find(
-    workspaceId: string,
-    filter: AuditFilter,
-    page: { after?: string; count: number },
-  ): FoundEntries;
-  /** Stores that an action outside the catalog begins. The outcome of the entry is `unknown`. */
-  begin(action: AuditedAction): Promise<AuditEntry>;
-  /** Stores the outcome of an action that has begun. `results` are fields of its answer. */
-  conclude(
-    entry: AuditEntry,
-    end: { outcome: "done" | "failed"; reason?: string; results?: Fields },
-  ): Promise<void>;
-  addRefused(refused: readonly RefusedRequests[]): Promise<void>;
-  /** Deletes entries beyond the bounds, a limited number in each transaction. */
-  trim(): Promise<void>;
-  /**
-   * Sets the function that returns a destination's config without secrets. Until it is set, entries
-   * name the changed parts of a config, without values.
-   */
-  showConfigsWith(show: ShowConfig): void;
-}
-
 /** Number of old entries that one transaction deletes at most, so that others wait little. */
 const TRIMMED_AT_ONCE_MAX = 500;
 
-export function openAuditLog(
-  store: CatalogStore,
-  tables: AuditTables,
-  showConfigsWith: AuditLog["showConfigsWith"],
-): AuditLog {
+/** The audit log: who did what in a workspace. Changes of the catalog record themselves. */
+export function openAuditLog(store: CatalogStore, tables: AuditTables) {
   const workspaces = store.table<Workspace, string>("workspaces");
   const read: ReadRow = (table, key) => store.table<never, string>(table).get(key);
 
@@ -77,9 +46,14 @@ export function openAuditLog(
   }
 
   return {
-    find: (workspaceId, filter, page) =>
+    /**
+     * Finds a workspace's entries, newest first, at most `count`. `after` is `reached` of an earlier
+     * answer. Looks through a limited number of entries, so that it may find fewer, and none.
+     */
+    find: (workspaceId: string, filter: AuditFilter, page: { after?: string; count: number }) =>
       tables.find(workspaceId, filter, { ...page, others: isFirst(workspaceId) }),
-    async begin({ workspaceId, action, resource, concerns = [], parameters }) {
+    /** Stores that an action outside the catalog begins. The outcome of the entry is `unknown`. */
+    async begin({ workspaceId, action, resource, concerns = [], parameters }: AuditedAction) {
       const caller = currentCaller();
       const now = Date.now();
       const entry: AuditEntry = {
@@ -96,7 +70,12 @@ export function openAuditLog(
       await store.change(() => tables.add(entry));
       return entry;
     },
-    async conclude(entry, { outcome, reason, results }) {
+    /** Stores the outcome of an action that has begun. `results` are fields of its answer. */
+    async conclude(
+      entry: AuditEntry,
+      end: { outcome: "done" | "failed"; reason?: string; results?: Fields },
+    ) {
+      const { outcome, reason, results } = end;
       const { changes } = fieldChanges(undefined, { fields: results ?? {} });
       await store.change(() =>
         tables.replace({
@@ -107,7 +86,7 @@ export function openAuditLog(
         }),
       );
     },
-    async addRefused(refused) {
+    async addRefused(refused: readonly RefusedRequests[]) {
       if (refused.length === 0) return;
       await store.change(() => {
         for (const { workspaceId, tokenId, client, route, ...rest } of refused) {
@@ -127,12 +106,12 @@ export function openAuditLog(
         }
       });
     },
+    /** Deletes entries beyond the bounds, a limited number in each transaction. */
     async trim() {
       for (let isOver = tables.isOverBounds(Date.now()); isOver; ) {
         const deleted = await store.change(() => tables.trim(Date.now(), TRIMMED_AT_ONCE_MAX));
         isOver = deleted > 0;
       }
     },
-    showConfigsWith,
   };
 }

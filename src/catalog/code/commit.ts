@@ -11,8 +11,7 @@ import type { CatalogStore } from "../store.ts";
 import type { CodeTables } from "../tables/code-tables.ts";
 import { firstEvents } from "../tables/revision-history.ts";
 import { importersThrough, librariesFor, publishedLibraries } from "./closure.ts";
-import type { CodeChange, CodeStore } from "./code-store.ts";
-import { type LinkChange, none } from "./links.ts";
+import type { CodeChange } from "./code-changes.ts";
 import { newDraft, withNote, withPublished, withRevision } from "./resource-states.ts";
 
 /**
@@ -22,19 +21,32 @@ import { newDraft, withNote, withPublished, withRevision } from "./resource-stat
 export function createCommit(
   store: CatalogStore,
   tables: CodeTables,
-  linking: LinkChange,
+  putLink: (workspaceId: string, transformationId: string, destinationId: string) => void,
   limits: ItemLimits,
-): Pick<CodeStore, "commit" | "expectNewest"> {
-  const expectNewest: CodeStore["expectNewest"] = (workspaceId, { basedOn = [] }) => {
+) {
+  /**
+   * Throws the error that `commit` would throw when a transformation or library in `basedOn` was
+   * deleted or has a newer revision.
+   */
+  function expectNewest(workspaceId: string, { basedOn = [] }: Pick<CodeChange, "basedOn">): void {
     for (const { kind, id, versionId } of basedOn) {
       const resource = tables.resourceOf(workspaceId, kind, id);
       if (resource.deleted) throw notFound(kind);
       if (resource.newest !== versionId) throw new RevisionConflict();
     }
-  };
+  }
   return {
     expectNewest,
-    commit<T>(workspaceId: string, change: CodeChange, answer: () => T = none) {
+    /**
+     * Stores revisions, publishes versions and links destinations in one transaction. Keeps two
+     * rules: a published library's import name is unique in its language, and a destination has at
+     * most one transformation. Rejects with `PublicationConflict` when published code changed since
+     * the change was tested. To detect this, `usedLibraries` must name the published versions of all
+     * libraries that the code uses, and `testedImporters` all published code that imports a library
+     * in `publish`. Resolves with the result of `answer`, which runs inside the transaction and
+     * reads the new state.
+     */
+    commit<T = void>(workspaceId: string, change: CodeChange, answer?: () => T) {
       return store.change(() => {
         checkUsedLibraries(tables, workspaceId, change);
         expectNewest(workspaceId, change);
@@ -52,13 +64,13 @@ export function createCommit(
         checkNoUnusedLibraries(tables, workspaceId, change);
         checkImportersTested(tables, workspaceId, change);
         for (const link of change.links) {
-          linking.link(workspaceId, link.transformationId, link.destinationId);
+          putLink(workspaceId, link.transformationId, link.destinationId);
         }
         for (const { kind, id, externalId } of change.externalIds ?? []) {
           tables.putResource({ ...tables.resourceOf(workspaceId, kind, id), externalId });
         }
         if (change.publish.length > 0) store.advance("program");
-        return answer();
+        return answer?.() as T;
       });
     },
   };

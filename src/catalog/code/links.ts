@@ -4,29 +4,14 @@ import type { Resource } from "../model.ts";
 import type { CatalogStore } from "../store.ts";
 import type { CodeTables } from "../tables/code-tables.ts";
 import type { Tables } from "../tables/tables.ts";
-import type { CodeStore } from "./code-store.ts";
 import { checkLinkable } from "./resource-states.ts";
 
-export const none = <T>() => undefined as T;
-
 /**
- * Provides the function that links a destination to a transformation. The function must be called
- * inside a transaction of the store.
+ * Creates the functions for links of destinations to transformations. `link` and `unlink` resolve
+ * with the result of `answer`, which runs inside the transaction and reads the new state. If
+ * `answer` throws, nothing is changed.
  */
-export interface LinkChange {
-  link(workspaceId: string, transformationId: string, destinationId: string): void;
-}
-
-export function openLinks(
-  store: CatalogStore,
-  { destinations }: Tables,
-  tables: CodeTables,
-): Pick<
-  CodeStore,
-  "link" | "unlink" | "clearLink" | "linkedDestinations" | "linkedTransformation" | "linkedAt"
-> & {
-  linking: LinkChange;
-} {
+export function openLinks(store: CatalogStore, { destinations }: Tables, tables: CodeTables) {
   const { links } = tables;
 
   function transformation(workspaceId: string, id: string): Resource {
@@ -35,53 +20,62 @@ export function openLinks(
     return resource;
   }
 
-  const linking: LinkChange = {
-    link(workspaceId, transformationId, destinationId) {
-      checkLinkable(transformation(workspaceId, transformationId));
-      const destination = destinations.get(workspaceId, destinationId);
-      if (links.of(destination.id) === transformationId) return;
-      links.put({ transformationId, order: newId() }, destination.id);
-    },
-  };
+  function putLink(workspaceId: string, transformationId: string, destinationId: string): void {
+    checkLinkable(transformation(workspaceId, transformationId));
+    const destination = destinations.get(workspaceId, destinationId);
+    if (links.of(destination.id) === transformationId) return;
+    links.put({ transformationId, order: newId() }, destination.id);
+  }
 
   return {
-    linking,
-    link<T>(
+    /** Links a destination to a transformation. Only called inside a transaction. */
+    putLink,
+    link<T = void>(
       workspaceId: string,
       transformationId: string,
       destinationId: string,
-      answer: () => T = none,
+      answer?: () => T,
     ) {
       return store.change(() => {
-        linking.link(workspaceId, transformationId, destinationId);
-        return answer();
+        putLink(workspaceId, transformationId, destinationId);
+        return answer?.() as T;
       });
     },
-    unlink<T>(
+    unlink<T = void>(
       workspaceId: string,
       transformationId: string,
       destinationId: string,
-      answer: () => T = none,
+      answer?: () => T,
     ) {
       return store.change(() => {
         transformation(workspaceId, transformationId);
         const destination = destinations.get(workspaceId, destinationId);
         if (links.of(destination.id) === transformationId) links.remove(destination.id);
-        return answer();
+        return answer?.() as T;
       });
     },
-    clearLink(workspaceId, destinationId) {
+    /** Removes the link of a destination to its transformation, if it has one. */
+    clearLink(workspaceId: string, destinationId: string) {
       return store.change(() => links.remove(destinations.get(workspaceId, destinationId).id));
     },
-    linkedDestinations: (workspaceId, transformationId) =>
+    /** Returns the destinations that are linked to a transformation, in the order of linking. */
+    linkedDestinations: (workspaceId: string, transformationId: string) =>
       links
         .destinations(tables.resourceOf(workspaceId, "transformation", transformationId).id)
         .map((id) => destinations.get(workspaceId, id)),
-    linkedTransformation(workspaceId, destinationId) {
+    /**
+     * Returns the id of the transformation that a destination is linked to. Undefined when there is
+     * none, or when the destination is unknown.
+     */
+    linkedTransformation(workspaceId: string, destinationId: string) {
       const destination = destinations.find(destinationId);
       return destination?.workspaceId === workspaceId ? links.of(destination.id) : undefined;
     },
-    linkedAt(workspaceId, destinationId) {
+    /**
+     * Returns the time at which a destination was linked to its transformation, in milliseconds
+     * since the Unix epoch. Undefined when the destination has no link.
+     */
+    linkedAt(workspaceId: string, destinationId: string) {
       return links.madeAt(destinations.get(workspaceId, destinationId).id);
     },
   };

@@ -1,29 +1,13 @@
 import { assert } from "../../assert.ts";
 import { notFound, notPublished, versionNotFound } from "../code-errors.ts";
 import { familyOf } from "../import-name.ts";
-import type { CodeKind, Revision } from "../model.ts";
+import type { CodeKind, Language, Resource, Revision } from "../model.ts";
 import { type CodeTables, isDraft } from "../tables/code-tables.ts";
 import type { RevisionHistory } from "../tables/revision-history.ts";
-import type { CodeStore, ResourceRevision } from "./code-store.ts";
+import type { ResourceRevision } from "./code-changes.ts";
 
-type Reads = Pick<
-  CodeStore,
-  | "newestRevision"
-  | "publishedRevision"
-  | "listPublished"
-  | "listDrafts"
-  | "revision"
-  | "revisionByVersion"
-  | "everPublished"
-  | "revisions"
-  | "resource"
-  | "publication"
-  | "history"
-  | "libraryByImportName"
-  | "importers"
->;
-
-export function createReads(tables: CodeTables): Reads {
+/** Creates the functions that read transformations, libraries and their revisions. */
+export function createReads(tables: CodeTables) {
   const { revisions, publications, libraryNames, resourceOf } = tables;
 
   function stored(versionId: string): Revision {
@@ -58,47 +42,85 @@ export function createReads(tables: CodeTables): Reads {
 
   return {
     resource: resourceOf,
-    newestRevision(workspaceId, kind, id) {
+    /**
+     * Returns a transformation or library with its newest revision, published or not. Throws
+     * `missing` when it was deleted.
+     */
+    newestRevision(workspaceId: string, kind: CodeKind, id: string): ResourceRevision {
       const found = resourceOf(workspaceId, kind, id);
       if (found.deleted) throw notFound(kind);
       return { resource: found, revision: stored(found.newest) };
     },
-    publishedRevision(workspaceId, kind, id) {
+    /**
+     * Returns a transformation or library with its published revision. Throws `missing` when it is
+     * a draft or was deleted.
+     */
+    publishedRevision(workspaceId: string, kind: CodeKind, id: string): ResourceRevision {
       const found = resourceOf(workspaceId, kind, id);
       if (found.deleted) throw notFound(kind);
       if (found.published === undefined) throw notPublished(kind);
       return { resource: found, revision: stored(found.published) };
     },
-    *listPublished(workspaceId, kind) {
+    /**
+     * Yields all published transformations or libraries in the order of creation. Each is read from
+     * the store only when the caller asks for it.
+     */
+    *listPublished(workspaceId: string, kind: CodeKind): Generator<ResourceRevision> {
       for (const id of publications.ids(workspaceId, kind)) yield* live(id);
     },
-    *listDrafts(workspaceId, kind) {
+    /**
+     * Yields all drafts (neither published nor deleted) with their newest revisions, in the order of
+     * creation. Each draft is read only when the caller asks for it.
+     */
+    *listDrafts(workspaceId: string, kind: CodeKind): Generator<ResourceRevision> {
       for (const id of tables.drafts(workspaceId, kind)) {
         const found = tables.resource(id);
         if (found && isDraft(found)) yield { resource: found, revision: stored(found.newest) };
       }
     },
-    revision(workspaceId, kind, id, versionId) {
+    revision(workspaceId: string, kind: CodeKind, id: string, versionId: string): Revision {
       const revision = byVersion(workspaceId, kind, versionId);
       if (revision.id !== id) throw versionNotFound(kind);
       return revision;
     },
+    /**
+     * Returns a revision by its versionId, even if its transformation or library was deleted. Throws
+     * `missing` when it belongs to the other kind of code.
+     */
     revisionByVersion: byVersion,
-    revisions(workspaceId, kind, id, options) {
+    /**
+     * Yields the revisions of a transformation or library, also of a draft or a deleted one. Each
+     * revision is read from the store only when the caller asks for it.
+     */
+    revisions(
+      workspaceId: string,
+      kind: CodeKind,
+      id: string,
+      options: { count: number; order: "asc" | "desc" },
+    ) {
       return revisions.of(resourceOf(workspaceId, kind, id).id, options);
     },
-    publication: (found) => publications.get(found.id),
+    publication: (found: Resource) => publications.get(found.id),
     history,
-    everPublished(kind, versionId) {
+    /**
+     * Returns a revision of any workspace by its versionId, for servers that name no workspace.
+     * Undefined when it was never published.
+     */
+    everPublished(kind: CodeKind, versionId: string): Revision | undefined {
       const revision = revisions.get(versionId);
       if (revision?.kind !== kind) return undefined;
       return history(revision).imports === undefined ? undefined : revision;
     },
-    libraryByImportName(workspaceId, language, importName) {
+    /**
+     * Returns the published library with this import name and language; undefined when there is
+     * none.
+     */
+    libraryByImportName(workspaceId: string, language: Language, importName: string) {
       const id = libraryNames.library(workspaceId, familyOf(language), importName);
       return id === undefined ? undefined : live(id)[0]?.revision;
     },
-    importers: (workspaceId, language, importName) =>
+    /** Returns the published transformations and libraries that import this name in this language. */
+    importers: (workspaceId: string, language: Language, importName: string) =>
       libraryNames.importers(workspaceId, familyOf(language), importName).flatMap(live),
   };
 }

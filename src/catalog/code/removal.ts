@@ -5,9 +5,7 @@ import { familyOf } from "../import-name.ts";
 import type { CodeKind, Resource, Revision } from "../model.ts";
 import type { CatalogStore } from "../store.ts";
 import type { CodeTables } from "../tables/code-tables.ts";
-import type { CodeStore } from "./code-store.ts";
 import { importersOf } from "./commit.ts";
-import { none } from "./links.ts";
 import { asDeleted, withNote } from "./resource-states.ts";
 
 /**
@@ -16,12 +14,13 @@ import { asDeleted, withNote } from "./resource-states.ts";
  */
 const NAMED_IMPORTERS_MAX = 10;
 
-export function createRemoval(
-  store: CatalogStore,
-  tables: CodeTables,
-): Pick<CodeStore, "remove" | "setExternalId"> {
+export function createRemoval(store: CatalogStore, tables: CodeTables) {
   return {
-    remove(workspaceId, kind, id) {
+    /**
+     * Marks a transformation or library as deleted, and removes its publication and its links.
+     * Rejects with `conflict` for a library that published code imports.
+     */
+    remove(workspaceId: string, kind: CodeKind, id: string) {
       return store.change(() => {
         const before = tables.resourceOf(workspaceId, kind, id);
         const after = asDeleted(before);
@@ -33,18 +32,19 @@ export function createRemoval(
         if (before.published !== undefined) store.advance("program");
       });
     },
-    setExternalId<T>(
+    /** Resolves with the result of `answer`, which reads the new state inside the transaction. */
+    setExternalId<T = void>(
       workspaceId: string,
       kind: CodeKind,
       id: string,
       externalId: string,
-      answer: () => T = none,
+      answer?: () => T,
     ) {
       return store.change(() => {
         const before = tables.resourceOf(workspaceId, kind, id);
         if (before.deleted) throw notFound(kind);
         tables.putResource(withExternalId(withNote(before, undefined), { externalId }));
-        return answer();
+        return answer?.() as T;
       });
     },
   };

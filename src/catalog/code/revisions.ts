@@ -4,7 +4,7 @@ import { newId } from "../ids.ts";
 import { familyOf, importNameOf } from "../import-name.ts";
 import type { Author, CodeKind, Revision } from "../model.ts";
 import { parseName } from "../name.ts";
-import type { CodeStore, RevisionInput } from "./code-store.ts";
+import type { ResourceRevision, RevisionInput } from "./code-changes.ts";
 import { importsOf } from "./imports.ts";
 
 /**
@@ -12,14 +12,17 @@ import { importsOf } from "./imports.ts";
  * revision of the transformation or library.
  */
 export function createRevisions(
-  newestRevision: CodeStore["newestRevision"],
-): Pick<CodeStore, "draft" | "revise"> {
+  newestRevision: (workspaceId: string, kind: CodeKind, id: string) => ResourceRevision,
+) {
   return {
-    draft(workspaceId, kind, input) {
+    /**
+     * Creates the first revision of a new transformation or library in memory. `commit` stores it.
+     */
+    draft(workspaceId: string, kind: CodeKind, input: RevisionInput) {
       const now = Date.now();
       return revision({ kind, id: newId(now), workspaceId }, input, now);
     },
-    revise(workspaceId, kind, id, input) {
+    revise(workspaceId: string, kind: CodeKind, id: string, input: Partial<RevisionInput>) {
       const { resource, revision: before } = newestRevision(workspaceId, kind, id);
       checkUnchanged(kind, before, input);
       const after: RevisionInput = {

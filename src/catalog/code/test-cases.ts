@@ -16,38 +16,7 @@ export interface TestCaseInput extends Pick<TestCase, "name" | "input" | "create
  * belong to the transformation and not to one revision, so that a new revision is tested with all
  * of them, and a deleted transformation that is published again still has them.
  */
-export interface TestCases {
-  /** Returns the test cases of a transformation, oldest first. Throws `missing` when it is unknown. */
-  list(workspaceId: string, transformationId: string): TestCase[];
-  /** Throws `missing` when the transformation has no such test case. */
-  get(workspaceId: string, transformationId: string, id: string): TestCase;
-  /**
-   * Adds a test case. Rejects with `conflict` when the transformation has as many as it may have,
-   * or when they would be too large together.
-   */
-  add(workspaceId: string, transformationId: string, input: TestCaseInput): Promise<TestCase>;
-  /**
-   * Replaces a test case, which gets a new versionId. `expect` runs inside the transaction with the
-   * test case that is replaced; when it throws, nothing changes.
-   */
-  replace(
-    workspaceId: string,
-    transformationId: string,
-    id: string,
-    input: TestCaseInput,
-    expect?: (before: TestCase) => void,
-  ): Promise<TestCase>;
-  remove(
-    workspaceId: string,
-    transformationId: string,
-    id: string,
-    expect?: (before: TestCase) => void,
-  ): Promise<void>;
-  /** Returns the test cases of a transformation that may not be stored yet. */
-  of(transformationId: string): TestCase[];
-}
-
-export function openTestCases(store: CatalogStore, tables: CodeTables): TestCases {
+export function openTestCases(store: CatalogStore, tables: CodeTables) {
   const cases = store.table<TestCase, [transformationId: string, id: string]>("test-cases");
 
   function of(transformationId: string): TestCase[] {
@@ -86,13 +55,20 @@ export function openTestCases(store: CatalogStore, tables: CodeTables): TestCase
   }
 
   return {
+    /** Returns the test cases of a transformation that may not be stored yet. */
     of,
+    /** Throws `missing` when the transformation has no such test case. */
     get,
-    list(workspaceId, transformationId) {
+    /** Returns the test cases of a transformation, oldest first. Throws `missing` when it is unknown. */
+    list(workspaceId: string, transformationId: string) {
       expectTransformation(workspaceId, transformationId);
       return of(transformationId);
     },
-    add(workspaceId, transformationId, input) {
+    /**
+     * Adds a test case. Rejects with `conflict` when the transformation has as many as it may have,
+     * or when they would be too large together.
+     */
+    add(workspaceId: string, transformationId: string, input: TestCaseInput) {
       return store.change(() => {
         expectTransformation(workspaceId, transformationId);
         const now = Date.now();
@@ -101,7 +77,17 @@ export function openTestCases(store: CatalogStore, tables: CodeTables): TestCase
         return put(transformationId, { ...fields(input), ...times, id, versionId: id });
       });
     },
-    replace(workspaceId, transformationId, id, input, expect) {
+    /**
+     * Replaces a test case, which gets a new versionId. `expect` runs inside the transaction with
+     * the test case that is replaced; when it throws, nothing changes.
+     */
+    replace(
+      workspaceId: string,
+      transformationId: string,
+      id: string,
+      input: TestCaseInput,
+      expect?: (before: TestCase) => void,
+    ) {
       return store.change(() => {
         const before = get(workspaceId, transformationId, id);
         expect?.(before);
@@ -111,7 +97,12 @@ export function openTestCases(store: CatalogStore, tables: CodeTables): TestCase
         return put(transformationId, { ...fields(input), ...times, id, versionId: newId(now) });
       });
     },
-    remove(workspaceId, transformationId, id, expect) {
+    remove(
+      workspaceId: string,
+      transformationId: string,
+      id: string,
+      expect?: (before: TestCase) => void,
+    ) {
       return store.change(() => {
         const before = get(workspaceId, transformationId, id);
         expect?.(before);

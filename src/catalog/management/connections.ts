@@ -9,13 +9,22 @@ import { readsOf } from "../tables/workspace-table.ts";
 import { changeTime } from "./change-time.ts";
 import type { ItemLimits } from "./item-limits.ts";
 import { newWindow, setLive } from "./live-windows.ts";
-import type { ConnectionInput, Connections } from "./resources.ts";
+
+/** Ends of a connection, of which one is known at least. */
+interface ConnectionEnds {
+  sourceId?: string | undefined;
+  destinationId?: string | undefined;
+}
+/** Data of a connection. An empty external id removes the connection's external id. */
+export interface ConnectionInput
+  extends Pick<Connection, "sourceId" | "destinationId" | "externalId">,
+    Partial<Pick<Connection, "enabled">> {}
 
 export function openConnections(
   store: CatalogStore,
   { connections, sources, destinations, removedConnections: removed, topology }: Tables,
   limits: ItemLimits,
-): Connections {
+) {
   /** Returns a connection, stored or removed before, with the changes that a request asks for. */
   function changed(
     before: Connection,
@@ -47,7 +56,11 @@ export function openConnections(
   }
 
   return {
-    create(workspaceId, input, logEnds) {
+    /**
+     * Connects a source to a destination, from `logEnds` on, which is where the event logs end now.
+     * Rejects with `conflict` when they are already connected.
+     */
+    create(workspaceId: string, input: ConnectionInput, logEnds: Positions) {
       return store.change(() => {
         const source = sources.get(workspaceId, input.sourceId);
         const destination = destinations.get(workspaceId, input.destinationId);
@@ -71,7 +84,13 @@ export function openConnections(
         return made;
       });
     },
-    update(workspaceId, id, input, logEnds) {
+    /**
+     * Changes a connection. If its source or destination is replaced, later events take the new
+     * route, and undelivered events of the old route are discarded, as when a connection is removed.
+     * Also restores a connection that was removed with its source or destination, if the change
+     * gives it both.
+     */
+    update(workspaceId: string, id: string, input: Partial<ConnectionInput>, logEnds: Positions) {
       return store.change(() => {
         const stored = connections.find(id);
         const before = stored ?? removed.find(workspaceId, id);
@@ -89,14 +108,18 @@ export function openConnections(
         return after;
       });
     },
-    remove(workspaceId, id) {
+    remove(workspaceId: string, id: string) {
       return store.change(() => {
         const connection = connections.get(workspaceId, id);
         connections.remove(connection);
         topology.record([connection.destinationId]);
       });
     },
-    *eachOf(workspaceId, { sourceId, destinationId }) {
+    /** Iterates over the connections of a source, of a destination, or of both, the oldest first. */
+    *eachOf(
+      workspaceId: string,
+      { sourceId, destinationId }: ConnectionEnds,
+    ): Iterable<Connection> {
       const ids =
         destinationId === undefined
           ? connections.idsOfSource(sourceId ?? "")
@@ -107,6 +130,7 @@ export function openConnections(
         if (sourceId === undefined || connection.sourceId === sourceId) yield connection;
       }
     },
+    /** Returns the id of the connection that connects a source to a destination. */
     idOf: connections.ofPair,
     ...readsOf(connections),
   };

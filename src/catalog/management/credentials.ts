@@ -5,22 +5,21 @@ import type { CatalogStore } from "../store.ts";
 import type { Tables } from "../tables/tables.ts";
 import { changeTime } from "./change-time.ts";
 import type { ItemLimits } from "./item-limits.ts";
-import type { Credentials } from "./resources.ts";
 
 const nameShape = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
-export function openCredentials(
-  store: CatalogStore,
-  { credentials }: Tables,
-  limits: ItemLimits,
-): Credentials {
+/**
+ * Credentials: named secrets that user code reads. Their values are written here, and cannot be
+ * read; delivery reads them with `Live`.
+ */
+export function openCredentials(store: CatalogStore, { credentials }: Tables, limits: ItemLimits) {
   function moved(workspaceId: string): void {
     credentials.stamps.put(workspaceId, newId());
     store.advance("program");
   }
 
   return {
-    async put(workspaceId, name, value) {
+    async put(workspaceId: string, name: string, value: string) {
       check(name, value);
       return store.change(() => {
         const now = Date.now();
@@ -36,7 +35,7 @@ export function openCredentials(
     },
     get: credentials.get,
     list: credentials.list,
-    remove(workspaceId, id) {
+    remove(workspaceId: string, id: string) {
       return store.change(() => {
         credentials.remove(credentials.get(workspaceId, id));
         moved(workspaceId);

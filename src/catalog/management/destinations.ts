@@ -1,3 +1,5 @@
+import { defined } from "../../defined.ts";
+import type { Positions } from "../../log/positions.ts";
 import { withExternalId } from "../external-id.ts";
 import { newId } from "../ids.ts";
 import type { Destination, DestinationFilter } from "../model.ts";
@@ -8,27 +10,40 @@ import { readsOf } from "../tables/workspace-table.ts";
 import { changeTime } from "./change-time.ts";
 import type { ItemLimits } from "./item-limits.ts";
 import { setLive } from "./live-windows.ts";
-import type { Destinations } from "./resources.ts";
+
+/** Data of a destination. An empty external id removes the destination's external id. */
+interface DestinationInput
+  extends Pick<Destination, "name" | "type" | "typeAs" | "version" | "config" | "externalId">,
+    Partial<Pick<Destination, "enabled" | "consentIds" | "deliveredBy" | "filter">> {}
+interface DestinationChange
+  extends Partial<
+    Pick<DestinationInput, "name" | "version" | "enabled" | "consentIds" | "externalId">
+  > {
+  /**
+   * Computes the new config from the stored destination, inside the transaction. If this function
+   * throws, `update` rejects with the same error.
+   */
+  config?: (before: Destination) => Record<string, unknown>;
+  /** Null removes the filter. */
+  filter?: DestinationFilter | null;
+}
 
 export function openDestinations(
   store: CatalogStore,
   { destinations, connections, removedConnections, topology }: Tables,
   { links }: CodeTables,
   limits: ItemLimits,
-): Destinations {
+) {
   return {
-    create(workspaceId, input) {
+    create(workspaceId: string, input: DestinationInput) {
       const now = Date.now();
+      const { typeAs, deliveredBy, version, consentIds, filter } = input;
       const destination: Destination = {
         id: newId(now),
         workspaceId,
         name: input.name,
         type: input.type,
-        ...(input.typeAs !== undefined && { typeAs: input.typeAs }),
-        ...(input.deliveredBy !== undefined && { deliveredBy: input.deliveredBy }),
-        ...(input.version !== undefined && { version: input.version }),
-        ...(input.consentIds !== undefined && { consentIds: input.consentIds }),
-        ...(input.filter !== undefined && { filter: input.filter }),
+        ...defined({ typeAs, deliveredBy, version, consentIds, filter }),
         enabled: input.enabled ?? true,
         config: input.config,
         createdAt: now,
@@ -42,7 +57,11 @@ export function openDestinations(
         return made;
       });
     },
-    update(workspaceId, id, input, logEnds) {
+    /**
+     * Changes a destination. `logEnds` is where the event logs end now. When `enabled` changes, the
+     * destination's connections start or stop delivering at these positions.
+     */
+    update(workspaceId: string, id: string, input: DestinationChange, logEnds: Positions) {
       return store.change(() => {
         const before = destinations.get(workspaceId, id);
         const { filter, ...others } = before;
@@ -50,8 +69,7 @@ export function openDestinations(
           ...others,
           ...withFilter(input.filter === undefined ? filter : input.filter),
           name: input.name ?? before.name,
-          ...(input.version !== undefined && { version: input.version }),
-          ...(input.consentIds !== undefined && { consentIds: input.consentIds }),
+          ...defined({ version: input.version, consentIds: input.consentIds }),
           enabled: input.enabled ?? before.enabled,
           config: input.config?.(before) ?? before.config,
           updatedAt: changeTime(before),
@@ -65,7 +83,11 @@ export function openDestinations(
         return after;
       });
     },
-    remove(workspaceId, id) {
+    /**
+     * Removes a destination, its link to a transformation, and its connections, which can be
+     * restored for some days.
+     */
+    remove(workspaceId: string, id: string) {
       return store.change(() => {
         const destination = destinations.get(workspaceId, id);
         const ended = connections.ofDestination(id);

@@ -1,15 +1,25 @@
 import { newId } from "../ids.ts";
-import type { Member } from "../model.ts";
+import type { Identity, Member, WorkspaceRole } from "../model.ts";
 import type { CatalogStore } from "../store.ts";
 import type { Tables } from "../tables/tables.ts";
 import type { ItemLimits } from "./item-limits.ts";
-import type { Identities, ProviderAccount } from "./resources.ts";
 
+/** An account at an OpenID provider, as the provider describes it at a sign-in. */
+export interface ProviderAccount {
+  identity: Identity;
+  name: string;
+  email: string;
+  /** Whether the provider has checked that the address belongs to the account. */
+  isEmailVerified: boolean;
+  role: WorkspaceRole;
+}
+
+/** Members by their accounts at an OpenID provider. */
 export function openIdentities(
   store: CatalogStore,
   { members, tokens }: Pick<Tables, "members" | "tokens">,
   limits: ItemLimits,
-): Identities {
+) {
   /** Returns the member with the email address of an account who has no account yet. */
   function unlinked(workspaceId: string, account: ProviderAccount): Member | undefined {
     if (!account.isEmailVerified) return undefined;
@@ -39,7 +49,12 @@ export function openIdentities(
   }
 
   return {
-    admit(workspaceId, account) {
+    /**
+     * Returns the member of an account, updated with the account's current name, email address and
+     * role. The first sign-in of an account creates its member, or links it to the member that has
+     * the same email address and no account yet, if the provider has verified the address.
+     */
+    admit(workspaceId: string, account: ProviderAccount) {
       return store.change(() => {
         const known = members.byIdentity(workspaceId, account.identity);
         const before = known ?? unlinked(workspaceId, account) ?? newMember(workspaceId);
@@ -56,7 +71,11 @@ export function openIdentities(
         return changed;
       });
     },
-    refuse(workspaceId, identity) {
+    /**
+     * Takes the role from the member of an account that may not sign in any more, and ends the
+     * member's sessions. Does nothing for an unknown account.
+     */
+    refuse(workspaceId: string, identity: Identity) {
       return store.change(() => {
         const member = members.byIdentity(workspaceId, identity);
         if (member === undefined) return;

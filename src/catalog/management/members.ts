@@ -1,20 +1,25 @@
 import { newId } from "../ids.ts";
-import type { Member } from "../model.ts";
+import type { Member, WorkspaceRole } from "../model.ts";
 import type { CatalogStore } from "../store.ts";
 import type { Tables } from "../tables/tables.ts";
 import { changeTime } from "./change-time.ts";
-import { expectOwnPermissions } from "./grants.ts";
+import { expectOwnPermissions, type Grantor } from "./grants.ts";
 import type { ItemLimits } from "./item-limits.ts";
-import type { Members } from "./resources.ts";
 import { permissionsOf } from "./roles.ts";
 
-export function openMembers(
-  store: CatalogStore,
-  { members, tokens }: Tables,
-  limits: ItemLimits,
-): Members {
+export type MemberInput = Pick<Member, "name" | "email"> &
+  Partial<Pick<Member, "role" | "editTransformations" | "permissions">> & {
+    /** Null for no role. */
+    workspaceRole?: WorkspaceRole | null;
+  };
+
+export function openMembers(store: CatalogStore, { members, tokens }: Tables, limits: ItemLimits) {
   return {
-    create(workspaceId, input, grantor) {
+    /**
+     * Creates a member. Throws when the member would have a permission that the grantor (the caller)
+     * lacks.
+     */
+    create(workspaceId: string, input: MemberInput, grantor?: Grantor) {
       const now = Date.now();
       const member: Member = {
         id: newId(now),
@@ -35,7 +40,11 @@ export function openMembers(
         return member;
       });
     },
-    update(workspaceId, id, input, grantor) {
+    /**
+     * Changes a member. Rejects when the member would gain a permission that the grantor (the
+     * caller) lacks.
+     */
+    update(workspaceId: string, id: string, input: Partial<MemberInput>, grantor?: Grantor) {
       return store.change(() => {
         const before = members.get(workspaceId, id);
         const { workspaceRole, ...others } = before;
@@ -55,7 +64,8 @@ export function openMembers(
         return after;
       });
     },
-    remove(workspaceId, id) {
+    /** Removes a member. The member's personal tokens stop working in the same transaction. */
+    remove(workspaceId: string, id: string) {
       return store.change(() => {
         const member = members.get(workspaceId, id);
         for (const token of tokens.ofMember(member.id)) tokens.remove(token);

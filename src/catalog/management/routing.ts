@@ -1,4 +1,4 @@
-import type { Connection, Language } from "../model.ts";
+import type { Language } from "../model.ts";
 import type { CatalogStore } from "../store.ts";
 import type { CodeTables } from "../tables/code-tables.ts";
 import type { Tables } from "../tables/tables.ts";
@@ -14,45 +14,32 @@ export interface PublishedLink {
  * Reads of the catalog from which the configuration of rudder-server is made. The two counters say
  * when to read again. No method reads code.
  */
-export interface Routing {
-  /**
-   * Number that increases when sources, destinations, connections or links of destinations to
-   * transformations change.
-   */
-  topology(): number;
-  /**
-   * Returns the ids of destinations that have changed, or whose connections or links have changed,
-   * since `topology()` returned `topology`. Undefined when this is no longer stored.
-   */
-  changedSince(topology: number): ReadonlySet<string> | undefined;
-  /** Number that increases when published code or credentials change. */
-  programs(): number;
-  /** Returns the connections of a destination, whoever delivers its events. */
-  connectionsOf(destinationId: string): Connection[];
-  /**
-   * Returns the published transformation that a destination is linked to. Undefined when no
-   * published one is.
-   */
-  publishedLink(destinationId: string): PublishedLink | undefined;
-  /** Returns the published versions of a workspace's libraries. */
-  publishedLibraries(workspaceId: string): string[];
-}
-
-export function openRouting(store: CatalogStore, tables: Tables, code: CodeTables): Routing {
+export function openRouting(store: CatalogStore, tables: Tables, code: CodeTables) {
   const versionOf = (id: string) => code.publications.get(id)?.versionId;
   return {
+    /**
+     * Number that increases when sources, destinations, connections or links of destinations to
+     * transformations change.
+     */
     topology: () => store.epoch("topology"),
     changedSince: tables.topology.changedSince,
+    /** Number that increases when published code or credentials change. */
     programs: () => store.epoch("program"),
+    /** Returns the connections of a destination, whoever delivers its events. */
     connectionsOf: tables.connections.ofDestination,
-    publishedLink(destinationId) {
+    /**
+     * Returns the published transformation that a destination is linked to. Undefined when no
+     * published one is.
+     */
+    publishedLink(destinationId: string): PublishedLink | undefined {
       const id = code.links.of(destinationId);
       const resource = id === undefined ? undefined : code.resource(id);
       const versionId = resource && versionOf(resource.id);
       if (resource === undefined || versionId === undefined) return undefined;
       return { id: resource.id, versionId, language: resource.language };
     },
-    publishedLibraries: (workspaceId) =>
+    /** Returns the published versions of a workspace's libraries. */
+    publishedLibraries: (workspaceId: string): string[] =>
       [...code.publications.ids(workspaceId, "library")].flatMap((id) => versionOf(id) ?? []),
   };
 }

@@ -7,14 +7,24 @@ import { hashOf, isSecret, isSessionSecret, newSecret, newSessionSecret } from "
 import type { CatalogStore } from "../store.ts";
 import type { StoredSession, StoredToken, Tables } from "../tables/tables.ts";
 import type { ItemLimits } from "./item-limits.ts";
-import type { BegunSession, Sessions } from "./resources.ts";
 
+export interface BegunSession {
+  principal: Principal;
+  /** Secret of the session, for the browser's cookie. */
+  secret: string;
+}
+
+/**
+ * Sessions of browsers that signed in with a token. Each session has its own secret, and always has
+ * the current permissions of its token. A session ends with its token, or after
+ * `SESSION_SECONDS_MAX`.
+ */
 export function openSessions(
   store: CatalogStore,
   { tokens, members, workspaces }: Pick<Tables, "tokens" | "members" | "workspaces">,
   limits: ItemLimits,
   principalOf: (token: StoredToken) => Principal | undefined,
-): Sessions {
+) {
   const { sessions } = tokens;
 
   const bySecret = (secret: string): StoredSession | undefined =>
@@ -65,7 +75,12 @@ export function openSessions(
   }
 
   return {
-    async begin(tokenSecret) {
+    /**
+     * Begins a session, and returns its secret for the browser. The secret cannot be read later.
+     * Undefined when the token is unknown, expired or revoked. When the token has more than
+     * `SESSIONS_OF_TOKEN_MAX` sessions, its oldest session ends.
+     */
+    async begin(tokenSecret: string) {
       const token = isSecret(tokenSecret) ? tokens.byHash(hashOf(tokenSecret)) : undefined;
       if (token === undefined || principalOf(token) === undefined) return undefined;
       const secret = newSessionSecret();
@@ -79,7 +94,18 @@ export function openSessions(
       });
       return begun(token, expiresAt, secret);
     },
-    async beginForMember(workspaceId, memberId, { expiresAt, providerSession }) {
+    /**
+     * Begins a session of a member who signed in at an OpenID provider, until `expiresAt`
+     * (milliseconds since the epoch). The session belongs to a personal token of the member whose
+     * secret is thrown away. Revoking that token ends the sessions. `providerSession` is the
+     * provider's id of the session (`sid`), if it sends one. Rejects with `missing` when the member
+     * does not exist.
+     */
+    async beginForMember(
+      workspaceId: string,
+      memberId: string,
+      { expiresAt, providerSession }: { expiresAt: number; providerSession?: string },
+    ) {
       const secret = newSessionSecret();
       const createdAt = Date.now();
       const token = await store.change(() => {
@@ -98,28 +124,38 @@ export function openSessions(
       });
       return begun(token, expiresAt, secret);
     },
-    endProviderSessions({ issuer, subject, providerSession }) {
+    /**
+     * Ends the sessions that began with a session at an OpenID provider: those of one provider
+     * session, of one account, or of one provider session of that account. Returns their number.
+     */
+    endProviderSessions(ended: { issuer: string; subject?: string; providerSession?: string }) {
+      const { issuer, subject, providerSession } = ended;
       return store.change(() => {
         const hash =
           providerSession === undefined ? undefined : providerSessionHash(issuer, providerSession);
-        const ended =
+        const sessionsToEnd =
           subject === undefined
             ? sessions.ofProviderSession(hash ?? "")
             : sessionsOfAccount(issuer, subject).filter(
                 (session) => hash === undefined || session.providerSession === hash,
               );
-        for (const session of ended) sessions.remove(session);
-        return ended.length;
+        for (const session of sessionsToEnd) sessions.remove(session);
+        return sessionsToEnd.length;
       });
     },
-    authenticate(secret) {
+    /**
+     * Returns the caller that a session's secret identifies. Undefined when the session is unknown,
+     * expired or ended. Also records a use of the session's token.
+     */
+    authenticate(secret: string) {
       const session = bySecret(secret);
       if (session === undefined || session.expiresAt <= Date.now()) return undefined;
       const token = tokens.find(session.tokenId);
       const principal = token && principalOf(token);
       return principal && { ...principal, expiresAt: session.expiresAt };
     },
-    async end(secret) {
+    /** Ends the session with this secret. Does nothing when there is no such session. */
+    async end(secret: string) {
       const session = bySecret(secret);
       if (session !== undefined) await store.change(() => sessions.remove(session));
     },

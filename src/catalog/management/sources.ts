@@ -8,13 +8,20 @@ import type { Tables } from "../tables/tables.ts";
 import { readsOf } from "../tables/workspace-table.ts";
 import { changeTime } from "./change-time.ts";
 import type { ItemLimits } from "./item-limits.ts";
-import type { SourceInput, Sources } from "./resources.ts";
+
+/**
+ * Data of a source. An empty external id removes the source's external id. Settings that a change
+ * does not contain keep their values.
+ */
+interface SourceInput
+  extends Pick<Source, "name" | "geoEnrichmentEnabled" | "transient" | "externalId" | "settings">,
+    Partial<Pick<Source, "type" | "enabled" | "config">> {}
 
 export function openSources(
   store: CatalogStore,
   { sources, connections, removedConnections, topology }: Tables,
   limits: ItemLimits,
-): Sources {
+) {
   function put(source: Source): Source {
     sources.put(source);
     topology.record([]);
@@ -22,7 +29,7 @@ export function openSources(
   }
 
   return {
-    create(workspaceId, input) {
+    create(workspaceId: string, input: SourceInput) {
       const now = Date.now();
       const source: Source = {
         id: newId(now),
@@ -42,7 +49,7 @@ export function openSources(
         return put(withExternalId(source, input, sources.owner));
       });
     },
-    update(workspaceId, id, input) {
+    update(workspaceId: string, id: string, input: Partial<SourceInput>) {
       return store.change(() => {
         const before = sources.get(workspaceId, id);
         const after = {
@@ -59,14 +66,15 @@ export function openSources(
         return put(withExternalId(after, input, sources.owner));
       });
     },
-    rotateWriteKey(workspaceId, id) {
+    rotateWriteKey(workspaceId: string, id: string) {
       return store.change(() => {
         const before = sources.get(workspaceId, id);
         sources.forgetWriteKey(before.writeKey);
         return put({ ...before, writeKey: newWriteKey(), updatedAt: changeTime(before) });
       });
     },
-    remove(workspaceId, id) {
+    /** Removes a source and its connections, which can be restored for some days. */
+    remove(workspaceId: string, id: string) {
       return store.change(() => {
         const source = sources.get(workspaceId, id);
         const ended = connections.ofSource(source.id);
@@ -91,7 +99,5 @@ function typeOf(type = "http"): Pick<Source, "type" | "typeAs"> {
 
 /** Returns the fields that RudderStack's clients store with a source, and that have no effect. */
 function rudderStackFields({ geoEnrichmentEnabled, transient }: Partial<SourceInput>) {
-  return {
-    ...defined({ geoEnrichmentEnabled, transient }),
-  };
+  return defined({ geoEnrichmentEnabled, transient });
 }

@@ -10,13 +10,21 @@ import {
   effectivePermissions,
   expectOwnMember,
   expectOwnPermissions,
+  type Grantor,
 } from "./grants.ts";
 import type { ItemLimits } from "./item-limits.ts";
-import type { Tokens } from "./resources.ts";
 import { permissionsOf } from "./roles.ts";
 
 /** Maximum time in milliseconds until the recorded last use of a token is on disk. */
 const TOKEN_USE_FLUSH_MS = 2_000;
+
+/**
+ * Data of a new token. `permissions` apply to a service token; a token with `memberId` is personal,
+ * and has its member's permissions instead.
+ */
+interface TokenInput extends Pick<Token, "name" | "permissions" | "memberId" | "expiresAt"> {
+  secret?: string;
+}
 
 /**
  * Creates the methods that manage tokens. `principalOf` returns the caller that a token identifies,
@@ -27,10 +35,7 @@ export function openTokens(
   { tokens, members }: Tables,
   limits: ItemLimits,
   logger: Logger,
-): Tokens & {
-  principalOf(token: StoredToken): Principal | undefined;
-  flush(): Promise<void>;
-} {
+) {
   const used = new Map<string, number>();
   let timer: ReturnType<typeof setTimeout> | undefined;
 
@@ -94,7 +99,13 @@ export function openTokens(
   }
 
   return {
-    async create(workspaceId, input, grantor) {
+    /**
+     * Creates a token. Its secret is `pm_` followed by letters and digits, and is generated unless
+     * the caller provides it. The secret cannot be read later. The token expires with the grantor's
+     * (the caller's) own token by default. Rejects when the token would have permissions that the
+     * grantor lacks, or would expire later than the grantor's own token.
+     */
+    async create(workspaceId: string, input: TokenInput, grantor?: Grantor) {
       const secret = input.secret ?? newSecret();
       if (!isSecret(secret)) {
         throw new ApiError("invalid", "A token secret is pm_ and 32 to 255 letters or digits");
@@ -124,19 +135,27 @@ export function openTokens(
       });
       return { token: shown(token), secret };
     },
-    get: (workspaceId, id) => shown(tokens.get(workspaceId, id)),
-    list(workspaceId, page) {
+    get: (workspaceId: string, id: string) => shown(tokens.get(workspaceId, id)),
+    list(workspaceId: string, page: number) {
       const { items, total } = tokens.list(workspaceId, page);
       return { items: items.map(shown), total };
     },
-    revoke(workspaceId, id) {
+    revoke(workspaceId: string, id: string) {
       return store.change(() => tokens.remove(tokens.get(workspaceId, id)));
     },
-    authenticate(secret) {
+    /**
+     * Returns the caller that a token's secret identifies. Undefined when the token is unknown,
+     * expired or revoked. Also records the time of use, which is stored a moment later.
+     */
+    authenticate(secret: string) {
       const token = isSecret(secret) ? tokens.byHash(hashOf(secret)) : undefined;
       return token && principalOf(token);
     },
-    expired(secret) {
+    /**
+     * Returns the token that a secret belonged to which `authenticate` does not accept any more.
+     * Undefined when the token is unknown or was deleted.
+     */
+    expired(secret: string) {
       const token = isSecret(secret) ? tokens.byHash(hashOf(secret)) : undefined;
       return token && { workspaceId: token.workspaceId, tokenId: token.id };
     },

@@ -2,11 +2,10 @@ import { ApiError } from "../../errors.ts";
 import { isId, newId } from "../ids.ts";
 import type { CatalogStore } from "../store.ts";
 import type { Tables } from "../tables/tables.ts";
-import type { Workspaces } from "./resources.ts";
 
 const CURSOR_KEY_BYTES = 32;
 
-export function openWorkspaces(store: CatalogStore, { workspaces }: Tables): Workspaces {
+export function openWorkspaces(store: CatalogStore, { workspaces }: Tables) {
   const list = () => [...workspaces.getRange({})].map(({ value }) => value);
 
   function create(name: string) {
@@ -27,15 +26,20 @@ export function openWorkspaces(store: CatalogStore, { workspaces }: Tables): Wor
   }
 
   return {
-    create: (name) => store.change(() => create(name)),
-    first: (name) =>
+    create: (name: string) => store.change(() => create(name)),
+    /**
+     * Returns the oldest workspace, or creates one when there is none. `isMade` is true when the
+     * workspace was created.
+     */
+    first: (name: string) =>
       store.change(() => {
         const [existing] = list();
         return { workspace: existing ?? create(name), isMade: existing === undefined };
       }),
     get,
     list,
-    async cursorKey(id) {
+    /** Returns the key that encrypts the cursors of the workspace's searches: 256 random bits. */
+    async cursorKey(id: string): Promise<Uint8Array> {
       const key = get(id)?.cursorKey ?? (await store.change(() => addCursorKey(id)));
       return Buffer.from(key, "hex");
     },

@@ -1,4 +1,4 @@
-import type { Live } from "../../catalog/live-view.ts";
+import type { Live } from "../../catalog/live.ts";
 import { type SourceSettings, settingsOfSource } from "../../catalog/source-settings.ts";
 import { loadText, stringText } from "../../event/sdk/json-scanner.ts";
 import { ABSENT, memberSpans } from "../../event/sdk/member-names.ts";

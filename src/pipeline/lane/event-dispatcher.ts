@@ -1,5 +1,5 @@
 import { assert } from "../../assert.ts";
-import type { LiveProgram } from "../../catalog/live-view.ts";
+import type { LiveProgram } from "../../catalog/live.ts";
 import type { LaneDelivery } from "../delivering/lane-delivery.ts";
 import type { LaneBudget } from "../memory-budget.ts";
 import {

@@ -1,4 +1,4 @@
-import type { Live } from "../../catalog/live-view.ts";
+import type { Live } from "../../catalog/live.ts";
 import type { Logger } from "../../observe/log.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
 import type { Clock } from "../clock.ts";

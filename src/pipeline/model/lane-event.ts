@@ -1,4 +1,4 @@
-import type { LiveProgram } from "../../catalog/live-view.ts";
+import type { LiveProgram } from "../../catalog/live.ts";
 import type { FailedAttempt, FailureCause } from "./attempt.ts";
 import type { NewLetter, StoredLetter } from "./dead-letter.ts";
 import type { InputEvent } from "./input-event.ts";

@@ -1,5 +1,5 @@
 import { newId } from "../../catalog/ids.ts";
-import type { LiveProgram } from "../../catalog/live-view.ts";
+import type { LiveProgram } from "../../catalog/live.ts";
 import { TokenBuckets } from "../../concurrency/rate-limiter.ts";
 import type { LogLine } from "../../sandbox/program.ts";
 import {

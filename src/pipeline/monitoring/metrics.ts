@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram } from "prom-client";
-import type { LiveProgram } from "../../catalog/live-view.ts";
+import type { LiveProgram } from "../../catalog/live.ts";
 import type { DeliveryResult } from "../../destinations/destination.ts";
 import { MinuteCounters } from "../../figures/minute-counters.ts";
 import type { Metrics } from "../../observe/metrics.ts";

@@ -1,5 +1,5 @@
 import { Counter } from "prom-client";
-import type { LiveProgram } from "../../catalog/live-view.ts";
+import type { LiveProgram } from "../../catalog/live.ts";
 import type { MinuteCounters } from "../../figures/minute-counters.ts";
 import { DELIVERED, DROPPED, FAILED, latencyCounter, RECEIVED } from "../../figures/row.ts";
 import type { Metrics } from "../../observe/metrics.ts";

@@ -1,4 +1,4 @@
-import type { Live } from "../../catalog/live-view.ts";
+import type { Live } from "../../catalog/live.ts";
 import { settingsOfSource } from "../../catalog/source-settings.ts";
 import { KeyedMutex } from "../../concurrency/keyed-mutex.ts";
 import type { DurableRange, LogReader } from "../../log/event-log.ts";

@@ -1,4 +1,4 @@
-import type { Live } from "../../catalog/live-view.ts";
+import type { Live } from "../../catalog/live.ts";
 import type { LogReader } from "../../log/event-log.ts";
 import { firstTime, positionAt, type TimeOf } from "../../log/time-search.ts";
 import { DEDUP_READ_BYTES_MAX } from "../../settings/limits.ts";

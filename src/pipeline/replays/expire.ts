@@ -1,4 +1,4 @@
-import type { Live } from "../../catalog/live-view.ts";
+import type { Live } from "../../catalog/live.ts";
 import type { Logger } from "../../observe/log.ts";
 import { REPLAY_MS_MAX } from "../../settings/limits.ts";
 import type { Clock } from "../clock.ts";

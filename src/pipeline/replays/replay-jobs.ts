@@ -1,4 +1,4 @@
-import type { Live } from "../../catalog/live-view.ts";
+import type { Live } from "../../catalog/live.ts";
 import { defined } from "../../defined.ts";
 import { ApiError } from "../../errors.ts";
 import type { LogReader } from "../../log/event-log.ts";

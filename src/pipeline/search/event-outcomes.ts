@@ -1,4 +1,4 @@
-import type { Live } from "../../catalog/live-view.ts";
+import type { Live } from "../../catalog/live.ts";
 import type { Connection } from "../../catalog/model.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { LAST_KEY } from "../ledger/letter-keys.ts";

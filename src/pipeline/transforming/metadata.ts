@@ -1,4 +1,4 @@
-import type { LiveProgram } from "../../catalog/live-view.ts";
+import type { LiveProgram } from "../../catalog/live.ts";
 import type { Destination, Source } from "../../catalog/model.ts";
 import { rudderId } from "../../event/rudder-id.ts";
 import type { EventMetadata, MetadataKey } from "../../sandbox/program.ts";

@@ -1,5 +1,5 @@
 import { assert, InvariantError } from "../../assert.ts";
-import type { Live, LiveProgram } from "../../catalog/live-view.ts";
+import type { Live, LiveProgram } from "../../catalog/live.ts";
 import type { Destination } from "../../catalog/model.ts";
 import { isChosen } from "../../event/destination-choice.ts";
 import { filterOf } from "../../event/event-filter.ts";

@@ -1,6 +1,6 @@
 import type { Catalog } from "../../catalog/catalog.ts";
 import { importersThrough } from "../../catalog/code/closure.ts";
-import type { CodeChange } from "../../catalog/code/code-store.ts";
+import type { CodeChange } from "../../catalog/code/code-changes.ts";
 import type { CodeKind, Revision } from "../../catalog/model.ts";
 import { pooledMap } from "../../concurrency/pooled-map.ts";
 import { ApiError } from "../../errors.ts";

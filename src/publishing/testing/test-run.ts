@@ -1,4 +1,4 @@
-import type { CodeChange } from "../../catalog/code/code-store.ts";
+import type { CodeChange } from "../../catalog/code/code-changes.ts";
 import type { Revision } from "../../catalog/model.ts";
 import type { UserError } from "../../sandbox/program.ts";
 import type { CheckReport } from "../../sandbox/sandbox.ts";

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createClient } from "../../../src/api/client.ts";
-import type { MemberInput } from "../../../src/catalog/management/resources.ts";
+import type { MemberInput } from "../../../src/catalog/management/members.ts";
 import { type Permission, permissions } from "../../../src/catalog/model.ts";
 import { startApi, type TestApi } from "../_setup.ts";
 

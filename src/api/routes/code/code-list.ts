@@ -1,5 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
-import type { ResourceRevision } from "../../../catalog/code/code-store.ts";
+import type { ResourceRevision } from "../../../catalog/code/code-changes.ts";
 import { oneOf } from "../../../settings/schema-types.ts";
 import {
   matching,

@@ -1,6 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
 import type { Catalog } from "../../../catalog/catalog.ts";
-import type { ResourceRevision } from "../../../catalog/code/code-store.ts";
+import type { ResourceRevision } from "../../../catalog/code/code-changes.ts";
 import { importsOf } from "../../../catalog/code/imports.ts";
 import type { Revision } from "../../../catalog/model.ts";
 import { defined } from "../../../defined.ts";

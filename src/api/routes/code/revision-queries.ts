@@ -1,5 +1,6 @@
 import { type Static, type TObject, Type } from "@sinclair/typebox";
-import type { CodeStore, ResourceRevision } from "../../../catalog/code/code-store.ts";
+import type { CodeStore } from "../../../catalog/code/code.ts";
+import type { ResourceRevision } from "../../../catalog/code/code-changes.ts";
 import type { CodeKind } from "../../../catalog/model.ts";
 import { hasExternalIdQuery } from "../../schema/common.ts";
 

@@ -1,5 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
-import type { ConnectionInput } from "../../../catalog/management/resources.ts";
+import type { ConnectionInput } from "../../../catalog/management/connections.ts";
 import type { Connection as StoredConnection } from "../../../catalog/model.ts";
 import type { RouteDeps } from "../../deps.ts";
 import { filtered } from "../../request/list-query.ts";

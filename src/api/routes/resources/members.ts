@@ -1,5 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
-import type { MemberInput } from "../../../catalog/management/resources.ts";
+import type { MemberInput } from "../../../catalog/management/members.ts";
 import { type Member as StoredMember, workspaceRoles } from "../../../catalog/model.ts";
 import { EMAIL_CHARS_MAX } from "../../../settings/limits.ts";
 import { oneOf } from "../../../settings/schema-types.ts";

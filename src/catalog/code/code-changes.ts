@@ -1,0 +1,43 @@
+import type { Author, CodeKind, Language, Resource, Revision } from "../model.ts";
+
+/**
+ * A transformation or library together with one of its revisions, which are the versions of its
+ * code.
+ */
+export interface ResourceRevision {
+  resource: Resource;
+  revision: Revision;
+}
+
+export interface RevisionInput {
+  name: string;
+  description?: string;
+  code: string;
+  language: Language;
+  createdBy?: Author;
+}
+export interface CodeChange {
+  revisions: Revision[];
+  /**
+   * Revisions on which the revisions in `revisions` are based. Each must still be the newest
+   * revision of its transformation or library.
+   */
+  basedOn?: { kind: CodeKind; id: string; versionId: string }[];
+  publish: { kind: CodeKind; id: string; versionId: string; imports: string[] }[];
+  links: { transformationId: string; destinationId: string }[];
+  /** Published library versions that the tests ran with, each with its import name and language. */
+  usedLibraries: { importName: string; language: Language; versionId: string }[];
+  /**
+   * Published code that imports a library in `publish` and was tested with the library's new
+   * version.
+   */
+  testedImporters?: { versionId: string }[];
+  /**
+   * Test events to store with revisions. Only the first events of each revision are stored, up to a
+   * number of bytes.
+   */
+  events?: { versionId: string; events: Record<string, unknown>[] }[];
+  /** Why the change is made. It stays with the revisions that are stored or published. */
+  note?: string;
+  externalIds?: { kind: CodeKind; id: string; externalId: string }[];
+}
