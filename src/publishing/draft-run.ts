@@ -1,7 +1,8 @@
 import type { Catalog } from "../catalog/catalog.ts";
 import type { ProgramOutcome, UserError } from "../sandbox/program.ts";
 import { checkImportNames, checkModuleName } from "./code-selection.ts";
-import type { DraftRunInput, DraftRunResult } from "./publisher.ts";
+import type { DraftRunInput } from "./publisher.ts";
+import type { DraftRunReport } from "./reports.ts";
 import { outputsOf, toSuiteResult } from "./testing/suite-result.ts";
 import { defaultSuite, suitesOf } from "./testing/test-code.ts";
 import type { CodeTestReport, TestRunPlan } from "./testing/test-run.ts";
@@ -36,7 +37,7 @@ export function planDraftRun(
 }
 
 /** Converts the report of a draft's test run to the result for the caller. Pure function. */
-export function toDraftRunResult({ transformations, libraries }: CodeTestReport): DraftRunResult {
+export function toDraftRunResult({ transformations, libraries }: CodeTestReport): DraftRunReport {
   const [transformation] = transformations;
   const broken = libraries.find(({ error }) => error !== undefined);
   const all = transformation?.runs ?? [];

@@ -1,6 +1,7 @@
 import type { ResourceRevision, RevisionInput } from "../catalog/code/code-changes.ts";
 import type { CodeKind, Language, Revision } from "../catalog/model.ts";
-import type { LogLine, UserError } from "../sandbox/program.ts";
+import type { UserError } from "../sandbox/program.ts";
+import type { Difference, DraftRunReport, SuitesReport, TestResult } from "./reports.ts";
 
 /**
  * Publishes revisions (immutable versions) of transformations and libraries. Before a revision is
@@ -40,9 +41,9 @@ export interface Publisher {
    * Answers `POST /transformations/tests/run`: runs test suites, which have inputs and expected
    * outputs.
    */
-  runSuites(workspaceId: string, selection: CodeSelection): Promise<ValidationResult>;
+  runSuites(workspaceId: string, selection: CodeSelection): Promise<SuitesReport>;
   /** Runs drafts, which are code that is not stored, on test events. */
-  run(workspaceId: string, input: DraftRunInput): Promise<DraftRunResult>;
+  run(workspaceId: string, input: DraftRunInput): Promise<DraftRunReport>;
 }
 
 export type TestEvent = Record<string, unknown>;
@@ -122,25 +123,6 @@ export interface DraftRunInput extends CallerRequest {
   libraries: { name: string; code: string }[];
 }
 
-/**
- * Result of a draft run. Lines and columns count from 1. The field `library` of an error is the
- * importName of the library in which it occurred.
- */
-export interface DraftRunResult {
-  /** Set when the code did not load. No event has run then. */
-  error?: UserError;
-  /** Names of the modules that the transformation imports. */
-  imports: string[];
-  /**
-   * One result per event, in order: the event's outputs (none when the code dropped it), or its
-   * error.
-   */
-  results: ({ event: TestEvent } & ({ outputs: unknown[] } | { error: UserError }))[];
-  logs: LogLine[];
-  /** One result per test case of the request; absent when it has none, or does not load. */
-  testSuites?: SuiteResult[];
-}
-
 /** One failure in a test run: the code, the event, and the error with its position. */
 export interface TestFailure {
   kind: CodeKind;
@@ -154,81 +136,6 @@ export interface TestFailure {
   differences?: Difference[];
 }
 
-/** One place at which an output is not as expected. */
-export interface Difference {
-  /** JSON pointer into the list of outputs, such as `/0/properties/title`. */
-  path: string;
-  /** JSON text of the expected value, cut after some characters; absent when none is expected. */
-  expected?: string;
-  /** JSON text of the actual value, cut after some characters; absent when there is none. */
-  actual?: string;
-}
-export interface ValidationResult {
-  pass: boolean;
-  message?: string;
-  validationOutput: ValidationOutput;
-}
-export interface ValidationOutput {
-  libraries: LibraryValidation[];
-  transformations: TransformationValidation[];
-}
-interface RevisionValidation {
-  id: string;
-  externalId?: string;
-  name: string;
-  versionId: string;
-  pass: boolean;
-  message?: string;
-}
-export interface LibraryValidation extends RevisionValidation {
-  handleName: string;
-}
-export interface TransformationValidation extends RevisionValidation {
-  imports: string[];
-  testResult: { status: "pass" | "fail" | "error"; results: SuiteResult[] };
-}
-export interface SuiteResult {
-  id: string;
-  name: string;
-  description?: string;
-  status: "pass" | "fail" | "error";
-  actualOutput: unknown[];
-  expectedOutput?: unknown[];
-  /** The first differences, when the status is `fail`. */
-  differences?: Difference[];
-  errors: {
-    message: string;
-    event: TestEvent;
-    eventIndex: number;
-    line?: number;
-    column?: number;
-  }[];
-  logs: string[];
-}
 export type PublishResult =
   | { published: true; warnings?: string[] }
-  | { published: false; message: string; validationOutput: ValidationOutput };
-/**
- * Test results: the transformations without an error, and the transformations and libraries with
- * one. `error` is the first error of an item.
- */
-export interface TestResult {
-  successTestResults: (TestedItem & { result: TestOutput })[];
-  failedTestResults: (TestedItem & { result: TestOutput & UserErrorText })[];
-}
-interface TestedItem {
-  /** versionId of a transformation; absent for a library. */
-  transformerVersionID?: string;
-  id: string;
-  name: string;
-}
-interface TestOutput {
-  output: { transformedEvents: unknown[]; logs: string[] };
-  /** Results of the test cases that are stored with the transformation. */
-  testCases?: SuiteResult[];
-}
-interface UserErrorText {
-  error: string;
-  line?: number;
-  column?: number;
-}
+  | { published: false; message: string; validationOutput: SuitesReport["validationOutput"] };

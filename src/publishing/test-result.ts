@@ -1,6 +1,6 @@
 import { defined } from "../defined.ts";
 import type { UserError } from "../sandbox/program.ts";
-import type { TestResult } from "./publisher.ts";
+import type { TestResult } from "./reports.ts";
 import { toSuiteResult, transformedEvents } from "./testing/suite-result.ts";
 import { failuresOfTransformation } from "./testing/test-failures.ts";
 import type { CodeTestReport } from "./testing/test-run.ts";

@@ -1,6 +1,6 @@
 import type { Catalog } from "../catalog/catalog.ts";
 import type { Revision } from "../catalog/model.ts";
-import type { LibraryValidation, TransformationValidation, ValidationResult } from "./publisher.ts";
+import type { LibraryValidation, SuitesReport, TransformationValidation } from "./reports.ts";
 import { toSuiteResult } from "./testing/suite-result.ts";
 import type {
   CodeTestReport,
@@ -13,7 +13,7 @@ import { truncateMessage } from "./testing/truncate-message.ts";
  * Converts a test report to the response with `validationOutput`. Published code that was tested
  * only because it imports the tested libraries appears only when it fails.
  */
-export function toValidationResult(catalog: Catalog, testRun: CodeTestReport): ValidationResult {
+export function toValidationResult(catalog: Catalog, testRun: CodeTestReport): SuitesReport {
   const libraries = testRun.libraries.map((it) => library(catalog, it));
   const transformations = testRun.transformations.map((it) => transformation(catalog, it));
   const pass = [...libraries, ...transformations].every((it) => it.pass);

@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
+import { DIFFERENCES_MAX } from "../../src/publishing/reports.ts";
 import { toTestResult } from "../../src/publishing/test-result.ts";
-import { DIFFERENCES_MAX, differencesOf } from "../../src/publishing/testing/differences.ts";
+import { differencesOf } from "../../src/publishing/testing/differences.ts";
 import { code, freshPublishing, refusalOf } from "./_setup.ts";
 
 const track = { type: "track" };

@@ -1,8 +1,8 @@
 import { type TSchema, Type } from "@sinclair/typebox";
+import { Differences } from "../../publishing/reports.ts";
 import type { ApiDeps } from "../deps.ts";
 import { FORM_TYPE } from "../request/body.ts";
 import { isForPrograms, type Route } from "../route.ts";
-import { Differences } from "../routes/code/test-reports.ts";
 import { schemaWithSecrets } from "../routes/resources/destination-config.ts";
 import { dataPlanePaths, listenerTags, transformerPaths } from "./data-plane.ts";
 import {

@@ -1,7 +1,5 @@
-import type { Difference } from "../publisher.ts";
+import { DIFFERENCES_MAX, type Difference } from "../reports.ts";
 
-/** Maximum number of differences that the result of one test suite names. */
-export const DIFFERENCES_MAX = 20;
 /** Maximum length of a value in a difference, in UTF-16 units of its JSON text. */
 const DIFFERENCE_CHARS_MAX = 256;
 

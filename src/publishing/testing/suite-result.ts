@@ -1,7 +1,8 @@
 import { defined } from "../../defined.ts";
 import type { ProgramOutcome, UserError } from "../../sandbox/program.ts";
 import type { CheckReport } from "../../sandbox/sandbox.ts";
-import type { Difference, SuiteResult, TestSuite } from "../publisher.ts";
+import type { TestSuite } from "../publisher.ts";
+import type { Difference, SuiteResult } from "../reports.ts";
 import { differencesOf } from "./differences.ts";
 import { truncateMessage } from "./truncate-message.ts";
 

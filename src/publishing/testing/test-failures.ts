@@ -1,5 +1,6 @@
 import type { Detail } from "../../errors.ts";
-import type { Difference, TestFailure, TestSuite } from "../publisher.ts";
+import type { TestFailure, TestSuite } from "../publisher.ts";
+import type { Difference } from "../reports.ts";
 import { differenceText } from "./differences.ts";
 import { toSuiteResult } from "./suite-result.ts";
 import type { CodeTestReport, TransformationTestReport } from "./test-run.ts";

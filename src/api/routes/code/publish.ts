@@ -4,6 +4,7 @@ import type {
   PublishResult,
   TestSuite as SuiteInput,
 } from "../../../publishing/publisher.ts";
+import { SuitesReport, TestReport, ValidationOutput } from "../../../publishing/reports.ts";
 import { PUBLISH_ITEMS_MAX } from "../../../settings/limits.ts";
 import { validationError } from "../../request/validation.ts";
 import { jsonResponse } from "../../response/errors.ts";
@@ -13,7 +14,6 @@ import * as example from "../../schema/examples.ts";
 import { namedCode } from "./current-code.ts";
 import { TestInput, testInputList } from "./publish-requests.ts";
 import { Warnings } from "./revision-answers.ts";
-import { TestReport, ValidationOutput } from "./test-reports.ts";
 
 /** Routes that publish several revisions at once, or run their tests without publishing them. */
 
@@ -154,11 +154,7 @@ export const publishRoutes = [
     summary: "Run test suites of input and expected output without publishing",
     audit: "none",
     ...takesRevisions,
-    answer: Type.Object({
-      pass: Type.Boolean(),
-      message: Type.Optional(Type.String()),
-      validationOutput: ValidationOutput,
-    }),
+    answer: SuitesReport,
     example: {
       body: {
         transformations: [

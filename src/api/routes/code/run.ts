@@ -1,12 +1,12 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { TEST_CASES_MAX } from "../../../catalog/limits.ts";
+import { DraftRunReport } from "../../../publishing/reports.ts";
 import { PUBLISH_ITEMS_MAX, TEST_EVENTS_MAX } from "../../../settings/limits.ts";
 import { validationError } from "../../request/validation.ts";
 import { type ConditionalPermission, route } from "../../route.ts";
 import { AnyObject, Code, Language, Name, strict, TestEvents } from "../../schema/common.ts";
 import * as example from "../../schema/examples.ts";
 import { named, TestSuite } from "./publish.ts";
-import { SuiteResult } from "./test-reports.ts";
 
 /** Routes that run code without saving it. */
 
@@ -41,48 +41,6 @@ const RunBody = Type.Object(
 );
 type RunBody = Static<typeof RunBody>;
 
-const line = Type.Optional(Type.Integer({ description: "From 1 on" }));
-const library = Type.Optional(
-  Type.String({ description: "importName of the library that it is in; else it is in the code" }),
-);
-const CodeError = Type.Object(
-  { message: Type.String(), line, column: line, library },
-  { $id: "CodeError" },
-);
-
-const RunReport = Type.Object(
-  {
-    error: Type.Optional(CodeError),
-    imports: Type.Array(Type.String()),
-    results: Type.Array(
-      Type.Object({
-        event: AnyObject,
-        outputs: Type.Optional(
-          Type.Array(Type.Unknown(), {
-            description: "What the event became; none: it was dropped",
-          }),
-        ),
-        error: Type.Optional(CodeError),
-      }),
-      { description: "One for each event, in their order; none when the code does not load" },
-    ),
-    logs: Type.Array(
-      Type.Object({
-        text: Type.String(),
-        event: Type.Optional(
-          Type.Integer({ description: "Index of the event; absent where it is not known" }),
-        ),
-        line,
-        library,
-      }),
-    ),
-    testSuites: Type.Optional(
-      Type.Array(SuiteResult, { description: "One for each test case of the request" }),
-    ),
-  },
-  { $id: "RunReport" },
-);
-
 const editPermissions: ConditionalPermission<{ body: RunBody }>[] = [
   {
     when: "it has code",
@@ -105,7 +63,7 @@ export const runRoutes = [
     alsoNeeds: editPermissions,
     body: RunBody,
     hasLargeBody: true,
-    answer: RunReport,
+    answer: DraftRunReport,
     example: {
       body: {
         language: "javascript",

@@ -1,10 +1,15 @@
-import { Type } from "@sinclair/typebox";
-import { DIFFERENCES_MAX } from "../../../publishing/testing/differences.ts";
-import { oneOf } from "../../../settings/schema-types.ts";
-import { AnyObject } from "../../schema/common.ts";
+import { type Static, Type } from "@sinclair/typebox";
+import { oneOf } from "../settings/schema-types.ts";
 
-/** Schemas for the reports of publish tests and test runs. rudder-cli reads this format. */
+/**
+ * Schemas for the reports of publish tests and test runs, as they are made here and as the API
+ * answers them. rudder-cli reads this format.
+ */
 
+/** Maximum number of differences that the result of one test suite names. */
+export const DIFFERENCES_MAX = 20;
+
+const Event = Type.Record(Type.String(), Type.Unknown());
 const Status = oneOf(["pass", "fail", "error"]);
 
 export const Differences = Type.Array(
@@ -16,7 +21,10 @@ export const Differences = Type.Array(
   { description: `Where the outputs differ from the expected ones, the first ${DIFFERENCES_MAX}` },
 );
 
-export const SuiteResult = Type.Object(
+/** One place at which an output is not as expected. */
+export type Difference = Static<typeof Differences>[number];
+
+const SuiteResult = Type.Object(
   {
     id: Type.String(),
     name: Type.String(),
@@ -28,7 +36,7 @@ export const SuiteResult = Type.Object(
     errors: Type.Array(
       Type.Object({
         message: Type.String(),
-        event: AnyObject,
+        event: Event,
         eventIndex: Type.Integer(),
         line: Type.Optional(Type.Integer()),
         column: Type.Optional(Type.Integer()),
@@ -38,6 +46,7 @@ export const SuiteResult = Type.Object(
   },
   { $id: "SuiteResult" },
 );
+export type SuiteResult = Static<typeof SuiteResult>;
 
 const LibraryValidation = Type.Object(
   {
@@ -51,6 +60,7 @@ const LibraryValidation = Type.Object(
   },
   { $id: "LibraryValidation" },
 );
+export type LibraryValidation = Static<typeof LibraryValidation>;
 
 const TransformationValidation = Type.Object(
   {
@@ -65,6 +75,7 @@ const TransformationValidation = Type.Object(
   },
   { $id: "TransformationValidation" },
 );
+export type TransformationValidation = Static<typeof TransformationValidation>;
 
 export const ValidationOutput = Type.Object(
   {
@@ -73,6 +84,14 @@ export const ValidationOutput = Type.Object(
   },
   { $id: "ValidationOutput" },
 );
+
+/** Schema of the result of test suites that run without publishing. */
+export const SuitesReport = Type.Object({
+  pass: Type.Boolean(),
+  message: Type.Optional(Type.String()),
+  validationOutput: ValidationOutput,
+});
+export type SuitesReport = Static<typeof SuitesReport>;
 
 const item = {
   transformerVersionID: Type.Optional(Type.String({ description: "Of transformations only" })),
@@ -89,6 +108,10 @@ const output = {
   ),
 };
 
+/**
+ * Schema of the transformations without an error, and of the transformations and libraries with one.
+ * `error` is the first error of an item.
+ */
 export const TestReport = Type.Object(
   {
     result: Type.Object({
@@ -114,3 +137,48 @@ export const TestReport = Type.Object(
   },
   { $id: "TestReport" },
 );
+export type TestResult = Static<typeof TestReport>["result"];
+
+const line = Type.Optional(Type.Integer({ description: "From 1 on" }));
+const library = Type.Optional(
+  Type.String({ description: "importName of the library that it is in; else it is in the code" }),
+);
+const CodeError = Type.Object(
+  { message: Type.String(), line, column: line, library },
+  { $id: "CodeError" },
+);
+
+/** Schema of the result of a run of code that is not stored. */
+export const DraftRunReport = Type.Object(
+  {
+    error: Type.Optional(CodeError),
+    imports: Type.Array(Type.String()),
+    results: Type.Array(
+      Type.Object({
+        event: Event,
+        outputs: Type.Optional(
+          Type.Array(Type.Unknown(), {
+            description: "What the event became; none: it was dropped",
+          }),
+        ),
+        error: Type.Optional(CodeError),
+      }),
+      { description: "One for each event, in their order; none when the code does not load" },
+    ),
+    logs: Type.Array(
+      Type.Object({
+        text: Type.String(),
+        event: Type.Optional(
+          Type.Integer({ description: "Index of the event; absent where it is not known" }),
+        ),
+        line,
+        library,
+      }),
+    ),
+    testSuites: Type.Optional(
+      Type.Array(SuiteResult, { description: "One for each test case of the request" }),
+    ),
+  },
+  { $id: "RunReport" },
+);
+export type DraftRunReport = Static<typeof DraftRunReport>;
