@@ -1,4 +1,4 @@
-import { type TSchema, Type } from "@sinclair/typebox";
+import { type Static, type TObject, type TSchema, Type } from "@sinclair/typebox";
 import { permissions } from "../../catalog/model.ts";
 import { oneOf } from "../../settings/schema-types.ts";
 import "./formats.ts";
@@ -36,6 +36,28 @@ export const Stage = oneOf(["transform", "deliver"]);
 /** Formats a time (milliseconds since the epoch) in ISO 8601, as all responses do. */
 export function isoTime(ms: number): string {
   return new Date(ms).toISOString();
+}
+
+/** Members of an answer, of which times may still be numbers. */
+type Unformatted<Answer> = {
+  [Key in keyof Answer]:
+    | Answer[Key]
+    | (string extends Answer[Key] ? number : never)
+    | (object extends Pick<Answer, Key> ? undefined : never);
+};
+
+/**
+ * Returns an answer with those members of an item that its schema has. Times (milliseconds since the
+ * epoch) become ISO 8601.
+ */
+export function answerOf<S extends TObject>(schema: S, item: Unformatted<Static<S>>): Static<S> {
+  const answer: Record<string, unknown> = {};
+  for (const [key, value] of Object.entries<unknown>(item)) {
+    if (value === undefined || !Object.hasOwn(schema.properties, key)) continue;
+    const isTime = schema.properties[key]?.format === Time.format && typeof value === "number";
+    answer[key] = isTime ? isoTime(value) : value;
+  }
+  return answer as Static<S>;
 }
 
 export const Language = oneOf(["javascript", "pythonfaas", "python"], {

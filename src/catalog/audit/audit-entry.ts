@@ -1,62 +1,83 @@
+import { type Static, type TObject, Type } from "@sinclair/typebox";
+import { oneOf } from "../../settings/schema-types.ts";
+
+const Named = (what: string) => Type.Optional(Type.String({ description: what }));
+
+/** Schemas of the fields of an audit entry that the API answers as they are stored. */
+export const auditFields = {
+  action: Type.String({ description: "Such as `destination.update` or `token.refuse`" }),
+  actor: Type.Object(
+    {
+      tokenId: Type.Optional(Type.String()),
+      tokenName: Named("At that time"),
+      memberId: Named("Whose personal token it was"),
+      memberName: Named("At that time"),
+    },
+    { description: "Empty for the server itself" },
+  ),
+  client: Named("Address of the client; of IPv6 its network"),
+  request: Type.Optional(
+    Type.Object({
+      id: Type.String({ description: "The same in all entries of one request" }),
+      route: Type.String(),
+    }),
+  ),
+  resource: Type.Optional(
+    Type.Object({ type: Type.String(), id: Type.String(), name: Named("At that time") }),
+  ),
+  changes: Type.Array(
+    Type.Object({
+      path: Type.String(),
+      before: Type.Optional(Type.Unknown()),
+      after: Type.Optional(Type.Unknown()),
+      isSecret: Type.Optional(
+        Type.Boolean({ description: "It changed; its values are not recorded" }),
+      ),
+      isCut: Type.Optional(
+        Type.Boolean({ description: "A value is long: the beginning is recorded" }),
+      ),
+    }),
+    {
+      description: "Field by field; for an action outside the catalog its parameters and results",
+    },
+  ),
+  changesLeftOut: Type.Optional(Type.Integer({ description: "Further changed fields" })),
+  outcome: Type.Optional(
+    oneOf(["done", "failed", "unknown"], {
+      description: "Of an action outside the catalog; `unknown` until it ends",
+    }),
+  ),
+  reason: Named("Why a token was refused, or an action failed"),
+  requests: Type.Optional(
+    Type.Integer({
+      description: "Refused requests of about a minute that this entry stands for",
+    }),
+  ),
+  addresses: Type.Optional(
+    Type.Integer({ description: "Of how many addresses, when they are not named" }),
+  ),
+};
+
+type AuditFields = Static<TObject<typeof auditFields>>;
+
 /** One entry of the audit log: who did what, when, from where, and what it changed. */
-export interface AuditEntry {
+export interface AuditEntry extends AuditFields {
   /** Id that sorts by time. */
   id: string;
   /** Workspace that the entry belongs to. Empty for a refused token that no workspace knows. */
   workspaceId: string;
   at: number;
-  /** Type of the resource and what happened to it, such as `destination.update`. */
-  action: string;
-  /** Who did it. Empty for a change that the server made by itself. */
-  actor: AuditActor;
-  /** Address of the client; absent when it is unknown. */
-  client?: string;
-  request?: { id: string; route: string };
-  resource?: AuditResource;
   /** Ids of other items that the entry concerns, such as both ends of a connection. */
   concerns?: readonly string[];
-  /** Changed fields. A created item has all its fields here, a deleted one the fields it had. */
-  changes: FieldChange[];
-  /** Number of changed fields that were left out because there were too many or too long ones. */
-  changesLeftOut?: number;
-  /**
-   * Whether an action outside the catalog, such as a replay, was done. `unknown` while it runs, and
-   * when the server stopped before it ended.
-   */
-  outcome?: "done" | "failed" | "unknown";
-  /** Why a token was refused, or an action failed. */
-  reason?: string;
-  /** Number of requests that the entry stands for, and of their addresses if they are not named. */
-  requests?: number;
-  addresses?: number;
 }
 
-/** Token and member behind an entry, with the names that they had at that time. */
-export interface AuditActor {
-  tokenId?: string;
-  tokenName?: string;
-  memberId?: string;
-  memberName?: string;
-}
+export type AuditActor = AuditEntry["actor"];
 
-/** Item that an entry is about, with the name that it had at that time. */
-interface AuditResource {
-  type: string;
-  id: string;
-  name?: string;
-}
-
-/** One changed field, with its values before and after. A value that is absent did not exist. */
-export interface FieldChange {
-  /** Names of the field and of the objects around it, such as `config.url`. */
-  path: string;
-  before?: unknown;
-  after?: unknown;
-  /** Whether the field is a secret, whose values are not recorded. */
-  isSecret?: true;
-  /** Whether a value is recorded as the beginning of its JSON text, because it is long. */
-  isCut?: true;
-}
+/**
+ * One changed field, with its values before and after. A value that is absent did not exist. A
+ * created item has all its fields in an entry, a deleted one the fields it had.
+ */
+export type FieldChange = AuditEntry["changes"][number];
 
 /** Conditions on entries of the audit log. An entry must meet all conditions that are present. */
 export interface AuditFilter {

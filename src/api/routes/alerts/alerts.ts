@@ -3,7 +3,7 @@ import type { Alert as StoredAlert } from "../../../catalog/alerts/model.ts";
 import { oneOf } from "../../../settings/schema-types.ts";
 import { pagingOf } from "../../response/paging.ts";
 import { route } from "../../route.ts";
-import { isoTime, paged, pageQuery, Time } from "../../schema/common.ts";
+import { answerOf, paged, pageQuery, Time } from "../../schema/common.ts";
 import * as example from "../../schema/examples.ts";
 import { AlertKindSchema } from "./rules.ts";
 
@@ -60,16 +60,11 @@ export const alertRoutes = [
 ] as const;
 
 function alertAnswer(alert: StoredAlert): Static<typeof Alert> {
-  const { id, kind, ruleId, ruleName, subject, message, createdAt, endedAt } = alert;
-  return {
-    id,
-    state: endedAt === undefined ? "open" : "ended",
-    kind,
-    rule: { id: ruleId, name: ruleName },
-    subject,
-    message,
-    beganAt: isoTime(createdAt),
-    ...(endedAt !== undefined && { endedAt: isoTime(endedAt) }),
+  return answerOf(Alert, {
+    ...alert,
+    state: alert.endedAt === undefined ? "open" : "ended",
+    rule: { id: alert.ruleId, name: alert.ruleName },
+    beganAt: alert.createdAt,
     notifications: alert.notifications.map(({ claim: _, ...shown }) => shown),
-  };
+  });
 }

@@ -8,7 +8,6 @@ import {
   receiverTypes,
   type AlertReceiver as StoredReceiver,
 } from "../../../catalog/alerts/model.ts";
-import { defined } from "../../../defined.ts";
 import { checkedUrl } from "../../../egress/egress.ts";
 import { type Detail, messageOf } from "../../../errors.ts";
 import {
@@ -20,7 +19,7 @@ import { oneOf } from "../../../settings/schema-types.ts";
 import type { RouteDeps } from "../../deps.ts";
 import { route } from "../../route.ts";
 import {
-  isoTime,
+  answerOf,
   Name,
   nullable,
   pageQuery,
@@ -251,20 +250,11 @@ function receiverAnswer(
   receiver: StoredReceiver,
   { catalog }: RouteDeps,
 ): Static<typeof AlertReceiver> {
-  const { id, name, type, enabled, to, createdAt, updatedAt } = receiver;
-  const { sentAt, failingSince, reason } = catalog.alerts.receivers.state(id);
   const host = hostOf(receiver);
-  return {
-    id,
-    name,
-    type,
-    enabled,
-    ...defined({ host, to }),
+  return answerOf(AlertReceiver, {
+    ...receiver,
+    ...catalog.alerts.receivers.state(receiver.id),
+    ...(host !== undefined && { host }),
     secretsSet: secretKeys.filter((key) => receiver[key] !== undefined).map((key) => `/${key}`),
-    ...(sentAt !== undefined && { sentAt: isoTime(sentAt) }),
-    ...(failingSince !== undefined && { failingSince: isoTime(failingSince) }),
-    ...(reason !== undefined && { reason }),
-    createdAt: isoTime(createdAt),
-    updatedAt: isoTime(updatedAt),
-  };
+  });
 }

@@ -15,7 +15,7 @@ import {
 } from "../../../settings/limits.ts";
 import { oneOf } from "../../../settings/schema-types.ts";
 import { validationError } from "../../request/validation.ts";
-import { Id, isoTime, Name, nullable, pageQuery, strict, Time } from "../../schema/common.ts";
+import { Id, Name, nullable, pageQuery, strict, Time } from "../../schema/common.ts";
 import * as example from "../../schema/examples.ts";
 import { resource } from "../resources/resource.ts";
 import { isOperators } from "./alert-facts.ts";
@@ -109,7 +109,6 @@ const rules = resource({
   path: "alerts/rules",
   schema: AlertRule,
   example: example.alertRule,
-  answer: ruleAnswer,
   find: (catalog, workspaceId, id) => catalog.alerts.rules.get(workspaceId, id),
 });
 
@@ -193,9 +192,4 @@ function faultsOf({ kind, threshold, quietHours }: AlertRuleInput): Detail[] {
     faults.push({ path: "/quietHours/to", message });
   }
   return faults;
-}
-
-function ruleAnswer(rule: StoredRule): Static<typeof AlertRule> {
-  const { workspaceId: _, createdAt, updatedAt, ...shown } = rule;
-  return { ...shown, createdAt: isoTime(createdAt), updatedAt: isoTime(updatedAt) };
 }

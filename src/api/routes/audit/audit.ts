@@ -1,9 +1,12 @@
 import { type Static, Type } from "@sinclair/typebox";
-import type { AuditEntry, AuditFilter } from "../../../catalog/audit/audit-entry.ts";
+import {
+  type AuditEntry,
+  type AuditFilter,
+  auditFields,
+} from "../../../catalog/audit/audit-entry.ts";
 import { AUDIT_PAGE_MAX } from "../../../catalog/audit/limits.ts";
 import { ApiError } from "../../../errors.ts";
 import { PAGE_ITEMS_MAX } from "../../../settings/limits.ts";
-import { oneOf } from "../../../settings/schema-types.ts";
 import type { RouteDeps } from "../../deps.ts";
 import { responseHeaders } from "../../response/errors.ts";
 import { partStream } from "../../response/list-stream.ts";
@@ -11,63 +14,11 @@ import { route } from "../../route.ts";
 import { Id, isoTime, Time } from "../../schema/common.ts";
 import * as example from "../../schema/examples.ts";
 
-const Named = (what: string) => Type.Optional(Type.String({ description: what }));
-
 const AuditEntrySchema = Type.Object(
   {
     id: Type.String(),
     createdAt: Time,
-    action: Type.String({ description: "Such as `destination.update` or `token.refuse`" }),
-    actor: Type.Object(
-      {
-        tokenId: Type.Optional(Type.String()),
-        tokenName: Named("At that time"),
-        memberId: Named("Whose personal token it was"),
-        memberName: Named("At that time"),
-      },
-      { description: "Empty for the server itself" },
-    ),
-    client: Named("Address of the client; of IPv6 its network"),
-    request: Type.Optional(
-      Type.Object({
-        id: Type.String({ description: "The same in all entries of one request" }),
-        route: Type.String(),
-      }),
-    ),
-    resource: Type.Optional(
-      Type.Object({ type: Type.String(), id: Type.String(), name: Named("At that time") }),
-    ),
-    changes: Type.Array(
-      Type.Object({
-        path: Type.String(),
-        before: Type.Optional(Type.Unknown()),
-        after: Type.Optional(Type.Unknown()),
-        isSecret: Type.Optional(
-          Type.Boolean({ description: "It changed; its values are not recorded" }),
-        ),
-        isCut: Type.Optional(
-          Type.Boolean({ description: "A value is long: the beginning is recorded" }),
-        ),
-      }),
-      {
-        description: "Field by field; for an action outside the catalog its parameters and results",
-      },
-    ),
-    changesLeftOut: Type.Optional(Type.Integer({ description: "Further changed fields" })),
-    outcome: Type.Optional(
-      oneOf(["done", "failed", "unknown"], {
-        description: "Of an action outside the catalog; `unknown` until it ends",
-      }),
-    ),
-    reason: Named("Why a token was refused, or an action failed"),
-    requests: Type.Optional(
-      Type.Integer({
-        description: "Refused requests of about a minute that this entry stands for",
-      }),
-    ),
-    addresses: Type.Optional(
-      Type.Integer({ description: "Of how many addresses, when they are not named" }),
-    ),
+    ...auditFields,
   },
   { $id: "AuditEntry" },
 );

@@ -4,7 +4,7 @@ import type { Principal, TestCase as StoredTestCase } from "../../../catalog/mod
 import { defined } from "../../../defined.ts";
 import { currentState, Tagged } from "../../entity-tag.ts";
 import { type ResourceCall, route } from "../../route.ts";
-import { AnyObject, Description, Id, isoTime, Name, strict, Time } from "../../schema/common.ts";
+import { AnyObject, answerOf, Description, Id, Name, strict, Time } from "../../schema/common.ts";
 import * as example from "../../schema/examples.ts";
 
 /** Routes of the test cases that are stored with a transformation. */
@@ -145,16 +145,9 @@ function inputOf({ name, description, input, expectedOutput }: NewTestCase, auth
 }
 
 function testCaseAnswer(testCase: StoredTestCase): Static<typeof TestCase> {
-  const { id, versionId, name, description, input, expectedOutput, createdBy } = testCase;
-  return {
-    id,
-    versionId,
-    name,
-    ...(description !== undefined && { description }),
-    input,
-    ...(expectedOutput !== undefined && { expectedOutput }),
-    createdAt: isoTime(testCase.createdAt),
-    updatedAt: isoTime(testCase.updatedAt),
+  const { createdBy } = testCase;
+  return answerOf(TestCase, {
+    ...testCase,
     ...(createdBy && { updatedBy: createdBy.memberId ?? createdBy.tokenId }),
-  };
+  });
 }

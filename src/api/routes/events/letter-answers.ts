@@ -1,12 +1,11 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { defined } from "../../../defined.ts";
 import type { FailedAttempt } from "../../../pipeline/model/attempt.ts";
 import type {
   LetterGroup,
   LetterGroupDetails,
   DeadLetter as ShownLetter,
 } from "../../../pipeline/model/dead-letter.ts";
-import { isoTime, Stage, Time } from "../../schema/common.ts";
+import { answerOf, isoTime, Stage, Time } from "../../schema/common.ts";
 
 const responseFields = {
   status: Type.Optional(Type.Integer({ description: "HTTP status" })),
@@ -102,17 +101,7 @@ export const DeadLetterGroupDetails = Type.Object(
 );
 
 export function groupAnswer(group: LetterGroup): Static<typeof DeadLetterGroup> {
-  const { id, destinationId, stage, reason, status, code, count, firstAt, lastAt } = group;
-  return {
-    id,
-    destinationId,
-    stage,
-    reason,
-    ...defined({ status, code }),
-    count,
-    ...(firstAt !== undefined && { firstAt: isoTime(firstAt) }),
-    lastAt: isoTime(lastAt),
-  };
+  return answerOf(DeadLetterGroup, group);
 }
 
 export function groupDetailsAnswer(
@@ -123,16 +112,13 @@ export function groupDetailsAnswer(
 }
 
 export function deadLetterAnswer(letter: ShownLetter): Static<typeof DeadLetter> {
-  const { workspaceId: _, failedAttempts, response, groupId, ...fields } = letter;
-  return {
+  const { failedAttempts, ...fields } = letter;
+  return answerOf(DeadLetter, {
     ...fields,
     ...(failedAttempts !== undefined && {
       failedAttempts: failedAttempts.map((it) => attemptAnswer(it, letter.reason)),
     }),
-    ...defined({ groupId, response }),
-    receivedAt: isoTime(letter.receivedAt),
-    createdAt: isoTime(letter.createdAt),
-  };
+  });
 }
 
 function attemptAnswer({ at, durationMs, status, reason }: FailedAttempt, letterReason: string) {

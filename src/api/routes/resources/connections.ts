@@ -1,16 +1,8 @@
-import { type Static, Type } from "@sinclair/typebox";
+import { Type } from "@sinclair/typebox";
 import type { ConnectionInput } from "../../../catalog/management/connections.ts";
-import type { Connection as StoredConnection } from "../../../catalog/model.ts";
 import type { RouteDeps } from "../../deps.ts";
 import { filtered } from "../../request/list-query.ts";
-import {
-  ExternalId,
-  hasExternalIdQuery,
-  Id,
-  isoTime,
-  pageQuery,
-  Time,
-} from "../../schema/common.ts";
+import { ExternalId, hasExternalIdQuery, Id, pageQuery, Time } from "../../schema/common.ts";
 import * as example from "../../schema/examples.ts";
 import { resource } from "./resource.ts";
 
@@ -56,7 +48,6 @@ const connections = resource({
   plural: "connections",
   schema: Connection,
   example: example.connection,
-  answer: connectionAnswer,
   find: ({ connections }, workspaceId, id) => connections.get(workspaceId, id),
 });
 
@@ -107,19 +98,4 @@ interface ConnectionChangeContext {
 async function changeConnection({ deps, workspaceId, params, body }: ConnectionChangeContext) {
   const logEnds = await deps.pipeline.logEnds();
   return deps.catalog.connections.update(workspaceId, params.id, body, logEnds);
-}
-
-function connectionAnswer(connection: StoredConnection): Static<typeof Connection> {
-  const { id, workspaceId, sourceId, destinationId, enabled } = connection;
-  const { externalId, createdAt, updatedAt } = connection;
-  return {
-    id,
-    workspaceId,
-    sourceId,
-    destinationId,
-    enabled,
-    ...(externalId !== undefined && { externalId }),
-    createdAt: isoTime(createdAt),
-    updatedAt: isoTime(updatedAt),
-  };
 }

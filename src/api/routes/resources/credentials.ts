@@ -1,6 +1,5 @@
-import { type Static, Type } from "@sinclair/typebox";
-import type { Credential as StoredCredential } from "../../../catalog/model.ts";
-import { isoTime, pageQuery, Time } from "../../schema/common.ts";
+import { Type } from "@sinclair/typebox";
+import { pageQuery, Time } from "../../schema/common.ts";
 import * as example from "../../schema/examples.ts";
 import { resource } from "./resource.ts";
 
@@ -19,7 +18,6 @@ const credentials = resource({
   plural: "credentials",
   schema: Credential,
   example: example.credential,
-  answer: credentialAnswer,
   find: ({ credentials }, workspaceId, id) => credentials.get(workspaceId, id),
 });
 
@@ -38,8 +36,3 @@ export const credentialRoutes = [
   }),
   credentials.remove("Delete a secret", (catalog) => catalog.credentials),
 ] as const;
-
-function credentialAnswer(credential: StoredCredential): Static<typeof Credential> {
-  const { id, name, createdAt, updatedAt } = credential;
-  return { id, name, createdAt: isoTime(createdAt), updatedAt: isoTime(updatedAt) };
-}

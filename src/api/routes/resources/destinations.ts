@@ -15,9 +15,9 @@ import { oneOf } from "../../../settings/schema-types.ts";
 import type { ApiDeps } from "../../deps.ts";
 import { searched, textQuery } from "../../request/list-query.ts";
 import {
+  answerOf,
   ExternalId,
   hasExternalIdQuery,
-  isoTime,
   Name,
   nullable,
   pageQuery,
@@ -229,29 +229,30 @@ function destinationAnswer(
   deps: ApiDeps,
 ): Static<typeof Destination> {
   const { catalog, headers } = deps;
-  const { id, workspaceId, name, type, typeAs = type, deliveredBy = "pixelmill" } = destination;
-  const { version = 1, enabled, consentIds, filter, externalId } = destination;
-  const transformationId = catalog.code.linkedTransformation(destination.workspaceId, id);
-  const forms = formsOf(deps, type);
-  const endpoint = deps.kinds.get(type)?.endpoint?.(destination.config);
-  return {
+  const {
     id,
     workspaceId,
-    name,
+    type,
+    typeAs = type,
+    deliveredBy = "pixelmill",
+    version = 1,
+  } = destination;
+  const { consentIds, filter, ...stored } = destination;
+  const transformationId = catalog.code.linkedTransformation(workspaceId, id);
+  const forms = formsOf(deps, type);
+  const endpoint = deps.kinds.get(type)?.endpoint?.(destination.config);
+  return answerOf(Destination, {
+    ...stored,
     type: typeAs,
     deliveredBy,
     version,
-    enabled,
     ...(consentIds !== undefined && { consentIds: [...consentIds] }),
     ...(filter !== undefined && { filter: filterAnswer(filter) }),
     ...(endpoint && { endpoint }),
     config: forms === undefined ? {} : configAnswer(forms, destination.config, headers),
     secretsSet: forms === undefined ? [] : secretsSet(forms, destination.config),
-    ...(externalId !== undefined && { externalId }),
     ...(transformationId !== undefined && { transformation: { id: transformationId } }),
-    createdAt: isoTime(destination.createdAt),
-    updatedAt: isoTime(destination.updatedAt),
-  };
+  });
 }
 
 function filterAnswer({ mode, conditions }: DestinationFilter): Static<typeof EventFilter> {

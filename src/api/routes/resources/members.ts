@@ -1,9 +1,9 @@
-import { type Static, Type } from "@sinclair/typebox";
+import { Type } from "@sinclair/typebox";
 import type { MemberInput } from "../../../catalog/management/members.ts";
-import { type Member as StoredMember, workspaceRoles } from "../../../catalog/model.ts";
+import { workspaceRoles } from "../../../catalog/model.ts";
 import { EMAIL_CHARS_MAX } from "../../../settings/limits.ts";
 import { oneOf } from "../../../settings/schema-types.ts";
-import { isoTime, Name, Permissions, pageQuery, Time } from "../../schema/common.ts";
+import { Name, Permissions, pageQuery, Time } from "../../schema/common.ts";
 import * as example from "../../schema/examples.ts";
 import { resource } from "./resource.ts";
 
@@ -61,7 +61,6 @@ const members = resource({
   plural: "members",
   schema: Member,
   example: example.member,
-  answer: memberAnswer,
   find: ({ members }, workspaceId, id) => members.get(workspaceId, id),
 });
 
@@ -96,22 +95,5 @@ function changedFields({ name, permissions }: Partial<MemberInput>) {
   return {
     ...(name !== undefined && { name: name.trim() }),
     ...(permissions && { permissions: [...new Set(permissions)] }),
-  };
-}
-
-function memberAnswer(member: StoredMember): Static<typeof Member> {
-  const { id, name, email, role, editTransformations, permissions, workspaceRole, identity } =
-    member;
-  return {
-    id,
-    name,
-    email,
-    role,
-    editTransformations,
-    permissions,
-    ...(workspaceRole && { workspaceRole }),
-    ...(identity && { identity }),
-    createdAt: isoTime(member.createdAt),
-    updatedAt: isoTime(member.updatedAt),
   };
 }

@@ -1,4 +1,4 @@
-import { type Static, type TProperties, type TSchema, Type } from "@sinclair/typebox";
+import { type Static, type TObject, type TProperties, type TSchema, Type } from "@sinclair/typebox";
 import type { Catalog } from "../../../catalog/catalog.ts";
 import type { RouteDeps } from "../../deps.ts";
 import { type CurrentResource, currentState, tagged } from "../../entity-tag.ts";
@@ -11,9 +11,9 @@ import {
   type RouteKey,
   route,
 } from "../../route.ts";
-import { ExternalId, enveloped, paged, type pageQuery } from "../../schema/common.ts";
+import { answerOf, ExternalId, enveloped, paged, type pageQuery } from "../../schema/common.ts";
 
-interface ResourceOptions<Singular, Plural, Path, Item extends TSchema, Stored> {
+interface ResourceOptions<Singular, Plural, Path, Item extends TObject, Stored> {
   /** Name of one item and name of a list of items, as in paths and JSON. */
   singular: Singular;
   plural: Plural;
@@ -21,7 +21,8 @@ interface ResourceOptions<Singular, Plural, Path, Item extends TSchema, Stored> 
   path?: Path;
   schema: Item;
   example: Static<Item> & { id: string };
-  answer(stored: Stored, deps: RouteDeps): Static<Item>;
+  /** Makes the answer. Absent when it has those members of the item that the schema has. */
+  answer?(stored: Stored, deps: RouteDeps): Static<Item>;
   /**
    * Returns the part of an item's answer from which its entity tag is computed. Absent when it is
    * the whole answer.
@@ -83,12 +84,13 @@ function adminRoute<
 export function resource<
   const Singular extends string,
   const Plural extends string,
-  S extends TSchema,
+  S extends TObject,
   Stored,
   const Path extends string = Plural,
 >(options: ResourceOptions<Singular, Plural, Path, S, Stored>) {
-  const { singular, plural, path = plural, schema, example, answer } = options;
+  const { singular, plural, path = plural, schema, example } = options;
   const { state = (it) => it, find } = options;
+  const { answer = (stored: Stored) => answerOf(schema, stored as never) } = options;
   const item = enveloped(singular, schema);
   const params = { id: example.id };
   const itemExample = { [singular]: example };

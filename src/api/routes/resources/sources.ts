@@ -9,10 +9,10 @@ import { searched, textQuery } from "../../request/list-query.ts";
 import { route } from "../../route.ts";
 import {
   AnyObject,
+  answerOf,
   ExternalId,
   enveloped,
   hasExternalIdQuery,
-  isoTime,
   Name,
   nullable,
   pageQuery,
@@ -208,13 +208,10 @@ function changedFields({
 }
 
 export function sourceAnswer(source: StoredSource): Static<typeof Source> {
-  const { typeAs, ...shown } = source;
-  const all = settingsOfSource(source);
-  return {
-    ...shown,
-    type: typeAs ?? source.type,
-    settings: { ...all, allowedOrigins: [...all.allowedOrigins] },
-    createdAt: isoTime(source.createdAt),
-    updatedAt: isoTime(source.updatedAt),
-  };
+  const settings = settingsOfSource(source);
+  return answerOf(Source, {
+    ...source,
+    type: source.typeAs ?? source.type,
+    settings: { ...settings, allowedOrigins: [...settings.allowedOrigins] },
+  });
 }

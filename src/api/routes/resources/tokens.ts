@@ -1,18 +1,8 @@
-import { type Static, Type } from "@sinclair/typebox";
-import type { Token as StoredToken } from "../../../catalog/model.ts";
+import { Type } from "@sinclair/typebox";
 import { Tagged } from "../../entity-tag.ts";
 import { validationError } from "../../request/validation.ts";
 import { route } from "../../route.ts";
-import {
-  enveloped,
-  Id,
-  isoTime,
-  Name,
-  Permissions,
-  pageQuery,
-  strict,
-  Time,
-} from "../../schema/common.ts";
+import { enveloped, Id, Name, Permissions, pageQuery, strict, Time } from "../../schema/common.ts";
 import * as example from "../../schema/examples.ts";
 import { resource } from "./resource.ts";
 
@@ -56,7 +46,6 @@ const tokens = resource({
   plural: "tokens",
   schema: Token,
   example: example.token,
-  answer: tokenAnswer,
   // A request with the token is no change of it.
   state: ({ lastUsedAt: _, ...state }) => state,
   find: ({ tokens }, workspaceId, id) => tokens.get(workspaceId, id),
@@ -99,16 +88,3 @@ export const tokenRoutes = [
 
   tokens.remove("Revoke a token at once", (catalog) => ({ remove: catalog.tokens.revoke })),
 ] as const;
-
-function tokenAnswer(token: StoredToken): Static<typeof Token> {
-  const { id, name, permissions, memberId, expiresAt, lastUsedAt, createdAt } = token;
-  return {
-    id,
-    name,
-    permissions,
-    createdAt: isoTime(createdAt),
-    ...(memberId !== undefined && { memberId }),
-    ...(expiresAt !== undefined && { expiresAt: isoTime(expiresAt) }),
-    ...(lastUsedAt !== undefined && { lastUsedAt: isoTime(lastUsedAt) }),
-  };
-}

@@ -1,10 +1,6 @@
 import type { SortKeys } from "../../request/list-query.ts";
-import {
-  type ConnectionState,
-  type DestinationState,
-  destinationStates,
-  type SourceState,
-} from "./workspace-state.ts";
+import { destinationStates } from "./status-schema.ts";
+import type { ConnectionState, DestinationState, SourceState } from "./workspace-state.ts";
 
 /** Orders of lists with state: what needs somebody first, or by a column on request. */
 

@@ -1,11 +1,10 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { OVERVIEW_ITEMS_MAX } from "../../../settings/limits.ts";
-import { oneOf } from "../../../settings/schema-types.ts";
 import { route } from "../../route.ts";
 import { MissingNodes, Time } from "../../schema/common.ts";
 import * as example from "../../schema/examples.ts";
 import { lastHour } from "./figure-answers.ts";
-import { problemKinds } from "./problems.ts";
+import { Problem } from "./problems.ts";
 import {
   ConnectionStatus,
   DestinationStatus,
@@ -13,38 +12,18 @@ import {
   exampleDestination,
   exampleRates,
   exampleSource,
+  LinkedTransformation,
   Rates,
   SourceStatus,
 } from "./status-schema.ts";
 import { workspaceOverview } from "./workspace-overview.ts";
 
-const Problem = Type.Object(
-  {
-    kind: oneOf(problemKinds),
-    message: Type.String(),
-    destinationId: Type.Optional(Type.String()),
-    transformationId: Type.Optional(Type.String()),
-    sourceId: Type.Optional(Type.String()),
-    receiverId: Type.Optional(Type.String({ description: "Receiver of alerts that fails" })),
-    count: Type.Optional(Type.Integer()),
-    since: Type.Optional(Time),
-  },
-  { $id: "Problem", description: "What needs a person; `count` is the number of dead letters" },
-);
-
 const Overview = Type.Object(
   {
     sources: Type.Array(SourceStatus),
-    transformations: Type.Array(
-      Type.Object({
-        id: Type.String(),
-        versionId: Type.String(),
-        name: Type.String(),
-        language: Type.String(),
-        suspended: Type.Optional(Type.Object({ until: Time, reason: Type.String() })),
-      }),
-      { description: "Those that a destination has" },
-    ),
+    transformations: Type.Array(LinkedTransformation, {
+      description: "Those that a destination has",
+    }),
     destinations: Type.Array(DestinationStatus),
     connections: Type.Array(ConnectionStatus),
     totals: Type.Object({

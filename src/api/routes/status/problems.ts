@@ -1,4 +1,8 @@
-import type { DestinationState, LinkedTransformation } from "./workspace-state.ts";
+import { type Static, Type } from "@sinclair/typebox";
+import { oneOf } from "../../../settings/schema-types.ts";
+import { Time } from "../../schema/common.ts";
+import type { LinkedTransformation } from "./status-schema.ts";
+import type { DestinationState } from "./workspace-state.ts";
 
 /** Kinds of problems, worst first. The overview lists problems in this order. */
 export const problemKinds = [
@@ -13,19 +17,21 @@ export const problemKinds = [
   "warning",
 ] as const;
 
-/** A problem of a workspace, or of its server, that needs a person. */
-export interface OverviewProblem {
-  kind: (typeof problemKinds)[number];
-  message: string;
-  destinationId?: string;
-  transformationId?: string;
-  sourceId?: string;
-  /** Receiver of alerts that fails. */
-  receiverId?: string;
-  /** Number of the destination's dead letters. */
-  count?: number;
-  since?: string;
-}
+/** Schema of a problem of a workspace, or of its server, that needs a person. */
+export const Problem = Type.Object(
+  {
+    kind: oneOf(problemKinds),
+    message: Type.String(),
+    destinationId: Type.Optional(Type.String()),
+    transformationId: Type.Optional(Type.String()),
+    sourceId: Type.Optional(Type.String()),
+    receiverId: Type.Optional(Type.String({ description: "Receiver of alerts that fails" })),
+    count: Type.Optional(Type.Integer()),
+    since: Type.Optional(Time),
+  },
+  { $id: "Problem", description: "What needs a person; `count` is the number of dead letters" },
+);
+export type OverviewProblem = Static<typeof Problem>;
 
 interface ProblemSources {
   troubles: readonly string[];
@@ -50,9 +56,7 @@ export function problemsOf(
     state === "suspended" && suspended.has(transformationId);
   const own = destinations
     .filter((it) => !isOfSuspended(it))
-    .flatMap((it) => {
-      return destinationProblem(it) ?? [];
-    });
+    .flatMap((it) => destinationProblem(it) ?? []);
   const failing = new Set(
     own.filter(({ kind }) => kind !== "dead-letters").map((it) => it.destinationId),
   );

@@ -23,12 +23,12 @@ import {
   exampleConnection,
   exampleDestination,
   exampleSource,
+  type LinkedTransformation,
   Named,
   SourceRow,
 } from "./status-schema.ts";
 import {
   hasSharedState,
-  type LinkedTransformation,
   type DestinationState as MeasuredDestination,
   measure,
   measureSources,

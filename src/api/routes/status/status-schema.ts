@@ -1,8 +1,7 @@
-import { Type } from "@sinclair/typebox";
+import { type Static, Type } from "@sinclair/typebox";
 import { oneOf } from "../../../settings/schema-types.ts";
 import { Stage, Time } from "../../schema/common.ts";
 import * as example from "../../schema/examples.ts";
-import { destinationStates } from "./workspace-state.ts";
 
 /** Schemas and examples of the state of sources, destinations and connections. */
 
@@ -28,6 +27,23 @@ export const SourceStatus = Type.Object(
   },
   { $id: "SourceStatus" },
 );
+
+/**
+ * States of a destination, most urgent first. When several states apply, the overview shows the
+ * first of them. `external` is that of a destination that rudder-server delivers, about which
+ * pixelmill knows nothing more.
+ */
+export const destinationStates = [
+  "down",
+  "failing",
+  "suspended",
+  "waiting",
+  "paused",
+  "unknown",
+  "unconnected",
+  "ok",
+  "external",
+] as const;
 
 export const DestinationState = oneOf(destinationStates);
 
@@ -103,6 +119,16 @@ export const SourceRow = Type.Object(
   },
   { $id: "SourceRow" },
 );
+
+export const LinkedTransformation = Type.Object({
+  id: Type.String(),
+  versionId: Type.String(),
+  name: Type.String(),
+  language: Type.String(),
+  suspended: Type.Optional(Type.Object({ until: Time, reason: Type.String() })),
+});
+
+export type LinkedTransformation = Static<typeof LinkedTransformation>;
 
 export const Named = Type.Object({ id: Type.String(), name: Type.String() });
 

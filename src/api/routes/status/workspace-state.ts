@@ -6,31 +6,7 @@ import { firstItems } from "../../request/list-query.ts";
 import { isoTime } from "../../schema/common.ts";
 import { type LaneSummary, noRates, type StatusDeps } from "./local-status.ts";
 import { workspaceStatus } from "./node-status.ts";
-
-/**
- * States of a destination, most urgent first. When several states apply, the overview shows the
- * first of them. `external` is that of a destination that rudder-server delivers, about which
- * pixelmill knows nothing more.
- */
-export const destinationStates = [
-  "down",
-  "failing",
-  "suspended",
-  "waiting",
-  "paused",
-  "unknown",
-  "unconnected",
-  "ok",
-  "external",
-] as const;
-
-export interface LinkedTransformation {
-  id: string;
-  versionId: string;
-  name: string;
-  language: string;
-  suspended?: { until: string; reason: string };
-}
+import { destinationStates, type LinkedTransformation } from "./status-schema.ts";
 
 /**
  * Returns the state and event rates of a workspace's sources, transformations, destinations and
