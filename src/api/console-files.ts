@@ -1,6 +1,7 @@
 import { ApiError } from "../errors.ts";
 import type { ApiDeps } from "./deps.ts";
 import { expectHost } from "./request/cross-site.ts";
+import { contentPolicy } from "./response/content-policy.ts";
 import { responseHeaders } from "./response/errors.ts";
 
 /** The console's files as `src/console/bundle.ts` writes them: JSON compressed with Zstandard. */
@@ -108,19 +109,15 @@ function answer(
  */
 function pageHeaders(dataPlaneUrl: string): Record<string, string> {
   return {
-    "Content-Security-Policy": [
-      "default-src 'none'",
+    ...contentPolicy(
       "script-src 'self'",
       "style-src 'self'",
       // The code editor draws its markers from data URLs.
       "img-src 'self' data:",
       `connect-src 'self' ${new URL(dataPlaneUrl).origin}`,
-      "base-uri 'none'",
-      "form-action 'none'",
-      "frame-ancestors 'none'",
       "require-trusted-types-for 'script'",
       "trusted-types 'none'",
-    ].join("; "),
+    ),
     "Cross-Origin-Opener-Policy": "same-origin",
     "Referrer-Policy": "no-referrer",
     "X-Frame-Options": "DENY",

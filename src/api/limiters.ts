@@ -37,14 +37,6 @@ export class TooManyRequests extends ApiError {
   }
 }
 
-/** Limits the number of concurrent requests of one costly kind, such as searches. */
-interface RequestLimiter {
-  /**
-   * Takes a permit for `owner`, such as a workspace. Throws `TooManyRequests` when none is free.
-   */
-  acquire(owner: string): Permit;
-}
-
 /** All limiters of requests to one control plane. */
 export type ApiLimiters = ReturnType<typeof createLimiters>;
 
@@ -62,43 +54,30 @@ export function createLimiters(requestsPerSecondMax: number) {
   const requests = new TokenBuckets(apiRate(requestsPerSecondMax));
   const longBodies = new FairSemaphore(LONG_BODIES_MAX, fewerThanFree);
   return {
-    connectionTests: requestLimiter({
+    connectionTests: requestLimiter("connection tests of a workspace", {
       perOwner: CONNECTION_TESTS_OF_WORKSPACE_MAX,
       total: CONNECTION_TESTS_MAX,
       retryAfterSeconds: 5,
-      what: `${CONNECTION_TESTS_OF_WORKSPACE_MAX} connection tests of a workspace and ${CONNECTION_TESTS_MAX} in all`,
     }),
-    liveTails: requestLimiter({
+    liveTails: requestLimiter("live tails of a workspace", {
       perOwner: TAILS_OF_WORKSPACE_MAX,
       total: TAILS_MAX,
       retryAfterSeconds: 10,
-      what: `${TAILS_OF_WORKSPACE_MAX} live tails of a workspace and ${TAILS_MAX} in all`,
     }),
-    longLists: requestLimiter({
-      perOwner: LISTS_OF_WORKSPACE_MAX,
-      retryAfterSeconds: 1,
-      what: `${LISTS_OF_WORKSPACE_MAX} long lists at once`,
-    }),
-    searches: requestLimiter({
+    searches: requestLimiter("searches of a workspace", {
       perOwner: SEARCHES_OF_WORKSPACE_MAX,
       total: SEARCHES_MAX,
       retryAfterSeconds: 2,
-      what: `${SEARCHES_OF_WORKSPACE_MAX} searches of a workspace and ${SEARCHES_MAX} in all`,
     }),
-    recentEvents: requestLimiter({
+    longLists: requestLimiter("long lists at once", { perOwner: LISTS_OF_WORKSPACE_MAX }),
+    recentEvents: requestLimiter("requests of a workspace for recent events at once", {
       perOwner: RECENT_REQUESTS_OF_WORKSPACE_MAX,
-      retryAfterSeconds: 1,
-      what: `${RECENT_REQUESTS_OF_WORKSPACE_MAX} requests of a workspace for recent events at once`,
     }),
-    nodeQuestions: requestLimiter({
+    nodeQuestions: requestLimiter("requests of a workspace that ask all nodes", {
       perOwner: STATUS_QUESTIONS_OF_WORKSPACE_MAX,
-      retryAfterSeconds: 1,
-      what: `${STATUS_QUESTIONS_OF_WORKSPACE_MAX} requests of a workspace that ask all nodes`,
     }),
-    providerSignIns: requestLimiter({
+    providerSignIns: requestLimiter("sign-ins at once that wait for the OpenID provider", {
       perOwner: PROVIDER_SIGN_INS_MAX,
-      retryAfterSeconds: 1,
-      what: `${PROVIDER_SIGN_INS_MAX} sign-ins at once that wait for the OpenID provider`,
     }),
     failedSignIns: rateLimiter(
       FAILED_SIGN_INS_PER_SECOND_MAX,
@@ -147,19 +126,22 @@ export function createLimiters(requestsPerSecondMax: number) {
 
 const apiRate = (perSecond: number) => ({ perSecond, burst: perSecond * API_BURST_SECONDS });
 
-function requestLimiter(options: {
-  perOwner: number;
-  total?: number;
-  retryAfterSeconds: number;
-  what: string;
-}): RequestLimiter {
-  const limiter = new ConcurrencyLimiter(options);
+/** Limits the number of concurrent requests of one costly kind, such as searches. */
+function requestLimiter(
+  what: string,
+  limits: { perOwner: number; total?: number; retryAfterSeconds?: number },
+) {
+  const limiter = new ConcurrencyLimiter(limits);
+  const { perOwner, total, retryAfterSeconds = 1 } = limits;
+  const most = `${perOwner} ${what}${total === undefined ? "" : ` and ${total} in all`}`;
   return {
-    acquire(owner) {
+    /**
+     * Takes a permit for `owner`, such as a workspace. Throws `TooManyRequests` when none is free.
+     */
+    acquire(owner: string): Permit {
       const permit = limiter.tryAcquire(owner);
       if (permit) return permit;
-      const message = `Expected at most ${options.what}, got more`;
-      throw new TooManyRequests(options.retryAfterSeconds, message);
+      throw new TooManyRequests(retryAfterSeconds, `Expected at most ${most}, got more`);
     },
   };
 }

@@ -1,8 +1,8 @@
 import { Type } from "@sinclair/typebox";
 import type { ApiDeps } from "../deps.ts";
+import { contentPolicy, inlineHash } from "../response/content-policy.ts";
 import { responseHeaders } from "../response/errors.ts";
 import { route } from "../route.ts";
-import { inlineHash } from "./inline-hash.ts";
 import type { OpenApiDocument } from "./openapi.ts";
 import page from "./viewer.html" with { type: "text" };
 
@@ -51,15 +51,11 @@ function pageHeaders(dataPlaneUrl: string) {
   return {
     ...responseHeaders,
     "Content-Type": "text/html; charset=utf-8",
-    "Content-Security-Policy": [
-      "default-src 'none'",
+    ...contentPolicy(
       `connect-src 'self' ${new URL(dataPlaneUrl).origin}`,
       `script-src ${hashOf("script")}`,
       `style-src ${hashOf("style")}`,
-      "base-uri 'none'",
-      "form-action 'none'",
-      "frame-ancestors 'none'",
-    ].join("; "),
+    ),
   };
 }
 

@@ -2,11 +2,11 @@ import { dirname, join } from "node:path/posix";
 import { Type } from "@sinclair/typebox";
 import { ApiError } from "../../errors.ts";
 import { consoleStyles } from "../console-files.ts";
+import { contentPolicy, inlineHash } from "../response/content-policy.ts";
 import { responseHeaders } from "../response/errors.ts";
 import { route } from "../route.ts";
 import style from "./guide.css" with { type: "text" };
 import { guidePages } from "./guide-pages.ts";
-import { inlineHash } from "./inline-hash.ts";
 
 const GUIDE = "/docs/guide";
 
@@ -75,13 +75,7 @@ ${render((await load()).default, name)}
 const headers = {
   ...responseHeaders,
   "Content-Type": "text/html; charset=utf-8",
-  "Content-Security-Policy": [
-    "default-src 'none'",
-    `style-src 'self' ${inlineHash(style)}`,
-    "base-uri 'none'",
-    "form-action 'none'",
-    "frame-ancestors 'none'",
-  ].join("; "),
+  ...contentPolicy(`style-src 'self' ${inlineHash(style)}`),
   "Referrer-Policy": "no-referrer",
 };
 
