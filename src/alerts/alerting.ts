@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { Counter, Gauge } from "prom-client";
 import type { Alert, AlertReceiver, NotificationResult } from "../catalog/alerts/model.ts";
 import type { Catalog } from "../catalog/catalog.ts";
@@ -35,20 +36,12 @@ interface AlertingParts {
   now?(): number;
 }
 
-/** Evaluates alert rules and sends notifications to receivers. */
-export interface Alerting {
-  hasMailServer(): boolean;
-  /** Evaluates the rules again and again until `close` is called. Called once. */
-  start(facts: (workspaceId: string) => Promise<AlertFacts>): void;
-  /** Evaluates all rules once and sends due notifications, if this process holds the lease. */
-  evaluate(facts: (workspaceId: string) => Promise<AlertFacts>): Promise<void>;
-  /** Sends a test notification to a receiver. Rejects when the hourly budget is used up. */
-  test(receiver: AlertReceiver, signal: AbortSignal): Promise<NotificationResult>;
-  close(): Promise<void>;
-}
+type FactsOf = (workspaceId: string) => Promise<AlertFacts>;
 
-/** Creates the part of the server that evaluates alert rules and sends notifications. */
-export function createAlerting(parts: AlertingParts): Alerting {
+/** The part of the server that evaluates alert rules and sends notifications to receivers. */
+export type Alerting = ReturnType<typeof createAlerting>;
+
+export function createAlerting(parts: AlertingParts) {
   const { catalog, send, consoleUrl, logger } = parts;
   const { alerts } = catalog;
   const elapsed = parts.elapsed ?? (() => performance.now());
@@ -76,14 +69,12 @@ export function createAlerting(parts: AlertingParts): Alerting {
   async function repeat(work: () => Promise<void>): Promise<void> {
     while (!closing.signal.aborted) {
       await work().catch(warn);
-      await pause(ALERT_EVALUATION_MS, closing.signal);
+      // Ends early when the service is closed.
+      await sleep(ALERT_EVALUATION_MS, undefined, { signal: closing.signal }).catch(() => {});
     }
   }
 
-  async function evaluateWorkspace(
-    workspaceId: string,
-    facts: (workspaceId: string) => Promise<AlertFacts>,
-  ): Promise<void> {
+  async function evaluateWorkspace(workspaceId: string, facts: FactsOf): Promise<void> {
     using _permit = await evaluations.acquire("all", closing.signal);
     const change = evaluator.evaluate(workspaceId, await facts(workspaceId));
     if (!isEmpty(change)) await alerts.record(lease.id, workspaceId, change);
@@ -102,25 +93,28 @@ export function createAlerting(parts: AlertingParts): Alerting {
     await lease.renewOrTake();
   }
 
-  async function evaluateAll(facts: (workspaceId: string) => Promise<AlertFacts>): Promise<void> {
+  async function evaluateAll(facts: FactsOf): Promise<void> {
     if (!lease.isHeld) return;
     await Promise.all(alerts.workspaces().map((id) => evaluateWorkspace(id, facts).catch(warn)));
   }
 
   return {
     hasMailServer: parts.hasMailServer,
-    async evaluate(facts) {
+    /** Evaluates all rules once and sends due notifications, if this process holds the lease. */
+    async evaluate(facts: FactsOf): Promise<void> {
       await keepLease();
       await evaluateAll(facts);
     },
-    start(facts) {
+    /** Evaluates the rules again and again until `close` is called. Called once. */
+    start(facts: FactsOf): void {
       // The lease has a loop of its own: an evaluation of many workspaces may take long.
       loops.push(
         repeat(keepLease),
         repeat(() => evaluateAll(facts)),
       );
     },
-    async test(receiver, signal) {
+    /** Sends a test notification to a receiver. Rejects when the hourly budget is used up. */
+    async test(receiver: AlertReceiver, signal: AbortSignal): Promise<NotificationResult> {
       if (!sender.takeFromBudget(receiver.workspaceId)) {
         const limit = `${ALERT_NOTIFICATIONS_PER_HOUR_MAX} notifications of a workspace in an hour`;
         throw new ApiError("too-many", `Expected at most ${limit}, tests included, got one more`);
@@ -139,7 +133,7 @@ export function createAlerting(parts: AlertingParts): Alerting {
       await alerts.receivers.note(receiver.id, result);
       return result;
     },
-    async close() {
+    async close(): Promise<void> {
       closing.abort();
       const late = setTimeout(() => cutting.abort(), CLOSE_MS_MAX);
       await Promise.all([...loops, sender.idle()]);
@@ -149,20 +143,6 @@ export function createAlerting(parts: AlertingParts): Alerting {
       });
     },
   };
-}
-
-/** Resolves after `ms` milliseconds, or when the signal is aborted. */
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) return resolve();
-    const end = () => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", end);
-      resolve();
-    };
-    const timer = setTimeout(end, ms);
-    signal.addEventListener("abort", end);
-  });
 }
 
 /** Returns the alert that a test notification is about. */
