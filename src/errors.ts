@@ -42,6 +42,16 @@ export class ApiError extends Error {
   }
 }
 
+/** Returns what `read` returns. Undefined when it throws a refusal because of something missing. */
+export function unlessMissing<T>(read: () => T): T | undefined {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof ApiError && error.refusal === "missing") return undefined;
+    throw error;
+  }
+}
+
 /**
  * Error for a setting or an environment with which the server cannot start. It is printed as one
  * sentence without a stack.

@@ -19,3 +19,12 @@ export function openLibc<T extends Record<string, FFIFunction>>(symbols: T) {
     }
   }
 }
+
+/** Returns a function that binds functions of the C library at its first call, and returns them. */
+export function libcFunctions<const T extends Record<string, FFIFunction>>(symbols: T) {
+  let libc: ReturnType<typeof openLibc<T>> | undefined;
+  return () => {
+    libc ??= openLibc(symbols);
+    return libc.symbols;
+  };
+}

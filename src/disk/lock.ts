@@ -1,7 +1,7 @@
 import { FFIType } from "bun:ffi";
 import { closeSync, fchownSync, fstatSync, openSync, statSync } from "node:fs";
 import { dirname } from "node:path";
-import { openLibc } from "../libc.ts";
+import { libcFunctions } from "../libc.ts";
 
 const operations = { shared: 1, exclusive: 2 };
 const NOT_BLOCKING = 4;
@@ -13,10 +13,9 @@ const RETRY_MS = 50;
  * another process holds a conflicting lock. The kernel releases the lock of a process that dies.
  */
 export function lockFile(path: string, how: keyof typeof operations): (() => void) | undefined {
-  libc ??= openLibc(functions);
   const fd = openSync(path, "a", 0o640);
   giveToOwner(fd, dirname(path));
-  if (libc.symbols.flock(fd, operations[how] | NOT_BLOCKING) === 0) return () => closeSync(fd);
+  if (open().flock(fd, operations[how] | NOT_BLOCKING) === 0) return () => closeSync(fd);
   closeSync(fd);
   return undefined;
 }
@@ -49,7 +48,6 @@ export async function waitForFile(path: string, how: keyof typeof operations, wa
   }
 }
 
-const functions = {
+const open = libcFunctions({
   flock: { args: [FFIType.i32, FFIType.i32], returns: FFIType.i32 },
-} as const;
-let libc: ReturnType<typeof openLibc<typeof functions>> | undefined;
+});

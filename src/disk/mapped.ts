@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { codeOf } from "../errors.ts";
-import { openLibc } from "../libc.ts";
+import { libcFunctions } from "../libc.ts";
 
 /**
  * Request of `ioctl` that reads the flags of a file. This constant and the next two are from
@@ -63,14 +63,12 @@ function writeWhole(path: string, content: Uint8Array): void {
  * nothing on file systems without copy-on-write.
  */
 function writeInPlace(fd: number): void {
-  libc ??= openLibc(symbols);
   const flags = new BigUint64Array(1);
-  if (libc.symbols.ioctl(fd, FS_IOC_GETFLAGS, ptr(flags)) !== 0) return;
+  if (open().ioctl(fd, FS_IOC_GETFLAGS, ptr(flags)) !== 0) return;
   flags[0]! |= BigInt(FS_NOCOW_FL);
-  libc.symbols.ioctl(fd, FS_IOC_SETFLAGS, ptr(flags));
+  open().ioctl(fd, FS_IOC_SETFLAGS, ptr(flags));
 }
 
-const symbols = {
+const open = libcFunctions({
   ioctl: { args: [FFIType.i32, FFIType.u64, FFIType.ptr], returns: FFIType.i32 },
-} as const;
-let libc: ReturnType<typeof openLibc<typeof symbols>> | undefined;
+});

@@ -1,5 +1,5 @@
 import { FFIType } from "bun:ffi";
-import { openLibc } from "../libc.ts";
+import { libcFunctions } from "../libc.ts";
 import { WAITING_CONNECTIONS_MAX } from "../settings/limits.ts";
 
 /** A listening TCP socket. Its owner must close the file descriptor `fd`. */
@@ -39,13 +39,7 @@ export function duplicate(fd: number): number {
   return copy;
 }
 
-const functions = {
+const open = libcFunctions({
   fcntl: { args: [FFIType.i32, FFIType.i32, FFIType.i32], returns: FFIType.i32 },
   listen: { args: [FFIType.i32, FFIType.i32], returns: FFIType.i32 },
-} as const;
-let libc: ReturnType<typeof openLibc<typeof functions>> | undefined;
-
-function open() {
-  libc ??= openLibc(functions);
-  return libc.symbols;
-}
+});

@@ -1,7 +1,7 @@
 import { FFIType, ptr, read } from "bun:ffi";
 import { closeSync } from "node:fs";
 import { getSystemErrorName } from "node:util";
-import { openLibc } from "../libc.ts";
+import { libcFunctions } from "../libc.ts";
 
 const AF_UNIX = 1;
 const SOCK_STREAM = 1;
@@ -143,7 +143,7 @@ function systemError(action: string): Error & { code: string } {
   return Object.assign(new Error(`Cannot ${action}: ${code}`), { code });
 }
 
-const functions = {
+const open = libcFunctions({
   socket: { args: [FFIType.i32, FFIType.i32, FFIType.i32], returns: FFIType.i32 },
   connect: { args: [FFIType.i32, FFIType.ptr, FFIType.u32], returns: FFIType.i32 },
   sendmsg: { args: [FFIType.i32, FFIType.ptr, FFIType.i32], returns: FFIType.i64_fast },
@@ -153,10 +153,4 @@ const functions = {
     returns: FFIType.i32,
   },
   __errno_location: { args: [], returns: FFIType.ptr },
-} as const;
-let libc: ReturnType<typeof openLibc<typeof functions>> | undefined;
-
-function open() {
-  libc ??= openLibc(functions);
-  return libc.symbols;
-}
+});

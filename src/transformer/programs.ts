@@ -3,7 +3,7 @@ import type { Catalog } from "../catalog/catalog.ts";
 import { type ImportedLibrary, librariesFor } from "../catalog/code/closure.ts";
 import { familyOf } from "../catalog/import-name.ts";
 import type { CodeKind, Revision } from "../catalog/model.ts";
-import { ApiError } from "../errors.ts";
+import { unlessMissing } from "../errors.ts";
 import { programOf } from "../publishing/guest-program.ts";
 import type { Program } from "../sandbox/program.ts";
 
@@ -99,15 +99,6 @@ export class Programs {
     this.#known.set(key, found);
     if (this.#known.size > REVISIONS_KEPT_MAX) this.#known.delete(this.#known.keys().next().value!);
     return found;
-  }
-}
-
-function unlessMissing<T>(read: () => T): T | undefined {
-  try {
-    return read();
-  } catch (error) {
-    if (error instanceof ApiError && error.refusal === "missing") return undefined;
-    throw error;
   }
 }
 

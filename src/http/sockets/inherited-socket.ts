@@ -1,5 +1,5 @@
 import { FFIType, ptr } from "bun:ffi";
-import { openLibc } from "../../libc.ts";
+import { libcFunctions } from "../../libc.ts";
 import type { ListeningSocket } from "../listening-socket.ts";
 
 const SOL_SOCKET = 1;
@@ -51,17 +51,11 @@ function addressOf(fd: number): { host: string; port: number } | undefined {
   return { host: hostname.slice(1, -1), port };
 }
 
-const functions = {
+const open = libcFunctions({
   fcntl: { args: [FFIType.i32, FFIType.i32, FFIType.i32], returns: FFIType.i32 },
   getsockname: { args: [FFIType.i32, FFIType.ptr, FFIType.ptr], returns: FFIType.i32 },
   getsockopt: {
     args: [FFIType.i32, FFIType.i32, FFIType.i32, FFIType.ptr, FFIType.ptr],
     returns: FFIType.i32,
   },
-} as const;
-let libc: ReturnType<typeof openLibc<typeof functions>> | undefined;
-
-function open() {
-  libc ??= openLibc(functions);
-  return libc.symbols;
-}
+});

@@ -1,6 +1,6 @@
 import { FFIType, ptr } from "bun:ffi";
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
-import { openLibc } from "../../libc.ts";
+import { libcFunctions } from "../../libc.ts";
 import { isListening } from "./inherited-socket.ts";
 
 const EPOLL_CTL_ADD = 1;
@@ -31,8 +31,7 @@ export function descriptorOfListener(listen: () => void): number {
  */
 export function replaceSocket(fd: number, socketFd: number): void {
   const watch = watchOf(fd);
-  libc ??= openLibc(functions);
-  const { dup3, epoll_ctl } = libc.symbols;
+  const { dup3, epoll_ctl } = open();
   // `struct epoll_event` is packed on x86-64 alone.
   const dataAt = process.arch === "x64" ? 4 : 8;
   const event = Buffer.alloc(dataAt + 8);
@@ -82,11 +81,10 @@ function descriptors(): Map<number, string> {
   );
 }
 
-const functions = {
+const open = libcFunctions({
   dup3: { args: [FFIType.i32, FFIType.i32, FFIType.i32], returns: FFIType.i32 },
   epoll_ctl: {
     args: [FFIType.i32, FFIType.i32, FFIType.i32, FFIType.ptr],
     returns: FFIType.i32,
   },
-} as const;
-let libc: ReturnType<typeof openLibc<typeof functions>> | undefined;
+});

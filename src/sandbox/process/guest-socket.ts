@@ -1,7 +1,7 @@
 import { FFIType, ptr, read } from "bun:ffi";
 import { getSystemErrorName } from "node:util";
 import type { Socket } from "bun";
-import { openLibc } from "../../libc.ts";
+import { libcFunctions } from "../../libc.ts";
 
 const AF_UNIX = 1;
 const SOCK_STREAM = 1;
@@ -79,19 +79,17 @@ export class GuestSocket {
  * to it explicitly. Throws the system's error.
  */
 export function socketPair(): [host: number, guest: number] {
-  libc ??= openLibc(functions);
-  const { socketpair, __errno_location } = libc.symbols;
+  const { socketpair, __errno_location } = open();
   const fds = new Int32Array(2);
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ptr(fds)) === 0) return [fds[0]!, fds[1]!];
   const code = getSystemErrorName(-read.i32(__errno_location()!, 0));
   throw Object.assign(new Error(`Cannot create a pair of sockets: ${code}`), { code });
 }
 
-const functions = {
+const open = libcFunctions({
   socketpair: {
     args: [FFIType.i32, FFIType.i32, FFIType.i32, FFIType.ptr],
     returns: FFIType.i32,
   },
   __errno_location: { args: [], returns: FFIType.ptr },
-} as const;
-let libc: ReturnType<typeof openLibc<typeof functions>> | undefined;
+});

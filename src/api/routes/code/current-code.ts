@@ -1,5 +1,6 @@
 import type { CodeKind, Resource, Revision } from "../../../catalog/model.ts";
-import { ApiError } from "../../../errors.ts";
+import { unlessMissing } from "../../../errors.ts";
+import { authorOf } from "../../author.ts";
 import type { ApiDeps } from "../../deps.ts";
 import {
   type CurrentResource,
@@ -110,7 +111,7 @@ function codeState(
       return `${author} saved another revision at ${isoTime(revision.createdAt)}`;
     },
     earlier(tags) {
-      const [known] = tags.flatMap((tag) => revisionOfTag(deps, resource, tag));
+      const [known] = tags.flatMap((tag) => revisionOfTag(deps, resource, tag) ?? []);
       return known && answerOf(deps, kind, { resource, revision: known });
     },
   };
@@ -127,30 +128,14 @@ function answerOf(
 }
 
 /** Returns the revision of a resource that was the newest one in the state that a tag names. */
-function revisionOfTag({ catalog }: CodeDeps, resource: Resource, tag: string): Revision[] {
+function revisionOfTag({ catalog }: CodeDeps, resource: Resource, tag: string) {
   const { workspaceId, kind, id } = resource;
   const [versionId = ""] = tag.split(".", 1);
-  try {
-    return [catalog.code.revision(workspaceId, kind, id, versionId)];
-  } catch (error) {
-    if (error instanceof ApiError && error.refusal === "missing") return [];
-    throw error;
-  }
+  return unlessMissing(() => catalog.code.revision(workspaceId, kind, id, versionId));
 }
 
 /** Returns the name of the member or of the token that sent a revision, for an error message. */
 function authorName({ catalog }: CodeDeps, { workspaceId, createdBy }: Revision): string {
-  const unknown = "somebody";
-  if (createdBy === undefined) return unknown;
-  const { memberId, tokenId } = createdBy;
-  try {
-    const { name } =
-      memberId === undefined
-        ? catalog.tokens.get(workspaceId, tokenId)
-        : catalog.members.get(workspaceId, memberId);
-    return name.replace(/\p{C}/gu, "") || unknown;
-  } catch (error) {
-    if (error instanceof ApiError && error.refusal === "missing") return unknown;
-    throw error;
-  }
+  const { name = "" } = createdBy ? authorOf({ catalog }, { workspaceId, ...createdBy }) : {};
+  return name.replace(/\p{C}/gu, "") || "somebody";
 }

@@ -7,6 +7,7 @@ import {
   DEAD_LETTERS_PAGE_MAX,
   PAGE_ITEMS_MAX,
 } from "../../../settings/limits.ts";
+import { authorOf } from "../../author.ts";
 import { streamList } from "../../response/list-stream.ts";
 import { type RequestContext, route } from "../../route.ts";
 import { enveloped, Id, isoTime, paged, Time } from "../../schema/common.ts";
@@ -28,7 +29,6 @@ import {
   restFields,
   selected,
 } from "./letter-selection.ts";
-import { replayAuthor } from "./replay-author.ts";
 import { replayAnswer } from "./replays.ts";
 
 /** Maximum number of dead letters per read. Between reads, the event loop runs other requests. */
@@ -212,7 +212,7 @@ async function startedJob({ deps, workspaceId, principal, body }: SelectionCall,
   await expectCount(deadLetters, workspaceId, body);
   const all = allOf(body);
   if (all === undefined) return undefined;
-  const startedBy = replayAuthor(deps, principal);
+  const startedBy = authorOf(deps, principal);
   return replayAnswer(await replays.startLetters(workspaceId, { ...all, kind, startedBy }));
 }
 
@@ -220,7 +220,7 @@ type Kind = "dead-letters" | "purge";
 
 /** Creates the replay under which the dead letters of one request are listed. */
 function selectionRecord({ deps, workspaceId, principal, body }: SelectionCall, kind: Kind) {
-  const startedBy = replayAuthor(deps, principal);
+  const startedBy = authorOf(deps, principal);
   const request = { kind, filter: filterOf(body.filter ?? {}), startedBy };
   const job = createLetterJob(workspaceId, request, Date.now());
   return body.ids === undefined ? job : { ...job, isSelection: true as const };

@@ -16,10 +16,10 @@ import {
   SEARCH_EVENTS_MAX,
 } from "../../../settings/limits.ts";
 import { oneOf } from "../../../settings/schema-types.ts";
+import { authorOf } from "../../author.ts";
 import { route } from "../../route.ts";
 import { enveloped, Id, isoTime, paged, strict, Time } from "../../schema/common.ts";
 import * as example from "../../schema/examples.ts";
-import { replayAuthor } from "./replay-author.ts";
 
 export const Rate = Type.Integer({
   minimum: 1,
@@ -165,7 +165,7 @@ export const replayRoutes = [
       const replay = await deps.pipeline.replays.start(workspaceId, {
         ...selection,
         ...(filter && { filter }),
-        startedBy: replayAuthor(deps, principal),
+        startedBy: authorOf(deps, principal),
         from: Date.parse(from),
         ...(to !== undefined && { to: Date.parse(to) }),
       });

@@ -1,5 +1,4 @@
 import { TimeSlicer } from "../../../concurrency/time-slicer.ts";
-import { ApiError } from "../../../errors.ts";
 import { HOUR_MS, type NodeRow } from "../../../figures/figure-tables.ts";
 import {
   type FigurePoint,
@@ -87,20 +86,6 @@ export function ownSeries(
       return connectionSeries(catalog.connections.get(workspaceId, id));
     case "transformation":
       return seriesOf(kind, catalog.code.resource(workspaceId, kind, id).id);
-  }
-}
-
-export function knownSeries(
-  deps: StatusDeps,
-  workspaceId: string,
-  kind: SeriesKind,
-  id: string,
-): Series | undefined {
-  try {
-    return ownSeries(deps, workspaceId, kind, id);
-  } catch (error) {
-    if (error instanceof ApiError && error.refusal === "missing") return undefined;
-    throw error;
   }
 }
 

@@ -1,5 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { TimeSlicer } from "../../../concurrency/time-slicer.ts";
+import { unlessMissing } from "../../../errors.ts";
 import { readPoints } from "../../../figures/figures.ts";
 import { type SeriesKind, seriesKinds } from "../../../figures/series.ts";
 import { ID_CHARS_MAX, PAGE_ITEMS_MAX } from "../../../settings/limits.ts";
@@ -8,7 +9,7 @@ import { validationError } from "../../request/validation.ts";
 import { route } from "../../route.ts";
 import { Id, isoTime, MissingNodes, Time } from "../../schema/common.ts";
 import * as example from "../../schema/examples.ts";
-import { columnsOf, knownSeries, ownSeries, rangeOf, totalsOf } from "./figure-answers.ts";
+import { columnsOf, ownSeries, rangeOf, totalsOf } from "./figure-answers.ts";
 import { unwrittenFigures } from "./node-status.ts";
 
 const DAY_SECONDS = 86_400;
@@ -187,7 +188,7 @@ export const metricsRoutes = [
         throw validationError([{ path: "?ids", message }]);
       }
       const known = ids.flatMap((id) => {
-        const series = knownSeries(deps, workspaceId, kind as SeriesKind, id);
+        const series = unlessMissing(() => ownSeries(deps, workspaceId, kind as SeriesKind, id));
         return series === undefined ? [] : [{ id, series }];
       });
       const all = known.map(({ series }) => series);
