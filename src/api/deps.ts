@@ -6,7 +6,7 @@ import type { FigureRecorder } from "../figures/figure-recorder.ts";
 import type { Logger } from "../observe/log.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import type { Pipeline } from "../pipeline/pipeline.ts";
-import type { Publisher } from "../publishing/publisher.ts";
+import type { Publisher } from "../publishing/create-publisher.ts";
 import type { WorkspaceConfigs } from "./config-backend/workspace-configs.ts";
 import type { ApiLimiters } from "./limiters.ts";
 import type { RefusedTokens } from "./refused-tokens.ts";

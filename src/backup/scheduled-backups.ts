@@ -19,14 +19,6 @@ const INTERVALS_LATE = 2;
 /** Last bytes of the error output of a backup that go into the log. */
 const ERROR_CHARS_MAX = 2_000;
 
-/** Backups that the server makes by itself. */
-interface ScheduledBackups {
-  /** Sentences about backups that are missing, for `/ready`. */
-  warnings(): string[];
-  /** Ends the backup under way, and makes no more. */
-  stop(): Promise<void>;
-}
-
 /**
  * Starts to make backups of the data directory, by processes of their own with low priority. The
  * times in their names decide when the next one is due, so that a restart makes none too many.
@@ -41,10 +33,11 @@ export function startBackups(
   if (config["cluster.kafka"].length > 0) {
     throw new StartError("Expected no backup.every on a node: the topics have the cluster's data");
   }
-  return new Backups(config, backupTarget(config, logger), logger, metrics);
+  return new ScheduledBackups(config, backupTarget(config, logger), logger, metrics);
 }
 
-class Backups implements ScheduledBackups {
+/** Backups that the server makes by itself. */
+class ScheduledBackups {
   readonly #startedAt = Date.now();
   readonly #everyMs: number;
   readonly #failed: Counter;
@@ -92,12 +85,14 @@ class Backups implements ScheduledBackups {
     this.#wait(0);
   }
 
+  /** Returns sentences about backups that are missing, for `/ready`. */
   warnings(): string[] {
     if (this.#ageMs() < INTERVALS_LATE * this.#everyMs) return [];
     const hours = Math.floor(this.#ageMs() / 360_000) / 10;
     return [`No backup for ${hours} h: the log says why they fail`];
   }
 
+  /** Ends the backup under way, and makes no more. */
   async stop(): Promise<void> {
     this.#isStopping = true;
     clearTimeout(this.#timer);

@@ -4,7 +4,7 @@ import type { Workspace } from "../catalog/model.ts";
 import { ApiError } from "../errors.ts";
 import { reachableUrl } from "../http/url.ts";
 import type { Positions } from "../log/positions.ts";
-import type { Publisher } from "../publishing/publisher.ts";
+import type { Publisher } from "../publishing/create-publisher.ts";
 
 const DEMO = "Demo";
 

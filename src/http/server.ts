@@ -62,33 +62,14 @@ export interface HttpServerOptions
   onFault?(error: InvariantError): void;
 }
 
-export interface HttpServer {
-  readonly port: number;
-  /** Returns the number of open connections. */
-  connections(): number;
-  /** Changes certificate and key for new connections. Open ones keep theirs. */
-  setTls(tls: TlsKeys): void;
-  /** Changes the number of open connections of one client network; 0 means no limit. */
-  setConnectionsPerNetworkMax(max: number): void;
-  /**
-   * Asks clients to leave, and still accepts connections: each response closes its connection, and
-   * after `KEPT_CONNECTIONS_MS` the idle connections are closed too. Clients that keep connections
-   * then seldom send a request at the moment at which `stop` closes them.
-   */
-  drain(): Promise<void>;
-  /**
-   * Stops accepting connections. Resolves when all requests were responded to. Connections that
-   * were accepted just now, or have sent part of a request, get `REQUEST_EXPECTED_MS` for it.
-   */
-  stop(): Promise<void>;
-}
+export type HttpServer = ReturnType<typeof serveHttp>;
 
 /**
  * Starts an HTTP/1.1 (and 1.0) server on Bun's TCP sockets. A connection is closed when it has waited
  * `IDLE_CONNECTION_SECONDS_MAX` for its client to complete the TLS handshake, to send a complete
  * request or to read a response.
  */
-export function serveHttp(options: HttpServerOptions): HttpServer {
+export function serveHttp(options: HttpServerOptions) {
   const { socket, networkOf = (address) => address } = options;
   const open = new OpenConnections<HttpConnection>({
     max: options.connectionsMax ?? HTTP_CONNECTIONS_MAX,
@@ -143,15 +124,27 @@ export function serveHttp(options: HttpServerOptions): HttpServer {
 
   return {
     port: socket.port,
+    /** Returns the number of open connections. */
     connections: () => open.size,
-    setTls: (tls) => acceptor.setTls(tls),
-    setConnectionsPerNetworkMax: (max) => open.setPerNetworkMax(max),
+    /** Changes certificate and key for new connections. Open ones keep theirs. */
+    setTls: (tls: TlsKeys) => acceptor.setTls(tls),
+    /** Changes the number of open connections of one client network; 0 means no limit. */
+    setConnectionsPerNetworkMax: (max: number) => open.setPerNetworkMax(max),
+    /**
+     * Asks clients to leave, and still accepts connections: each response closes its connection, and
+     * after `KEPT_CONNECTIONS_MS` the idle connections are closed too. Clients that keep connections
+     * then seldom send a request at the moment at which `stop` closes them.
+     */
     async drain() {
       state.isStopping = true;
       await Bun.sleep(KEPT_CONNECTIONS_MS);
       stopIdle(true);
       await Bun.sleep(REQUEST_EXPECTED_MS);
     },
+    /**
+     * Stops accepting connections. Resolves when all requests were responded to. Connections that
+     * were accepted just now, or have sent part of a request, get `REQUEST_EXPECTED_MS` for it.
+     */
     async stop() {
       state.isStopping = true;
       acceptor.close();
@@ -161,11 +154,6 @@ export function serveHttp(options: HttpServerOptions): HttpServer {
       clearInterval(sweep);
     },
   };
-}
-
-interface Acceptor {
-  setTls(tls: TlsKeys): void;
-  close(): void;
 }
 
 interface AcceptorHandlers {
@@ -187,7 +175,7 @@ interface AcceptorHandlers {
  * at once would stop all other work. To stop accepting, Bun must close its file descriptor.
  * Therefore it gets a duplicate, and the socket with its queue stays open.
  */
-function createAcceptor(fd: number, handlers: AcceptorHandlers): Acceptor {
+function createAcceptor(fd: number, handlers: AcceptorHandlers) {
   let { tls } = handlers;
   let listener: TCPSocketListener<HttpConnection> | undefined;
   let accepted = 0;
@@ -250,13 +238,13 @@ function createAcceptor(fd: number, handlers: AcceptorHandlers): Acceptor {
 
   listen();
   return {
-    setTls(next) {
+    setTls(next: TlsKeys): void {
       tls = next;
       if (listener === undefined) return;
       pause();
       beginTurn();
     },
-    close() {
+    close(): void {
       isClosed = true;
       clearTimeout(retry);
       pause();

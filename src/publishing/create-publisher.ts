@@ -1,7 +1,7 @@
 import type { Catalog } from "../catalog/catalog.ts";
 import type { CodeChange, RevisionInput } from "../catalog/code/code-changes.ts";
 import { PublicationConflict, RevisionConflict } from "../catalog/code-errors.ts";
-import type { Revision } from "../catalog/model.ts";
+import type { CodeKind, Revision } from "../catalog/model.ts";
 import { KeyedMutex } from "../concurrency/keyed-mutex.ts";
 import { defined } from "../defined.ts";
 import { ApiError } from "../errors.ts";
@@ -12,7 +12,7 @@ import { warningsOf } from "./publish-warnings.ts";
 import type {
   CodeSelection,
   CreateCodeInput,
-  Publisher,
+  DraftRunInput,
   PublishResult,
   StoredCode,
   UpdateCodeInput,
@@ -31,7 +31,15 @@ import { toValidationResult } from "./validation-result.ts";
  */
 export const PUBLISH_ATTEMPTS_MAX = 5;
 
-export function createPublisher(parts: { catalog: Catalog; sandbox: Sandbox }): Publisher {
+/**
+ * Publishes revisions (immutable versions) of transformations and libraries. Before a revision is
+ * published, its imports are resolved, and it is tested in a sandbox process that ends after the
+ * test. Also runs tests without publishing. Refused requests throw `ApiError`. When the caller
+ * hangs up, the tests of its request end and nothing is published.
+ */
+export type Publisher = ReturnType<typeof createPublisher>;
+
+export function createPublisher(parts: { catalog: Catalog; sandbox: Sandbox }) {
   const { catalog } = parts;
   const tests = createTests(parts);
   /**
@@ -159,14 +167,22 @@ export function createPublisher(parts: { catalog: Catalog; sandbox: Sandbox }): 
   }
 
   return {
-    create(workspaceId, kind, input) {
+    /**
+     * Creates a transformation or library. With `publish`, it is stored only if its tests pass;
+     * otherwise throws `invalid` with `details`.
+     */
+    create(workspaceId: string, kind: CodeKind, input: CreateCodeInput) {
       const { externalId } = input;
       const revision = catalog.code.draft(workspaceId, kind, input);
       const externalIds = externalId === undefined ? [] : [{ kind, id: revision.id, externalId }];
       return store(revision, input, { externalIds });
     },
 
-    update(workspaceId, kind, id, input) {
+    /**
+     * Adds a revision to a transformation or library. Absent fields keep their value. With
+     * `publish`, the revision is stored only if its tests pass.
+     */
+    update(workspaceId: string, kind: CodeKind, id: string, input: UpdateCodeInput) {
       const attempt = async () => {
         const { newest } = catalog.code.resource(workspaceId, kind, id);
         const revision = catalog.code.revise(workspaceId, kind, id, changesOf(input));
@@ -175,21 +191,30 @@ export function createPublisher(parts: { catalog: Catalog; sandbox: Sandbox }): 
       return byResource.run(id, () => retryOn(RevisionConflict, attempt));
     },
 
-    publish(workspaceId, selection) {
+    /**
+     * Publishes the selected versions, all or none. All live code must load and pass its tests
+     * afterwards: the selected versions, and all published code that imports them. When every
+     * selected version was published before, failing tests are only warnings, since a rollback must
+     * always work.
+     */
+    publish(workspaceId: string, selection: CodeSelection) {
       return tests(workspaceId, selection.caller, (context) =>
         retryOn(PublicationConflict, () => publishSelected(context, workspaceId, selection)),
       );
     },
 
-    async test(workspaceId, selection) {
+    /** Answers `POST /transformations/libraries/test`: tests versions without publishing them. */
+    async test(workspaceId: string, selection: CodeSelection) {
       return toTestResult(await testSelection(workspaceId, selection));
     },
 
-    async runSuites(workspaceId, selection) {
+    /** Answers `POST /transformations/tests/run`: runs suites with inputs and expected outputs. */
+    async runSuites(workspaceId: string, selection: CodeSelection) {
       return toValidationResult(catalog, await testSelection(workspaceId, selection));
     },
 
-    async run(workspaceId, input) {
+    /** Runs drafts, which are code that is not stored, on test events. */
+    async run(workspaceId: string, input: DraftRunInput) {
       const code = planDraftRun(catalog, workspaceId, input);
       return tests(workspaceId, input.caller, async (context) =>
         toDraftRunResult(await runTests(context, workspaceId, code)),

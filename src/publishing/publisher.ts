@@ -1,50 +1,7 @@
 import type { ResourceRevision, RevisionInput } from "../catalog/code/code-changes.ts";
 import type { CodeKind, Language, Revision } from "../catalog/model.ts";
 import type { UserError } from "../sandbox/program.ts";
-import type { Difference, DraftRunReport, SuitesReport, TestResult } from "./reports.ts";
-
-/**
- * Publishes revisions (immutable versions) of transformations and libraries. Before a revision is
- * published, its imports are resolved, and it is tested in a sandbox process that ends after the
- * test. Also runs tests without publishing. Refused requests throw `ApiError`. When the caller
- * hangs up, the tests of its request end and nothing is published.
- */
-export interface Publisher {
-  /**
-   * Creates a transformation or library. With `publish`, it is stored only if its tests pass;
-   * otherwise throws `invalid` with `details`.
-   */
-  create(workspaceId: string, kind: CodeKind, input: CreateCodeInput): Promise<StoredCode>;
-  /**
-   * Adds a revision to a transformation or library. Absent fields keep their value. With `publish`,
-   * the revision is stored only if its tests pass.
-   */
-  update(
-    workspaceId: string,
-    kind: CodeKind,
-    id: string,
-    input: UpdateCodeInput,
-  ): Promise<StoredCode>;
-  /**
-   * Publishes the selected versions, all or none. All live code must load and pass its tests
-   * afterwards: the selected versions, and all published code that imports them. When every
-   * selected version was published before, failing tests are only warnings, since a rollback must
-   * always work.
-   */
-  publish(workspaceId: string, selection: CodeSelection): Promise<PublishResult>;
-  /**
-   * Answers `POST /transformations/libraries/test`: tests the selected versions without publishing
-   * them.
-   */
-  test(workspaceId: string, selection: CodeSelection): Promise<TestResult>;
-  /**
-   * Answers `POST /transformations/tests/run`: runs test suites, which have inputs and expected
-   * outputs.
-   */
-  runSuites(workspaceId: string, selection: CodeSelection): Promise<SuitesReport>;
-  /** Runs drafts, which are code that is not stored, on test events. */
-  run(workspaceId: string, input: DraftRunInput): Promise<DraftRunReport>;
-}
+import type { Difference, SuitesReport } from "./reports.ts";
 
 export type TestEvent = Record<string, unknown>;
 

@@ -102,25 +102,17 @@ function socketsOf(
   return kept;
 }
 
-/** Connection to the running server. */
-interface Channel {
-  /** File descriptors that were received so far. */
-  descriptors: number[];
-  send(message: SuccessorMessage): void;
-  receive(deadline: number): Promise<RunningMessage | "end" | "late">;
-  close(): void;
-}
-
 /** Connects to the running server. Undefined when none runs. */
-function openChannel(path: string): Channel | undefined {
+function openChannel(path: string) {
   const fd = dial(path);
   if (fd === undefined) return undefined;
   const descriptors: number[] = [];
   let text = "";
   return {
+    /** File descriptors that were received so far. */
     descriptors,
-    send: (message) => sendOn(fd, lineOf(message)),
-    async receive(deadline) {
+    send: (message: SuccessorMessage) => sendOn(fd, lineOf(message)),
+    async receive(deadline: number): Promise<RunningMessage | "end" | "late"> {
       for (;;) {
         const end = text.indexOf("\n");
         if (end >= 0) {

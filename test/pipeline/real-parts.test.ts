@@ -24,8 +24,8 @@ import { openLogWriter } from "../../src/log/writer.ts";
 import { createMetrics } from "../../src/observe/metrics.ts";
 import { openLedger } from "../../src/pipeline/ledger/ledger.ts";
 import { createPipeline, type Pipeline } from "../../src/pipeline/pipeline.ts";
+import type { Publisher } from "../../src/publishing/create-publisher.ts";
 import { createPublisher } from "../../src/publishing/create-publisher.ts";
-import type { Publisher } from "../../src/publishing/publisher.ts";
 import { createSandbox, type GuestSandbox } from "../../src/sandbox/guest-sandbox.ts";
 import { numbersTo, Sink, until } from "./rig.ts";
 

@@ -1,6 +1,6 @@
 import type { Catalog } from "../../src/catalog/catalog.ts";
-import { createPublisher } from "../../src/publishing/create-publisher.ts";
-import type { CreateCodeInput, Publisher } from "../../src/publishing/publisher.ts";
+import { createPublisher, type Publisher } from "../../src/publishing/create-publisher.ts";
+import type { CreateCodeInput } from "../../src/publishing/publisher.ts";
 import { freshWorkspace } from "../catalog/_setup.ts";
 import { type MarkSandbox, markSandbox } from "./sandbox-double.ts";
 

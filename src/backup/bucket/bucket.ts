@@ -23,21 +23,7 @@ export interface BucketRequest extends Omit<ObjectRequest, "signal" | "body"> {
 }
 
 /** A bucket for backups, in a store that the operator has chosen. */
-export interface Bucket {
-  /** Prefix of the settings for the keys of backups: empty, or with a slash at its end. */
-  prefix: string;
-  /**
-   * Sends a request, again when it fails for a moment. Rejects with a `StartError` that names the
-   * bucket, the reason and what to do.
-   */
-  send(request: BucketRequest): Promise<EgressResponse>;
-  /** Lists the objects whose keys begin with this. */
-  list(prefix: string): Promise<ListedObject[]>;
-  remove(key: string): Promise<void>;
-  /** Ends uploads in parts that were not completed, of those keys that `isOurs` accepts. */
-  abortUploads(prefix: string, isOurs: (key: string) => boolean): Promise<void>;
-  close(): void;
-}
+export type Bucket = ReturnType<typeof openBucket>;
 
 /**
  * Opens the bucket of the settings, or another one in the same store. The store's address is the
@@ -47,7 +33,7 @@ export function openBucket(
   config: Config,
   name = config["backup.s3.bucket"] ?? "",
   signal = new AbortController().signal,
-): Bucket {
+) {
   const s3 = bucketConfig(config, name);
   const sign = requestSigner(s3, "");
   const ca = authoritiesOf(config);
@@ -68,6 +54,10 @@ export function openBucket(
     }
   }
 
+  /**
+   * Sends a request, again when it fails for a moment. Rejects with a `StartError` that names the
+   * bucket, the reason and what to do.
+   */
   async function send(request: BucketRequest): Promise<EgressResponse> {
     for (let tries = 1; ; tries++) {
       const { response, failure, passes } = await attempt(request);
@@ -118,19 +108,22 @@ export function openBucket(
   }
 
   return {
+    /** Prefix of the settings for the keys of backups: empty, or with a slash at its end. */
     prefix: s3.prefix === undefined ? "" : `${s3.prefix}/`,
     send,
-    list: (prefix) =>
+    /** Lists the objects whose keys begin with this. */
+    list: (prefix: string): Promise<ListedObject[]> =>
       pages(
         { purpose: "list the backups", permission: "s3:ListBucket" },
         { "list-type": "2", prefix },
         listPage,
       ),
-    async remove(key) {
+    async remove(key: string): Promise<void> {
       const purpose = `delete ${key}`;
       await send({ purpose, permission: "s3:DeleteObject", method: "DELETE", key });
     },
-    async abortUploads(prefix, isOurs) {
+    /** Ends uploads in parts that were not completed, of those keys that `isOurs` accepts. */
+    async abortUploads(prefix: string, isOurs: (key: string) => boolean): Promise<void> {
       const open = await pages(
         { purpose: "list unfinished uploads", permission: "s3:ListBucketMultipartUploads" },
         { uploads: "", prefix },

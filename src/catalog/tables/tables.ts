@@ -268,7 +268,10 @@ function connectionTable(store: CatalogStore) {
   };
 }
 
-function findAll<T>(items: WorkspaceTable<T>, ids: Iterable<string | undefined>): T[] {
+function findAll<T extends { id: string; workspaceId: string }>(
+  items: WorkspaceTable<T>,
+  ids: Iterable<string | undefined>,
+): T[] {
   // The ids are collected first: nothing else may run while a cursor is open.
   return [...ids]
     .map((id) => (id === undefined ? undefined : items.find(id)))

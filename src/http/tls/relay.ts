@@ -23,17 +23,7 @@ interface TlsRelayOptions {
 }
 
 /** Passes the bytes of TLS connections on to a server without TLS in this process. */
-export interface TlsRelay {
-  /**
-   * Returns the address of the client whose connection has this port on the loopback address.
-   * Undefined for the port of another process.
-   */
-  clientAt(port: number): string | undefined;
-  /** Changes certificate and key for new connections. Open ones keep theirs. */
-  setTls(tls: TlsKeys): void;
-  /** Stops accepting connections. Open ones end with those of the server. */
-  stop(): void;
-}
+export type TlsRelay = ReturnType<typeof relayTls>;
 
 interface Client {
   handshakeSince: number;
@@ -47,7 +37,7 @@ interface Client {
  * Starts a relay. It exists because `Bun.serve` cannot replace its certificate and does not bound
  * the time of a handshake; `Bun.listen` accepts from the same socket with another certificate.
  */
-export function relayTls(options: TlsRelayOptions): TlsRelay {
+export function relayTls(options: TlsRelayOptions) {
   const { socket, serverPort, onFailedHandshake } = options;
   const clients = new Set<Client>();
   const handshakes = new Set<Client>();
@@ -131,12 +121,18 @@ export function relayTls(options: TlsRelayOptions): TlsRelay {
   }
 
   return {
-    clientAt: (port) => addresses.get(port),
-    setTls(tls) {
+    /**
+     * Returns the address of the client whose connection has this port on the loopback address.
+     * Undefined for the port of another process.
+     */
+    clientAt: (port: number) => addresses.get(port),
+    /** Changes certificate and key for new connections. Open ones keep theirs. */
+    setTls(tls: TlsKeys) {
       const next = listen(tls);
       listener.stop();
       listener = next;
     },
+    /** Stops accepting connections. Open ones end with those of the server. */
     stop() {
       clearInterval(sweep);
       listener.stop();

@@ -1,5 +1,5 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
-import type { Publisher } from "../../../src/publishing/publisher.ts";
+import type { Publisher } from "../../../src/publishing/create-publisher.ts";
 import { childProcesses, eventually, PATIENCE_MS } from "../../sandbox/support.ts";
 import { startApi } from "../_setup.ts";
 
