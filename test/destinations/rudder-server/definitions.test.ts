@@ -48,6 +48,13 @@ test("each built-in destination has settings for the type of each built-in sourc
   }
 });
 
+test("the built-in warehouses are marked as such, so that rudder-server loads them in batches", () => {
+  const marked = builtInDestinations.filter(({ category }) => category === "warehouse");
+  expect(marked.map(({ name }) => name)).toEqual([
+    ...["POSTGRES", "CLICKHOUSE", "RS", "SNOWFLAKE", "BQ"],
+  ]);
+});
+
 test("definitions of a directory replace all types, and have the defaults of their schemas", async () => {
   const definitions = readDefinitions(
     await checkout({
