@@ -411,4 +411,10 @@ export const equivalents: Equivalent[] = [
     change: "0x1_0000_0000 → (0x1_0000_0000 - 1)",
     why: "Another random number",
   },
+  {
+    file: "src/catalog/live.ts",
+    line: "if (made === undefined) return undefined;",
+    change: "made === undefined → false",
+    why: "A linked transformation is published; the compiler does not know",
+  },
 ];
