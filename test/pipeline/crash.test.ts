@@ -7,6 +7,8 @@ import { runs } from "../tier.ts";
 import { numbersTo, type Received, Sink, sorted } from "./rig.ts";
 
 const count = 3_000;
+/** Number of kills before a life that is not killed. */
+const KILLS = runs(4, 8);
 const rounds = Number(process.env.CRASH_ROUNDS ?? runs(1, 3));
 
 interface Letter {
@@ -50,7 +52,7 @@ test.each(numbersTo(rounds))(
     const firsts: Received[] = [];
     for (; letters === undefined; kills++) {
       const before = sink.taken.length;
-      letters = await live(directory, sink, kills < 8 ? Math.random() * 80 : Infinity);
+      letters = await live(directory, sink, kills < KILLS ? Math.random() * 80 : Infinity);
       let again = 0;
       for (const event of sink.taken.slice(before)) {
         const key = `${event.n} ${event.part}`;
@@ -82,7 +84,7 @@ test.each(numbersTo(rounds))(
       expect(own).toEqual(sorted(own));
     }
     // Otherwise the test has tested nothing.
-    expect(kills).toBeGreaterThan(8);
+    expect(kills).toBeGreaterThan(KILLS);
     expect(repeated).toBeGreaterThan(0);
     process.stderr.write(`${kills} kills, ${repeated} events repeated\n`);
   },

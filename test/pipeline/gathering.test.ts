@@ -212,7 +212,7 @@ const lives = [
   ["moody", "live"],
   ["steady", "replay"],
 ] as const;
-describe.each(lives.slice(0, runs(2, lives.length)))(
+describe.each(lives.slice(0, runs(1, lives.length)))(
   "batched delivery killed repeatedly, %s code, %s events",
   (code, mode) => {
     test.each(numbersTo(ROUNDS))(

@@ -62,10 +62,13 @@ const failures: { name: string; result: DeliveryResult }[] = [
   { name: "of the destination with Retry-After", result: { ...ofDestination, afterMs: 5_000 } },
 ];
 const places = ["first", "middle", "last"] as const;
-/** One place in the quick tier, another for each shape and failure; all of them else. */
+/**
+ * In the quick tier, one place for every other pair of a shape and a failure; all of them else.
+ */
 const placesFor = (shape: (typeof shapes)[number], failure: (typeof failures)[number]) => {
   const index = shapes.indexOf(shape) + failures.indexOf(failure);
-  return isQuickTier ? [places[index % places.length]!] : places;
+  if (!isQuickTier) return places;
+  return index % 2 === 0 ? [places[index % places.length]!] : [];
 };
 
 describe.each(shapes)("an event that always fails, batches of %j", (shape) => {
