@@ -10,6 +10,7 @@ import { missingOneOf, restoreSession, session } from "./data/session.ts";
 import { currentRoute, type ScreenProps } from "./router.ts";
 import { screens } from "./screens.ts";
 import { Palette } from "./shell/palette.tsx";
+import { ServerTrouble } from "./shell/server-trouble.tsx";
 import { listenForShortcuts, ShortcutList } from "./shell/shortcuts.tsx";
 import { isSidebarOpen, Sidebar, TopBar } from "./shell/sidebar.tsx";
 import { SignIn } from "./sign-in/screen.tsx";
@@ -92,6 +93,7 @@ function ScreenOutlet() {
   const permission = missingOneOf(screen?.needs);
   return (
     <main id="main" ref={main} tabIndex={-1}>
+      <ServerTrouble />
       {!screen && (
         <>
           <ScreenHeader title={shellTexts.notFound} />

@@ -8,12 +8,18 @@ import { openPage, signIn } from "./_browser.ts";
 
 let api: TestApi;
 let browser: Browser;
+/** Why the server is not ready. */
+let fullDisk: string | undefined;
 /** Revision whose every batch fails. */
 let suspended: string | undefined;
 beforeAll(async () => {
   if (chromiumMissing !== undefined) return;
   await ensureConsole();
   api = await startApi({
+    ready: () => {
+      const check = fullDisk === undefined ? { ok: true } : { ok: false, message: fullDisk };
+      return { ready: check.ok, checks: { delivery: check }, warnings: [] };
+    },
     suspensions: () =>
       suspended === undefined
         ? []
@@ -47,6 +53,25 @@ describeWith(chromiumMissing)("the console", () => {
     await page.getByRole("alert").filter({ hasText: "Error: no seats" }).waitFor();
     expect(await page.getByText("Live", { exact: true }).count()).toBe(0);
     suspended = undefined;
+    await close();
+  }, 300_000);
+
+  test("says on each screen why the server does not deliver, until it does again", async () => {
+    fullDisk = "The ledger cannot be written: the disk of /data is full (0 bytes free)";
+    const { page, close } = await open("destinations");
+    const trouble = page.getByRole("status").filter({ hasText: `delivery: ${fullDisk}` });
+    for (const place of ["destinations", "sources", "dead-letters", "alerts", "events"]) {
+      await page.goto(`${api.url}/#/${place}`);
+      await trouble.waitFor();
+    }
+    // These screens list it themselves.
+    await page.goto(`${api.url}/#/system`);
+    await page.getByText(fullDisk).waitFor();
+    expect(await trouble.count()).toBe(0);
+    await page.goto(`${api.url}/#/sources`);
+    await trouble.waitFor();
+    fullDisk = undefined;
+    await trouble.waitFor({ state: "detached" });
     await close();
   }, 300_000);
 

@@ -10,6 +10,8 @@ export const shellTexts = {
   pageNotFoundHint: "The address may be misspelt, or belong to an older version.",
   paletteLabel: "Search screens, actions and items by name",
   palettePlaceholder: "Search screens, sources, destinations, transformations…",
+  notReady:
+    "The server cannot do all of its work now. Events wait or are refused, also those of healthy destinations.",
   closeMenu: "Close menu",
   openMenu: "Open menu",
   screens: "Screens",

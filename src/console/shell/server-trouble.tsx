@@ -1,0 +1,48 @@
+import { useResource } from "../data/use-resource.ts";
+import { currentRoute, hrefTo } from "../router.ts";
+import { commonTexts } from "../texts/common.ts";
+import { shellTexts } from "../texts/shell.ts";
+
+interface Readiness {
+  ready: boolean;
+  checks: Record<string, { ok: boolean; message?: string }>;
+}
+
+const POLL_MS = 10_000;
+/** Screens that show the server's troubles themselves. */
+const showThemselves = new Set(["", "system"]);
+
+/**
+ * Says on every screen why the server cannot take or deliver events now: a healthy destination
+ * receives nothing then. Nothing is shown while the server is ready, or does not answer.
+ */
+export function ServerTrouble() {
+  const { value } = useResource(readReadiness, [], POLL_MS);
+  const [screen = ""] = currentRoute.value.segments;
+  if (value === undefined || value.ready || showThemselves.has(screen)) return null;
+  const failing = Object.entries(value.checks).filter(([, { ok }]) => !ok);
+  return (
+    <section class="error" role="status">
+      <p>
+        {shellTexts.notReady} <a href={hrefTo("system")}>{commonTexts.system}</a>
+      </p>
+      <ul>
+        {failing.map(([name, { message }]) => (
+          <li key={name}>{message ? `${name}: ${message}` : name}</li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+/** The answer has the checks also when it is 503. Undefined without a usable answer. */
+async function readReadiness(): Promise<Readiness | undefined> {
+  try {
+    const response = await fetch("/ready", { signal: AbortSignal.timeout(POLL_MS) });
+    const answer: Partial<Readiness> = await response.json();
+    const { ready, checks } = answer;
+    return ready === undefined || checks === undefined ? undefined : { ready, checks };
+  } catch {
+    return undefined;
+  }
+}
