@@ -97,6 +97,28 @@ describeWith(chromiumMissing)("a screen that was opened while the server is away
   });
 });
 
+describeWith(chromiumMissing)("the list of real events for a test", () => {
+  test("follows the live tail again after it has ended", async () => {
+    const { api, browser } = opened;
+    const { page, close } = await openPage(browser);
+    await page.addInitScript(withoutPolls);
+    await signIn(page, api.url, api.token);
+    const code = "export const transformEvent = (event) => event;";
+    const draft = { name: "Followed", language: "javascript", code };
+    const { id } = (await api.send("POST", "/transformations", { body: draft })).body;
+    await page.goto(`${api.url}/#/transformations/${id}`);
+    await page.route("**/v2/events", (request) => request.fulfill({ body: ": connected\n\n" }));
+    await page.getByRole("button", { name: "Use real events" }).click();
+    const notice = page.getByRole("dialog").getByText("Can't reach the server");
+    await notice.waitFor();
+    await page.unrouteAll({ behavior: "wait" });
+    await notice.waitFor({ state: "detached" });
+    while (api.followers() === 0) await Bun.sleep(20);
+    expect(await notice.count()).toBe(0);
+    await close();
+  });
+});
+
 describeWith(chromiumMissing)("a screen whose load the server refuses with Retry-After", () => {
   test("waits for so long, without its polls, and loads again", async () => {
     const { api, browser } = opened;

@@ -100,6 +100,9 @@ export function createReads(tables: CodeTables) {
     ) {
       return revisions.of(resourceOf(workspaceId, kind, id).id, options);
     },
+    /** Returns the number of a revision among those of its transformation or library, from 1 on. */
+    revisionNumber: ({ id, versionId }: { id: string; versionId: string }) =>
+      revisions.numberOf(id, versionId),
     publication: (found: Resource) => publications.get(found.id),
     history,
     /**

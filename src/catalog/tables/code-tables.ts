@@ -118,6 +118,9 @@ function revisionTable(store: CatalogStore) {
       order.put([revision.id, revision.versionId], true);
       counts.put(revision.workspaceId, (counts.get(revision.workspaceId) ?? 0) + 1);
     },
+    /** Counts the revisions of a transformation or library up to the given one. */
+    numberOf: (id: string, versionId: string): number =>
+      order.getKeysCount({ start: [id, ""], end: [id, versionId] }) + 1,
     *of(id: string, options: { count: number; order: "asc" | "desc" }): Generator<Revision> {
       const range =
         options.order === "asc"

@@ -89,8 +89,8 @@ function columnsOf(names: NameLookup): Column<CodeLogLine>[] {
         </a>
       ),
     ),
-    column(codeLogTexts.revision, ({ transformationVersionId }) => (
-      <code class="small cut">{transformationVersionId}</code>
+    narrowColumn(codeLogTexts.revision, ({ revision, transformationVersionId }) => (
+      <span title={transformationVersionId}>{revision}</span>
     )),
   ];
 }

@@ -5,6 +5,7 @@ import { Dialog } from "../components/dialog.tsx";
 import { ErrorNotice } from "../components/error-notice.tsx";
 import { Panel, SegmentedControl } from "../components/layout.tsx";
 import { recentRealEvents } from "../data/recent-events.ts";
+import { useRetry } from "../data/retry.ts";
 import { sampleEvents } from "../data/sample-events.ts";
 import { client } from "../data/session.ts";
 import { CodeEditor } from "../editor/code-editor.tsx";
@@ -95,20 +96,26 @@ function RealEvents(props: {
   const onRealEvents = useRef(props.onRealEvents);
   onRealEvents.current = props.onRealEvents;
 
+  const [attempt, setAttempt] = useState(0);
+  useRetry(error, () => setAttempt(attempt + 1));
+  const shownOrigin = useRef<EventOrigin>(undefined);
   useEffect(() => {
     const stop = new AbortController();
-    clear();
+    // Events that are picked stay when the same list is loaded again after a failure.
+    const isNew = shownOrigin.current !== origin || selected.size === 0;
+    shownOrigin.current = origin;
+    if (isNew) clear();
     setError(undefined);
     const addEvent = (event: unknown) => {
       if (typeof event !== "object" || event === null || stop.signal.aborted) return;
       onRealEvents.current([event]);
       add(event as JsonObject);
     };
-    loadEvents[origin](addEvent, stop.signal).catch((thrown) => {
+    loadEvents[origin](addEvent, stop.signal, isNew).catch((thrown) => {
       if (!stop.signal.aborted) setError(thrown);
     });
     return () => stop.abort();
-  }, [origin]);
+  }, [origin, attempt]);
 
   return (
     <Dialog title={codeTexts.useRealEvents} onClose={props.onClose} broad>
@@ -172,19 +179,28 @@ const emptyTexts: Record<EventOrigin, string> = {
 
 type AddEvent = (event: unknown) => void;
 
-const loadEvents: Record<EventOrigin, (add: AddEvent, signal: AbortSignal) => Promise<void>> = {
-  async tail(add, signal) {
-    for (const event of (await recentRealEvents(EVENT_ROWS_MAX)).toReversed()) add(event);
+/** Functions that list events. `isNew` is false when the events of before are still listed. */
+const loadEvents: Record<
+  EventOrigin,
+  (add: AddEvent, signal: AbortSignal, isNew: boolean) => Promise<void>
+> = {
+  async tail(add, signal, isNew) {
+    const recent = isNew ? await recentRealEvents(EVENT_ROWS_MAX) : [];
+    for (const event of recent.toReversed()) add(event);
     for await (const { name, data } of client.follow({}, signal)) {
       if (name === "received") add(data.event);
     }
+    // The error that `fetch` throws without a connection.
+    if (!signal.aborted) throw new TypeError("The live tail ended");
   },
-  async letters(add) {
+  async letters(add, _, isNew) {
+    if (!isNew) return;
     const query = { count: EVENT_ROWS_MAX };
     const { deadLetters } = await client.call("GET /v2/dead-letters", { query });
     for (const { event } of deadLetters) add(event);
   },
-  async samples(add) {
+  async samples(add, _, isNew) {
+    if (!isNew) return;
     for (const event of sampleEvents.value.toReversed()) add(event);
   },
 };

@@ -17,6 +17,9 @@ const FRESH_MS = 30_000;
 
 /** Names by workspace, kind and id. A new map whenever a name comes. */
 const names = signal<ReadonlyMap<string, string>>(new Map());
+/** Time after which a name whose request failed is asked for again. */
+const RETRY_MS = 3_000;
+
 /** When each name was asked for, and when it came. */
 const askedAt = new Map<string, number>();
 const answeredAt = new Map<string, number>();
@@ -76,11 +79,16 @@ async function askFor(kind: NamedKind): Promise<void> {
   }
 }
 
-/** Requests names and adds the new ones. After a failure, the screen shows ids for a while. */
+/** Requests names and adds the new ones. After a failure, the screen shows ids until it asks again. */
 async function ask(kind: NamedKind, query: { count: number } | { ids: string }): Promise<void> {
   const answer = await client
     .call("GET /v2/status/names", { query: { ...query, kind } })
     .catch(() => undefined);
+  if (answer === undefined) {
+    first = undefined;
+    const ids = "ids" in query ? query.ids.split(",") : [];
+    for (const id of ids) askedAt.set(keyOf(kind, id), Date.now() - FRESH_MS + RETRY_MS);
+  }
   const found = (answer?.names ?? []).map(({ id, name }) => [keyOf(kind, id), name] as const);
   for (const [key] of found) answeredAt.set(key, Date.now());
   const changed = found.filter(([key, name]) => names.peek().get(key) !== name);

@@ -7,7 +7,6 @@ import { FoldedResponse } from "../dead-letters/receiver-response.tsx";
 import { hrefTo } from "../router.ts";
 import { deadLetterTexts } from "../texts/dead-letters.ts";
 import { destinationTexts } from "../texts/destinations.ts";
-import { DestinationStateBadge } from "./destination-state.tsx";
 
 const troubled = new Set<DestinationRow["state"]>(["down", "failing", "suspended"]);
 
@@ -37,7 +36,6 @@ export function Trouble(props: {
         <span class={isTroubled ? "bad" : "warn"}>
           <Icon name="alert" />
         </span>
-        <DestinationStateBadge state={state.state} isRejecting={state.rejecting} />
         {lastError && (
           <span class="quiet small">
             {isTroubled && state.since

@@ -27,8 +27,8 @@ export function ServerTrouble() {
         {shellTexts.notReady} <a href={hrefTo("system")}>{commonTexts.system}</a>
       </p>
       <ul>
-        {failing.map(([name, { message }]) => (
-          <li key={name}>{message ? `${name}: ${message}` : name}</li>
+        {failing.map(([check, { message }]) => (
+          <li key={check}>{message ? `${check}: ${message}` : check}</li>
         ))}
       </ul>
     </section>

@@ -62,6 +62,7 @@ test.each([
       line: 2,
       transformationId: id,
       transformationVersionId: versionId,
+      revision: 1,
       destinationId,
     });
     expect(line.messageId).toMatch(/^[0-9a-f-]{36}$/);
@@ -71,6 +72,26 @@ test.each([
     expect(api.log()).not.toContain("saw Home");
   },
 );
+
+test("a line has the number of its revision among those of its transformation", async () => {
+  const codeOf = (text: string) =>
+    `export function transformEvent(event) { log("${text}"); return event; }`;
+  const { id } = await deploy("javascript", codeOf("old"));
+  const found = (text: string) => lines(`transformationId=${id}&text=${text}`);
+  await api.page(sourceId, "anonymousId=a&name=One");
+  while ((await found("old")).length === 0) await Bun.sleep(20);
+  // The second revision is a draft, which writes no lines.
+  for (const [text, publish] of [
+    ["draft", false],
+    ["new", true],
+  ]) {
+    const body = { code: codeOf(String(text)), events };
+    await api.send("POST", `/transformations/${id}?publish=${publish}`, { body });
+  }
+  await api.page(sourceId, "anonymousId=a&name=Two");
+  while ((await found("new")).length === 0) await Bun.sleep(20);
+  expect([(await found("old"))[0].revision, (await found("new"))[0].revision]).toEqual([1, 3]);
+});
 
 test("a guest sends no more lines of a batch than there is room for", async () => {
   const many = CODE_LOG_LINES_PER_SECOND_MAX * 20;

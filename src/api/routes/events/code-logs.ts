@@ -18,6 +18,9 @@ const CodeLogLine = Type.Object(
     text: Type.String(),
     transformationId: Type.String(),
     transformationVersionId: Type.String(),
+    revision: Type.Integer({
+      description: "Number of the revision among those of the transformation, from 1 on",
+    }),
     destinationId: Type.String(),
     messageId: Type.Optional(
       Type.String({
@@ -62,6 +65,7 @@ export const codeLogRoutes = [
             text: "Log: Home",
             transformationId: example.ids.transformation,
             transformationVersionId: example.ids.transformationVersion,
+            revision: 1,
             destinationId: example.ids.destination,
             messageId: example.event.messageId,
             line: 3,
@@ -71,8 +75,19 @@ export const codeLogRoutes = [
     },
     async handle({ deps, workspaceId, query: { limit = LINES_DEFAULT, ...filter } }) {
       const { lines, missingNodes } = await latestCodeLogs(deps, workspaceId, filter, limit);
+      const numbers = new Map<string, number>();
+      const numberOf = (id: string, versionId: string) => {
+        const number =
+          numbers.get(versionId) ?? deps.catalog.code.revisionNumber({ id, versionId });
+        numbers.set(versionId, number);
+        return number;
+      };
       return {
-        lines: lines.map(({ at, ...line }) => ({ ...line, at: isoTime(at) })),
+        lines: lines.map(({ at, ...line }) => ({
+          ...line,
+          revision: numberOf(line.transformationId, line.transformationVersionId),
+          at: isoTime(at),
+        })),
         ...(missingNodes.length > 0 && { missingNodes }),
       };
     },
