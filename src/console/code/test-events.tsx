@@ -191,7 +191,7 @@ const loadEvents: Record<
       if (name === "received") add(data.event);
     }
     // The error that `fetch` throws without a connection.
-    if (!signal.aborted) throw new TypeError("The live tail ended");
+    if (!signal.aborted) throw new TypeError();
   },
   async letters(add, _, isNew) {
     if (!isNew) return;

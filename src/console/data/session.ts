@@ -50,7 +50,7 @@ async function fetchSignedIn(url: string, init: RequestInit = {}): Promise<Respo
 async function fetchWithin(limitMs: number, url: string, init: RequestInit): Promise<Response> {
   const limit = new AbortController();
   // The error that `fetch` throws without a connection.
-  const timer = setTimeout(() => limit.abort(new TypeError("No answer in time")), limitMs);
+  const timer = setTimeout(() => limit.abort(new TypeError()), limitMs);
   try {
     const signal = AbortSignal.any([limit.signal, ...(init.signal ? [init.signal] : [])]);
     const response = await fetch(url, { ...init, signal });
