@@ -56,7 +56,9 @@ async function fetchWithin(limitMs: number, url: string, init: RequestInit): Pro
     const response = await fetch(url, { ...init, signal });
     if (init.signal || response.body === null) return response;
     const { status, headers } = response;
-    return new Response(await response.arrayBuffer(), { status, headers });
+    const body = await response.arrayBuffer();
+    // An answer 204 has an empty stream, and must not get a body.
+    return new Response(body.byteLength > 0 ? body : null, { status, headers });
   } finally {
     clearTimeout(timer);
   }
