@@ -462,11 +462,10 @@ describe("dead letter filters", () => {
     const pipeline = rig.start();
     append(2_500);
     await until(() => pipeline.deadLetters.count("workspace") === 2_500, "letters", 60_000);
-    const { find } = pipeline.deadLetters;
     let after = "";
     let pages = 0;
     for (;;) {
-      const { letters, reached } = find("workspace", {
+      const { letters, reached } = pipeline.deadLetters.find("workspace", {
         reason: "nothing like it",
         after,
         count: 5,
