@@ -10,6 +10,11 @@ export const LANE_HELD_BYTES_MIN = 256 << 10;
  */
 export const LANE_REPLAYS_EVENTS_MAX = 256;
 /**
+ * Number of events in a batch for user code that is slow, whose events are large, or that is new.
+ * `TRANSFORM_BATCH_EVENTS_MAX` is the number for other code.
+ */
+export const TRANSFORM_BATCH_EVENTS = 100;
+/**
  * Time in milliseconds for which all attempts must fail until the destination counts as down.
  * Events older than the retry window then become dead letters without an attempt.
  */

@@ -608,8 +608,11 @@ export const DEDUP_MARKS_MAX = 100_000;
  * again.
  */
 export const DEDUP_READ_BYTES_MAX = 512 << 20;
-/** Maximum number of events in one batch for user code. */
-export const TRANSFORM_BATCH_EVENTS_MAX = 100;
+/**
+ * Maximum number of events in one batch for user code. The batches have 100 while they take long, or
+ * their events are large, and always for code that names `fetch` or `geolocation`.
+ */
+export const TRANSFORM_BATCH_EVENTS_MAX = 250;
 /**
  * Maximum number of concurrent deliveries to one destination. Events of one user are never in two
  * of them.

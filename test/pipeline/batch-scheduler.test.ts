@@ -1,4 +1,6 @@
 import { expect, test } from "bun:test";
+import type { LiveProgram } from "../../src/catalog/live.ts";
+import type { Revision } from "../../src/catalog/model.ts";
 import { Notifier, systemClock } from "../../src/pipeline/clock.ts";
 import { BatchPace } from "../../src/pipeline/lane/batch-pace.ts";
 import { BatchScheduler } from "../../src/pipeline/lane/batch-scheduler.ts";
@@ -27,6 +29,8 @@ function storedLetter(id: string): StoredLetter {
   };
 }
 
+const code = { transformation: { code: "" }, libraries: [] as Revision[] } as LiveProgram;
+
 /** A lane with endless live events and replays, of dead letters or of the log. */
 function endlessLane(replayed = "dead letters", hasCode = true) {
   const isOfLog = replayed === "the log";
@@ -42,7 +46,7 @@ function endlessLane(replayed = "dead letters", hasCode = true) {
       take: async (count: number) => numbersTo(count).map(() => laneEvent()),
     },
     memory,
-    hasCode: () => hasCode,
+    program: () => (hasCode ? code : undefined),
     metrics: { histories: new LaneHistories() },
     ledger: { waitingLetters: (_id, _ids, count) => numbersTo(isOfLog ? 0 : count).map(requeued) },
     replays: {
@@ -76,10 +80,10 @@ test.each(
   async (size, replayed) => {
     const { scheduler, requeuedIds, memory, finish } = endlessLane(replayed);
     // Outputs of this size leave room for `size` events.
-    scheduler.noteOutputBytes(Math.ceil(memory.room.bytes / size));
+    scheduler.size.noteOutputBytes(Math.ceil(memory.room.bytes / size));
     const taken = { live: 0, replays: 0 };
     while (taken.live + taken.replays < 1_000) {
-      scheduler.noteOutputBytes(Math.ceil(memory.room.bytes / size));
+      scheduler.size.noteOutputBytes(Math.ceil(memory.room.bytes / size));
       const events = await scheduler.take();
       expect(events.length).toBe(size);
       const replays = events.filter(isReplay).length;

@@ -64,7 +64,7 @@ test("code that is published once a larger batch was taken gets the first 100 of
   live.putDestination("one");
   const sandbox = new FakeSandbox();
   const context = contextOf(live, sandbox);
-  const events = Array.from({ length: 250 }, () => laneEvent());
+  const events = Array.from({ length: 500 }, () => laneEvent());
   expect((await transform(context, events))!.every((it) => it && "outputs" in it)).toBe(true);
   live.publish("one", "code", "version");
   const sizes: number[] = [];

@@ -220,7 +220,7 @@ export class ActiveLane {
       destinationId: this.destination.id,
       reader: this.#reader,
       memory: this.#memory,
-      hasCode: () => this.#context.live.program(this.destination.id) !== undefined,
+      program: () => this.#context.live.program(this.destination.id),
       replays: this.#replays,
       requeuedIds: this.#committer.requeuedIds,
       work: this.#work,
@@ -291,7 +291,10 @@ export class ActiveLane {
         this.#isWaitingForSandbox = isWaiting;
         if (isWaiting) this.#delivery.flush();
       },
-      onRun: (live, outcomes, seconds) => metrics.recordRun(this.#labels, live, outcomes, seconds),
+      onRun: (live, outcomes, seconds) => {
+        metrics.recordRun(this.#labels, live, outcomes, seconds);
+        this.#scheduler.size.noteRun(outcomes.length, seconds);
+      },
     };
   }
 }

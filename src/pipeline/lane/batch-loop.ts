@@ -1,8 +1,9 @@
 import { InvariantError } from "../../assert.ts";
 import type { Logger } from "../../observe/log.ts";
-import { RETRY_DELAY_MS_MIN, TRANSFORM_BATCH_EVENTS_MAX } from "../../settings/limits.ts";
+import { RETRY_DELAY_MS_MIN } from "../../settings/limits.ts";
 import type { Notifier } from "../clock.ts";
 import type { LaneDelivery } from "../delivering/lane-delivery.ts";
+import { TRANSFORM_BATCH_EVENTS } from "../limits.ts";
 import type { LaneBudget } from "../memory-budget.ts";
 import type { LaneEvent } from "../model/lane-event.ts";
 import type { RouteDecision } from "../model/routes.ts";
@@ -67,7 +68,7 @@ export class BatchLoop {
     while (this.#isRunning) {
       // Two reasons to wait for the last batch first: a full lane gets room bit by bit, and small
       // batches cost more than they gain; and events that have to run again come before new ones.
-      if (memory.room.events < TRANSFORM_BATCH_EVENTS_MAX || scheduler.hasUnrun) {
+      if (memory.room.events < TRANSFORM_BATCH_EVENTS || scheduler.hasUnrun) {
         await last;
         last = dispatchedAll;
       }
@@ -129,7 +130,7 @@ export class BatchLoop {
     const made = results;
     const dispatched = await this.#try(() => dispatcher.dispatch(events, decisions, made));
     if (dispatched === undefined) return true;
-    scheduler.noteOutputBytes(dispatched.bytesPerEvent);
+    scheduler.size.noteOutputBytes(dispatched.bytesPerEvent);
     scheduler.putBack(dispatched.rest);
     // The loop may have found nothing to take meanwhile, and be waiting.
     if (dispatched.rest.length > 0) work.notify();

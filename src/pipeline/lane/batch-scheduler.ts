@@ -1,5 +1,5 @@
+import type { LiveProgram } from "../../catalog/live.ts";
 import { RateMeter } from "../../concurrency/rate-meter.ts";
-import { TRANSFORM_BATCH_EVENTS_MAX } from "../../settings/limits.ts";
 import type { Clock, Notifier } from "../clock.ts";
 import { createRequeuedEvent } from "../dead-letters/letter-events.ts";
 import type { Ledger } from "../ledger/ledger.ts";
@@ -10,6 +10,7 @@ import type { LaneMetrics } from "../monitoring/metrics.ts";
 import type { LaneReader } from "../reading/lane-reader.ts";
 import type { LaneReplays } from "../replays/lane-replays.ts";
 import type { BatchPace } from "./batch-pace.ts";
+import { BatchSize } from "./batch-size.ts";
 
 /**
  * Fraction of each batch that is reserved for replayed events when new events could fill the whole
@@ -26,8 +27,8 @@ export interface BatchSchedulerParts {
   destinationId: string;
   reader: Pick<LaneReader, "take" | "recovering">;
   memory: LaneBudget;
-  /** Whether user code runs over the events. */
-  hasCode(): boolean;
+  /** Returns the user code that runs over the events, if any. */
+  program(): LiveProgram | undefined;
   metrics: { histories: Pick<LaneMetrics["histories"], "get"> };
   ledger: Pick<Ledger, "waitingLetters">;
   /**
@@ -66,8 +67,7 @@ export class BatchScheduler {
    * order in which they were taken.
    */
   #unrun: LaneEvent[] = [];
-  /** Estimated bytes of the outputs of one event, from recent batches. 0 before the first batch. */
-  #bytesPerEvent = 0;
+  readonly size = new BatchSize();
   /** Whether the last batch was empty. */
   #wasIdle = false;
   /** Time of `elapsed()` at which the last batch that followed an empty one began. */
@@ -113,10 +113,6 @@ export class BatchScheduler {
     this.#unrun.push(...events);
   }
 
-  noteOutputBytes(bytesPerEvent: number): void {
-    this.#bytesPerEvent = Math.max(bytesPerEvent, this.#bytesPerEvent / 2);
-  }
-
   /**
    * Takes the events of the next batch. The batch is empty when there are no events to run, or no
    * memory for their outputs. `work` is notified when that may have changed.
@@ -145,11 +141,12 @@ export class BatchScheduler {
   }
 
   async #take(): Promise<LaneEvent[]> {
-    const { memory, work, hasCode } = this.#parts;
+    const { memory, work } = this.#parts;
     const { room } = memory;
-    const most = hasCode() ? TRANSFORM_BATCH_EVENTS_MAX : PLAIN_BATCH_EVENTS_MAX;
+    const program = this.#parts.program();
+    const most = program ? this.size.eventsMax(program) : PLAIN_BATCH_EVENTS_MAX;
     // The number of events whose outputs will have room, judged by the recent outputs.
-    const fitting = Math.ceil(room.bytes / Math.max(1, this.#bytesPerEvent));
+    const fitting = Math.ceil(room.bytes / Math.max(1, this.size.bytesPerEvent));
     const count = Math.max(1, Math.min(fitting, most));
     const [first] = this.#unrun;
     const mayTake = first === undefined ? room.events > 0 : memory.canDispatch(first);

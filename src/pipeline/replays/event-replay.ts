@@ -2,9 +2,9 @@ import { assert, InvariantError } from "../../assert.ts";
 import type { Destination } from "../../catalog/model.ts";
 import type { Positions } from "../../log/positions.ts";
 import type { Logger } from "../../observe/log.ts";
-import { TRANSFORM_BATCH_EVENTS_MAX } from "../../settings/limits.ts";
 import { type Clock, Notifier } from "../clock.ts";
 import { addFailures, jobFailureOf } from "../ledger/job-failures.ts";
+import { TRANSFORM_BATCH_EVENTS } from "../limits.ts";
 import type { NewLetter } from "../model/dead-letter.ts";
 import type { LaneEvent } from "../model/lane-event.ts";
 import type { EventJob, JobCounts, JobFailure, JobProgress } from "../model/replay-job.ts";
@@ -226,7 +226,7 @@ export class EventReplay {
    */
   async #tryRead(): Promise<LaneEvent[]> {
     try {
-      const events = await this.#reader.take(TRANSFORM_BATCH_EVENTS_MAX, READY_BYTES_MAX);
+      const events = await this.#reader.take(TRANSFORM_BATCH_EVENTS, READY_BYTES_MAX);
       if (events.length > 0) return events;
       const isPassed = this.#isRecovering || this.#isAtEnd(this.#reader.record().logs);
       this.#isRead = isPassed && this.#range.isWhole;

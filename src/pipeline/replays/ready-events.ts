@@ -1,9 +1,9 @@
 import { assert } from "../../assert.ts";
 import { Fifo } from "../../concurrency/fifo.ts";
-import { TRANSFORM_BATCH_EVENTS_MAX } from "../../settings/limits.ts";
+import { TRANSFORM_BATCH_EVENTS } from "../limits.ts";
 import { createLaneEvent, type LaneEvent } from "../model/lane-event.ts";
 
-const READY_EVENTS_MAX = 2 * TRANSFORM_BATCH_EVENTS_MAX;
+const READY_EVENTS_MAX = 2 * TRANSFORM_BATCH_EVENTS;
 export const READY_BYTES_MAX = 1 << 20;
 
 /**

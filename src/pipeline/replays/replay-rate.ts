@@ -1,5 +1,5 @@
-import { TRANSFORM_BATCH_EVENTS_MAX } from "../../settings/limits.ts";
 import type { Clock } from "../clock.ts";
+import { TRANSFORM_BATCH_EVENTS } from "../limits.ts";
 
 /**
  * Largest burst after a pause: the events that the replay's rate allows in this many milliseconds.
@@ -31,7 +31,7 @@ export class ReplayRate {
     this.#tokens = Math.min(size, this.#tokens + earned);
     this.#filledAt = now;
     // Single events would cost a batch each.
-    const lot = Math.min(waiting, TRANSFORM_BATCH_EVENTS_MAX, Math.floor(size));
+    const lot = Math.min(waiting, TRANSFORM_BATCH_EVENTS, Math.floor(size));
     if (this.#tokens >= lot) {
       return { count: Math.min(waiting, Math.floor(this.#tokens)), waitMs: 0 };
     }

@@ -9,6 +9,7 @@ import type { LogLine, Program, ProgramOutcome } from "../../sandbox/program.ts"
 import { type Sandbox, SandboxUnavailable } from "../../sandbox/sandbox.ts";
 import { TRANSFORM_BATCH_EVENTS_MAX } from "../../settings/limits.ts";
 import { retryDelayMs } from "../delivering/retry.ts";
+import { TRANSFORM_BATCH_EVENTS } from "../limits.ts";
 import {
   createOutput,
   type EventOutcome,
@@ -70,9 +71,9 @@ export async function transform(
   );
   // Code may have been published since the batch was taken, which may then be larger. The events
   // without a result run again.
-  const inputs = events
-    .filter((_, index) => results[index] === undefined)
-    .slice(0, TRANSFORM_BATCH_EVENTS_MAX);
+  const due = events.filter((_, index) => results[index] === undefined);
+  const inputs =
+    due.length > TRANSFORM_BATCH_EVENTS_MAX ? due.slice(0, TRANSFORM_BATCH_EVENTS) : due;
   const run = inputs.length === 0 ? undefined : await runLive(context, inputs);
   if (!context.running()) return undefined;
   let ran = 0;

@@ -1,0 +1,52 @@
+import type { LiveProgram } from "../../catalog/live.ts";
+import { TRANSFORM_BATCH_EVENTS_MAX } from "../../settings/limits.ts";
+import { TRANSFORM_BATCH_EVENTS } from "../limits.ts";
+
+/** Milliseconds that a batch for user code may take, judged by the last one. */
+const BATCH_MS = 500;
+/** Bytes of the outputs of a batch for user code, judged by recent ones. */
+const BATCH_OUTPUT_BYTES = 256 << 10;
+
+/**
+ * Decides how many events a batch for user code has. A batch costs half a millisecond besides its
+ * events, so that quick code over small events gets large batches. Other code gets few events at a
+ * time, since a batch has one bound of CPU time, and one of requests with `fetch`.
+ */
+export class BatchSize {
+  /** Estimated bytes of the outputs of one event, from recent batches. 0 before the first batch. */
+  bytesPerEvent = 0;
+  #msPerEvent = Number.POSITIVE_INFINITY;
+
+  noteOutputBytes(bytesPerEvent: number): void {
+    this.bytesPerEvent = Math.max(bytesPerEvent, this.bytesPerEvent / 2);
+  }
+
+  /** Notes for how long user code has run over a batch of `events` events. */
+  noteRun(events: number, seconds: number): void {
+    this.#msPerEvent = (1_000 * seconds) / events;
+  }
+
+  /** Returns the largest number of events for the next batch of this program. */
+  eventsMax(program: LiveProgram): number {
+    if (namesHostCall(program)) return TRANSFORM_BATCH_EVENTS;
+    const fitting = Math.min(
+      BATCH_MS / this.#msPerEvent,
+      BATCH_OUTPUT_BYTES / Math.max(1, this.bytesPerEvent),
+      TRANSFORM_BATCH_EVENTS_MAX,
+    );
+    return Math.max(TRANSFORM_BATCH_EVENTS, Math.floor(fitting));
+  }
+}
+
+const HOST_CALL = /fetch|geolocation/i;
+const known = new WeakMap<LiveProgram, boolean>();
+
+function namesHostCall(program: LiveProgram): boolean {
+  let names = known.get(program);
+  if (names === undefined) {
+    const { transformation, libraries } = program;
+    names = [transformation, ...libraries].some(({ code }) => HOST_CALL.test(code));
+    known.set(program, names);
+  }
+  return names;
+}
