@@ -97,13 +97,15 @@ test("a guest that answers before it is asked is killed", async () => {
   expect(guest.ended?.end).toBe("violation");
 });
 
+/** Takes a core, but not for ever when the test is killed before it ends its guest. */
+const spin = "ulimit -t 60; while :; do :; done";
 const idleBounds: [
   what: string,
   end: GuestEndCause,
   terms: Partial<LanguageProfile>,
   script: string,
 ][] = [
-  ["computes", "idle", { idleCpuMsMax: 200 }, "while :; do :; done"],
+  ["computes", "idle", { idleCpuMsMax: 200 }, spin],
   ["floods its standard error", "stderr", {}, "while :; do echo flood flood flood >&2; done"],
   ["makes many threads", "threads", { threadsMax: 1 }, 'exec "$0" -e "setTimeout(() => {}, 1e6)"'],
 ];
