@@ -55,7 +55,7 @@ const wideElements = `(() => {
     }
     return false;
   };
-  // Of the elements that reach farthest, the innermost is the cause.
+  // The cause is the innermost of the elements that reach farthest.
   const causeIn = (place) => {
     let [cause, farthest] = [place, 0];
     for (const it of place.querySelectorAll("*")) {

@@ -183,7 +183,7 @@ describe("a record of a newer version", () => {
     expect(sink.numbers()).toEqual([0, 1, 2, 3]);
   });
 
-  test("is told by a search, which finds the others", async () => {
+  test("makes a search say so, and the search finds the other records", async () => {
     rig.log.appendBytes(known(0), unknown(1), damaged(), known(2));
     start();
     const { signal } = new AbortController();

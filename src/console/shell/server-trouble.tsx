@@ -1,12 +1,10 @@
+import type { AnswerOf } from "../../api/client.ts";
 import { useResource } from "../data/use-resource.ts";
 import { currentRoute, hrefTo } from "../router.ts";
 import { commonTexts } from "../texts/common.ts";
 import { shellTexts } from "../texts/shell.ts";
 
-interface Readiness {
-  ready: boolean;
-  checks: Record<string, { ok: boolean; message?: string }>;
-}
+type Readiness = Pick<AnswerOf<"GET /ready">, "ready" | "checks">;
 
 const POLL_MS = 10_000;
 /** Screens that show the server's troubles themselves. */
