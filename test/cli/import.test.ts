@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { removeDirectory, type Server, startServer } from "../e2e/server.ts";
-import { type Client, pipedTo } from "./command.ts";
+import type { Client } from "./command.ts";
+import { inProcess } from "./in-process.ts";
 
 /** RudderStack's public API, as its documents show the answers. */
 const times = { createdAt: "2023-02-16T01:11:11.586Z", updatedAt: "2023-02-16T01:11:11.586Z" };
@@ -86,7 +87,7 @@ let server: Server;
 let client: Client;
 beforeAll(async () => {
   server = await startServer();
-  client = pipedTo(server);
+  client = inProcess(server);
 });
 afterAll(async () => {
   await server.stop();

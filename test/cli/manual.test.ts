@@ -2,23 +2,23 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { missingPrograms, testWith } from "../counterpart.ts";
-import { pixelmillCommand } from "../e2e/command.ts";
 import { removeDirectory, temporaryDirectory, waitFor } from "../e2e/server.ts";
+import { start } from "./in-process.ts";
 
 let directory: string;
 const scripts: Record<string, string> = {};
 
-const print = (...args: string[]) => {
-  const { exitCode, stdout } = Bun.spawnSync([...pixelmillCommand, ...args], { env: {} });
-  expect(exitCode).toBe(0);
-  return stdout.toString();
-};
+async function print(...args: string[]): Promise<string> {
+  const { output, ended } = start(args);
+  expect(await ended).toBe(0);
+  return output.text;
+}
 
-beforeAll(() => {
+beforeAll(async () => {
   directory = temporaryDirectory();
   for (const shell of ["bash", "zsh", "fish"]) {
     scripts[shell] = join(directory, `completion.${shell}`);
-    writeFileSync(scripts[shell], print("completion", shell));
+    writeFileSync(scripts[shell], await print("completion", shell));
   }
   // Shells complete the arguments of commands that exist.
   writeFileSync(join(directory, "pixelmill"), "#!/bin/sh\n");
@@ -110,7 +110,7 @@ const withoutValue = (word: string) => word.replace(/=$/, "");
 describe("the man page", () => {
   testWith(missingPrograms("groff"))("is formatted without a warning", async () => {
     const page = join(directory, "pixelmill.1");
-    writeFileSync(page, print("man"));
+    writeFileSync(page, await print("man"));
     const shown = await run(["groff", "-man", "-ww", "-Tascii", "-P-cbou", page]);
     for (const name of [
       "serve",
@@ -126,10 +126,8 @@ describe("the man page", () => {
   });
 });
 
-test("a completion of another shell is an unknown command with a suggestion", () => {
-  const { exitCode, stderr } = Bun.spawnSync([...pixelmillCommand, "completion", "bsh"], {
-    env: {},
-  });
-  expect(exitCode).toBe(2);
-  expect(stderr.toString()).toStartWith("pixelmill: Unknown command bsh; the nearest is bash");
+test("a completion of another shell is an unknown command with a suggestion", async () => {
+  const { errors, ended } = start(["completion", "bsh"]);
+  expect(await ended).toBe(2);
+  expect(errors.text).toStartWith("pixelmill: Unknown command bsh; the nearest is bash");
 });

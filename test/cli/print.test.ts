@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { missingPrograms, testWith } from "../counterpart.ts";
-import { pixelmillCommand } from "../e2e/command.ts";
 import { removeDirectory, temporaryDirectory } from "../e2e/server.ts";
+import { start } from "./in-process.ts";
 
 let directory: string;
 beforeAll(() => {
@@ -11,10 +11,10 @@ beforeAll(() => {
 });
 afterAll(() => removeDirectory(directory));
 
-function print(topic: string): string {
-  const { exitCode, stdout } = Bun.spawnSync([...pixelmillCommand, "print", topic], { env: {} });
-  expect(exitCode).toBe(0);
-  return stdout.toString();
+async function print(topic: string): Promise<string> {
+  const { output, ended } = start(["print", topic]);
+  expect(await ended).toBe(0);
+  return output.text;
 }
 
 test.each([
@@ -25,24 +25,25 @@ test.each([
   ["haproxy", "docs/pixels.md", 1],
 ])("print %s prints what %s shows", async (topic, path, count) => {
   const page = await Bun.file(path).text();
-  const parts = print(topic).split(/^# \/.*\n/m);
+  const parts = (await print(topic)).split(/^# \/.*\n/m);
   const shown = parts.map((part) => part.trim()).filter((part) => part !== "");
   expect(shown).toHaveLength(count);
   for (const part of shown) expect(page).toContain(`\n${part}\n\`\`\``);
 });
 
-function alertRules(): { expr: string }[] {
-  const { groups } = Bun.YAML.parse(print("alerts")) as { groups: { rules: { expr: string }[] }[] };
+async function alertRules(): Promise<{ expr: string }[]> {
+  const text = await print("alerts");
+  const { groups } = Bun.YAML.parse(text) as { groups: { rules: { expr: string }[] }[] };
   return groups.flatMap(({ rules }) => rules);
 }
 
-function dashboardLines(): { expr: string; legendFormat: string }[] {
-  return JSON.parse(print("grafana")).panels.flatMap(({ targets }: any) => targets);
+async function dashboardLines(): Promise<{ expr: string; legendFormat: string }[]> {
+  return JSON.parse(await print("grafana")).panels.flatMap(({ targets }: any) => targets);
 }
 
 describe("metrics", () => {
   test.each([["alerts"], ["grafana"]])("all that %s names exist", async (topic) => {
-    const named = new Set(print(topic).match(/\bpixelmill_[a-z_]+/g));
+    const named = new Set((await print(topic)).match(/\bpixelmill_[a-z_]+/g));
     // Another test holds the reference equal to the code.
     const reference = await Bun.file("docs/reference/metrics.md").text();
     const rows = [...reference.matchAll(/^\| `(pixelmill_\w+)` \| (\w+) \|/gm)];
@@ -54,8 +55,8 @@ describe("metrics", () => {
   });
 
   test.each([
-    ["alerts", () => alertRules().map(({ expr }) => expr)],
-    ["grafana", () => dashboardLines().map(({ expr }) => expr)],
+    ["alerts", async () => (await alertRules()).map(({ expr }) => expr)],
+    ["grafana", async () => (await dashboardLines()).map(({ expr }) => expr)],
   ])("all labels by which %s group and select are those of the metrics", async (_, read) => {
     const reference = await Bun.file("docs/reference/metrics.md").text();
     const rows = reference.matchAll(/^\| `(pixelmill_\w+)` \| \w+ \| (.*?) \|/gm);
@@ -64,7 +65,7 @@ describe("metrics", () => {
     );
     // Prometheus adds the first two, the server the third, and histograms have the last.
     const common = ["instance", "job", "process", "le"];
-    const unknown = read().flatMap((expr) => {
+    const unknown = (await read()).flatMap((expr) => {
       const metrics = expr.match(/\bpixelmill_\w+/g) ?? [];
       const grouped = [...expr.matchAll(/by \(([^)]*)\)/g)].flatMap(([, it]) => it!.split(", "));
       return metrics.flatMap((metric) => {
@@ -80,8 +81,8 @@ describe("metrics", () => {
     expect(unknown).toEqual([]);
   });
 
-  test("the names of the dashboard's lines are labels by which they group", () => {
-    const named = dashboardLines().flatMap(({ expr, legendFormat }) =>
+  test("the names of the dashboard's lines are labels by which they group", async () => {
+    const named = (await dashboardLines()).flatMap(({ expr, legendFormat }) =>
       [...legendFormat.matchAll(/{{(\w+)}}/g)].map(([, label]) => [label!, expr] as const),
     );
     expect(named.length).toBeGreaterThan(5);
@@ -90,8 +91,8 @@ describe("metrics", () => {
     expect(named.filter((it) => !isGrouped(it))).toEqual([]);
   });
 
-  test("the dashboard is JSON with panels that do not overlap", () => {
-    const { panels } = JSON.parse(print("grafana"));
+  test("the dashboard is JSON with panels that do not overlap", async () => {
+    const { panels } = JSON.parse(await print("grafana"));
     const places = panels.map(({ gridPos: { x, y } }: any) => `${x} ${y}`);
     expect(new Set(places).size).toBe(panels.length);
   });
@@ -143,17 +144,17 @@ const faults: Record<string, Record<string, string>> = {
   PixelmillBackupLate: { pixelmill_backup_age_seconds: "172800+60x60" },
 };
 
-testWith(missingPrograms("promtool"))("promtool accepts the alert rules", () => {
+testWith(missingPrograms("promtool"))("promtool accepts the alert rules", async () => {
   const file = join(directory, "checked.yml");
-  writeFileSync(file, print("alerts"));
+  writeFileSync(file, await print("alerts"));
   const { exitCode, stdout, stderr } = Bun.spawnSync(["promtool", "check", "rules", file]);
   expect({ exitCode, output: `${stdout}${stderr}` }).toMatchObject({ exitCode: 0 });
 });
 
 testWith(missingPrograms("promtool"))(
   "each alert rule fires on its fault, and no other rule does",
-  () => {
-    const text = print("alerts");
+  async () => {
+    const text = await print("alerts");
     writeFileSync(join(directory, "rules.yml"), text);
     const { groups } = Bun.YAML.parse(text) as { groups: { rules: Rule[] }[] };
     const { rules } = groups[0]!;

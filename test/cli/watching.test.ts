@@ -12,13 +12,14 @@ import {
   startSink,
   waitFor,
 } from "../e2e/server.ts";
-import { inTerminal, obeyedControls, pipedTo, widestLine } from "./command.ts";
+import { type Client, inTerminal, obeyedControls, pipedTo, widestLine } from "./command.ts";
+import { inProcess } from "./in-process.ts";
 
 /** A name and an answer that would change a terminal's screen. */
 const EVIL = "\x1b[2J\u009b31m\u202eevil";
 
 let server: Server;
-let client: ReturnType<typeof pipedTo>;
+let client: Client;
 let route_: Awaited<ReturnType<typeof route>>;
 let sinkStatus = 200;
 const sink = startSink(() => sinkStatus);
@@ -26,7 +27,7 @@ const away = { controlPlane: "http://127.0.0.1:1" };
 
 beforeAll(async () => {
   server = await startServer();
-  client = pipedTo(server);
+  client = inProcess(server);
   route_ = await route(server, { url: sink.url });
   await waitFor(async () => /\nSink +webhook +ok /.test((await client(["status"])).output));
   await waitFor(async () => (await client(["status"])).code === 0);
@@ -39,18 +40,6 @@ afterAll(async () => {
 
 const track = (event: string, anonymousId = "u1") =>
   pixel(server, "track", { writeKey: route_.writeKey, event, anonymousId });
-
-/** Starts a listener that passes requests on to the server. */
-const startProxy = (port: number) =>
-  Bun.serve({
-    port,
-    hostname: "127.0.0.1",
-    idleTimeout: 0,
-    fetch: ({ url, headers, signal }) => {
-      const { pathname, search } = new URL(url);
-      return fetch(server.controlPlane + pathname + search, { headers, signal });
-    },
-  });
 
 /** Starts a tail, and waits until the server has opened its stream. */
 async function openTail(args: string[]) {
@@ -72,7 +61,7 @@ describe("status", () => {
 
   test("--server and --token go before the environment", async () => {
     const flags = ["--server", `${server.controlPlane}/`, "--token", ADMIN_TOKEN];
-    const { code } = await pipedTo(away)(["status", ...flags], {
+    const { code } = await inProcess(away)(["status", ...flags], {
       environment: { PIXELMILL_TOKEN: "pm_other" },
     });
     expect(code).toBe(0);
@@ -127,7 +116,7 @@ describe("a profile", () => {
 
 describe("a server that does not answer as expected", () => {
   test.each([["status"], ["tail"]])("%s says that it is away, and exits with 3", async (name) => {
-    const { code, output, errors } = await pipedTo(away)([name]);
+    const { code, output, errors } = await inProcess(away)([name]);
     expect({ code, output }).toEqual({ code: 3, output: "" });
     expect(errors).toBe(
       "pixelmill: Cannot reach the server at http://127.0.0.1:1: connection refused (ECONNREFUSED)\n",
@@ -157,10 +146,10 @@ describe("a server that does not answer as expected", () => {
           : new Response("hello", { status: 404 }),
     });
     const controlPlane = `http://127.0.0.1:${other.port}`;
-    const strange = await pipedTo({ controlPlane })(["status"]);
+    const strange = await inProcess({ controlPlane })(["status"]);
     expect(strange.code).toBe(3);
     expect(strange.errors).toContain("Expected the control plane of pixelmill at");
-    const evil = await pipedTo({ controlPlane: `${controlPlane}/a` })(["status"]);
+    const evil = await inProcess({ controlPlane: `${controlPlane}/a` })(["status"]);
     expect(evil.errors).toContain("\\u001b[2J\\u009b31m\\u202eevil");
     expect(obeyedControls(evil.errors)).toEqual([]);
     other.stop(true);
@@ -239,23 +228,6 @@ describe("tail", () => {
     expect(tail.screen()).toContain("1 shown");
     expect(obeyedControls(tail.screen())).toEqual([]);
     expect(widestLine(tail.screen())).toBeLessThanOrEqual(80);
-  });
-
-  test("connects again to a server that restarts, and says what is left out", async () => {
-    const proxy = startProxy(0);
-    const controlPlane = `http://127.0.0.1:${proxy.port}`;
-    const tail = inTerminal({ controlPlane }, ["tail"]);
-    await tail.shown("following");
-    const { port } = proxy;
-    await proxy.stop(true);
-    await tail.shown("tail lost");
-    const again = startProxy(port!);
-    await tail.shown("connected again; events of");
-    await track("After");
-    await tail.shown("track After");
-    tail.signal("SIGTERM");
-    expect(await tail.exited).toBe(0);
-    again.stop(true);
   });
 });
 

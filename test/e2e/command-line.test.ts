@@ -35,78 +35,6 @@ async function pixelmill(
   return { code: await child.exited, output, errors };
 }
 
-describe("invalid command line", () => {
-  const port = "must be a whole number from 0 to 65535";
-  test.each([
-    [["srve"], {}, "Unknown command srve; the nearest is serve"],
-    [["srve", "--help"], {}, "Unknown command srve; the nearest is serve"],
-    [["token", "craete"], {}, "Unknown command craete; the nearest is create"],
-    [[], {}, "Expected a command"],
-    [["serve", "--prot", "1"], {}, "Unknown option '--prot'; the nearest is --port"],
-    [
-      ["serve", "--admin.port", "1"],
-      {},
-      "Unknown option '--admin.port'; the nearest is --admin-port",
-    ],
-    [["serve", "now"], {}, "Unexpected argument now"],
-    [["serve", "--port", "http"], {}, `Setting --port ${port}, got "http"`],
-    [["serve", "--host", "[::1]"], {}, "Setting --host must be an IP address without brackets"],
-    [["serve", "--public-url", "x.example"], {}, "Setting --public-url must be a URL that begins"],
-    [["serve", "--request-ip=no"], {}, "Setting --request-ip must be true or false"],
-    [["serve"], { PIXELMILL_ADMIN_PORT: "-1" }, `Setting PIXELMILL_ADMIN_PORT ${port}`],
-    [
-      ["serve"],
-      { PIXELMILL_PROT: "1" },
-      "Unknown setting PIXELMILL_PROT; the nearest is PIXELMILL_PORT",
-    ],
-    [
-      ["serve"],
-      { PIXELMILL_EGRESS_ALLOW: "10.0.0.1/99" },
-      "Setting PIXELMILL_EGRESS_ALLOW must be",
-    ],
-    [["serve"], { PIXELMILL_ADMIN_TOKEN: "secret" }, "Setting PIXELMILL_ADMIN_TOKEN must be"],
-    [
-      ["serve", "--config", "/nowhere.toml"],
-      {},
-      "Cannot read the configuration file /nowhere.toml: no such file or directory (ENOENT)",
-    ],
-    [["workspace", "create"], {}, "Expected NAME"],
-    [["workspace", "create", " "], {}, "Expected a name of 1 to 255 characters"],
-    [["workspace", "create", "n".repeat(256)], {}, "Expected a name of 1 to 255 characters"],
-    [["token", "create", "--name", ""], {}, "Expected a name of 1 to 255 characters"],
-    [["token", "create", "--permissions", "all"], {}, "Unknown permission all"],
-    [["cluster", "import"], {}, "Expected the setting cluster.kafka"],
-    [["cluster", "export"], {}, "Expected the setting cluster.kafka"],
-    [
-      ["cluster", "import", "--cluster-kafka", "127.0.0.1:1"],
-      {},
-      "Expected a data directory of pixelmill",
-    ],
-  ])(
-    "the arguments %j with the environment %j are refused with a message of their own",
-    async (args, environment, message) => {
-      const { code, output, errors } = await pixelmill(args, environment as Record<string, string>);
-      expect({ code: code > 0, output }).toEqual({ code: true, output: "" });
-      expect(errors.split("\n")[0]).toStartWith(`pixelmill: ${message}`);
-      expect(errors).not.toContain("secret\n");
-      expect(errors).not.toContain("    at ");
-    },
-  );
-
-  test("a bad key in the configuration file is reported with the file's name", async () => {
-    const cwd = temporaryDirectory();
-    await Bun.write(join(cwd, "pixelmill.toml"), 'log.level = "loud"\n');
-    const { code, errors } = await pixelmill(["serve"], {}, cwd);
-    expect(code).toBe(1);
-    expect(errors).toStartWith("pixelmill: Setting log.level in pixelmill.toml must be one of");
-    removeDirectory(cwd);
-  });
-});
-
-test("an invalid command line creates no files", () => {
-  expect(readdirSync(elsewhere)).toEqual([]);
-});
-
 test("a data directory in another version's format stays unchanged", async () => {
   const cwd = temporaryDirectory();
   const data = join(cwd, "data");
@@ -203,34 +131,6 @@ test("a closed output pipe is no error of a command", async () => {
   expect(lines.filter((line) => !line.startsWith("{"))).toEqual([]);
   removeDirectory(data);
 }, 300_000);
-
-test.each([
-  ["--version", /^\d+\.\d+\.\d+\n$/],
-  ["--help", /^USAGE pixelmill <command>$/m],
-  ["help", /^USAGE pixelmill <command>$/m],
-  ["help token create", /^USAGE pixelmill token create \[OPTIONS\]/m],
-  ["serve --help", /^USAGE pixelmill serve \[OPTIONS\]/m],
-  ["token --help", /^USAGE pixelmill token create/m],
-  ["token create --help", /^USAGE pixelmill token create \[OPTIONS\]/m],
-  ["workspace list --help", /^USAGE pixelmill workspace list \[OPTIONS\]/m],
-  ["workspace create --help", /^USAGE pixelmill workspace create \[OPTIONS\] <NAME>/m],
-])("%s exits 0 and tells what was asked", async (line, answer) => {
-  const { code, output, errors } = await pixelmill(line.split(" "));
-  expect({ code, errors }).toEqual({ code: 0, errors: "" });
-  expect(output).toMatch(answer);
-});
-
-test.each([
-  ["serve", true],
-  ["check", true],
-  ["token create", false],
-  ["compact", false],
-])("%s --help lists the settings that matter to the command", async (command, isServer) => {
-  const { output } = await pixelmill([...command.split(" "), "--help"]);
-  expect(output).toContain("--data=");
-  expect(output).toContain("--log-level=");
-  expect(output.includes("--admin-port=")).toBe(isServer);
-});
 
 test.each(["--request-ip=false", "--request-ip false", "--no-request-ip"])(
   "%s turns off a setting that is on by default",

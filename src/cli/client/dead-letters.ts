@@ -23,10 +23,8 @@ const filters: ArgsDef = {
 };
 
 type Letter = AnswerOf<"GET /v2/dead-letters">["deadLetters"][number];
-type Filter = Pick<
-  QueryOf<"GET /v2/dead-letters">,
-  "destinationId" | "groupId" | "reason" | "from" | "to"
->;
+type LettersQuery = QueryOf<"GET /v2/dead-letters">;
+type Filter = Pick<LettersQuery, "destinationId" | "groupId" | "reason" | "from" | "to">;
 
 /** Letters that `list` prints without `--count`, and that one request answers. */
 const LIST_DEFAULT = 20;
@@ -90,15 +88,16 @@ const list = clientCommand(
 );
 
 async function* lettersOf(client: Client, filter: Filter, count: number): AsyncGenerator<Letter> {
-  let after: string | undefined;
+  let after: string | null = null;
   for (let left = count; left > 0; ) {
-    const page = { count: Math.min(left, PAGE_LETTERS), ...(after !== undefined && { after }) };
-    const answer = await client.call("GET /v2/dead-letters", { query: { ...filter, ...page } });
+    const query: LettersQuery = { ...filter, count: Math.min(left, PAGE_LETTERS) };
+    if (after !== null) query.after = after;
+    const answer = await client.call("GET /v2/dead-letters", { query });
     yield* answer.deadLetters;
     left -= answer.deadLetters.length;
-    const { next } = answer.paging;
+    const next: string | undefined = answer.paging.next;
     if (next === undefined) return;
-    after = new URLSearchParams(next.slice(next.indexOf("?") + 1)).get("after") ?? undefined;
+    after = new URLSearchParams(next.split("?")[1]).get("after");
   }
 }
 
