@@ -16,9 +16,15 @@ import { join } from "node:path";
 import type { Mutant } from "./mutants.ts";
 import { endTests } from "./tests.ts";
 
-/** Files that are copied, since tests read them or mutants change them; the others are linked. */
-const COPIED = ["src", "test", "docs", "package.json", "tsconfig.json", "bunfig.toml"];
-const LINKED = ["node_modules", "dist", "bench", "packaging", ".ci"];
+/**
+ * Files that are copied, since tests read them or mutants change them; the others are linked. A
+ * mutant of the console changes its bundle, too.
+ */
+const COPIED = [
+  ...["src", "test", "docs", "dist/console", "dist/python", "package.json", "package-lock.json"],
+  ...["tsconfig.json", "bunfig.toml"],
+];
+const LINKED = ["node_modules", "bench", "packaging", ".ci"];
 
 const open = new Set<Copy>();
 // Removes all copies and ends all test runs when the process exits for any reason.
