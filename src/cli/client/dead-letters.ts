@@ -69,9 +69,9 @@ const list = clientCommand(
   async ({ client, args, output }) => {
     const filter = await filterOf(client, args);
     const count = countOf(args, "count") ?? LIST_DEFAULT;
-    let printed = 0;
+    let isEmpty = true;
     for await (const letter of lettersOf(client, filter, count)) {
-      printed++;
+      isEmpty = false;
       if (args.json === true) await output.write(`${jsonText(letter)}\n`);
       else {
         const event = letter.event as { type?: unknown; event?: unknown } | null;
@@ -82,7 +82,7 @@ const list = clientCommand(
       }
       if (output.closed.aborted) return 0;
     }
-    if (printed === 0 && args.json !== true) output.print("no dead letters");
+    if (isEmpty && args.json !== true) output.print("no dead letters");
     return 0;
   },
 );
