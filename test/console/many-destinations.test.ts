@@ -37,6 +37,34 @@ describeWith(chromiumMissing)("the console with 500 destinations", () => {
     await close();
   });
 
+  test("shows the whole name and state of each node of the graph, beside many figures", async () => {
+    const { page, close } = await openPage(browser);
+    await page.route("**/v2/overview*", async (route) => {
+      const response = await route.fetch();
+      const json = await response.json();
+      for (const it of json.destinations ?? []) {
+        Object.assign(it, { state: "ok", rejecting: true, lagEvents: 385, lagSeconds: 36 });
+        Object.assign(it.rates, { delivered: 3.7, failed: 3.7 });
+      }
+      await route.fulfill({ response, json });
+    });
+    await signIn(page, api.url, api.token);
+    const nodes = page.locator(".graph .node").filter({ hasText: "Partially rejecting" });
+    await nodes.first().getByText("3.7/s failed").waitFor();
+    for (const width of [1280, 1000, 390]) {
+      await page.setViewportSize({ width, height: 860 });
+      const cut = await nodes.evaluateAll(
+        (all) =>
+          all.filter((it) => {
+            const { scrollWidth, clientWidth } = it.querySelector(".badge")!;
+            return scrollWidth > clientWidth || it.scrollHeight > it.clientHeight;
+          }).length,
+      );
+      expect({ width, cut }).toEqual({ width, cut: 0 });
+    }
+    await close();
+  }, 300_000);
+
   test("names the destination that is down first, and hides no issue without a link", async () => {
     const { page, close } = await openPage(browser);
     await signIn(page, api.url, api.token);

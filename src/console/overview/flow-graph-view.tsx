@@ -85,13 +85,15 @@ export function FlowGraphView({ overview }: { overview: Overview }) {
           {destinations.map(({ id, name, state, rejecting, rates, lagEvents, lagSeconds }) => (
             <Node key={id} href={hrefTo("destinations", id)} name={name}>
               <DestinationStateBadge state={state} isRejecting={rejecting} />
-              <span class="tabular">{formatRate(rates.delivered)}</span>
-              {rates.failed > 0 && (
-                <span class="tabular bad">{overviewTexts.failedRate(rates.failed)}</span>
-              )}
-              {lagEvents > 0 && (
-                <span class="tabular cut">{overviewTexts.pendingFor(lagEvents, lagSeconds)}</span>
-              )}
+              <span class="tabular cut">
+                {rates.failed > 0 && (
+                  <>
+                    <span class="bad">{overviewTexts.failedRate(rates.failed)}</span>,{" "}
+                  </>
+                )}
+                {overviewTexts.deliveredRate(rates.delivered)}
+                {lagEvents > 0 && `, ${overviewTexts.pendingFor(lagEvents, lagSeconds)}`}
+              </span>
             </Node>
           ))}
         </Nodes>

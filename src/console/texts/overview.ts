@@ -24,6 +24,7 @@ export const overviewTexts = {
   pendingFor: (events: number, seconds: number) =>
     `${formatCompact(events)} pending, ${formatDuration(seconds)}`,
   failedRate: (perSecond: number) => `${formatRate(perSecond)} failed`,
+  deliveredRate: (perSecond: number) => `${formatRate(perSecond)} delivered`,
   since: (time: ComponentChildren) => ["began ", time],
   showMore: (count: number) => `Show ${formatCount(count)} more`,
   issuesNotShown: (count: number) => `${formatCount(count)} more in the list of destinations`,
