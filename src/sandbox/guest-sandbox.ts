@@ -115,6 +115,7 @@ export function createSandbox(options: SandboxOptions): GuestSandbox {
   ): Promise<ProgramOutcome[]> {
     const suspended = suspensions.errorFor(program);
     if (suspended) return counted(batch.events.map(() => ({ error: suspended })));
+    using _trial = suspensions.beginTrial(program);
     const endTimer = metrics.runSeconds.startTimer();
     const culpritsMax = costly.culpritsLeft(program);
     const run = new BatchRun(program, batch, { ...liveOptions, culpritsMax, logs: logSink });

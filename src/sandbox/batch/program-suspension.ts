@@ -25,7 +25,7 @@ export interface ProgramSuspension {
   programId: string;
   workspaceId: string;
   name: string;
-  /** End of the suspension, in milliseconds since the epoch. */
+  /** Time after which a batch is tried, in milliseconds since the epoch. */
   until: number;
   /** First line of the program's last error. */
   reason: string;
@@ -52,6 +52,8 @@ interface FailureRecord {
   /** Length in milliseconds of the program's last suspension; 0 before the first one. */
   periodMs: number;
   until: number;
+  /** Number of batches that run now, other than the first one that failed. */
+  trials: number;
   reason: string;
 }
 
@@ -91,6 +93,20 @@ export class ProgramSuspensions {
   }
 
   /**
+   * Begins a batch of a program. A program that was suspended stays in the list until its batch has
+   * ended, which takes a minute when each event uses up its time.
+   */
+  beginTrial(program: Program): Disposable {
+    const record = this.#records.get(program.id);
+    if (record) record.trials += 1;
+    return {
+      [Symbol.dispose]() {
+        if (record) record.trials -= 1;
+      },
+    };
+  }
+
+  /**
    * Records the outcomes and the cost of a batch. Suspends the program when it has failed too
    * often.
    */
@@ -111,7 +127,7 @@ export class ProgramSuspensions {
   list(): ProgramSuspension[] {
     const now = this.#now();
     return [...this.#records.values()]
-      .filter(({ until }) => until > now)
+      .filter(({ until, periodMs, trials }) => until > now || (periodMs > 0 && trials > 0))
       .map(({ program, until, reason }) => {
         const { id: programId, workspaceId, name } = program;
         return { programId, workspaceId, name, until, reason };
@@ -145,7 +161,7 @@ export class ProgramSuspensions {
       const [oldest] = this.#records.keys();
       this.#records.delete(oldest!);
     }
-    const record = { program, ...unfailed, goodAt: Number.NEGATIVE_INFINITY };
+    const record = { program, ...unfailed, trials: 0, goodAt: Number.NEGATIVE_INFINITY };
     this.#records.set(program.id, record);
     return record;
   }

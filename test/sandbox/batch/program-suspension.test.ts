@@ -59,6 +59,27 @@ test("a program that breaks into its guest is suspended at once, each time for t
   }
 });
 
+test("a program is listed as suspended while a batch is tried, until one of its events succeeds", () => {
+  const { suspensions, time } = clock();
+  const one = program("");
+  const listed = () => suspensions.list().length;
+  suspensions.record(one, [failed], { ...spent(0), isBroken: true });
+  time.now += SUSPENDED_MS_MIN;
+  expect(listed()).toBe(0);
+  {
+    using _trial = suspensions.beginTrial(one);
+    using _other = suspensions.beginTrial(one);
+    expect(listed()).toBe(1);
+    suspensions.record(one, [good], spent(0));
+    expect(listed()).toBe(0);
+  }
+  suspensions.record(one, [failed], { ...spent(0), isBroken: true });
+  time.now += SUSPENSION_GOOD_MS + SUSPENDED_MS_MIN;
+  suspensions.record(one, [failed], { ...spent(0), isBroken: true });
+  time.now += SUSPENDED_MS_MAX;
+  expect(listed()).toBe(0);
+});
+
 test("the log has the first suspension and its end, without the error of the code", () => {
   const { suspensions, told, time } = clock();
   const one = program("");
