@@ -1,0 +1,357 @@
+import { afterEach, beforeEach, describe, expect, jest, test } from "bun:test";
+import { type Asked, renderHook, settled, startPage } from "./page.ts";
+
+const page = startPage();
+const it = await import("../../../src/console/data/session.ts");
+const { OutcomeUnknown } = await import("../../../src/console/data/retry.ts");
+const { useNames } = await import("../../../src/console/data/use-names.ts");
+const { useNameSearch } = await import("../../../src/console/data/use-name-search.ts");
+const { addSampleEvent, clearSampleEvents, sampleEvents } = await import(
+  "../../../src/console/data/sample-events.ts"
+);
+const { recentRealEvents } = await import("../../../src/console/data/recent-events.ts");
+
+const user = (id: string, permissions = ["events:read"]) =>
+  ({ workspace: { id }, permissions }) as any;
+const routes = () => page.asked.map(({ route }) => route);
+
+beforeEach(() => {
+  jest.useFakeTimers();
+  page.asked.length = 0;
+  page.location.hash = "";
+  it.session.value = user("w");
+  it.isExpired.value = false;
+});
+afterEach(() => {
+  jest.useRealTimers();
+  page.answer = () => ({});
+});
+
+describe("a session", () => {
+  const later = "pixelmill.screen-after-sign-in";
+
+  test("is restored from the cookie, with the screen that was left for the provider", async () => {
+    it.session.value = undefined;
+    page.location.hash = "#/search";
+    it.rememberScreen();
+    page.location.hash = "";
+    page.answer = () => ({ session: user("w") });
+    await it.restoreSession();
+    expect(it.session.value).toEqual(user("w"));
+    expect(page.location.hash).toBe("#/search");
+    expect(page.sessionStorage.getItem(later)).toBeNull();
+    page.location.hash = "#/other";
+    it.rememberScreen();
+    page.location.hash = "#/settings";
+    await it.restoreSession();
+    expect(page.location.hash).toBe("#/settings");
+  });
+
+  test("is null when the server refuses the cookie, and stays unknown after another failure", async () => {
+    it.session.value = undefined;
+    page.answer = () => Response.json({ message: "busy" }, { status: 503 });
+    expect(await it.restoreSession().catch((error) => error.message)).toBe("busy");
+    expect(it.session.value).toBeUndefined();
+    page.answer = () => Response.json({ message: "no" }, { status: 401 });
+    await it.restoreSession();
+    expect(it.session.value).toBeNull();
+    expect(it.isExpired.value).toBe(false);
+  });
+
+  test("expires when the server no longer knows it, and keeps sample events for its workspace", async () => {
+    addSampleEvent({ a: 1 });
+    page.answer = () => Response.json({ message: "no" }, { status: 401 });
+    await it.client.call("GET /v2/workspace").catch(() => {});
+    expect([it.session.value, it.isExpired.value]).toEqual([null, true]);
+    page.answer = () => ({ session: user("w") });
+    await it.signIn("pm_token");
+    expect(page.asked.at(-1)?.body).toEqual({ token: "pm_token" });
+    expect([it.session.value, it.isExpired.value]).toEqual([user("w"), false]);
+    expect(sampleEvents.value).toEqual([{ a: 1 }]);
+    page.answer = () => ({ session: user("other") });
+    await it.signIn("pm_token");
+    expect(sampleEvents.value).toEqual([]);
+  });
+
+  test("ends at a sign-out with all that the user has typed", async () => {
+    let forgotten = 0;
+    const forget = () => forgotten++;
+    it.onSignOut.add(forget);
+    addSampleEvent({ a: 1 });
+    it.isExpired.value = true;
+    page.answer = () => new Response(null, { status: 204 });
+    await it.signOut();
+    it.onSignOut.delete(forget);
+    expect(routes()).toEqual(["DELETE /v2/session"]);
+    expect([it.session.value, it.isExpired.value, forgotten]).toEqual([null, false, 1]);
+    expect(sampleEvents.value).toEqual([]);
+  });
+
+  test("lacks the first permission that it has not, and one of several only without any", () => {
+    it.session.value = user("w", ["events:read", "audit:read"]);
+    expect(it.missingPermission(undefined, "events:read")).toBeUndefined();
+    expect(it.missingPermission("events:read", "workspace:admin")).toBe("workspace:admin");
+    expect(it.missingOneOf(["workspace:admin", "events:read"])).toBeUndefined();
+    expect(it.missingOneOf(["workspace:admin", "transformations:edit"])).toBe("workspace:admin");
+    expect(it.missingOneOf()).toBeUndefined();
+    it.session.value = null;
+    expect(it.missingPermission("events:read")).toBe("events:read");
+  });
+});
+
+describe("a request without an answer", () => {
+  const broken = () => {
+    throw new TypeError("Load failed");
+  };
+  const errorOf = (call: Promise<unknown>) => call.then(undefined, (error) => error);
+
+  test("that changes something has an unknown outcome, and tells whether to repeat it", async () => {
+    page.answer = broken;
+    const params = { id: "s" };
+    const created = await errorOf(it.client.call("POST /v2/sources", { body: {} as never }));
+    expect(created).toBeInstanceOf(OutcomeUnknown);
+    expect(created.isRepeatable).toBe(false);
+    const deleted = await errorOf(it.client.call("DELETE /v2/sources/{id}", { params }));
+    expect(deleted.isRepeatable).toBe(true);
+    const body = { name: "T" } as never;
+    const saved = await errorOf(
+      it.client.call("POST /transformations/{id}", { params, body, ifMatch: '"1"' }),
+    );
+    expect(saved.isRepeatable).toBe(true);
+  });
+
+  test("that changes nothing is a failure alone", async () => {
+    page.answer = broken;
+    for (const call of [
+      it.client.call("GET /v2/workspace"),
+      it.client.call("POST /v2/session", { body: { token: "t" } }),
+      it.client.call("POST /v2/run", { body: {} as never }),
+    ]) {
+      expect(await errorOf(call)).not.toBeInstanceOf(OutcomeUnknown);
+    }
+    page.answer = () => {
+      throw new RangeError();
+    };
+    const other = await errorOf(it.client.call("POST /v2/sources", { body: {} as never }));
+    expect(other).not.toBeInstanceOf(OutcomeUnknown);
+  });
+});
+
+describe("names of sources and destinations", () => {
+  const names = new Map([
+    ["s1", "Site"],
+    ["d1", "Hook"],
+  ]);
+  const answerNames = ({ query }: Asked) => {
+    const ids = query.ids === undefined ? [] : query.ids.split(",");
+    return { names: ids.flatMap((id) => (names.has(id) ? [{ id, name: names.get(id) }] : [])) };
+  };
+  const asked = () => page.asked.map(({ query }) => query);
+  async function turn(ms = 1): Promise<void> {
+    jest.advanceTimersByTime(ms);
+    await settled();
+  }
+
+  test("are ids until they are loaded, in one request for each kind", async () => {
+    it.session.value = user("names");
+    page.answer = answerNames;
+    const shown = renderHook(useNames);
+    await settled();
+    expect(asked()).toEqual([
+      { count: "100", kind: "source" },
+      { count: "100", kind: "destination" },
+    ]);
+    page.asked.length = 0;
+    const look = () => ["s1", "s2", ""].map((id) => shown.current.source(id));
+    expect(look()).toEqual(["s1", "s2", ""]);
+    expect(shown.current.destination("d1")).toBe("d1");
+    expect(look()).toEqual(["s1", "s2", ""]);
+    await turn();
+    expect(asked()).toEqual([
+      { ids: "s1,s2", kind: "source" },
+      { ids: "d1", kind: "destination" },
+    ]);
+    expect(look()).toEqual(["Site", "s2", ""]);
+    expect(shown.current.destination("d1")).toBe("Hook");
+    await turn();
+    expect(asked()).toHaveLength(2);
+    await shown.close();
+
+    // Another screen soon after needs no request; one that is opened later asks again.
+    page.asked.length = 0;
+    await renderHook(useNames).close();
+    expect(asked()).toEqual([]);
+    await turn(30_001);
+    names.set("s1", "Renamed");
+    const again = renderHook(useNames);
+    await settled();
+    expect(again.current.source("s1")).toBe("Site");
+    await turn();
+    expect(again.current.source("s1")).toBe("Renamed");
+    expect(asked()).toHaveLength(3);
+    await again.close();
+  });
+
+  test("of many ids are requested a hundred at a time", async () => {
+    it.session.value = user("many");
+    page.answer = answerNames;
+    const shown = renderHook(useNames);
+    await settled();
+    page.asked.length = 0;
+    for (let number = 0; number < 101; number++) shown.current.source(`x${number}`);
+    await turn();
+    expect(asked().map(({ ids }) => ids!.split(",").length)).toEqual([100, 1]);
+    await shown.close();
+  });
+
+  test("whose request failed are requested again after 3 seconds", async () => {
+    it.session.value = user("failing");
+    const shown = renderHook(useNames);
+    await settled();
+    page.answer = () => Response.json({}, { status: 500 });
+    page.asked.length = 0;
+    shown.current.source("s1");
+    await turn();
+    expect(asked()).toHaveLength(1);
+    page.answer = answerNames;
+    shown.current.source("s1");
+    await turn(2_999);
+    expect(asked()).toHaveLength(1);
+    await turn(2);
+    shown.current.source("s1");
+    await turn();
+    expect(asked()).toHaveLength(2);
+    expect(shown.current.source("s1")).toBe("Renamed");
+    await shown.close();
+  });
+
+  test("are not requested without a permission to see them", async () => {
+    it.session.value = user("weak", ["transformations:edit"]);
+    const shown = renderHook(useNames);
+    await settled();
+    expect(shown.current.source("s1")).toBe("s1");
+    await turn();
+    expect(asked()).toEqual([]);
+    await shown.close();
+  });
+
+  test("of one workspace are not those of another", async () => {
+    it.session.value = user("names");
+    const shown = renderHook(useNames);
+    await settled();
+    expect(shown.current.source("s1")).toBe("Renamed");
+    it.session.value = user("stranger");
+    expect(shown.current.source("s1")).toBe("s1");
+    await shown.close();
+  });
+});
+
+describe("a search by name", () => {
+  let total = 2;
+  const answer = ({ route, query }: Asked) => {
+    const list = [{ id: `${query.text}${query.page}`, name: `N${query.page}` }];
+    if (route === "GET /v2/code") return { code: list, total };
+    return { names: list, total };
+  };
+  const asked = () => page.asked.filter(({ query }) => query.page !== undefined);
+  async function turn(ms: number): Promise<void> {
+    jest.advanceTimersByTime(ms);
+    await settled();
+  }
+
+  test("shows the first page at once, and further pages below it", async () => {
+    page.answer = answer;
+    const shown = renderHook(() => useNameSearch("source"));
+    expect(shown.current).toMatchObject({ found: undefined, total: 0, all: undefined });
+    await settled();
+    await turn(0);
+    await turn(1);
+    expect(shown.current).toMatchObject({ found: [{ id: "1" }], total: 2, all: 2 });
+    expect(shown.current.isCurrent).toBe(true);
+    expect(asked()[0]?.query).toEqual({ text: "", page: "1", count: "50", kind: "source" });
+    shown.current.loadMore();
+    await settled();
+    expect(shown.current.found?.map(({ id }) => id)).toEqual(["1", "2"]);
+    expect(shown.current.nameOf("1")).toBe("N1");
+    expect(shown.current.nameOf("unknown")).toBe("unknown");
+    await shown.close();
+  });
+
+  test("asks once the user pauses, and drops answers to earlier texts", async () => {
+    page.answer = answer;
+    const shown = renderHook(() => useNameSearch("transformation"));
+    await settled();
+    await turn(1);
+    page.asked.length = 0;
+    total = 1;
+    shown.current.search("a");
+    await settled();
+    expect(shown.current.isCurrent).toBe(false);
+    await turn(149);
+    expect(asked()).toEqual([]);
+    const late = Promise.withResolvers<unknown>();
+    page.answer = () => late.promise;
+    await turn(2);
+    expect(routes()).toContain("GET /v2/code");
+    expect(asked()[0]?.query).toEqual({ text: "a", page: "1", count: "50", sort: "name" });
+    page.answer = answer;
+    shown.current.search("ab");
+    await settled();
+    await turn(151);
+    late.resolve({ code: [{ id: "late", name: "Late" }], total: 9 });
+    await settled();
+    expect(shown.current).toMatchObject({ found: [{ id: "ab1" }], total: 1, all: 2 });
+    expect(shown.current.isCurrent).toBe(true);
+    expect(shown.current.nameOf("late")).toBe("late");
+    await shown.close();
+  });
+
+  test("is repeated after a failure that may pass", async () => {
+    page.answer = () => Response.json({ message: "busy" }, { status: 503 });
+    const shown = renderHook(() => useNameSearch("transformation"));
+    await settled();
+    await turn(1);
+    expect((shown.current.error as Error).message).toBe("busy");
+    page.answer = answer;
+    await turn(3_000);
+    expect(shown.current).toMatchObject({ found: [{ id: "1" }], error: undefined });
+    await shown.close();
+  });
+});
+
+describe("sample events", () => {
+  const key = "sample-events";
+  const stored = () => JSON.parse(page.sessionStorage.getItem(key) ?? "null");
+  beforeEach(() => clearSampleEvents());
+
+  test("are the newest twenty, and none that is no object", () => {
+    for (let number = 0; number < 21; number++) addSampleEvent({ number });
+    for (const other of [null, "text", [1]]) addSampleEvent(other);
+    expect(sampleEvents.value.map(({ number }) => number)).toEqual(
+      Array.from({ length: 20 }, (_, index) => 20 - index),
+    );
+    expect(stored()).toEqual(sampleEvents.value);
+    clearSampleEvents();
+    expect([stored(), sampleEvents.value]).toEqual([null, []]);
+  });
+
+  test("are stored as far as there is room", () => {
+    const large = { text: "x".repeat(1_000_000 - 2 - 1 - '{"text":""}'.length) };
+    addSampleEvent({ old: 1 });
+    addSampleEvent(large);
+    expect(stored()).toEqual([large]);
+    addSampleEvent({ text: `${large.text}x` });
+    expect(stored()).toEqual([]);
+    expect(sampleEvents.value).toHaveLength(3);
+  });
+});
+
+describe("recent events", () => {
+  test("are those that the server received, and none without the permission", async () => {
+    page.answer = () => ({ events: [{ received: { a: 1 } }, {}] });
+    expect(await recentRealEvents(7)).toEqual([{ a: 1 }]);
+    expect(page.asked[0]?.query).toEqual({ limit: "7" });
+    it.session.value = user("w", []);
+    expect(await recentRealEvents(7)).toEqual([]);
+  });
+});

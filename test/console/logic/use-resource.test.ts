@@ -1,0 +1,260 @@
+import { afterEach, beforeEach, describe, expect, jest, test } from "bun:test";
+import { RequestRefused } from "../../../src/api/client.ts";
+import { renderHook, settled, startPage } from "./page.ts";
+
+const page = startPage();
+const { useResource } = await import("../../../src/console/data/use-resource.ts");
+const { usePages } = await import("../../../src/console/data/use-pages.ts");
+const { asksToWait, loadUntilDone, retryDelayMs } = await import(
+  "../../../src/console/data/retry.ts"
+);
+
+const refused = (status: number, retryAfter?: number) =>
+  new RequestRefused(status, "no", [], retryAfter);
+/** Results of the next loads; the number of the load when there is none. */
+let results: (Error | Promise<number>)[] = [];
+let loads = 0;
+const load = async () => {
+  loads++;
+  const next = results.shift();
+  if (next instanceof Error) throw next;
+  return next ?? loads;
+};
+
+beforeEach(() => {
+  jest.useFakeTimers();
+  results = [];
+  loads = 0;
+  page.document.hidden = false;
+});
+afterEach(() => {
+  jest.useRealTimers();
+});
+async function after(ms: number): Promise<void> {
+  jest.advanceTimersByTime(ms);
+  await settled();
+}
+
+describe("the pause after a failed load", () => {
+  test("is 3 seconds, or what the server asks for, at most a minute", () => {
+    expect(retryDelayMs(new TypeError())).toBe(3_000);
+    expect(retryDelayMs(refused(503))).toBe(3_000);
+    expect(retryDelayMs(refused(503, 1))).toBe(3_000);
+    expect(retryDelayMs(refused(429, 7))).toBe(7_000);
+    expect(retryDelayMs(refused(429, 600))).toBe(60_000);
+  });
+
+  test("is longer only for a failure that may pass", () => {
+    expect(asksToWait(refused(429, 7))).toBe(true);
+    expect(asksToWait(refused(500, 7))).toBe(true);
+    expect(asksToWait(refused(429, 3))).toBe(false);
+    expect(asksToWait(refused(404, 7))).toBe(false);
+    expect(asksToWait(refused(499, 7))).toBe(false);
+  });
+});
+
+describe("a resource", () => {
+  test("is loaded once, and keeps its value while it is loaded again", async () => {
+    const shown = renderHook(() => useResource(load, ["a"]));
+    expect(shown.current.value).toBeUndefined();
+    await settled();
+    expect(shown.current.value).toBe(1);
+    const next = Promise.withResolvers<number>();
+    results.push(next.promise);
+    const reloaded = shown.current.reload();
+    await settled();
+    expect(shown.current.value).toBe(1);
+    next.resolve(9);
+    await reloaded;
+    await settled();
+    expect([shown.current.value, loads]).toEqual([9, 2]);
+    await after(600_000);
+    expect(loads).toBe(2);
+    await shown.close();
+  });
+
+  test("of other inputs is loaded anew, and a late answer of the earlier ones is dropped", async () => {
+    const first = Promise.withResolvers<number>();
+    results.push(first.promise);
+    const shown = renderHook(() => useResource(load, ["a"]));
+    await settled();
+    shown.show(() => useResource(load, ["b"]));
+    await settled();
+    expect(shown.current.value).toBe(2);
+    first.resolve(7);
+    await settled();
+    expect(shown.current.value).toBe(2);
+    const late = Promise.withResolvers<number>();
+    results.push(late.promise);
+    shown.show(() => useResource(load, ["c"]));
+    expect(shown.current.value).toBeUndefined();
+    await settled();
+    shown.show(() => useResource(load, ["d"]));
+    late.reject(new TypeError());
+    await settled();
+    expect([shown.current.value, shown.current.error]).toEqual([4, undefined]);
+    await shown.close();
+  });
+
+  test("is loaded again after a failure that may pass, and keeps its value meanwhile", async () => {
+    const shown = renderHook(() => useResource(load, ["a"]));
+    await settled();
+    results.push(refused(503), refused(403));
+    await shown.current.reload();
+    await settled();
+    expect(shown.current.value).toBe(1);
+    expect(shown.current.error).toBeInstanceOf(RequestRefused);
+    await after(2_999);
+    expect(loads).toBe(2);
+    await after(1);
+    expect(loads).toBe(3);
+    await after(60_000);
+    expect(loads).toBe(3);
+    await shown.current.reload();
+    await settled();
+    expect([shown.current.value, shown.current.error]).toEqual([4, undefined]);
+    await shown.close();
+  });
+
+  test("is loaded every so often while the page is visible and no load is under way", async () => {
+    const shown = renderHook(() => useResource(load, ["a"], 1_000));
+    await settled();
+    await after(1_000);
+    expect(loads).toBe(2);
+    page.document.hidden = true;
+    await after(1_000);
+    expect(loads).toBe(2);
+    page.document.hidden = false;
+    const slow = Promise.withResolvers<number>();
+    results.push(slow.promise);
+    await after(1_000);
+    await after(1_000);
+    expect(loads).toBe(3);
+    slow.resolve(5);
+    await settled();
+    await after(1_000);
+    expect(loads).toBe(4);
+    await shown.close();
+    await after(5_000);
+    expect(loads).toBe(4);
+  });
+
+  test("waits as long as the server asks, and goes on after a success", async () => {
+    const shown = renderHook(() => useResource(load, ["a"], 1_000));
+    await settled();
+    results.push(refused(429, 10.5));
+    await after(1_000);
+    for (let second = 0; second < 10; second++) await after(1_000);
+    expect(loads).toBe(2);
+    await after(500);
+    expect(loads).toBe(3);
+    await after(500);
+    expect(loads).toBe(4);
+    await shown.close();
+  });
+});
+
+describe("a load until it succeeds", () => {
+  test("tells each failure, pauses after it, and ends with a success", async () => {
+    const errors: unknown[] = [];
+    results.push(refused(503), refused(404));
+    const stop = loadUntilDone(load, (error) => errors.push(error));
+    await settled();
+    await after(3_000);
+    await after(3_000);
+    expect(errors).toEqual([refused(503), refused(404), undefined]);
+    await after(60_000);
+    expect(loads).toBe(3);
+    stop();
+  });
+
+  test("that was stopped tells nothing, and does not load again", async () => {
+    const errors: unknown[] = [];
+    const pending = Promise.withResolvers<number>();
+    results.push(pending.promise, refused(503));
+    loadUntilDone(load, (error) => errors.push(error))();
+    const failing = loadUntilDone(load, (error) => errors.push(error));
+    failing();
+    pending.resolve(1);
+    await settled();
+    expect(errors).toEqual([]);
+    results.push(refused(503));
+    const waiting = loadUntilDone(load, (error) => errors.push(error));
+    await settled();
+    waiting();
+    await after(60_000);
+    expect([errors.length, loads]).toEqual([1, 3]);
+  });
+});
+
+describe("pages of a list", () => {
+  interface Answer {
+    list: string[];
+    cursor?: string;
+  }
+  const cursors: object[] = [];
+  let answers: (Answer | Error | Promise<Answer>)[] = [];
+  const request = async (cursor: object) => {
+    cursors.push(cursor);
+    const next = answers.shift();
+    if (next instanceof Error) throw next;
+    return (await next) ?? { list: ["x"] };
+  };
+  const shownFor = (form: object) => () => usePages(form, request, ({ list }: Answer) => list);
+  beforeEach(() => {
+    cursors.length = 0;
+    answers = [];
+  });
+
+  test("grow by the page that the cursor of the last one names", async () => {
+    answers.push({ list: ["a"], cursor: "1" }, { list: ["b"] });
+    const shown = renderHook(shownFor({ text: "" }));
+    await settled();
+    await shown.current.loadOlder();
+    await settled();
+    expect(shown.current.items).toEqual(["a", "b"]);
+    expect(shown.current.last).toEqual({ list: ["b"] });
+    expect(cursors).toEqual([{}, { cursor: "1" }]);
+    await shown.close();
+  });
+
+  test("begin again with another form and at a restart, without late answers", async () => {
+    const late = Promise.withResolvers<Answer>();
+    answers.push(late.promise, { list: ["b"] });
+    const shown = renderHook(shownFor({ text: "a" }));
+    await settled();
+    shown.show(shownFor({ text: "b" }));
+    await settled();
+    late.resolve({ list: ["a"] });
+    await settled();
+    expect(shown.current.items).toEqual(["b"]);
+    answers.push({ list: ["c"] });
+    shown.current.restart();
+    await settled();
+    expect(shown.current.items).toEqual(["c"]);
+    await shown.close();
+  });
+
+  test("begin again after a failure that may pass", async () => {
+    answers.push(refused(500), { list: ["a"] });
+    const shown = renderHook(shownFor({}));
+    await settled();
+    expect([shown.current.items, shown.current.error]).toEqual([undefined, refused(500)]);
+    await after(3_000);
+    expect([shown.current.items, shown.current.error]).toEqual([["a"], undefined]);
+    await shown.close();
+  });
+
+  test("of a form that was left show no failure of it", async () => {
+    const late = Promise.withResolvers<Answer>();
+    answers.push(late.promise);
+    const shown = renderHook(shownFor({ text: "a" }));
+    await settled();
+    shown.show(shownFor({ text: "b" }));
+    await settled();
+    late.reject(refused(500));
+    await settled();
+    expect([shown.current.items, shown.current.error]).toEqual([["x"], undefined]);
+    await shown.close();
+  });
+});
