@@ -36,14 +36,7 @@ export interface PartitionPipelinesOptions {
  */
 const RECLAIM_MS = 2_000;
 
-export interface PartitionPipelines {
-  /** Starts and stops the partitions. */
-  runner: PartitionRunner;
-  /** Returns a sentence if a partition that is assigned to this node does not work here. */
-  trouble(partition: number): string | undefined;
-  /** Whether a lane (a delivery) of the partition waits for a guest, which runs user code. */
-  isWaitingForSandbox(partition: number): boolean;
-}
+export type PartitionPipelines = ReturnType<typeof runPartitionPipelines>;
 
 /** Partition whose events this node delivers. */
 interface RunningPartition {
@@ -57,7 +50,7 @@ interface RunningPartition {
  * Creates the pipelines of the partitions assigned to this node, and their runner. Each running partition has a
  * pipeline, which runs user code over its events and delivers them.
  */
-export function runPartitionPipelines(options: PartitionPipelinesOptions): PartitionPipelines {
+export function runPartitionPipelines(options: PartitionPipelinesOptions) {
   const { ledgers, logs, proveEnd, live, host, node, logger } = options;
   const running = new Map<number, RunningPartition>();
   /** Stores of the ledgers of partitions that start or run. */
@@ -120,13 +113,16 @@ export function runPartitionPipelines(options: PartitionPipelinesOptions): Parti
     }
   });
   return {
+    /** Starts and stops the partitions. */
     runner,
-    trouble(partition) {
+    /** Returns a sentence if a partition that is assigned to this node does not work here. */
+    trouble(partition: number) {
       if (runner.cannotStart(partition)) return `Partition ${partition} cannot be started`;
       const isFailing = running.get(partition)?.ledger.isFailing === true;
       return isFailing ? `The ledger of partition ${partition} cannot be written` : undefined;
     },
-    isWaitingForSandbox(partition) {
+    /** Whether a lane (a delivery) of the partition waits for a guest, which runs user code. */
+    isWaitingForSandbox(partition: number) {
       const lanes = [...(running.get(partition)?.pipeline.gauges() ?? [])];
       return lanes.some((lane) => lane.isWaitingForSandbox());
     },

@@ -34,19 +34,7 @@ function entry(reason: string, ...cidrs: string[]) {
   return { reason, ranges: cidrs.map((cidr) => ipaddr.parseCIDR(cidr)) };
 }
 
-export interface AddressRules {
-  /**
-   * Returns why destinations must not connect to an address, given as text in any notation.
-   * Undefined when they may.
-   */
-  refusal(address: string): string | undefined;
-  /**
-   * Whether connections to an address are permitted: it is in no forbidden range, or in an allowed
-   * one. Does not check for the machine's own addresses, so the result for an address never
-   * changes.
-   */
-  allows(address: string): boolean;
-}
+export type AddressRules = ReturnType<typeof createAddressRules>;
 
 /**
  * Creates address rules. `allow` lists CIDRs to which destinations may connect although they are in
@@ -55,14 +43,18 @@ export interface AddressRules {
 export function createAddressRules(
   allow: readonly string[],
   ownAddresses: () => readonly string[] = interfaceAddresses,
-): AddressRules {
+) {
   const allowed = allow.map((cidr) => ipaddr.parseCIDR(cidr));
   const isAllowed = (address: IpAddress) => allowed.some((range) => within(address, range));
   const forbiddenReason = (address: IpAddress) =>
     forbidden.find(({ ranges }) => ranges.some((range) => within(address, range)))?.reason;
 
   return {
-    refusal(text) {
+    /**
+     * Returns why destinations must not connect to an address, given as text in any notation.
+     * Undefined when they may.
+     */
+    refusal(text: string) {
       const address = parse(text);
       if (address === undefined) return "not an IP address";
       if (isAllowed(address)) return undefined;
@@ -71,7 +63,12 @@ export function createAddressRules(
       const own = ownAddresses().some((mine) => parse(mine)?.toString() === address.toString());
       return own ? "an address of this machine" : undefined;
     },
-    allows(text) {
+    /**
+     * Whether connections to an address are permitted: it is in no forbidden range, or in an allowed
+     * one. Does not check for the machine's own addresses, so the result for an address never
+     * changes.
+     */
+    allows(text: string) {
       const address = parse(text);
       if (address === undefined) return false;
       return isAllowed(address) || forbiddenReason(address) === undefined;

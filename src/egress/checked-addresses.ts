@@ -36,21 +36,6 @@ export class EgressRefused extends Error {
  */
 class PermitAbandoned extends Error {}
 
-interface CheckedAddresses {
-  /** Returns the cached addresses of a host; undefined when the host must be resolved first. */
-  cached(host: string): string[] | undefined;
-  /**
-   * Resolves a host name. Resolves with those of its addresses that the address rules permit, or
-   * rejects with `EgressRefused` when there is none. `owner` is the workspace (tenant) that the DNS
-   * resolution counts for.
-   */
-  addresses(host: string, owner: string, signal: AbortSignal): Promise<string[]>;
-  /**
-   * Moves an address to the end of the host's cached addresses, because a connection to it failed.
-   */
-  demote(host: string, address: string): void;
-}
-
 interface CheckedAddressesOptions {
   rules: AddressRules;
   resolve: ResolveHost;
@@ -70,7 +55,7 @@ export function createCheckedAddresses({
   resolve,
   setting,
   now = Date.now,
-}: CheckedAddressesOptions): CheckedAddresses {
+}: CheckedAddressesOptions) {
   const cache = new Map<string, { addresses: string[]; until: number }>();
   /**
    * DNS resolutions in progress, by workspace (`owner`) and host name. Workspaces do not share a
@@ -113,8 +98,14 @@ export function createCheckedAddresses({
   }
 
   return {
+    /** Returns the cached addresses of a host; undefined when the host must be resolved first. */
     cached: fresh,
-    async addresses(host, owner, signal) {
+    /**
+     * Resolves a host name. Resolves with those of its addresses that the address rules permit, or
+     * rejects with `EgressRefused` when there is none. `owner` is the workspace (tenant) that the DNS
+     * resolution counts for.
+     */
+    async addresses(host: string, owner: string, signal: AbortSignal) {
       const key = `${owner} ${host}`;
       while (true) {
         const kept = fresh(host);
@@ -130,7 +121,10 @@ export function createCheckedAddresses({
         }
       }
     },
-    demote(host, address) {
+    /**
+     * Moves an address to the end of the host's cached addresses, because a connection to it failed.
+     */
+    demote(host: string, address: string) {
       const kept = cache.get(host);
       if (kept === undefined) return;
       kept.addresses = [...kept.addresses.filter((other) => other !== address), address];

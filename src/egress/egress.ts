@@ -14,7 +14,7 @@ import {
 } from "./connect.ts";
 import { Deadline } from "./deadline.ts";
 import { createResolver, type ResolveHost } from "./dns/dns-resolver.ts";
-import { createHttpClient, type EgressResponse, type HttpRequest } from "./http-client.ts";
+import { createHttpClient, type HttpRequest } from "./http-client.ts";
 import { EGRESS_REQUESTS_MAX } from "./limits.ts";
 import type { OnStage } from "./socket.ts";
 
@@ -50,20 +50,7 @@ export interface EgressRequest extends HttpRequest {
  * Makes all outgoing connections of destinations and user code. It connects only to addresses that
  * the address rules permit, does not follow redirects, and bounds the size and time of responses.
  */
-export interface Egress {
-  /**
-   * Sends a request. Resolves with the response, whatever its status. Rejects with `EgressRefused`
-   * when the request is not allowed, or with a network error.
-   */
-  request(request: EgressRequest): Promise<EgressResponse>;
-  /**
-   * Opens a connection for a protocol other than HTTP. Until it is closed, the connection counts
-   * against the bound of its workspace (tenant). Later errors are only visible in the socket's
-   * `close` event. Rejects with `EgressRefused`, with `TlsRefused`, or with a network error.
-   */
-  connect(request: EgressConnectRequest): Promise<Socket>;
-  close(): void;
-}
+export type Egress = ReturnType<typeof createEgress>;
 
 export interface EgressOptions {
   /** CIDRs to which connections are permitted although they are in a forbidden address range. */
@@ -85,7 +72,7 @@ export interface EgressOptions {
 /** Error codes of a failed connection after which the host's next address is tried. */
 const unreachable = new Set(["ECONNREFUSED", "EHOSTUNREACH", "ENETUNREACH", "EADDRNOTAVAIL"]);
 
-export function createEgress(options: EgressOptions): Egress {
+export function createEgress(options: EgressOptions) {
   const rules = createAddressRules(options.allow);
   const names = createCheckedAddresses({
     rules,
@@ -172,7 +159,11 @@ export function createEgress(options: EgressOptions): Egress {
   }
 
   return {
-    async request(request) {
+    /**
+     * Sends a request. Resolves with the response, whatever its status. Rejects with `EgressRefused`
+     * when the request is not allowed, or with a network error.
+     */
+    async request(request: EgressRequest) {
       const target = checkedUrl(request.url);
       const deadline = new Deadline(request.timeoutMs, request.signal);
       try {
@@ -186,7 +177,12 @@ export function createEgress(options: EgressOptions): Egress {
         deadline.clear();
       }
     },
-    async connect(request) {
+    /**
+     * Opens a connection for a protocol other than HTTP. Until it is closed, the connection counts
+     * against the bound of its workspace (tenant). Later errors are only visible in the socket's
+     * `close` event. Rejects with `EgressRefused`, with `TlsRefused`, or with a network error.
+     */
+    async connect(request: EgressConnectRequest) {
       const deadline = new Deadline(request.timeoutMs, request.signal);
       try {
         const { workspaceId } = request;

@@ -63,12 +63,6 @@ interface PreparedRequest {
   bytes: readonly Uint8Array[];
 }
 
-interface HttpClient {
-  /** Sends a request to an endpoint. Resolves with the response, whatever its status. */
-  send(endpoint: Endpoint, attempt: HttpAttempt): Promise<EgressResponse>;
-  close(): void;
-}
-
 /** Error codes of a request that was sent over a connection which the peer had already closed. */
 const closed = new Set(["ECONNRESET", "EPIPE"]);
 
@@ -98,7 +92,7 @@ export const REQUEST_HEAD_ROOM_BYTES = 1_024;
  * allows 256 requests at a time in the whole process, so that a few receivers that do not respond
  * would stop all others. node:http takes three times the CPU.
  */
-export function createHttpClient(idleMax: number): HttpClient {
+export function createHttpClient(idleMax: number) {
   const idle = new IdleConnections(idleMax);
   const busy = new Set<ReceiverConnection>();
 
@@ -130,7 +124,8 @@ export function createHttpClient(idleMax: number): HttpClient {
   }
 
   return {
-    async send(endpoint, attempt) {
+    /** Sends a request to an endpoint. Resolves with the response, whatever its status. */
+    async send(endpoint: Endpoint, attempt: HttpAttempt) {
       const { address, port, tlsHost = "", ca = "" } = endpoint;
       const key = `${attempt.workspaceId} ${address} ${port} ${tlsHost} ${ca}`;
       const method = attempt.method.toUpperCase();

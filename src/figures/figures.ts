@@ -22,20 +22,6 @@ export interface FigureRange {
   stepMs: number;
 }
 
-/** Sums of one series over the latest time. */
-interface FigureTotals {
-  minute: FigureRow;
-  /** Counts of the last 24 hours, by whole hours: this hour and the 24 before it. */
-  day: FigureRow;
-  /** Counts of the last 30 days, by whole hours. */
-  month: FigureRow;
-  /**
-   * Start of the last minute, or of the last hour after a day, in which something was received.
-   * Undefined without any.
-   */
-  lastReceivedAt: number | undefined;
-}
-
 /** Start of the oldest minute that is stored at the time `now`. */
 export const oldestMinute = (now: number) => now - FIGURE_MINUTES_HOURS_MAX * HOUR_MS - HOUR_MS;
 
@@ -74,7 +60,7 @@ export function readTotals(
   series: Series,
   now: number,
   unwritten: readonly NodeRow[],
-): FigureTotals {
+) {
   const hour = Math.floor(now / HOUR_MS) * HOUR_MS;
   const minute = Math.floor(now / MINUTE_MS) * MINUTE_MS - MINUTE_MS;
   const first = hour - FIGURE_DAYS_MAX * DAY_MS;
@@ -88,8 +74,14 @@ export function readTotals(
   const isRecent = lastHour !== undefined && lastHour >= oldestMinute(now) + HOUR_MS;
   return {
     minute: recent(minute).get(minute) ?? [],
+    /** Counts of the last 24 hours, by whole hours: this hour and the 24 before it. */
     day: sumCounts(hours.entries().filter(isOfDay)),
+    /** Counts of the last 30 days, by whole hours. */
     month: sumCounts(hours),
+    /**
+     * Start of the last minute, or of the last hour after a day, in which something was received.
+     * Undefined without any.
+     */
     lastReceivedAt: (isRecent ? lastReceived(recent(lastHour)) : undefined) ?? lastHour,
   };
 }

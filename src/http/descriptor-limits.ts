@@ -7,19 +7,11 @@ import { readFileSync } from "node:fs";
 const OTHER_DESCRIPTORS_MAX = 128;
 
 /**
- * How many file descriptors this process may open (`max`), and how many of them client connections
- * may use (`connectionsMax`).
- */
-interface DescriptorLimits {
-  max: number;
-  connectionsMax: number;
-}
-
-/**
- * Reads the limits of this process. They are infinite when the operating system does not state
+ * Reads how many file descriptors this process may open (`max`), and how many of them client
+ * connections may use (`connectionsMax`). Both are infinite when the operating system does not state
  * them.
  */
-export function readDescriptorLimits(): DescriptorLimits {
+export function readDescriptorLimits() {
   const max = softLimit();
   return { max, connectionsMax: max - Math.min(OTHER_DESCRIPTORS_MAX, Math.floor(max / 2)) };
 }

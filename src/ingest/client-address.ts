@@ -9,27 +9,13 @@ import { FORWARDED_HOPS_MAX } from "../settings/limits.ts";
  */
 const PEERS_REMEMBERED_MAX = 4_096;
 
-export interface ClientAddresses {
-  /**
-   * Returns the IP address of a request's client. This is the address of the connection's peer,
-   * unless the peer is a trusted proxy. Then it is the last entry in `X-Forwarded-For` that is not
-   * the address of a trusted proxy. Each proxy appends the address that it sees, so entries that a
-   * client forged come earlier. The search ends at an entry that is no address.
-   */
-  of(request: Pick<HttpExchange, "peer" | "header">): string;
-  /**
-   * Returns the network of a peer's address, whose addresses may all belong to one client: the
-   * address itself for IPv4, its first 64 bits for IPv6. Undefined when the peer is a trusted
-   * proxy.
-   */
-  networkOf(peer: string): string | undefined;
-}
+export type ClientAddresses = ReturnType<typeof createClientAddresses>;
 
 /**
  * Creates the functions that find clients' addresses. `trustedProxies` lists the CIDRs of proxies
  * whose `X-Forwarded-For` header is trusted.
  */
-export function createClientAddresses(trustedProxies: readonly string[]): ClientAddresses {
+export function createClientAddresses(trustedProxies: readonly string[]) {
   const ranges = trustedProxies.map((cidr) => ipaddr.parseCIDR(cidr));
   // Parsing an address costs half as much as handling a request, and most requests come from known
   // peers. So results are cached.
@@ -50,7 +36,13 @@ export function createClientAddresses(trustedProxies: readonly string[]): Client
   const peerOf = (text: string) => known.get(text) ?? resolve(text);
 
   return {
-    of(request) {
+    /**
+     * Returns the IP address of a request's client. This is the address of the connection's peer,
+     * unless the peer is a trusted proxy. Then it is the last entry in `X-Forwarded-For` that is not
+     * the address of a trusted proxy. Each proxy appends the address that it sees, so entries that a
+     * client forged come earlier. The search ends at an entry that is no address.
+     */
+    of(request: Pick<HttpExchange, "peer" | "header">) {
       const peer = peerOf(request.peer);
       if (!peer.trusted) return peer.address;
       let { address } = peer;
@@ -63,7 +55,12 @@ export function createClientAddresses(trustedProxies: readonly string[]): Client
       }
       return address;
     },
-    networkOf(text) {
+    /**
+     * Returns the network of a peer's address, whose addresses may all belong to one client: the
+     * address itself for IPv4, its first 64 bits for IPv6. Undefined when the peer is a trusted
+     * proxy.
+     */
+    networkOf(text: string) {
       const { network, trusted } = peerOf(text);
       return trusted ? undefined : network;
     },

@@ -60,17 +60,6 @@ export interface IngestListenerOptions
   received?: Map<string, number>;
 }
 
-interface IngestListener {
-  /** Starts to accept connections from `socket`. The listener closes the socket when it stops. */
-  start(socket: ListeningSocket): void;
-  /** Changes limits of the listener, and its certificate if it has one. */
-  configure(settings: ListenerSettings): void;
-  /** Asks clients to close their connections, and still accepts new ones. */
-  drain(): Promise<void>;
-  /** Stops accepting connections. Resolves when all requests were responded to. */
-  stop(): Promise<void>;
-}
-
 type ListenerSettings = Pick<
   ChangeableIngestSettings,
   "pixelsPerSecondMax" | "connectionsPerNetworkMax" | "tls"
@@ -80,7 +69,7 @@ type ListenerSettings = Pick<
  * Creates the HTTP listener that receives pixels (events sent as GET requests) and events of SDKs.
  * It passes each request to the endpoint for its path, and responds to requests for unknown paths.
  */
-export function createIngestListener(options: IngestListenerOptions): IngestListener {
+export function createIngestListener(options: IngestListenerOptions) {
   const { logger, metrics, outcomes = { stored: 0, refused: 0 } } = options;
   const { received = new Map() } = options;
   const clients = createClientAddresses(options.trustedProxies);
@@ -206,7 +195,8 @@ export function createIngestListener(options: IngestListenerOptions): IngestList
   }
 
   return {
-    start(socket) {
+    /** Starts to accept connections from `socket`. The listener closes the socket when it stops. */
+    start(socket: ListeningSocket) {
       const { connectionsMax } = options;
       server = serveHttp({
         socket,
@@ -222,7 +212,8 @@ export function createIngestListener(options: IngestListenerOptions): IngestList
         onFault: (err) => logger.error({ err }, "connection met a broken invariant and is closed"),
       });
     },
-    configure(settings) {
+    /** Changes limits of the listener, and its certificate if it has one. */
+    configure(settings: ListenerSettings) {
       rate.setRate({ perSecond: settings.pixelsPerSecondMax });
       connectionsPerNetworkMax = settings.connectionsPerNetworkMax;
       server?.setConnectionsPerNetworkMax(connectionsPerNetworkMax);
@@ -230,9 +221,11 @@ export function createIngestListener(options: IngestListenerOptions): IngestList
       tls = settings.tls;
       server?.setTls(tls);
     },
+    /** Asks clients to close their connections, and still accepts new ones. */
     async drain() {
       await server?.drain();
     },
+    /** Stops accepting connections. Resolves when all requests were responded to. */
     async stop() {
       await server?.stop();
     },

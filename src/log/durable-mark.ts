@@ -10,16 +10,13 @@ import { PAGE_BYTES } from "./io/page.ts";
  * the mark before it acknowledges a record. So a process that learned of the acknowledgement reads
  * a mark beyond that record.
  */
-export interface DurableMark {
-  get(): number;
-  set(sequence: number): void;
-}
+export type DurableMark = ReturnType<typeof openMark>;
 
 /**
  * Opens the mark in a log's directory, and creates the file when it is missing. A new mark holds 0
  * until the log's writer sets it.
  */
-export function openMark(directory: string): DurableMark {
+export function openMark(directory: string) {
   makeDirectory(directory);
   const path = join(directory, "durable");
   if (existsSync(path) && statSync(path).size < PAGE_BYTES) renew(path);
@@ -28,7 +25,7 @@ export function openMark(directory: string): DurableMark {
   const number = new Float64Array(mapped.buffer, mapped.byteOffset, 1);
   return {
     get: () => number[0]!,
-    set(sequence) {
+    set(sequence: number) {
       number[0] = sequence;
     },
   };

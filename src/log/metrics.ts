@@ -1,16 +1,10 @@
 import { Counter, Gauge, Histogram } from "prom-client";
 import type { Metrics } from "../observe/metrics.ts";
 
-export interface WriterMetrics {
-  records: Counter;
-  bytes: Counter;
-  rejected: Counter;
-  flushSeconds: Histogram;
-  healthy: Gauge;
-}
+export type WriterMetrics = ReturnType<typeof writerMetrics>;
 
 /** Registers the metrics of this process's log writer. */
-export function writerMetrics(metrics: Metrics): WriterMetrics {
+export function writerMetrics(metrics: Metrics) {
   const registers = [metrics];
   return {
     records: new Counter({
@@ -42,13 +36,10 @@ export function writerMetrics(metrics: Metrics): WriterMetrics {
   };
 }
 
-export interface ReaderMetrics {
-  damagedBytes: Counter;
-  missingRecords: Counter;
-}
+export type ReaderMetrics = ReturnType<typeof readerMetrics>;
 
 /** Registers the metrics of this process's log readers. */
-export function readerMetrics(metrics: Metrics): ReaderMetrics {
+export function readerMetrics(metrics: Metrics) {
   const registers = [metrics];
   return {
     damagedBytes: new Counter({

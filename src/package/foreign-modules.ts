@@ -19,24 +19,22 @@ const bunPackages: Record<Architecture, string> = {
   arm64: "@oven/bun-linux-aarch64",
 };
 
-interface ForeignModules {
-  /** Path of Bun's executable for the processor. */
-  bun: string;
-  /** Path of lmdb's native addon for the processor. */
-  lmdb: string;
-}
-
 interface Lock {
   packages: Record<string, { version: string; integrity?: string } | undefined>;
 }
 
 /** Returns the packages for `architecture`, and fetches with npm those that are not there yet. */
-export function foreignModules(architecture: Architecture): ForeignModules {
+export function foreignModules(architecture: Architecture) {
   const lock = JSON.parse(readFileSync(join(ROOT, "package-lock.json"), "utf8")) as Lock;
   const directory = (name: string) => fetched(name, lock);
   const lmdb = join(directory(`@lmdb/lmdb-linux-${architecture}`), "node.napi.glibc.node");
   patchAddonFile(lmdb);
-  return { lmdb, bun: join(directory(bunPackages[architecture]), "bin/bun") };
+  return {
+    /** Path of lmdb's native addon for the processor. */
+    lmdb,
+    /** Path of Bun's executable for the processor. */
+    bun: join(directory(bunPackages[architecture]), "bin/bun"),
+  };
 }
 
 /** Returns the directory of a package. It has its name only when it is complete. */

@@ -6,7 +6,6 @@ import {
 } from "./dead-letters/letter-retention.ts";
 import { LaneRegistry, type LaneRegistryParts } from "./lane-registry.ts";
 import type { Ledger } from "./ledger/ledger.ts";
-import type { LaneGauges } from "./monitoring/lane-gauges.ts";
 import type { HeldRecords } from "./reading/held-records.ts";
 import type { Repetitions } from "./repetitions/repetitions.ts";
 import { expireJobs } from "./replays/expire.ts";
@@ -26,31 +25,7 @@ const TRIM_INTERVAL_MS = 10_000;
  * The running lanes of one partition (the events of some users), and the ledger that stores their
  * progress. A lane delivers to one destination.
  */
-export interface PartitionPipeline {
-  /** Names of the logs from which the partition delivers events. */
-  logs(): Iterable<string>;
-  /**
-   * Notes that a log has new durable records. Without a range, the records may be in any log and of
-   * any source.
-   */
-  wake(range?: DurableRange): void;
-  /**
-   * Call when the ledger (the store of delivery progress) has new replays for these destinations.
-   */
-  refreshReplays(destinationIds: readonly string[]): void;
-  gauges(): Iterable<LaneGauges>;
-  /** Names of logs in which a delivery holds at a record of a newer version. */
-  heldLogs(): string[];
-  /**
-   * Current figures of the delivery to a destination; undefined when nothing is delivered to it.
-   */
-  gaugesOf(destinationId: string): LaneGauges | undefined;
-  /**
-   * Waits up to `drainMs` milliseconds for running deliveries, aborts the rest, and schedules a
-   * last commit of delivery progress. The ledger stays open.
-   */
-  close(drainMs?: number): Promise<void>;
-}
+export type PartitionPipeline = ReturnType<typeof openPartition>;
 
 export interface PartitionPipelineParts extends LaneRegistryParts {
   /** Log name → reader of this log, for all logs of the partition. */
@@ -68,7 +43,7 @@ export interface PartitionPipelineParts extends LaneRegistryParts {
  * Opens a partition, the events of some users: starts a lane (a delivery) for each destination that
  * has a connection or replays.
  */
-export function openPartition(parts: PartitionPipelineParts): PartitionPipeline {
+export function openPartition(parts: PartitionPipelineParts) {
   const { readers, repetitions, held } = parts;
   const lanes = new LaneRegistry(parts);
   const wake = (ids: readonly string[]) => lanes.refreshReplays(ids);
@@ -93,20 +68,36 @@ export function openPartition(parts: PartitionPipelineParts): PartitionPipeline 
   }, TRIM_INTERVAL_MS);
 
   return {
+    /** Names of the logs from which the partition delivers events. */
     logs: () => readers.keys(),
-    wake(range) {
+    /**
+     * Notes that a log has new durable records. Without a range, the records may be in any log and of
+     * any source.
+     */
+    wake(range?: DurableRange) {
       if (range !== undefined && !readers.has(range.log)) return;
       repetitions.wake(range);
       lanes.wake(range);
     },
-    refreshReplays(ids) {
+    /**
+     * Call when the ledger (the store of delivery progress) has new replays for these destinations.
+     */
+    refreshReplays(ids: readonly string[]) {
       wake(ids);
       letterJobs.startJobs();
     },
     gauges: () => lanes.gauges(),
+    /** Names of logs in which a delivery holds at a record of a newer version. */
     heldLogs: () => held.logsAbove((log) => lanes.durableLow(log)),
-    gaugesOf: (destinationId) => lanes.gaugesOf(destinationId),
-    async close(drainMs = DRAIN_MS_MAX) {
+    /**
+     * Current figures of the delivery to a destination; undefined when nothing is delivered to it.
+     */
+    gaugesOf: (destinationId: string) => lanes.gaugesOf(destinationId),
+    /**
+     * Waits up to `drainMs` milliseconds for running deliveries, aborts the rest, and schedules a
+     * last commit of delivery progress. The ledger stays open.
+     */
+    async close(drainMs: number = DRAIN_MS_MAX) {
       clearInterval(poll);
       clearInterval(trim);
       const retention = [trimmer.stop(), sweep.stop()];

@@ -54,18 +54,8 @@ export function dataPlaneLanguage(language: Language): string {
   return language === "javascript" ? language : "pythonfaas";
 }
 
-/** A library with RudderStack's name as rudder-transformer reads it. */
-interface LibraryAnswer {
-  name: string;
-  importName: string;
-  code: string;
-}
-
 /** Returns the library `@rs/{name}/{version}`; undefined when there is none. */
-export function rudderstackLibraryAnswer(
-  name: string,
-  version: string | undefined,
-): LibraryAnswer | undefined {
+export function rudderstackLibraryAnswer(name: string, version: string | undefined) {
   const found = rudderstackLibraries.find((it) => it.importName === `@rs/${name}/${version}`);
   return found && { name, importName: found.importName, code: found.code };
 }

@@ -10,12 +10,6 @@ const ANSWER_BYTES_MAX = 64 << 10;
 /** Where PagerDuty takes events, unless the receiver names another URL. */
 export const PAGERDUTY_URL = "https://events.pagerduty.com/v2/enqueue";
 
-interface HttpMessage {
-  url: string;
-  headers: Record<string, string>;
-  body: unknown;
-}
-
 /** Sends a notification to a receiver of a type that takes HTTP requests. Never rejects. */
 export async function sendByHttp(
   egress: Egress,
@@ -44,7 +38,7 @@ export async function sendByHttp(
   }
 }
 
-function formed(receiver: AlertReceiver, message: AlertMessage): HttpMessage {
+function formed(receiver: AlertReceiver, message: AlertMessage) {
   const { url = "", authorization, type } = receiver;
   if (type === "slack") return { url, headers: {}, body: slackBody(message) };
   if (type === "pagerduty") {

@@ -1,25 +1,8 @@
-import type { Alert, AlertPhase, AlertRule } from "../../catalog/alerts/model.ts";
+import type { Alert, AlertPhase } from "../../catalog/alerts/model.ts";
 import { duration } from "../conditions.ts";
 
 /** Content of a notification, without the form of a receiver. */
-export interface AlertMessage {
-  phase: AlertPhase | "test";
-  /** The same for all notifications of one alert. Receivers join them by it. */
-  dedupKey: string;
-  /** The same for all attempts to send one notification. */
-  id: string;
-  /** One line without line breaks. */
-  title: string;
-  text: string;
-  /** Link to the item in the console. */
-  url: string;
-  workspace: { id: string; name: string };
-  alert: Pick<Alert, "id" | "kind" | "subject" | "message"> & {
-    rule: Pick<AlertRule, "id" | "name">;
-    beganAt: string;
-    endedAt?: string;
-  };
-}
+export type AlertMessage = ReturnType<typeof alertMessage>;
 
 interface MessageContext {
   phase: AlertPhase | "test";
@@ -30,7 +13,7 @@ interface MessageContext {
 }
 
 /** Returns the text of a notification about an alert. */
-export function alertMessage(alert: Alert, context: MessageContext): AlertMessage {
+export function alertMessage(alert: Alert, context: MessageContext) {
   const { id, kind, subject, message, ruleId, ruleName, createdAt, endedAt } = alert;
   const { phase, receiverId, consoleUrl, workspace } = context;
   const lasted = endedAt === undefined ? "" : ` after ${duration((endedAt - createdAt) / 1_000)}`;
@@ -38,10 +21,14 @@ export function alertMessage(alert: Alert, context: MessageContext): AlertMessag
   const label = { begin: "Alert", end: "Resolved", test: "Test" }[phase];
   return {
     phase,
+    /** The same for all notifications of one alert. Receivers join them by it. */
     dedupKey: `pixelmill-${id}`,
+    /** The same for all attempts to send one notification. */
     id: `${id}-${phase}-${receiverId}`,
+    /** One line without line breaks. */
     title: oneLine(`[${label}] ${ruleName}: ${subject.name}`),
     text: `${text}\n${workspace.name}`,
+    /** Link to the item in the console. */
     url: consoleUrl + pathOf(alert),
     workspace,
     alert: {

@@ -13,18 +13,7 @@ import { TLS_EXPIRY_WARNING_SECONDS, TLS_FILES_CHECK_MS } from "../../settings/l
 import type { StartContext } from "../backend.ts";
 
 /** The certificate and key of one listener, which are read again when their files change. */
-export interface Certificate {
-  /** The keys in force; undefined when the listener does not speak TLS. */
-  keys(): TlsKeys | undefined;
-  /** Calls `use` with each new pair of certificate and key. */
-  onChange(use: (keys: TlsKeys) => void): void;
-  /** Milliseconds since the epoch at which the certificate in force ends. */
-  expiresAt(): number | undefined;
-  /** Whether the files can be used, as they were when they were last looked at. */
-  isUsable(): boolean;
-  /** Returns sentences about files that cannot be used, and a certificate that ends soon. */
-  warnings(): string[];
-}
+export type Certificate = ReturnType<typeof openCertificate>;
 
 export type Certificates = Readonly<Record<Plane, Certificate>>;
 type Plane = "data" | "control" | "transformer";
@@ -72,10 +61,7 @@ function registerGauges(metrics: Metrics, certificates: Certificates): void {
 }
 
 /** Reads the TLS files of one listener, and again when they change. */
-function openCertificate(
-  { config, settings, logger, stack }: StartContext,
-  plane: Plane,
-): Certificate {
+function openCertificate({ config, settings, logger, stack }: StartContext, plane: Plane) {
   let paths = tlsPaths(config, plane);
   let seen = fingerprint(paths);
   let read = paths && readTlsKeys(paths);
@@ -120,10 +106,15 @@ function openCertificate(
     stack.defer(() => clearInterval(timer));
   }
   return {
+    /** The keys in force; undefined when the listener does not speak TLS. */
     keys: () => read?.keys,
+    /** Milliseconds since the epoch at which the certificate in force ends. */
     expiresAt: () => read?.expiresAt,
+    /** Whether the files can be used, as they were when they were last looked at. */
     isUsable: () => trouble === undefined,
-    onChange: (user) => void users.push(user),
+    /** Calls `use` with each new pair of certificate and key. */
+    onChange: (user: (keys: TlsKeys) => void) => void users.push(user),
+    /** Returns sentences about files that cannot be used, and a certificate that ends soon. */
     warnings: () => [
       ...(trouble === undefined
         ? []

@@ -2,7 +2,7 @@ import { statSync } from "node:fs";
 import { StartError } from "../../errors.ts";
 import type { CommandCall } from "../connection/client-command.ts";
 import { type LocalCode, readCodeDirectory } from "./code-directory.ts";
-import { type ComparedCode, compareCode } from "./compare.ts";
+import { compareCode } from "./compare.ts";
 import { readServerCode, type ServerCode } from "./server-code.ts";
 import { SyncState } from "./sync-state.ts";
 
@@ -16,14 +16,10 @@ export const directoryArgs = {
 } as const;
 
 /** A directory of code beside the code of a server. */
-export interface ComparedDirectory {
-  root: string;
-  state: SyncState;
-  codes: ComparedCode[];
-}
+export type ComparedDirectory = Awaited<ReturnType<typeof compareDirectory>>;
 
 /** Reads the directory and the server, and compares them. */
-export async function compareDirectory({ client, args }: CommandCall): Promise<ComparedDirectory> {
+export async function compareDirectory({ client, args }: CommandCall) {
   const root = String(args.directory ?? ".");
   if (!isDirectory(root)) throw new StartError(`Expected a directory, got ${root}`);
   const locals: LocalCode[] = readCodeDirectory(root);

@@ -21,13 +21,7 @@ const SERVER_ERRORS = 500;
 type Json = Record<string, unknown>;
 
 /** A version of a transformation or library. */
-export interface RemoteVersion {
-  versionId: string;
-  name: string;
-  description: string;
-  code: string;
-  language: string;
-}
+export type RemoteVersion = ReturnType<typeof versionOf>;
 
 /** A published transformation or library with its versions, oldest first. */
 export interface RemoteCode {
@@ -190,7 +184,7 @@ function listIn(answer: Json, key: string): Json[] {
   throw new StartError(`Expected a list of ${key} from RudderStack, got something else`);
 }
 
-function versionOf(item: Json): RemoteVersion {
+function versionOf(item: Json) {
   return {
     versionId: textOf(item, "versionId"),
     name: textOf(item, "name"),

@@ -31,23 +31,7 @@ export interface PartitionedLogParts<T> {
 }
 
 /** Log that appends each record to one of the partitions of a topic. */
-export interface PartitionedLog<T> {
-  /**
-   * Appends a record, and resolves once all in-sync replicas have it. Rejects with `LogUnavailable`
-   * when the brokers do not acknowledge it. Records with the same key go to one partition, in
-   * order.
-   */
-  append(record: T, key: number): Promise<void>;
-  /**
-   * Appends the records of one request; `keys` has the key of each. When one of their partitions
-   * takes no records now, none of them is stored.
-   */
-  appendAll(records: readonly T[], keys: readonly number[]): Promise<void>;
-  /** Returns which partitions accept records, and why the others do not. */
-  health(): LogHealth;
-  /** Sends the waiting records, then closes the log. */
-  close(): Promise<void>;
-}
+export type PartitionedLog<T> = Awaited<ReturnType<typeof openPartitionedLog<T>>>;
 
 /**
  * Opens a topic for appending. Opening succeeds even when no broker can be reached. `append` then
@@ -56,7 +40,7 @@ export interface PartitionedLog<T> {
 export async function openPartitionedLog<T>(
   { brokers, topic, partitions }: PartitionedLogSettings,
   { codec, logger, metrics, onHealth }: PartitionedLogParts<T>,
-): Promise<PartitionedLog<T>> {
+) {
   const clients = await connectClients(brokers);
   const { healthy: share, ...shared } = writerMetrics(metrics);
   const writers: PartitionWriter<T>[] = [];
@@ -93,14 +77,25 @@ export async function openPartitionedLog<T>(
   }
 
   return {
-    append: (record, key) => writers[key % writers.length]!.append(record),
-    appendAll(records, keys) {
+    /**
+     * Appends a record, and resolves once all in-sync replicas have it. Rejects with `LogUnavailable`
+     * when the brokers do not acknowledge it. Records with the same key go to one partition, in
+     * order.
+     */
+    append: (record: T, key: number) => writers[key % writers.length]!.append(record),
+    /**
+     * Appends the records of one request; `keys` has the key of each. When one of their partitions
+     * takes no records now, none of them is stored.
+     */
+    appendAll(records: readonly T[], keys: readonly number[]) {
       const appended = appendTogether(writers, records, keys);
       if (appended.refusal === undefined) return appended.stored;
       shared.rejected.inc(records.length);
       return Promise.reject(new LogUnavailable(appended.refusal));
     },
+    /** Returns which partitions accept records, and why the others do not. */
     health,
+    /** Sends the waiting records, then closes the log. */
     async close() {
       await Promise.all(writers.map((writer) => writer.close()));
       await clients.close();

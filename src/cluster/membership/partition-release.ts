@@ -26,18 +26,7 @@ const OBSERVED_MS_MAX = 1_000;
 /** Longest back-off before a partition is taken back, in sessions. */
 const BACKOFF_SESSIONS_MAX = 32;
 
-interface ObservedPartition {
-  /** Milliseconds with trouble, minus the milliseconds without trouble. */
-  troubledMs: number;
-  /** Time in milliseconds without interruption for which this node could have run the partition. */
-  wellMs: number;
-  reason: string;
-  /** Whether the last observation found trouble. */
-  isTroubled: boolean;
-  isRefused: boolean;
-  /** Number of times that this node has refused the partition, without a long well time between. */
-  refusals: number;
-}
+type ObservedPartition = ReturnType<typeof newlyObserved>;
 
 /**
  * Decides which partitions this node refuses, because it cannot do their work. It refuses a
@@ -136,11 +125,15 @@ export class PartitionRelease {
   }
 }
 
-const newlyObserved = (): ObservedPartition => ({
+const newlyObserved = () => ({
+  /** Milliseconds with trouble, minus the milliseconds without trouble. */
   troubledMs: 0,
+  /** Time in milliseconds without interruption for which this node could have run the partition. */
   wellMs: 0,
   reason: "",
+  /** Whether the last observation found trouble. */
   isTroubled: false,
   isRefused: false,
+  /** Number of times that this node has refused the partition, without a long well time between. */
   refusals: 0,
 });

@@ -12,21 +12,7 @@ import { MessagePassage } from "./message-passage.ts";
  * Broadcasts messages to all other nodes of the cluster. A node that is stopped or cannot reach the
  * brokers misses messages.
  */
-export interface NodeBus {
-  /**
-   * Queues a message for all other nodes. Drops the message if more than `WAITING_BYTES_MAX` would
-   * wait.
-   */
-  publish(message: unknown): void;
-  /** Calls the listener with each message of other nodes, until the returned function is called. */
-  subscribe(listener: (message: unknown) => void): () => void;
-  /**
-   * Returns a sentence about why messages of this node do not get through. Undefined while the last
-   * one did, and was read back.
-   */
-  trouble(): string | undefined;
-  close(): Promise<void>;
-}
+export type NodeBus = Awaited<ReturnType<typeof openNodeBus>>;
 
 export interface NodeBusOptions {
   clients: KafkaClients;
@@ -61,7 +47,7 @@ const packr = new Packr({ useRecords: false });
  * topic. Creates the topic if it is missing. Throws `StartError` when the topic cannot be created
  * or its settings are unsafe.
  */
-export async function openNodeBus(options: NodeBusOptions): Promise<NodeBus> {
+export async function openNodeBus(options: NodeBusOptions) {
   const { clients, topic, replicas, logger } = options;
   const retention = { ms: KEPT_MS, bytes: KEPT_BYTES };
   const settings = { name: topic, partitions: 1, replicas, retention, hasBrokerTimes: true };
@@ -88,11 +74,20 @@ export async function openNodeBus(options: NodeBusOptions): Promise<NodeBus> {
     isWarned = true;
   }
   return {
+    /**
+     * Queues a message for all other nodes. Drops the message if more than `WAITING_BYTES_MAX` would
+     * wait.
+     */
     publish,
-    subscribe(listener) {
+    /** Calls the listener with each message of other nodes, until the returned function is called. */
+    subscribe(listener: (message: unknown) => void) {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
+    /**
+     * Returns a sentence about why messages of this node do not get through. Undefined while the last
+     * one did, and was read back.
+     */
     trouble() {
       if (passage.isWorking()) return undefined;
       const reason = describeWriteRefusal(producer.refusal(0));

@@ -11,28 +11,7 @@ export interface NodeAnswers {
 }
 
 /** Sends questions to all other nodes of the cluster and collects their answers. */
-export interface NodeRpc {
-  /** Id of this node in the cluster, under which it sends questions and answers. */
-  node: string;
-  /**
-   * Sends a question to all other nodes and resolves with their answers. An equal question within
-   * `SERVE_MS` is not sent again and gets the same answers. Never rejects.
-   */
-  ask(question: unknown): Promise<NodeAnswers>;
-  /**
-   * Sets the function that answers the questions of other nodes. Must be called once. When `answer`
-   * throws, this node sends no answer.
-   */
-  answerWith(answer: (question: unknown) => unknown): void;
-  /**
-   * Returns a sentence about why questions do not get through to the other nodes; see
-   * `NodeBus.trouble`.
-   */
-  trouble(): string | undefined;
-  /** Returns the ids of the other nodes of which a message has arrived within `HEARD_MS`. */
-  heard(): ReadonlySet<string>;
-  close(): void;
-}
+export type NodeRpc = ReturnType<typeof createNodeRpc>;
 
 export interface NodeRpcOptions {
   bus: NodeBus;
@@ -97,7 +76,7 @@ const packr = new Packr({ useRecords: false });
  * Creates a `NodeRpc` that sends its messages over the node bus, which broadcasts to all nodes.
  * Nodes may start and stop at any time.
  */
-export function createNodeRpc(options: NodeRpcOptions): NodeRpc {
+export function createNodeRpc(options: NodeRpcOptions) {
   const { bus, node, expected, answerMsMax = ANSWER_MS_MAX } = options;
   /** Time of the last message of each other node. */
   const heardAt = new Map<string, number>();
@@ -198,15 +177,29 @@ export function createNodeRpc(options: NodeRpcOptions): NodeRpc {
   }
 
   return {
+    /** Id of this node in the cluster, under which it sends questions and answers. */
     node,
-    ask(question) {
+    /**
+     * Sends a question to all other nodes and resolves with their answers. An equal question within
+     * `SERVE_MS` is not sent again and gets the same answers. Never rejects.
+     */
+    ask(question: unknown) {
       const key = JSON.stringify(question);
       return serving.get(key) ?? serve(key, put(question));
     },
-    answerWith(given) {
+    /**
+     * Sets the function that answers the questions of other nodes. Must be called once. When `answer`
+     * throws, this node sends no answer.
+     */
+    answerWith(given: (question: unknown) => unknown) {
       answer = given;
     },
+    /**
+     * Returns a sentence about why questions do not get through to the other nodes; see
+     * `NodeBus.trouble`.
+     */
     trouble: () => bus.trouble(),
+    /** Returns the ids of the other nodes of which a message has arrived within `HEARD_MS`. */
     heard: () => new Set(heardAt.keys().filter((id) => isHeard(id, HEARD_MS))),
     close() {
       if (isClosed) return;

@@ -4,22 +4,7 @@ import type { NodeBus } from "./node-bus.ts";
  * Sends messages to the cluster nodes that subscribe to the message's key, such as a workspace id.
  * Messages may be lost.
  */
-export interface TailRelay<T> {
-  /** Whether another node of the cluster subscribes to the key. */
-  hasSubscriber(key: string): boolean;
-  /** Whether another node of the cluster subscribes to at least one key. */
-  readonly hasSubscribers: boolean;
-  /** Sends a message to the other nodes that subscribe to the key. */
-  publish(key: string, message: T): void;
-  /**
-   * Calls `receive` with each message that other nodes publish under the key, until the returned
-   * function is called.
-   */
-  subscribe(key: string, receive: (message: T) => void): () => void;
-  /** Calls the listener whenever another node of the cluster announces its subscriptions. */
-  onSubscribed(listener: () => void): void;
-  close(): void;
-}
+export type TailRelay<T> = ReturnType<typeof createTailRelay<T>>;
 
 /** Interval in milliseconds at which this node announces its subscriptions to the other nodes. */
 const SAY_MS = 2_000;
@@ -34,7 +19,7 @@ type Message = ["looks", keys: string[]] | ["shown", key: string, shown: unknown
  * Creates a `TailRelay` that sends its messages over the node bus. Sends a message only if another
  * node subscribes to its key.
  */
-export function createTailRelay<T>(exchange: NodeBus): TailRelay<T> {
+export function createTailRelay<T>(exchange: NodeBus) {
   const looking = new Map<string, Set<(shown: T) => void>>();
   /**
    * Keys to which other nodes subscribe. The value is the time at which the subscription expires.
@@ -62,12 +47,19 @@ export function createTailRelay<T>(exchange: NodeBus): TailRelay<T> {
   });
 
   return {
-    hasSubscriber: (key) => (wanted.get(key) ?? 0) > performance.now(),
+    /** Whether another node of the cluster subscribes to the key. */
+    hasSubscriber: (key: string) => (wanted.get(key) ?? 0) > performance.now(),
+    /** Whether another node of the cluster subscribes to at least one key. */
     get hasSubscribers() {
       return wanted.size > 0;
     },
-    publish: (key, shown) => exchange.publish(["shown", key, shown] satisfies Message),
-    subscribe(key, see) {
+    /** Sends a message to the other nodes that subscribe to the key. */
+    publish: (key: string, shown: T) => exchange.publish(["shown", key, shown] satisfies Message),
+    /**
+     * Calls `receive` with each message that other nodes publish under the key, until the returned
+     * function is called.
+     */
+    subscribe(key: string, see: (message: T) => void) {
       const sees = looking.get(key) ?? new Set();
       looking.set(key, sees);
       // A new function, because the set would hold the same function only once.
@@ -79,7 +71,8 @@ export function createTailRelay<T>(exchange: NodeBus): TailRelay<T> {
         if (sees.size === 0 && looking.get(key) === sees) looking.delete(key);
       };
     },
-    onSubscribed: (listener) => void listeners.add(listener),
+    /** Calls the listener whenever another node of the cluster announces its subscriptions. */
+    onSubscribed: (listener: () => void) => void listeners.add(listener),
     close() {
       clearInterval(saying);
       stop();

@@ -22,15 +22,7 @@ export interface TopicHealthOptions {
 }
 
 /** Judges the brokers of the cluster and the replicas of its topics by the brokers' last answers. */
-export interface TopicHealth {
-  /**
-   * Returns one sentence for each broker that does not answer, contradicts the others or belongs to
-   * another Kafka cluster, and for partitions that lack a leader or a replica.
-   */
-  warnings(): string[];
-  /** Returns a sentence about a topic that does not exist or may not be read; else undefined. */
-  missing(topic: string): string | undefined;
-}
+export type TopicHealth = ReturnType<typeof judgeTopics>;
 
 /**
  * Time in milliseconds for which a broker must contradict the others before it is named. Brokers
@@ -42,8 +34,12 @@ const OUTDATED_MS_MIN = 3_000;
 const UNKNOWN_TOPICS: ReadonlySet<number> = new Set([3, 100]);
 const FORBIDDEN = 29;
 
-export function judgeTopics({ clients, topics }: TopicHealthOptions): TopicHealth {
+export function judgeTopics({ clients, topics }: TopicHealthOptions) {
   return {
+    /**
+     * Returns one sentence for each broker that does not answer, contradicts the others or belongs to
+     * another Kafka cluster, and for partitions that lack a leader or a replica.
+     */
     warnings: () => [
       ...clients.unresponsiveBrokers().map((address) => `Broker ${address} does not answer`),
       ...clients.foreignBrokers().map(describeForeign),
@@ -58,7 +54,8 @@ export function judgeTopics({ clients, topics }: TopicHealthOptions): TopicHealt
         return lackingIn(found, name, majorityOf(replicas));
       }),
     ],
-    missing(name) {
+    /** Returns a sentence about a topic that does not exist or may not be read; else undefined. */
+    missing(name: string) {
       const found = clients.view.topic(name);
       if (found === undefined || !("errorCode" in found)) return undefined;
       const { remedy } = topics().find((it) => it.name === name)!;

@@ -9,21 +9,7 @@ export interface Named {
 }
 
 /** Names that the server found, as many pages of them as were loaded. */
-export interface NameSearch {
-  /** The names that fit the text. Undefined until the first answer. */
-  found: readonly Named[] | undefined;
-  /** Number of names that fit the text. */
-  total: number;
-  /** Whether `found` answers the latest text, and not an earlier one. */
-  isCurrent: boolean;
-  /** Number of all names. Undefined until the first answer. */
-  all: number | undefined;
-  error: unknown;
-  /** Name of an id, also where the search did not find it. */
-  nameOf: (id: string) => string;
-  search: (text: string) => void;
-  loadMore: () => void;
-}
+export type NameSearch = ReturnType<typeof useNameSearch>;
 
 interface SearchState {
   /** The text that `found` answers. */
@@ -40,7 +26,7 @@ const PAGE_ITEMS = 50;
 const PAUSE_MS = 150;
 
 /** Searches the names of all items of a kind on the server, a page at a time. */
-export function useNameSearch(kind: SearchedKind): NameSearch {
+export function useNameSearch(kind: SearchedKind) {
   const [text, setText] = useState("");
   const [state, setState] = useState<SearchState>({ total: 0 });
   const [all, setAll] = useState<number>();
@@ -73,12 +59,18 @@ export function useNameSearch(kind: SearchedKind): NameSearch {
   useRetry(state.error, () => load(pages.current));
 
   return {
+    /** The names that fit the text. Undefined until the first answer. */
     found: state.found,
+    /** Number of names that fit the text. */
     total: state.total,
+    /** Whether `found` answers the latest text, and not an earlier one. */
     isCurrent: state.text === text,
+    /** Number of all names. Undefined until the first answer. */
     all,
     error: state.error,
-    nameOf: (id) => seen.current.get(id) ?? (kind === "transformation" ? id : lookup[kind](id)),
+    /** Name of an id, also where the search did not find it. */
+    nameOf: (id: string) =>
+      seen.current.get(id) ?? (kind === "transformation" ? id : lookup[kind](id)),
     search: setText,
     loadMore: () => void load(pages.current + 1),
   };

@@ -1,13 +1,7 @@
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { asksToWait, useRetry } from "./retry.ts";
 
-export interface LoadedResource<T> {
-  /** The last value that was loaded. It remains available during a reload. */
-  value: T | undefined;
-  error: unknown;
-  /** Loads the resource again. Resolves when the new value is set. */
-  reload(): Promise<void>;
-}
+export type LoadedResource<T> = ReturnType<typeof useResource<T>>;
 
 /**
  * Loads a resource and keeps its latest value. It calls `load` again whenever `inputs` change, every
@@ -18,7 +12,7 @@ export function useResource<T>(
   load: () => Promise<T>,
   inputs: readonly unknown[],
   everyMs?: number,
-): LoadedResource<T> {
+) {
   const [state, setState] = useState<{ key: string; value?: T; error?: unknown }>({ key: "" });
   const key = JSON.stringify(inputs);
   const latest = useRef({ key, load });
@@ -53,5 +47,11 @@ export function useResource<T>(
   }, [reload, everyMs]);
   useRetry(state.error, reload);
 
-  return { value: state.key === key ? state.value : undefined, error: state.error, reload };
+  return {
+    /** The last value that was loaded. It remains available during a reload. */
+    value: state.key === key ? state.value : undefined,
+    error: state.error,
+    /** Loads the resource again. Resolves when the new value is set. */
+    reload,
+  };
 }

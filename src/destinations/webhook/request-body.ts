@@ -25,28 +25,25 @@ export function sendsList({ batchSize = 1, batchTemplate }: WebhookConfig): bool
 }
 
 /** Builds request bodies from the JSON texts of events. */
-export interface BodyBuilder {
-  /**
-   * Returns the JSON text of the events: a list if requests carry lists, otherwise the only event.
-   * A list is written to memory of `buffers`, if given.
-   */
-  join(events: readonly Uint8Array[], buffers?: BodyBuffers): Uint8Array;
-  /**
-   * Returns the body that the config's templates produce from the events. Without a template, the
-   * body is `joined`, the result of `join`.
-   */
-  render(events: readonly Uint8Array[], joined: Uint8Array): Uint8Array;
-}
+export type BodyBuilder = ReturnType<typeof bodyBuilder>;
 
 /** Returns the body builder for a config. */
-export function bodyBuilder(config: WebhookConfig): BodyBuilder {
+export function bodyBuilder(config: WebhookConfig) {
   const join = sendsList(config) ? jsonArray : ([event]: readonly Uint8Array[]) => event!;
   const eventTemplate = templateOf(config.template, "event");
   const listTemplate = templateOf(config.batchTemplate, "events");
   return {
+    /**
+     * Returns the JSON text of the events: a list if requests carry lists, otherwise the only event.
+     * A list is written to memory of `buffers`, if given.
+     */
     join,
-    render(events, plain) {
-      const body = eventTemplate === undefined ? plain : join(renderEach(eventTemplate, events));
+    /**
+     * Returns the body that the config's templates produce from the events. Without a template, the
+     * body is `joined`, the result of `join`.
+     */
+    render(events: readonly Uint8Array[], joined: Uint8Array) {
+      const body = eventTemplate === undefined ? joined : join(renderEach(eventTemplate, events));
       return listTemplate === undefined
         ? body
         : boundedBytes(render(listTemplate, Buffer.from(body).toString()));

@@ -30,20 +30,10 @@ const PACKED_ID = 255;
 const ADDRESS_TEXT = 32;
 
 /** Where the variable parts of an encoded record begin. */
-interface JsonRecordParts {
-  flags: number;
-  /** Offset of the rest of the address. */
-  address: number;
-  source: number;
-  messageId: number;
-  sentAt: number;
-  ends: number;
-  refusal: number;
-  json: number;
-}
+type JsonRecordParts = ReturnType<typeof partsOf>;
 
 /** Finds the parts of an encoded record. Throws `RangeError` when it ends before its JSON. */
-function partsOf(buffer: Buffer): JsonRecordParts {
+function partsOf(buffer: Buffer) {
   expectBytes(buffer, HEAD_BYTES);
   const flags = buffer[1]!;
   const addressLength = buffer[3]!;
@@ -58,7 +48,17 @@ function partsOf(buffer: Buffer): JsonRecordParts {
   const refusal = has(flags, HAS_ENDS) ? endOfEnds(buffer, ends) : ends;
   const json = refusal + (has(flags, IS_REFUSED) ? 1 + (buffer[refusal] ?? 0) : 0);
   expectBytes(buffer, json);
-  return { flags, address: HEAD_BYTES, source, messageId, sentAt, ends, refusal, json };
+  return {
+    flags,
+    /** Offset of the rest of the address. */
+    address: HEAD_BYTES,
+    source,
+    messageId,
+    sentAt,
+    ends,
+    refusal,
+    json,
+  };
 }
 
 function decode(buffer: Buffer): JsonRecord {

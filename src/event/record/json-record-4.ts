@@ -118,20 +118,10 @@ const zigzag = (difference: number): number => ((difference << 1) ^ (difference 
 const unzigzag = (value: number): number => (value >>> 1) ^ -(value & 1);
 
 /** Where the variable parts of an encoded record begin. */
-interface JsonRecordParts {
-  flags: number;
-  more: number;
-  source: number;
-  address: number;
-  messageId: number;
-  sentAt: number;
-  ends: number;
-  refusal: number;
-  json: number;
-}
+type JsonRecordParts = ReturnType<typeof partsOf>;
 
 /** Finds the parts of an encoded record. Throws `RangeError` when it ends before its JSON. */
-function partsOf(buffer: Buffer): JsonRecordParts {
+function partsOf(buffer: Buffer) {
   expectBytes(buffer, HEAD_BYTES);
   const flags = buffer[1]!;
   const hasMore = has(flags, HAS_MORE);

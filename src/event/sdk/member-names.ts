@@ -46,31 +46,25 @@ function isAt(name: Buffer, bytes: Buffer, start: number, length: number): boole
   return true;
 }
 
-/** Finds members of JSON objects by their names, without allocating memory. */
-interface MemberSpans {
-  /**
-   * For each name, the offset of its value in the object that `find` passed last; `ABSENT` when the
-   * object has no such member. The last of equal names counts, as for `JSON.parse`.
-   */
-  starts: Int32Array;
-  ends: Int32Array;
-  /**
-   * Returns the offset after the object whose opening brace is at `start` in a text of `loadText`,
-   * or `NOT_JSON`. Sets `starts` and `ends`, which the next call overwrites.
-   */
-  find(bytes: Buffer, start: number): number;
-}
-
 export const ABSENT = -1;
 
-export function memberSpans(names: readonly string[]): MemberSpans {
+/** Finds members of JSON objects by their names, without allocating memory. */
+export function memberSpans(names: readonly string[]) {
   const indexOf = memberNames(names);
   const starts = new Int32Array(names.length);
   const ends = new Int32Array(names.length);
   return {
+    /**
+     * For each name, the offset of its value in the object that `find` passed last; `ABSENT` when the
+     * object has no such member. The last of equal names counts, as for `JSON.parse`.
+     */
     starts,
     ends,
-    find(bytes, start) {
+    /**
+     * Returns the offset after the object whose opening brace is at `start` in a text of `loadText`,
+     * or `NOT_JSON`. Sets `starts` and `ends`, which the next call overwrites.
+     */
+    find(bytes: Buffer, start: number) {
       starts.fill(ABSENT);
       let at = firstMember(bytes, start);
       while (at >= 0) {

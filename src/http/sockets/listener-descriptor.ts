@@ -43,15 +43,8 @@ export function replaceSocket(fd: number, socketFd: number): void {
   if (!isReplaced) throw new Error(`Cannot accept from descriptor ${socketFd}`);
 }
 
-interface Watch {
-  /** File descriptor of the epoll instance. */
-  epoll: number;
-  events: number;
-  data: bigint;
-}
-
 /** Finds how Bun's event loop waits for a file descriptor (see proc_pid_fdinfo(5)). */
-function watchOf(fd: number): Watch {
+function watchOf(fd: number) {
   for (const [epoll, target] of descriptors()) {
     if (target !== "anon_inode:[eventpoll]") continue;
     const info = readFileSync(`/proc/self/fdinfo/${epoll}`, "latin1");
@@ -61,7 +54,12 @@ function watchOf(fd: number): Watch {
     );
     const [, events, data] = pattern.exec(info) ?? [];
     if (events !== undefined) {
-      return { epoll, events: Number.parseInt(events, 16), data: BigInt(`0x${data}`) };
+      return {
+        /** File descriptor of the epoll instance. */
+        epoll,
+        events: Number.parseInt(events, 16),
+        data: BigInt(`0x${data}`),
+      };
     }
   }
   throw new Error(`Cannot find how the event loop waits for descriptor ${fd}`);

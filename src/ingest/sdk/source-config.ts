@@ -14,17 +14,6 @@ export interface SourceConfigOptions {
   publicUrl?: string | undefined;
 }
 
-/** Answers the questions that SDKs ask before they send events. */
-interface SourceConfig {
-  /**
-   * Answers `/sourceConfig` of RudderStack's SDKs. `writeKey` is undefined when the request has
-   * none.
-   */
-  rudderStack(writeKey: string | undefined): SdkAnswer;
-  /** Answers `/v1/projects/{writeKey}/settings` of Segment's SDKs. */
-  segment(writeKey: string): SdkAnswer;
-}
-
 /**
  * Creates the answers to SDKs that ask for their configuration. No answer lists destinations,
  * because the server alone delivers to them.
@@ -32,9 +21,13 @@ interface SourceConfig {
  * The answer for a disabled source is 404 in both. An answer with `enabled: false` would make mobile
  * SDKs delete the events that they have stored.
  */
-export function createSourceConfig({ source, publicUrl }: SourceConfigOptions): SourceConfig {
+export function createSourceConfig({ source, publicUrl }: SourceConfigOptions) {
   return {
-    rudderStack(writeKey) {
+    /**
+     * Answers `/sourceConfig` of RudderStack's SDKs. `writeKey` is undefined when the request has
+     * none.
+     */
+    rudderStack(writeKey: string | undefined) {
       if (writeKey === undefined || writeKey === "") {
         return refusal(401, "Failed to read writeKey from header");
       }
@@ -43,7 +36,8 @@ export function createSourceConfig({ source, publicUrl }: SourceConfigOptions): 
       if (found === undefined) return refusal(400, "Invalid write key");
       return found.enabled ? answer(rudderStackConfig(found)) : disabled;
     },
-    segment(writeKey) {
+    /** Answers `/v1/projects/{writeKey}/settings` of Segment's SDKs. */
+    segment(writeKey: string) {
       const found = source(writeKey);
       if (found === undefined) return refusal(404, "Invalid write key");
       return found.enabled ? answer(segmentSettings(found, publicUrl)) : disabled;

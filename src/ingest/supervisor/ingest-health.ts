@@ -15,12 +15,7 @@ export interface ProcessState {
 }
 
 /** Whether this server accepts pixels, for `/ready`. */
-export interface IngestHealth {
-  /** Sentence about why this server refuses most pixels; undefined while it accepts most. */
-  trouble: string | undefined;
-  /** Sentences about pixels that are refused, and about parts of the log that are not written. */
-  warnings: string[];
-}
+export type IngestHealth = ReturnType<typeof judgeIngest>;
 
 /**
  * Judges whether the server accepts pixels. It does not when a process does not run; when more than
@@ -30,7 +25,7 @@ export interface IngestHealth {
 export function judgeIngest(
   processes: readonly ProcessState[],
   recent: PixelOutcomes & { isRefusing: boolean },
-): IngestHealth {
+) {
   const down = processes.flatMap(({ trouble }) => trouble ?? []);
   const faults = [...new Set(processes.flatMap(({ log }) => log.faults))];
   const sum = (of: "failing" | "writable") => processes.reduce((all, { log }) => all + log[of], 0);
@@ -46,7 +41,9 @@ export function judgeIngest(
   const reasons = isRefusingMost ? [...refused, ...faults] : [];
   const troubles = [...down, ...reasons];
   return {
+    /** Sentence about why this server refuses most pixels; undefined while it accepts most. */
     trouble: troubles.length > 0 ? troubles.join("; ") : undefined,
+    /** Sentences about pixels that are refused, and about parts of the log that are not written. */
     warnings: isRefusingMost ? [] : [...refused, ...faults],
   };
 }

@@ -9,13 +9,7 @@ import type { Clock } from "../clock.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { firstIdAt } from "../ledger/letter-keys.ts";
 import type { LetterFilter, LetterGroup } from "../model/dead-letter.ts";
-import {
-  type EventJob,
-  type JobAuthor,
-  type LetterJob,
-  noCounts,
-  type ReplayJob,
-} from "../model/replay-job.ts";
+import { type EventJob, type JobAuthor, type LetterJob, noCounts } from "../model/replay-job.ts";
 import { endJob } from "./expire.ts";
 import { mergeJobs } from "./merge-jobs.ts";
 
@@ -43,23 +37,7 @@ interface LetterReplayRequest {
   startedBy?: JobAuthor;
 }
 
-export interface ReplayJobs {
-  /**
-   * Starts a replay of events. Refuses it above the limits, or when its destination or sources
-   * belong to another workspace.
-   */
-  start(workspaceId: string, request: EventReplayRequest): Promise<ReplayJob>;
-  /** Starts a job that requeues or deletes all dead letters that match the filter at this time. */
-  startLetters(workspaceId: string, request: LetterReplayRequest): Promise<ReplayJob>;
-  get(workspaceId: string, id: string): ReplayJob | undefined;
-  /** Lists running jobs and the most recently ended ones, newest first. */
-  list(workspaceId: string): ReplayJob[];
-  /**
-   * Ends a running job and returns it; undefined for an unknown id. Events that are being sent may
-   * still arrive.
-   */
-  cancel(workspaceId: string, id: string): Promise<ReplayJob | undefined>;
-}
+export type ReplayJobs = ReturnType<typeof createReplayJobs>;
 
 interface ReplayJobsParts {
   live: Live;
@@ -88,18 +66,23 @@ const CLOCK_STEP_MS_MAX = 600_000;
  * Creates the functions that start, list and cancel jobs, which deliver events or dead letters
  * again.
  */
-export function createReplayJobs(parts: ReplayJobsParts): ReplayJobs {
+export function createReplayJobs(parts: ReplayJobsParts) {
   const { ledgers, wake } = parts;
   const get = (workspaceId: string, id: string) =>
     mergeJobs(ledgers().flatMap((ledger) => ledger.jobs.get(workspaceId, id) ?? []));
   return {
-    async start(workspaceId, request) {
+    /**
+     * Starts a replay of events. Refuses it above the limits, or when its destination or sources
+     * belong to another workspace.
+     */
+    async start(workspaceId: string, request: EventReplayRequest) {
       const job = await eventJob(parts, workspaceId, request);
       for (const ledger of ledgers()) await ledger.changeJobs((jobs) => jobs.start(job));
       wake([job.destinationId]);
       return job;
     },
-    async startLetters(workspaceId, request) {
+    /** Starts a job that requeues or deletes all dead letters that match the filter at this time. */
+    async startLetters(workspaceId: string, request: LetterReplayRequest) {
       const created = createLetterJob(workspaceId, request, parts.clock.now());
       const { groupId } = request.filter;
       const [group] =
@@ -120,14 +103,19 @@ export function createReplayJobs(parts: ReplayJobsParts): ReplayJobs {
       return get(workspaceId, job.id) ?? job;
     },
     get,
-    list(workspaceId) {
+    /** Lists running jobs and the most recently ended ones, newest first. */
+    list(workspaceId: string) {
       const all = ledgers().flatMap((ledger) => ledger.jobs.list(workspaceId));
       const jobs = [...Map.groupBy(all, ({ id }) => id).values()].flatMap(
         (it) => mergeJobs(it) ?? [],
       );
       return jobs.sort((one, other) => (one.id < other.id ? 1 : -1));
     },
-    async cancel(workspaceId, id) {
+    /**
+     * Ends a running job and returns it; undefined for an unknown id. Events that are being sent may
+     * still arrive.
+     */
+    async cancel(workspaceId: string, id: string) {
       for (const ledger of ledgers()) {
         const job = ledger.jobs.get(workspaceId, id);
         if (job?.state !== "running") continue;

@@ -4,21 +4,7 @@ import { readFileSync } from "node:fs";
  * Resources that another process uses, as read from files in `/proc` that stay readable when the
  * process is not dumpable.
  */
-export interface ProcessUsage {
-  residentBytes: number;
-  /**
-   * Resident memory that is not backed by a file. The system gets it back when the process ends.
-   */
-  anonymousBytes: number;
-  threads: number;
-  /** CPU time of all threads of the process. */
-  cpuMs: number;
-  /**
-   * CPU time of the main thread, which runs user code. The other threads collect garbage and
-   * compile.
-   */
-  mainCpuMs: number;
-}
+export type ProcessUsage = NonNullable<ReturnType<typeof readProcessUsage>>;
 
 /**
  * Milliseconds of a clock tick, the unit of CPU time in `/proc` (USER_HZ is 100 on every Linux).
@@ -35,14 +21,22 @@ const STIME = 12;
  * Reads the resource usage of a process. Returns undefined when the process has ended or the system
  * has no `/proc`.
  */
-export function readProcessUsage(pid: number): ProcessUsage | undefined {
+export function readProcessUsage(pid: number) {
   try {
     const status = readFileSync(`/proc/${pid}/status`, "latin1");
     return {
       residentBytes: Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1] ?? 0) * 1024,
+      /**
+       * Resident memory that is not backed by a file. The system gets it back when the process ends.
+       */
       anonymousBytes: Number(/^RssAnon:\s+(\d+) kB$/m.exec(status)?.[1] ?? 0) * 1024,
       threads: Number(/^Threads:\s+(\d+)$/m.exec(status)?.[1] ?? 0),
+      /** CPU time of all threads of the process. */
       cpuMs: cpuMsOf(`/proc/${pid}/stat`),
+      /**
+       * CPU time of the main thread, which runs user code. The other threads collect garbage and
+       * compile.
+       */
       mainCpuMs: cpuMsOf(`/proc/${pid}/task/${pid}/stat`),
     };
   } catch {

@@ -6,17 +6,14 @@ import { openEnvironment } from "./environment.ts";
 import { acquireExclusive, dataFileOf, directoryOf, markIntact } from "./store-files.ts";
 
 /** Sizes of a store's file in bytes, before and after `compactStore`. */
-export interface CompactedSizes {
-  before: number;
-  after: number;
-}
+export type CompactedSizes = Awaited<ReturnType<typeof compactStore>>;
 
 /**
  * Shrinks a store's file. LMDB reuses free pages but never releases them, so the store is copied
  * without them, and the copy replaces the file. After a crash the file is either the old or the new
  * one. Throws `StartError` when a process has the store open or the copy fails.
  */
-export async function compactStore(path: string): Promise<CompactedSizes> {
+export async function compactStore(path: string) {
   const directory = directoryOf(path);
   const release = acquireExclusive(path);
   if (release === undefined) {

@@ -22,19 +22,9 @@ const DEPTH_MAX = 32;
 const WINDOW_BYTES = 128 << 10;
 const WINDOWS_MAX = 256;
 
-interface Meta {
-  pageBytes: number;
-  lastPage: number;
-  transaction: number;
-  /** Root of the tree of free pages, then root of the tree of tables. */
-  trees: [Tree, Tree];
-}
+type Meta = ReturnType<typeof metaOf>;
 
-interface Tree {
-  root: number;
-  depth: number;
-  entries: number;
-}
+type Tree = ReturnType<typeof treeOf>;
 
 /**
  * Checks whether an LMDB file is intact. Returns undefined if it is, else a clause that names the
@@ -166,19 +156,20 @@ class PageWalk {
 
 const newer = (number: number) => `page ${number} was written later than the others`;
 
-function metaOf(page: Buffer): Meta {
+function metaOf(page: Buffer) {
   if (page.readUInt32LE(HEADER_BYTES) !== MAGIC)
     throw new IntegrityFault("it does not begin as one");
   const trees = HEADER_BYTES + 24;
   return {
     pageBytes: page.readUInt32LE(trees),
+    /** Root of the tree of free pages, then root of the tree of tables. */
     trees: [treeOf(page.subarray(trees)), treeOf(page.subarray(trees + DB_BYTES))],
     lastPage: numberAt(page, HEADER_BYTES + 120),
     transaction: numberAt(page, HEADER_BYTES + 128),
   };
 }
 
-function treeOf(bytes: Buffer): Tree {
+function treeOf(bytes: Buffer) {
   return {
     depth: bytes.readUInt16LE(6),
     entries: numberAt(bytes, 32),

@@ -8,11 +8,7 @@ import { programRequest } from "./program-request.ts";
 import type { ItemGroup, RequestItem } from "./request-items.ts";
 
 /** An event with its metadata, as JSON, and its place in the request. */
-interface Input {
-  index: number;
-  event: Uint8Array;
-  metadata: Uint8Array;
-}
+type Input = NonNullable<ReturnType<typeof inputOf>>;
 
 export interface ItemRunOptions {
   programs: Programs;
@@ -50,7 +46,7 @@ export async function runItems(
   return results;
 }
 
-function inputOf(body: Buffer, item: RequestItem, index: number): Input | undefined {
+function inputOf(body: Buffer, item: RequestItem, index: number) {
   const { message, metadata } = item;
   if (message === undefined) return undefined;
   return {

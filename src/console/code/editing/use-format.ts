@@ -4,16 +4,6 @@ import { showError, showToast } from "../../components/toasts.ts";
 import type { Annotation } from "../../editor/annotations.ts";
 import { codeTexts } from "../../texts/code.ts";
 
-/** An edited text that can be formatted. */
-interface Formatting {
-  /** Replaces the text, and forgets the syntax error of the previous text. */
-  setText: (text: string) => void;
-  /** Formats the text. Undefined for a language without a formatter. */
-  format: (() => Promise<void>) | undefined;
-  /** The syntax error that prevented the last formatting, as annotations of the text. */
-  formatErrors: readonly Annotation[];
-}
-
 const noErrors: readonly Annotation[] = [];
 
 /** Component state for formatting a text that the user edits. The formatter is loaded on first use. */
@@ -22,7 +12,7 @@ export function useFormat(
   text: string,
   setText: (text: string) => void,
   showLine: (line: number) => void,
-): Formatting {
+) {
   const [formatErrors, setFormatErrors] = useState(noErrors);
   /** The text after the user's last key, which the next render passes as `text`. */
   const latest = useRef(text);
@@ -47,8 +37,11 @@ export function useFormat(
     }
   }
   return {
+    /** Replaces the text, and forgets the syntax error of the previous text. */
     setText: replace,
+    /** Formats the text. Undefined for a language without a formatter. */
     format: isPython(language) ? undefined : () => format().catch(showError),
+    /** The syntax error that prevented the last formatting, as annotations of the text. */
     formatErrors,
   };
 }

@@ -43,11 +43,7 @@ export function libraryOf(importName: string, code: string): SourceFile {
   return { label: `library ${importName}`, library: importName, code };
 }
 
-interface SourcePosition {
-  file: SourceFile;
-  line: number;
-  column: number;
-}
+type SourcePosition = ReturnType<typeof placeIn>;
 
 const FRAME =
   /^ {4}at (?:(?:async )?(.*) \()?(pixelmill:(?:transformation|library\/\d+)):(\d+):(\d+)\)?$/;
@@ -150,7 +146,7 @@ function shown({ file, line, column }: SourcePosition): string {
 
 const lines = new WeakMap<SourceFile, string[]>();
 
-function placeIn(file: SourceFile, line: number, column: number): SourcePosition {
+function placeIn(file: SourceFile, line: number, column: number) {
   let split = lines.get(file);
   if (!split) {
     split = file.code.split("\n");
