@@ -74,6 +74,7 @@ describeWith(chromiumMissing)("the code editor", () => {
     expect(await lineOf(fault)).toBe(3);
 
     await write(page, code('String(event.properties.plan ?? "none").toUpperCase()'));
+    await page.getByRole("button", { name: "Tests", exact: true }).click();
     await page.getByRole("button", { name: "Use real events" }).click();
     await page.getByText("Waiting for the next event").waitFor();
     await waitFor(async () => {

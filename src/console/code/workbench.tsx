@@ -1,4 +1,4 @@
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { type CodeContext, editorLanguage, libraries } from "../code-kinds/code-kind.ts";
 import { Button } from "../components/button.tsx";
 import { Panel, SegmentedControl } from "../components/layout.tsx";
@@ -20,6 +20,12 @@ import { type Editor, useEditor } from "./use-editor.ts";
 
 /** Maximum number of real events whose fields code completion offers. */
 const REAL_EVENTS_MAX = 50;
+
+type Side = "tests" | "result";
+const sides: readonly { value: Side; text: string }[] = [
+  { value: "tests", text: testCaseTexts.testsPanel },
+  { value: "result", text: codeTexts.result },
+];
 
 /** Part of the screen in which the user writes, runs, saves and publishes code. */
 export function Workbench(context: CodeContext) {
@@ -49,10 +55,15 @@ export function Workbench(context: CodeContext) {
     () => [...annotationsOf(report, libraryName), ...formatErrors],
     [report, libraryName, formatErrors],
   );
-  /** Part that a narrow screen shows. A wide one shows all of them. */
-  const [view, setView] = useState<"code" | "tests" | "result">(
-    context.isNewTestCase ? "tests" : "code",
-  );
+  /** Part that a narrow screen shows. A wide one shows the code and the last one of the others. */
+  const [view, setView] = useState<"code" | Side>(context.isNewTestCase ? "tests" : "code");
+  const side = useRef<Side>("tests");
+  if (view !== "code") side.current = view;
+  const result = useRef<HTMLElement>(null);
+  useLayoutEffect(() => {
+    // The part that had the focus may be hidden now.
+    if (view === "result" && !document.activeElement?.checkVisibility()) result.current?.focus();
+  }, [view]);
   useEffect(() => {
     if (report !== undefined || editor.runError !== undefined) setView("result");
   }, [report, editor.runError]);
@@ -75,19 +86,23 @@ export function Workbench(context: CodeContext) {
           </Button>
         </p>
       )}
-      <div class="workbench-views">
-        <SegmentedControl
-          label={testCaseTexts.views}
-          value={view}
-          options={[
-            { value: "code", text: codeTexts.code },
-            { value: "tests", text: testCaseTexts.testsPanel },
-            { value: "result", text: codeTexts.result },
-          ]}
-          onChange={setView}
-        />
-      </div>
-      <div class="workbench" data-view={view}>
+      <div class="workbench" data-view={view} data-side={side.current}>
+        <div class="narrow-only">
+          <SegmentedControl
+            label={testCaseTexts.views}
+            value={view}
+            options={[{ value: "code", text: codeTexts.code }, ...sides]}
+            onChange={setView}
+          />
+        </div>
+        <div class="wide-only">
+          <SegmentedControl
+            label={testCaseTexts.views}
+            value={side.current}
+            options={sides}
+            onChange={setView}
+          />
+        </div>
         <section data-part="code" aria-label={codeTexts.code}>
           <Panel title={codeTexts.codeTitle(libraryName)} flush>
             <CodeEditor
@@ -117,7 +132,7 @@ export function Workbench(context: CodeContext) {
           />
         </section>
         {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region needs keyboard focus */}
-        <section data-part="result" aria-label={codeTexts.result} tabIndex={0}>
+        <section ref={result} data-part="result" aria-label={codeTexts.result} tabIndex={0}>
           <RunResults
             report={report}
             error={editor.runError}
