@@ -86,7 +86,7 @@ export function annotationsOf(report: TestRunReport | undefined, library?: strin
   ];
 }
 
-const firstLine = (message: string) => message.split("\n", 1)[0] ?? "";
+const firstLine = (message: string) => message.replace(/\n.*/s, "");
 /** Removes the prefix `Log: `, with which the sandbox marks log lines. */
 export const withoutPrefix = (text: string) => text.replace(/^Log: ?/, "");
 

@@ -24,6 +24,7 @@ import { renderHook, settled, startPage } from "./page.ts";
 startPage();
 const { session, onSignOut } = await import("../../../src/console/data/session.ts");
 const { useKeptValues } = await import("../../../src/console/data/kept-values.ts");
+const { toasts } = await import("../../../src/console/components/toasts.ts");
 const { useSave } = await import("../../../src/console/components/forms/use-save.ts");
 const { copiedSettings, isMissing, secretLabel } = await import(
   "../../../src/console/destinations/copied-settings.ts"
@@ -104,6 +105,8 @@ describe("stored secrets", () => {
     ];
     const items = [{ name: "b", value: "" }, { kind: "x", name: "a" }, { name: "b" }];
     expect(storedItemsOf(items, stored, headers.items)).toEqual([stored[1], stored[0], undefined]);
+    const [none, known] = storedItemsOf([{ name: "z" }, { name: "b" }], stored, headers.items);
+    expect([none, known]).toEqual([undefined, stored[1]]);
     expect(storedItemsOf(items, undefined, headers.items)).toEqual([
       undefined,
       undefined,
@@ -142,7 +145,7 @@ describe("a copy of a destination's settings", () => {
   test("names a secret by the labels of its fields", () => {
     const schema: JsonSchema = { properties: { headers: { title: "Headers" } } };
     expect(secretLabel(schema, config, "/apiKey")).toBe("Api key");
-    expect(secretLabel(schema, config, "/headers")).toBe("Headers");
+    expect(secretLabel({ properties: { a: { title: "T" } } }, config, "/a")).toBe("T");
     const first = secretLabel(schema, config, "/headers/0/to");
     expect([first.includes("Headers"), first.includes("X-Key")]).toEqual([true, true]);
     expect(secretLabel(schema, config, "/headers/1/toKey")).toContain("To key");
@@ -240,7 +243,34 @@ describe("a form in conflict", () => {
     expect(await shown.current.save(yours)).toBe(true);
     await settled();
     expect(sent.at(-1)).toEqual([{ a: 3, b: 2, c: 3, d: 1 }, "new"]);
+    expect(toasts.value).toEqual([]);
     expect(shown.current.conflict).toBeUndefined();
+    await shown.close();
+  });
+
+  test("chooses anew at each conflict, and tells which other fields others have changed", async () => {
+    const answers = [changed({ a: 3, b: 1 }), changed({ a: 3, b: 7 }, "newer")];
+    const sent: unknown[] = [];
+    const send = async (values: Values) => {
+      sent.push(values);
+      const refusal = answers.shift();
+      if (refusal) throw refusal;
+    };
+    const item = { base: { a: 1, b: 1 }, tag: "old", send, valuesOf };
+    const shown = renderHook(() => useSave({ ...item, labelOf: (key) => `label of ${key}` }));
+    await shown.current.save({ a: 2, b: 1 });
+    await settled();
+    shown.current.conflict!.onChoose("a", true);
+    await settled();
+    await shown.current.save({ a: 2, b: 5 });
+    await settled();
+    const { conflict, takenFromOthers } = shown.current.conflict!;
+    expect(conflict.fields.map(({ key }) => key)).toEqual(["b"]);
+    expect(takenFromOthers.size).toBe(0);
+    answers.push(changed({ a: 3, b: 7, c: 9 }, "newest"));
+    await shown.current.save({ a: 1, b: 5 });
+    expect(sent.at(-1)).toEqual({ a: 3, b: 5, c: 9 });
+    expect(toasts.value[0]?.text).toContain("label of c");
     await shown.close();
   });
 

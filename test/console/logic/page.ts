@@ -1,4 +1,4 @@
-import { afterAll } from "bun:test";
+import { afterAll, mock } from "bun:test";
 import { h, options, render } from "preact";
 
 /** What the console's modules need of a page, for tests of their logic without a browser. */
@@ -16,6 +16,8 @@ export interface Asked {
   query: Record<string, string>;
   body: any;
   headers: Headers;
+  /** Aborts when the page gives the request up. */
+  signal: AbortSignal;
 }
 
 export class Page extends EventTarget {
@@ -35,13 +37,15 @@ export class Page extends EventTarget {
   /** Answers the requests of the page. */
   answer: (asked: Asked) => unknown = () => ({});
 
-  readonly fetch = async (url: string, { method = "GET", body, headers }: RequestInit = {}) => {
+  readonly fetch = async (url: string, request: RequestInit = {}) => {
+    const { method = "GET", body, headers, signal } = request;
     const { pathname, searchParams } = new URL(url, "http://console");
     const asked = {
       route: `${method} ${pathname}`,
       query: Object.fromEntries(searchParams),
       body: body === undefined ? undefined : JSON.parse(body as string),
       headers: new Headers(headers),
+      signal: signal!,
     };
     this.asked.push(asked);
     const answer = await this.answer(asked);
@@ -76,6 +80,8 @@ export function startPage(): Page {
   return page;
 }
 
+// Bun reads the runtime of JSX from the tsconfig of the working directory alone.
+mock.module("react/jsx-dev-runtime", () => import("preact/jsx-dev-runtime"));
 options.debounceRendering = queueMicrotask;
 options.requestAnimationFrame = (callback) => queueMicrotask(callback);
 

@@ -137,6 +137,43 @@ describe("a request without an answer", () => {
   });
 });
 
+describe("a request that takes long", () => {
+  const timeOut = async (call: Promise<unknown>, ms: number) => {
+    let error: unknown;
+    void call.catch((thrown) => {
+      error = thrown;
+    });
+    await settled();
+    jest.advanceTimersByTime(ms - 1);
+    await settled();
+    const early = error;
+    jest.advanceTimersByTime(1);
+    await settled();
+    return [early, error instanceof TypeError];
+  };
+  beforeEach(() => {
+    page.answer = ({ signal }) =>
+      new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+  });
+
+  test("fails after 20 seconds, or 3 minutes where it may run tests", async () => {
+    expect(await timeOut(it.client.call("GET /v2/workspace"), 20_000)).toEqual([undefined, true]);
+    const run = it.client.call("POST /v2/run", { body: {} as never });
+    expect(await timeOut(run, 180_000)).toEqual([undefined, true]);
+  });
+
+  test("of a stream is bounded only until it begins", async () => {
+    const stop = new AbortController();
+    const first = it.client.follow({}, stop.signal).next();
+    expect(await timeOut(first, 20_000)).toEqual([undefined, true]);
+    const ended = it.client.follow({}, stop.signal).next();
+    const error = ended.catch((thrown) => thrown);
+    await settled();
+    stop.abort("left");
+    expect(await error).toBe("left");
+  });
+});
+
 describe("names of sources and destinations", () => {
   const names = new Map([
     ["s1", "Site"],
@@ -190,6 +227,19 @@ describe("names of sources and destinations", () => {
     expect(again.current.source("s1")).toBe("Renamed");
     expect(asked()).toHaveLength(3);
     await again.close();
+
+    // Names that came with the first ones are not requested for rows.
+    await turn(30_001);
+    page.answer = () => ({ names: [{ id: "s1", name: "First" }] });
+    page.asked.length = 0;
+    const third = renderHook(useNames);
+    await settled();
+    third.current.source("s1");
+    await turn();
+    expect(third.current.source("s1")).toBe("First");
+    expect(asked()).toHaveLength(2);
+    await third.close();
+    names.set("s1", "Renamed");
   });
 
   test("of many ids are requested a hundred at a time", async () => {
@@ -233,13 +283,20 @@ describe("names of sources and destinations", () => {
     await turn();
     expect(asked()).toEqual([]);
     await shown.close();
+    it.session.value = user("admin", ["workspace:admin"]);
+    const other = renderHook(useNames);
+    await settled();
+    other.current.source("s1");
+    await turn();
+    expect(asked()).toHaveLength(3);
+    await other.close();
   });
 
   test("of one workspace are not those of another", async () => {
     it.session.value = user("names");
     const shown = renderHook(useNames);
     await settled();
-    expect(shown.current.source("s1")).toBe("Renamed");
+    expect(shown.current.source("s1")).toBe("First");
     it.session.value = user("stranger");
     expect(shown.current.source("s1")).toBe("s1");
     await shown.close();

@@ -38,6 +38,7 @@ async function after(ms: number): Promise<void> {
 describe("the pause after a failed load", () => {
   test("is 3 seconds, or what the server asks for, at most a minute", () => {
     expect(retryDelayMs(new TypeError())).toBe(3_000);
+    expect(retryDelayMs(Object.assign(new TypeError(), { retryAfter: 9 }))).toBe(3_000);
     expect(retryDelayMs(refused(503))).toBe(3_000);
     expect(retryDelayMs(refused(503, 1))).toBe(3_000);
     expect(retryDelayMs(refused(429, 7))).toBe(7_000);
@@ -116,6 +117,17 @@ describe("a resource", () => {
     await shown.close();
   });
 
+  test("is loaded again as its inputs are then", async () => {
+    const failing = () => Promise.reject(refused(503));
+    const shown = renderHook(() => useResource<number>(failing, ["a"]));
+    await settled();
+    shown.show(() => useResource<number>(load, ["a"]));
+    await settled();
+    await after(3_000);
+    expect(shown.current.value).toBe(1);
+    await shown.close();
+  });
+
   test("is loaded every so often while the page is visible and no load is under way", async () => {
     const shown = renderHook(() => useResource(load, ["a"], 1_000));
     await settled();
@@ -184,6 +196,12 @@ describe("a load until it succeeds", () => {
     waiting();
     await after(60_000);
     expect([errors.length, loads]).toEqual([1, 3]);
+    const done = Promise.withResolvers<number>();
+    results.push(done.promise);
+    loadUntilDone(load, (error) => errors.push(error))();
+    done.resolve(1);
+    await settled();
+    expect(errors).toHaveLength(1);
   });
 });
 
@@ -214,7 +232,7 @@ describe("pages of a list", () => {
     await settled();
     expect(shown.current.items).toEqual(["a", "b"]);
     expect(shown.current.last).toEqual({ list: ["b"] });
-    expect(cursors).toEqual([{}, { cursor: "1" }]);
+    expect(cursors.map((it) => Object.entries(it))).toEqual([[], [["cursor", "1"]]]);
     await shown.close();
   });
 
@@ -228,8 +246,12 @@ describe("pages of a list", () => {
     late.resolve({ list: ["a"] });
     await settled();
     expect(shown.current.items).toEqual(["b"]);
-    answers.push({ list: ["c"] });
+    const next = Promise.withResolvers<Answer>();
+    answers.push(next.promise);
     shown.current.restart();
+    await settled();
+    expect(shown.current.items).toBeUndefined();
+    next.resolve({ list: ["c"] });
     await settled();
     expect(shown.current.items).toEqual(["c"]);
     await shown.close();

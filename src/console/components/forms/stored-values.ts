@@ -50,5 +50,5 @@ export function storedItemsOf(
 /** Returns a text that is equal for items whose fields other than the secrets are equal. */
 function identity(item: Values, { properties = {} }: SecretSchema): string {
   const others = Object.entries(item).filter(([key]) => !properties[key]?.writeOnly);
-  return JSON.stringify(others.sort(([one], [other]) => (one < other ? -1 : 1)));
+  return JSON.stringify(others.sort());
 }
