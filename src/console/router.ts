@@ -24,7 +24,7 @@ addEventListener("hashchange", () => {
 });
 
 function readRoute(): HashRoute {
-  const [path = "", query = ""] = location.hash.replace(/^#\/?/, "").split("?", 2);
+  const [path = "", query = ""] = location.hash.replace(/^#\/?/, "").split("?");
   const segments = path.split("/").filter(Boolean).map(decodeSegment);
   return { segments, query: new URLSearchParams(query) };
 }

@@ -17,20 +17,24 @@ const tools: CodeContent = {
 const shout: CodeContent = {
   ...{ kind: "transformation", name: "Shout", description: "Loud", language: "javascript" },
   code: "export const transformEvent = (event) => event;\n",
-  tests: [{ name: "A title", input: [{ type: "page" }] }],
+  tests: [{ name: "A title", input: [{ type: "page" }], expectedOutput: [] }],
 };
 /** Code of the server by id, published unless it has been changed. */
 const stored = new Map<string, CodeContent & { isPublished: boolean }>();
 const refusals = new Map<string, Response>();
 let published: unknown = { published: true };
 let report: unknown;
+/** Number of items that the total of a list counts, and no page has. */
+let deleted = 0;
 
 const foldersOf = { library: "libraries", transformation: "transformations" };
 const answers: Record<string, (sent: Sent) => unknown> = {
   "GET /v2/workspace": () => ({ workspace: { id: "w" } }),
   "GET /v2/code": ({ query }) => {
     const code = [...stored].filter(([, it]) => it.kind === query.kind).map(([id]) => ({ id }));
-    return { code, total: code.length };
+    // A page has one item, and code may be deleted while its list is read.
+    const at = Number(query.page) - 1;
+    return { code: code.slice(at, at + 1), total: code.length + deleted };
   },
   "POST /libraries": ({ body }) => create("library", body),
   "POST /transformations": ({ body }) => create("transformation", body),
@@ -47,8 +51,9 @@ afterAll(() => {
 function store(id: string, content: CodeContent, isPublished = true): void {
   stored.set(id, { ...content, isPublished });
   const path = `/${foldersOf[content.kind]}/${id}`;
-  answers[`GET ${path}`] = () => {
+  answers[`GET ${path}`] = ({ query }) => {
     const { tests: _, kind: __, ...it } = stored.get(id)!;
+    if (query.draft !== "true") it.code = "published";
     return Response.json({ ...it, id, versionId: `v-${id}` }, { headers: { etag: `"${id}"` } });
   };
   answers[`POST ${path}`] = ({ body }) => {
@@ -102,6 +107,20 @@ describe("pull", () => {
     const again = await piped(["pull", root]);
     expect([again.code, again.output]).toEqual([0, "0 items written\n"]);
     expect(changes()).toEqual([]);
+  });
+
+  test("reads lists page by page, to the end of one that became shorter", async () => {
+    deleted = 1;
+    store("l", tools);
+    store("m", { ...tools, name: "More", language: "python", description: "Text" });
+    const { output } = await piped(["pull", root]);
+    expect(output).toBe(
+      "libraries/more: only on the server\nlibraries/tools: only on the server\n2 items written\n",
+    );
+    expect(existsSync(join(root, "libraries/more/code.py"))).toBe(true);
+    const metadata = readFileSync(join(root, "libraries/more/library.json"), "utf8");
+    expect(metadata).toBe('{\n  "name": "More",\n  "description": "Text"\n}\n');
+    deleted = 0;
   });
 
   test("keeps what was changed here, and fails when the server has changed it, too", async () => {
@@ -218,6 +237,8 @@ describe("push", () => {
     expect([refused.code, refused.output]).toEqual([1, "0 items pushed\n"]);
     expect(refused.errors).toBe("pixelmill: a case fails\\u001b\n");
     stored.get("t")!.isPublished = true;
+    const dry = await piped(["push", root, "--publish", "--dry-run"]);
+    expect([dry.code, dry.output]).toEqual([0, "0 items to push, 0 to publish\n"]);
     const live = await piped(["push", root, "--publish"]);
     expect([live.code, live.output]).toEqual([0, "0 items pushed\nnothing to publish\n"]);
   });
@@ -226,6 +247,13 @@ describe("push", () => {
     store("l", tools);
     await piped(["pull", root]);
     store("l", { ...tools, code: "other\n" });
+    writeCode(root, { path: "libraries/tools", content: { ...tools, code: "mine\n" } });
+    const both = await piped(["push", root]);
+    expect([both.code, both.output]).toEqual([
+      1,
+      "libraries/tools: changed here and on the server\n",
+    ]);
+    writeCode(root, { path: "libraries/tools", content: tools });
     const { code, output, errors } = await piped(["push", root]);
     expect([code, output]).toEqual([1, "libraries/tools: changed on the server\n"]);
     expect(errors).toBe("pixelmill: Nothing was pushed; pull first, or push with --overwrite\n");
@@ -250,9 +278,9 @@ describe("push", () => {
 });
 
 describe("test", () => {
-  const passed = { name: "A title", status: "pass", errors: [], logs: ["seen"], differences: [] };
+  const passed = { name: "A title", status: "pass", errors: [], logs: [], differences: [] };
   const failed = {
-    ...{ name: "<b>", status: "fail", logs: ["one\u001b"] },
+    ...{ name: '<b> & "c"', status: "fail", logs: ["one\u001b", "two"] },
     errors: [{ eventIndex: 0, message: "no", line: 2, column: 3, library: "tools" }],
     differences: [
       { path: "a.b", expected: "1" },
@@ -294,15 +322,16 @@ describe("test", () => {
     expect(output).toBe(
       [
         "pass  transformations/shout: A title",
-        "FAIL  transformations/shout: <b>",
+        'FAIL  transformations/shout: <b> & "c"',
         "      event 1: no (tools line 2, column 3)",
         "      a.b: expected 1, got nothing",
         "      output: expected nothing, got 2",
         "      log: one\\u001b",
+        "      log: two",
         "1 failed, 1 passed\n",
       ].join("\n"),
     );
-    const xml = readFileSync(file, "utf8").replaceAll(/time="[\d.]+"/g, "time");
+    const xml = readFileSync(file, "utf8").replaceAll(/time="\d+\.\d{3}"/g, "time");
     const counts = 'tests="2" failures="1" time';
     expect(xml).toBe(
       [
@@ -310,13 +339,13 @@ describe("test", () => {
         `<testsuites name="pixelmill" ${counts}>`,
         `  <testsuite name="transformations/shout" ${counts}>`,
         '    <testcase name="A title" classname="transformations/shout" time>',
-        "      <system-out>seen</system-out>",
         "    </testcase>",
-        '    <testcase name="&lt;b&gt;" classname="transformations/shout" time>',
+        '    <testcase name="&lt;b&gt; &amp; &quot;c&quot;" classname="transformations/shout" time>',
         '      <failure message="event 1: no (tools line 2, column 3)">event 1: no (tools line 2, column 3)',
         "a.b: expected 1, got nothing",
         "output: expected nothing, got 2</failure>",
-        "      <system-out>one\ufffd</system-out>",
+        "      <system-out>one\ufffd",
+        "two</system-out>",
         "    </testcase>",
         "  </testsuite>",
         "</testsuites>",

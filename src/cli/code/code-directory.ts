@@ -90,12 +90,7 @@ function readTestCase(file: string): CaseContent {
     expectedOutput === undefined || isEvents(expectedOutput),
     ...([file, "expectedOutput", "list of events"] as const),
   );
-  return {
-    name: name as string,
-    ...(description !== undefined && { description: description as string }),
-    input: input as CaseContent["input"],
-    ...(expectedOutput !== undefined && { expectedOutput: expectedOutput as CaseContent["input"] }),
-  };
+  return { name, description, input, expectedOutput } as CaseContent;
 }
 
 /** Writes code into its folder, and removes files of an earlier content. */
@@ -116,8 +111,10 @@ export function writeCode(root: string, { path, content }: LocalCode): void {
   for (const { name } of entriesOf(tests)) {
     if (name.endsWith(".json") && !kept.has(name)) rmSync(join(tests, name));
   }
-  if (names.size > 0) mkdirSync(tests, { recursive: true });
-  for (const [name, it] of names) writeFileSync(join(tests, `${name}.json`), caseText(it));
+  for (const [name, it] of names) {
+    mkdirSync(tests, { recursive: true });
+    writeFileSync(join(tests, `${name}.json`), caseText(it));
+  }
 }
 
 /**

@@ -39,18 +39,12 @@ export function compareTexts(one: string, other: string): number {
 
 /** Formats a test case as its file holds it. */
 export function caseText({ name, description, input, expectedOutput }: CaseContent): string {
-  const shown = {
-    name,
-    ...(description !== undefined && { description }),
-    input,
-    ...(expectedOutput !== undefined && { expectedOutput }),
-  };
-  return `${JSON.stringify(shown, null, 2)}\n`;
+  return `${JSON.stringify({ name, description, input, expectedOutput }, null, 2)}\n`;
 }
 
 /** Formats name and description as the file beside the code holds them. */
 export function metadataText({ name, description }: CodeContent): string {
-  return `${JSON.stringify({ name, ...(description !== "" && { description }) }, null, 2)}\n`;
+  return `${JSON.stringify({ name, description: description || undefined }, null, 2)}\n`;
 }
 
 /** Returns a fingerprint of a content: equal contents have the same. */

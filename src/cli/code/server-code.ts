@@ -55,14 +55,9 @@ export async function readServerItem(
     client.callTagged("GET /transformations/{id}", asked),
     client.call("GET /v2/transformations/{id}/test-cases", { params: { id } }),
   ]);
-  const tests = testCases.map(({ id, versionId, ...rest }) => {
-    const { name, description, input, expectedOutput } = rest;
-    const content: CaseContent = {
-      name,
-      ...(description !== undefined && { description }),
-      input,
-      ...(expectedOutput !== undefined && { expectedOutput }),
-    };
+  const tests = testCases.map(({ id, versionId, name, description, input, expectedOutput }) => {
+    // JSON leaves out what is undefined.
+    const content = { name, description, input, expectedOutput } as CaseContent;
     return { id, versionId, content };
   });
   return serverCodeOf(kind, answer, tag, tests);

@@ -28,8 +28,7 @@ export function searchPalette(text: string): readonly PaletteEntry[] {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   const all = [...screenEntries(), ...actionEntries(), ...found.value];
   const [first = ""] = words;
-  const startsWithWord = ({ title }: PaletteEntry) =>
-    Number(first !== "" && title.toLowerCase().startsWith(first));
+  const startsWithWord = ({ title }: PaletteEntry) => Number(title.toLowerCase().startsWith(first));
   return all
     .filter(({ title, kind }) => {
       const searched = `${title} ${kind}`.toLowerCase();
