@@ -45,7 +45,6 @@ export interface Successor {
 interface Client {
   received: string;
   serving: PromiseWithResolvers<boolean>;
-  hasSockets: boolean;
 }
 
 /**
@@ -58,13 +57,10 @@ export function offerSockets(options: OfferOptions): Offer {
   let listener: UnixSocketListener<Client> | undefined;
   let isTaken = false;
 
-  function close(): void {
-    listener?.stop();
-    listener = undefined;
-  }
+  const close = () => listener?.stop();
 
   function handle(socket: Socket<Client>, message: SuccessorMessage): void {
-    if (message.type === "serving" && socket.data.hasSockets) socket.data.serving.resolve(true);
+    if (message.type === "serving") socket.data.serving.resolve(true);
     if (message.type !== "want" || isTaken) return;
     if (options.refusal !== undefined) {
       socket.end(lineOf({ type: "refused", message: options.refusal }));
@@ -72,7 +68,6 @@ export function offerSockets(options: OfferOptions): Offer {
     }
     sendSockets(socket, options);
     isTaken = true;
-    socket.data.hasSockets = true;
     close();
     logger.info({ version: message.version }, "another server takes the sockets over");
     asked.resolve({
@@ -83,13 +78,11 @@ export function offerSockets(options: OfferOptions): Offer {
 
   const handlers = {
     open(socket: Socket<Client>) {
-      socket.data = { received: "", serving: Promise.withResolvers(), hasSockets: false };
-      if (peerUser(descriptorOf(socket)) === process.getuid?.()) return;
-      const message = "Expected the user who runs the server";
-      socket.end(lineOf({ type: "refused", message }));
+      socket.data = { received: "", serving: Promise.withResolvers() };
+      // The mode of the socket's file keeps out all other users but root.
+      if (peerUser(descriptorOf(socket)) !== process.getuid?.()) socket.terminate();
     },
     data(socket: Socket<Client>, chunk: Buffer) {
-      if (peerUser(descriptorOf(socket)) !== process.getuid?.()) return;
       try {
         for (const message of messagesIn(socket.data, chunk)) handle(socket, message);
       } catch (error) {
