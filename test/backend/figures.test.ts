@@ -1,0 +1,80 @@
+import { afterEach, expect, jest, spyOn, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { openFigures } from "../../src/backend/figures.ts";
+import { FIGURE_TABLES_MAX } from "../../src/figures/figure-tables.ts";
+import { openStore } from "../../src/store/lmdb/lmdb-store.ts";
+import { type Store, withoutClose } from "../../src/store/store.ts";
+import { listeningLogger, quiet } from "../log/support.ts";
+
+const figures = { minute: () => new Map(), lag: async () => new Map() } as never;
+let stack = new AsyncDisposableStack();
+
+afterEach(async () => {
+  jest.useRealTimers();
+  await stack.disposeAsync();
+  stack = new AsyncDisposableStack();
+});
+
+function temporaryStore(): Store {
+  const path = mkdtempSync(join(tmpdir(), "pixelmill-figures-"));
+  stack.defer(() => rmSync(path, { recursive: true }));
+  return openStore({
+    path,
+    tablesMax: FIGURE_TABLES_MAX,
+    name: "The store of figures",
+    logger: quiet,
+  });
+}
+
+test("figures are recorded while their store is opened, and stored at the stop", async () => {
+  const store = temporaryStore();
+  let isClosed = false;
+  const opened = Promise.withResolvers<Store>();
+  const close = async () => {
+    isClosed = true;
+    await store.close();
+  };
+  const storage = { open: () => opened.promise, share: () => 0.5 };
+  const record = openFigures({ logger: quiet, stack }, storage);
+  const recorder = record({ figures });
+  expect(recorder.tables()).toBeUndefined();
+  opened.resolve({ ...withoutClose(store), close });
+  await Bun.sleep(0);
+  const write = spyOn(recorder.tables()!, "write");
+  await stack.disposeAsync();
+  stack = new AsyncDisposableStack();
+  expect(write.mock.calls[0]?.[0]).not.toBeEmpty();
+  expect(isClosed).toBe(true);
+});
+
+test("a store of figures that cannot be opened is opened again, until the stop", async () => {
+  jest.useFakeTimers();
+  const { logger, lines } = listeningLogger();
+  let attempts = 0;
+  const open = () => {
+    attempts++;
+    return Promise.reject(new Error("No broker answers"));
+  };
+  const record = openFigures({ logger, stack }, { open, share: () => 1 });
+  const turn = async () => {
+    for (let n = 0; n < 10; n++) await Promise.resolve();
+  };
+  await turn();
+  expect(lines).toMatchObject([
+    { reason: "No broker answers", msg: "figures cannot be opened; retrying" },
+  ]);
+  jest.advanceTimersByTime(29_000);
+  await turn();
+  expect(attempts).toBe(1);
+  jest.advanceTimersByTime(1_000);
+  await turn();
+  expect(attempts).toBe(2);
+  expect(record({ figures }).tables()).toBeUndefined();
+  await stack.disposeAsync();
+  stack = new AsyncDisposableStack();
+  jest.advanceTimersByTime(60_000);
+  await turn();
+  expect(attempts).toBe(2);
+});
