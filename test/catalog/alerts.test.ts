@@ -85,7 +85,7 @@ test("an alert begins once for a subject, tells each receiver, and may begin aga
 test("an alert that has ended stays as it is", async () => {
   const { alerts, workspaceId, record } = await scene();
   await record({ begun: ["d1"] });
-  const [{ id }] = alerts.open(workspaceId) as [{ id: string }];
+  const { id } = alerts.open(workspaceId)[0]!;
   await record({ ended: [id] });
   const before = alerts.list(workspaceId, 1).items;
   await record({ ended: [id, "unknown"] });
@@ -316,7 +316,7 @@ test("workspaces with receivers, open alerts or unsent notifications are evaluat
   await record({ begun: ["d1"] });
   await alerts.receivers.remove(workspaceId, receiver.id);
   expect(alerts.workspaces()).toEqual([workspaceId]);
-  const [{ id }] = alerts.open(workspaceId) as [{ id: string }];
+  const { id } = alerts.open(workspaceId)[0]!;
   await record({ ended: [id] });
   // The beginning was dropped: no attempt was made to send it.
   expect(alerts.workspaces()).toEqual([]);

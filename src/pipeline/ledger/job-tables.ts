@@ -144,7 +144,6 @@ export class JobTables {
       counts: { ...(before ?? job).counts, moved },
       requeued: (before?.requeued ?? 0) + requeued,
     };
-    this.put(all);
     this.#running.put(["", id], workspaceId);
     this.endMoving(all, now);
   }
