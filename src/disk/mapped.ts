@@ -1,16 +1,9 @@
 import { FFIType, ptr } from "bun:ffi";
 import { randomUUID } from "node:crypto";
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  linkSync,
-  openSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { existsSync, fsyncSync, linkSync, rmSync, writeFileSync } from "node:fs";
 import { codeOf } from "../errors.ts";
 import { libcFunctions } from "../libc.ts";
+import { openFile } from "./open-file.ts";
 
 /**
  * Request of `ioctl` that reads the flags of a file. This constant and the next two are from
@@ -48,14 +41,10 @@ export function makeMappable(path: string, content: Uint8Array): void {
 
 /** Creates a file with the given content, which is durable when the function returns. */
 function writeWhole(path: string, content: Uint8Array): void {
-  const fd = openSync(path, "wx", 0o640);
-  try {
-    writeInPlace(fd);
-    writeFileSync(fd, content);
-    fsyncSync(fd);
-  } finally {
-    closeSync(fd);
-  }
+  using file = openFile(path, "wx", 0o640);
+  writeInPlace(file.fd);
+  writeFileSync(file.fd, content);
+  fsyncSync(file.fd);
 }
 
 /**

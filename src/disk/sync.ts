@@ -1,17 +1,14 @@
-import { closeSync, fsyncSync, mkdirSync, openSync } from "node:fs";
+import { fsyncSync, mkdirSync } from "node:fs";
 import { dirname } from "node:path";
+import { openFile } from "./open-file.ts";
 
 /**
  * Makes the content of a file durable or, for a directory, the names of its files. A new file needs
  * both: syncing the file does not make its name durable.
  */
 export function syncPath(path: string): void {
-  const fd = openSync(path, "r");
-  try {
-    fsyncSync(fd);
-  } finally {
-    closeSync(fd);
-  }
+  using file = openFile(path, "r");
+  fsyncSync(file.fd);
 }
 
 /**

@@ -1,4 +1,5 @@
-import { closeSync, fsyncSync, ftruncateSync, openSync } from "node:fs";
+import { fsyncSync, ftruncateSync } from "node:fs";
+import { openFile } from "../disk/open-file.ts";
 import { syncPath } from "../disk/sync.ts";
 import type { Logger } from "../observe/log.ts";
 import { LOG_BLOCK_BYTES_MAX, RECORD_HEADER_BYTES } from "./block.ts";
@@ -44,21 +45,17 @@ export async function sealLog(options: { directory: string; logger: Logger }): P
 export async function recover(directory: string, logger: Logger): Promise<number> {
   const newest = listSegments(directory).at(-1);
   if (newest === undefined) return 0;
-  const fd = openSync(newest.path, "r+");
-  try {
-    const next = await readOrPassOver(
-      directory,
-      () => cutTail(fd, newest, logger),
-      () => endOfUnreadable(fd, directory, newest, logger),
-    );
-    // Syncs the segment, because a killed process may have left blocks in the page cache only.
-    // Readers would take these blocks for durable.
-    fsyncSync(fd);
-    syncPath(directory);
-    return next;
-  } finally {
-    closeSync(fd);
-  }
+  using file = openFile(newest.path, "r+");
+  const next = await readOrPassOver(
+    directory,
+    () => cutTail(file.fd, newest, logger),
+    () => endOfUnreadable(file.fd, directory, newest, logger),
+  );
+  // Syncs the segment, because a killed process may have left blocks in the page cache only.
+  // Readers would take these blocks for durable.
+  fsyncSync(file.fd);
+  syncPath(directory);
+  return next;
 }
 
 /**

@@ -4,8 +4,9 @@
  * these records as missing.
  */
 
-import { closeSync, fdatasyncSync, openSync, readFileSync, writeSync } from "node:fs";
+import { fdatasyncSync, readFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
+import { openFile } from "../disk/open-file.ts";
 import { syncPath } from "../disk/sync.ts";
 import { codeOf } from "../errors.ts";
 import type { Gap } from "./loss-report.ts";
@@ -23,13 +24,9 @@ const pathIn = (directory: string) => join(directory, "refused");
  * file `refused`, durably. Only the log's writer may call it.
  */
 export function recordRefused(directory: string, { from, to }: Gap): void {
-  const fd = openSync(pathIn(directory), "a", 0o640);
-  try {
-    writeSync(fd, `${from} ${to}\n`);
-    fdatasyncSync(fd);
-  } finally {
-    closeSync(fd);
-  }
+  using file = openFile(pathIn(directory), "a", 0o640);
+  writeSync(file.fd, `${from} ${to}\n`);
+  fdatasyncSync(file.fd);
   syncPath(directory);
 }
 

@@ -1,5 +1,6 @@
-import { closeSync, constants, openSync, unlinkSync, writeSync } from "node:fs";
+import { constants, unlinkSync, writeSync } from "node:fs";
 import { join } from "node:path";
+import { openFile } from "../../disk/open-file.ts";
 import { codeOf } from "../../errors.ts";
 import { PAGE_BYTES, pageAligned } from "./page.ts";
 import { isUnreadable, readInto } from "./read-at.ts";
@@ -39,11 +40,10 @@ export async function readOrPassOver<T>(
 function expectDisk(directory: string): void {
   const path = join(directory, "probe");
   const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_DSYNC;
-  const fd = openSync(path, flags, 0o640);
+  using file = openFile(path, flags, 0o640);
   try {
-    writeSync(fd, Buffer.alloc(PAGE_BYTES), 0, PAGE_BYTES, 0);
+    writeSync(file.fd, Buffer.alloc(PAGE_BYTES), 0, PAGE_BYTES, 0);
   } finally {
-    closeSync(fd);
     unlinkSync(path);
   }
 }
@@ -67,10 +67,6 @@ export async function expectReadable(path: string, offset: number): Promise<void
 }
 
 async function readPage(path: string, into: Buffer, offset: number, flags: number) {
-  const fd = openSync(path, constants.O_RDONLY | flags);
-  try {
-    return await readInto(fd, into, offset);
-  } finally {
-    closeSync(fd);
-  }
+  using file = openFile(path, constants.O_RDONLY | flags);
+  return await readInto(file.fd, into, offset);
 }

@@ -6,7 +6,8 @@
  * layout is that of lmdb's `mdb.c`.
  */
 
-import { closeSync, fstatSync, openSync, readSync } from "node:fs";
+import { fstatSync, readSync } from "node:fs";
+import { openFile } from "../../disk/open-file.ts";
 
 const HEADER_BYTES = 24;
 const DB_BYTES = 48;
@@ -31,15 +32,13 @@ type Tree = ReturnType<typeof treeOf>;
  * fault, such as "page 7 is missing".
  */
 export function integrityFault(path: string): string | undefined {
-  const fd = openSync(path, "r");
+  using file = openFile(path, "r");
   try {
-    new PageWalk(fd).run();
+    new PageWalk(file.fd).run();
     return undefined;
   } catch (error) {
     if (error instanceof IntegrityFault) return error.message;
     throw error;
-  } finally {
-    closeSync(fd);
   }
 }
 
