@@ -224,3 +224,19 @@ test("an unreadable tail stays, and no record gets its numbers", async () => {
   // Numbers that no record got are not missing.
   expect(told).not.toContain("records are missing from the event log");
 }, 300_000);
+
+test("the only readable block of a segment with an unreadable tail counts", async () => {
+  const directory = temporaryDirectory();
+  const before = await openTextWriter(directory);
+  await before.append("x");
+  await before.close();
+  const [segment] = listSegments(directory);
+  fs.truncateSync(segment!.path, 8_192);
+  breakSectors([segment!.path], 4_096, 8_192);
+  const writer = await openTextWriter(directory);
+  const block = blockAt(fs.readFileSync(segment!.path), 0, 0)!;
+  expect(block.end).toBe(1);
+  const unreadable = 8_192 - block.bytes.length;
+  expect(writer.durable()).toBe(1 + Math.ceil(unreadable / RECORD_HEADER_BYTES));
+  await writer.close();
+}, 300_000);

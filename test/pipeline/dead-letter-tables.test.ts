@@ -309,6 +309,9 @@ test("dead letters are grouped by reason, whatever numbers and ids the reason co
     ["HTTP 422 from receiver", 1, 5_000],
     [reasons[2]!, 1, 4_000],
   ]);
+  const owner = { workspaceId: "w", destinationId: "d" };
+  const groupIds = [...ledger.letters.groups.of(owner)].map(({ id }) => id);
+  expect(ledger.letters.countOf("w", { groupIds: [...groupIds, "unknown"] })).toBe(2);
   await ledger.close();
 });
 

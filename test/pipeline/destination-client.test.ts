@@ -19,7 +19,7 @@ function setUp(close: () => Promise<void>, verdict: DeliveryResult = { kind: "de
     ...{ config: {}, createdAt: 0, updatedAt: 0 },
   };
   const logger = pino({}, { write: (line: string) => lines.push(line) });
-  const receiver = new DestinationClient(kind, destination, {
+  const parts = {
     clock: systemClock,
     metrics: laneMetrics(),
     logger,
@@ -31,7 +31,8 @@ function setUp(close: () => Promise<void>, verdict: DeliveryResult = { kind: "de
       logger,
       destination: () => destination,
     }),
-  });
+  };
+  const receiver = new DestinationClient(kind, destination, parts, () => {});
   const change = (n: number) => receiver.update({ ...destination, config: { n } });
   return { receiver, change, lines };
 }

@@ -86,12 +86,14 @@ export class DestinationClient {
    * those of the last refusal.
    */
   #refusals: (FailureState & { count: number }) | undefined;
-  /**
-   * Number of recoveries: answers of the receiver after an outage of at least `UNREACHABLE_MS_MIN`.
-   */
-  recoveries = 0;
 
-  constructor(kind: DestinationKind, destination: Destination, parts: DestinationClientParts) {
+  /** `onRecovery` is called at an answer after an outage of at least `UNREACHABLE_MS_MIN`. */
+  constructor(
+    kind: DestinationKind,
+    destination: Destination,
+    parts: DestinationClientParts,
+    readonly onRecovery: () => void,
+  ) {
     this.#parts = parts;
     this.#kind = kind;
     this.#labels = parts.labels;
@@ -178,7 +180,7 @@ export class DestinationClient {
   }
 
   #recordResult(result: AttemptResult, events: number): void {
-    if (result.kind !== "retry" && this.#wasUnreachable()) this.recoveries += 1;
+    if (result.kind !== "retry" && this.#wasUnreachable()) this.onRecovery();
     const refusal = fullRefusal(result, events);
     this.#noteFailure(result);
     if (result.kind === "delivered" && refusal === undefined) {

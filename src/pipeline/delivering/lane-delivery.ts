@@ -67,8 +67,6 @@ export class LaneDelivery {
   readonly #userQueues = new Map<string, UserQueue>();
   /** Whether more events will follow soon, so that requests may wait until they are full. */
   #expectsMore = false;
-  /** Number of recoveries of the destination when waiting queues were last resumed. */
-  #recoveries = 0;
   /**
    * Queues that still wait for a retry after the destination has recovered. Each answer of the
    * destination resumes one more.
@@ -77,7 +75,9 @@ export class LaneDelivery {
 
   constructor(parts: LaneDeliveryParts, kind: DestinationKind, destination: Destination) {
     this.#parts = parts;
-    this.#client = new DestinationClient(kind, destination, parts);
+    this.#client = new DestinationClient(kind, destination, parts, () => {
+      this.#resuming = [...this.#queues];
+    });
     const context = this.#createContext();
     const count = kind.concurrency(destination.config);
     this.#queues = Array.from({ length: count }, () => new DeliveryQueue(context));
@@ -202,10 +202,6 @@ export class LaneDelivery {
    * thus come back quickly, but not all at once.
    */
   #resume(): void {
-    if (this.#recoveries !== this.#client.recoveries) {
-      this.#recoveries = this.#client.recoveries;
-      this.#resuming = [...this.#queues];
-    }
     for (let next = this.#resuming.pop(); next !== undefined; next = this.#resuming.pop()) {
       if (next.resume()) return;
     }
