@@ -100,14 +100,17 @@ describe("a server that takes the sockets over", () => {
     { host: "127.0.0.2", port: 0 },
     { host: "127.0.0.1", port: 1 },
   ];
-  test.each(others)("closes a socket that its settings do not name: $host:$port", async (address) => {
-    open();
-    const before = listeningSockets();
-    const successor = await succeed({ "data-plane": address });
-    expect(successor?.sockets).toEqual({});
-    // The offer has ended.
-    expect(listeningSockets()).toBe(before - 1);
-  });
+  test.each(others)(
+    "closes a socket that its settings do not name: $host:$port",
+    async (address) => {
+      open();
+      const before = listeningSockets();
+      const successor = await succeed({ "data-plane": address });
+      expect(successor?.sockets).toEqual({});
+      // The offer has ended.
+      expect(listeningSockets()).toBe(before - 1);
+    },
+  );
 
   test("keeps no file open", async () => {
     open();
