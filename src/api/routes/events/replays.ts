@@ -1,10 +1,8 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { defined } from "../../../defined.ts";
 import { ApiError } from "../../../errors.ts";
 import { PROPERTY_PATTERN } from "../../../event/content-filter.ts";
 import {
   type JobFailure,
-  type LetterJob,
   pendingLetters,
   type ReplayJob,
 } from "../../../pipeline/model/replay-job.ts";
@@ -18,7 +16,7 @@ import {
 import { oneOf } from "../../../settings/schema-types.ts";
 import { authorOf } from "../../author.ts";
 import { route } from "../../route.ts";
-import { enveloped, Id, isoTime, paged, strict, Time } from "../../schema/common.ts";
+import { answerOf, enveloped, Id, isoTime, paged, strict, Time } from "../../schema/common.ts";
 import * as example from "../../schema/examples.ts";
 
 export const Rate = Type.Integer({
@@ -199,32 +197,25 @@ function foundReplay(job: ReplayJob | undefined) {
 }
 
 export function replayAnswer(job: ReplayJob): Static<typeof Replay> {
-  const { id, kind, rate, counts, startedBy, failures = [], createdAt, endedAt } = job;
+  const { kind, counts, failures = [], filter, createdAt, endedAt } = job;
   const { delivered, dropped, failed, discarded, moved } = counts;
-  const { state, error } = outcomeOf(job);
+  const outcome = outcomeOf(job);
   const done = kind === "events" ? delivered + dropped + failed + discarded : moved;
   const pending = kind === "events" ? 0 : pendingLetters(job);
   const progress = job.state === "done" ? 1 : fractionDone(job);
   const left =
     kind === "events" ? Math.round((done * (1 - progress)) / progress) : job.total - job.seen;
   const seconds = ((endedAt ?? Date.now()) - createdAt) / 1_000;
-  return {
-    id,
-    kind,
-    state,
-    rate,
+  return answerOf(Replay, {
+    ...job,
+    ...outcome,
     progress,
     counts: { done, ...counts, pending },
-    ...(startedBy !== undefined && { startedBy }),
-    ...(job.kind === "events" ? rangeAnswer(job) : scopeAnswer(job)),
-    ...(job.filter !== undefined && { filter: filterAnswer(job.filter) }),
-    ...(failures.length > 0 && { failures: failures.map(failureAnswer) }),
-    ...(error !== undefined && { error }),
-    ...(state === "running" && Number.isFinite(left) && { left }),
+    filter: filter && filterAnswer(filter),
+    failures: failures.length > 0 ? failures.map(failureAnswer) : undefined,
+    left: outcome.state === "running" && Number.isFinite(left) ? left : undefined,
     perSecond: Math.round((done / Math.max(1, seconds)) * 10) / 10,
-    createdAt: isoTime(createdAt),
-    ...(endedAt !== undefined && { endedAt: isoTime(endedAt) }),
-  };
+  });
 }
 
 /**
@@ -239,31 +230,12 @@ function outcomeOf({ state, error, counts }: ReplayJob): Pick<ReplayJob, "state"
   return { state: "failed", error: "No event was delivered: all became dead letters" };
 }
 
-function scopeAnswer({ destinationId, reason, isSelection }: LetterJob) {
-  return {
-    ...defined({ destinationId, reason, isSelection }),
-  };
-}
-
 function failureAnswer({ groupId, ...failure }: JobFailure) {
   return groupId === "" ? failure : { groupId, ...failure };
 }
 
-function rangeAnswer(job: ReplayJob & { kind: "events" }) {
-  const { destinationId, sourceId, from, to, reachedAt, missingBefore } = job;
-  return {
-    destinationId,
-    from: isoTime(from),
-    to: isoTime(to),
-    ...(sourceId !== undefined && { sourceId }),
-    ...(reachedAt !== undefined && { reachedAt: isoTime(reachedAt) }),
-    ...(missingBefore !== undefined && { missingBefore: isoTime(missingBefore) }),
-  };
-}
-
 /**
- * Returns the filter of a replay of dead letters (events that were given up) as responses show it,
- * with times in ISO 8601.
+ * Returns the filter of a replay as responses show it, with times in ISO 8601.
  */
 function filterAnswer(filter: object): Record<string, string> {
   return Object.fromEntries(
