@@ -44,9 +44,11 @@ interface CodeChange {
  * Labels and requests for one kind of code: transformations or libraries. The same screens edit and
  * publish both kinds.
  */
-export interface CodeKindInfo {
-  /** Name of the screen for this kind of code. It is the first segment of the screen's routes. */
-  screen: "transformations" | "libraries";
+export type CodeKindInfo = ReturnType<typeof codeKind>;
+
+const newestFirst = (count: number) => ({ count, orderBy: "desc" as const });
+
+interface CodeLabels {
   singular: string;
   /** Title of the screen of one while its name is unknown. */
   heading: string;
@@ -54,123 +56,85 @@ export interface CodeKindInfo {
   icon: IconName;
   createPermission: Permission;
   editPermission: Permission;
-  /** Lists published items, then the drafts that were never published. */
-  list(query: ListQuery): Promise<ListPage<ListedCode>>;
-  createDraft(input: CodeInput): Promise<CodeItem>;
-  /** Resolves with the newest revision, published or not, and the header ETag of the state. */
-  getNewest(id: string): Promise<{ answer: CodeItem; tag: string | undefined }>;
-  getPublished(id: string): Promise<CodeItem>;
-  getRevision(id: string, versionId: string): Promise<Revision>;
-  /** Lists the latest `count` revisions, newest first. */
-  listRevisions(id: string, count: number): Promise<Revision[]>;
-  save(
-    id: string,
-    change: CodeChange & { language: Language },
-    publish: boolean,
-    ifMatch: string | undefined,
-  ): Promise<CodeItem>;
-  /**
-   * Publishes a revision after a test with `events`. Without `events`, the test uses the events
-   * that were saved with the revision.
-   */
-  publish(
-    versionId: string,
-    ifMatch: string | undefined,
-    more: Pick<CodeChange, "events" | "note">,
-  ): Promise<{ warnings?: string[] }>;
-  remove(id: string, ifMatch: string | undefined): Promise<unknown>;
 }
 
-async function listCode(
-  kind: CodeListQuery["kind"],
-  query: ListQuery,
-): Promise<ListPage<ListedCode>> {
-  // The server refuses an order that it does not have.
-  const typed = { ...query, kind } as CodeListQuery;
-  const { code, total } = await client.call("GET /v2/code", { query: typed });
-  return { items: code, total };
+function codeKind(kind: "transformation" | "library", labels: CodeLabels) {
+  const isLibrary = kind === "library";
+  /** Name of the screen for this kind of code. It is the first segment of the screen's routes. */
+  const screen: "libraries" | "transformations" = isLibrary ? "libraries" : "transformations";
+  // Both kinds have the same routes. `CodeItem` and `Revision` name what their answers have.
+  const path = `/${screen}` as "/transformations";
+  return {
+    ...labels,
+    screen,
+    /** Lists published items, then the drafts that were never published. */
+    async list(query: ListQuery): Promise<ListPage<ListedCode>> {
+      // The server refuses an order that it does not have.
+      const typed = { ...query, kind } as CodeListQuery;
+      const { code, total } = await client.call("GET /v2/code", { query: typed });
+      return { items: code, total };
+    },
+    createDraft: (body: CodeInput): Promise<CodeItem> => client.call(`POST ${path}`, { body }),
+    /** Resolves with the newest revision, published or not, and the header ETag of the state. */
+    getNewest: (id: string): Promise<{ answer: CodeItem; tag: string | undefined }> =>
+      client.callTagged(`GET ${path}/{id}`, { params: { id }, query: { draft: true } }),
+    getPublished: (id: string): Promise<CodeItem> =>
+      client.call(`GET ${path}/{id}`, { params: { id } }),
+    getRevision: (id: string, versionId: string): Promise<Revision> =>
+      client.call(`GET ${path}/{id}/versions/{versionId}`, { params: { id, versionId } }),
+    /** Lists the latest `count` revisions, newest first. */
+    async listRevisions(id: string, count: number): Promise<Revision[]> {
+      const request = { params: { id }, query: newestFirst(count) };
+      // The only member of the answer has another name for each kind.
+      return Object.values(await client.call(`GET ${path}/{id}/versions`, request)).flat();
+    },
+    save(
+      id: string,
+      { language, events, ...change }: CodeChange & { language: Language },
+      publish: boolean,
+      ifMatch: string | undefined,
+    ): Promise<CodeItem> {
+      const body = { ...change, ...(isLibrary ? { language } : events && { events }) };
+      const request = { params: { id }, query: { publish }, body, ifMatch };
+      return client.call(`POST ${path}/{id}`, request);
+    },
+    /**
+     * Publishes a revision after a test with `events`. Without `events`, the test uses the events
+     * that were saved with the revision.
+     */
+    publish(
+      versionId: string,
+      ifMatch: string | undefined,
+      { events, note }: Pick<CodeChange, "events" | "note">,
+    ): Promise<{ warnings?: string[] }> {
+      const revisions = isLibrary
+        ? { libraries: [versionId] }
+        : { transformations: [{ versionId, ...(events && { testInput: events }) }] };
+      const body = { ...revisions, ...(note && { note }) };
+      return client.call("POST /libraries/publish", { body, ifMatch });
+    },
+    remove: (id: string, ifMatch: string | undefined) =>
+      client.call(`DELETE ${path}/{id}`, { params: { id }, ifMatch }),
+  };
 }
 
-const newestFirst = (count: number) => ({ count, orderBy: "desc" as const });
-
-export const transformations: CodeKindInfo = {
-  screen: "transformations",
+export const transformations = codeKind("transformation", {
   singular: codeTexts.transformationNoun,
   heading: commonTexts.transformation,
   title: commonTexts.transformations,
   icon: "code",
   createPermission: "transformations:create-delete",
   editPermission: "transformations:edit",
-  list: (query) => listCode("transformation", query),
-  createDraft: (body) => client.call("POST /transformations", { body }),
-  getNewest: (id) =>
-    client.callTagged("GET /transformations/{id}", { params: { id }, query: { draft: true } }),
-  getPublished: (id) => client.call("GET /transformations/{id}", { params: { id } }),
-  getRevision: (id, versionId) =>
-    client.call("GET /transformations/{id}/versions/{versionId}", { params: { id, versionId } }),
-  listRevisions: async (id, count) => {
-    const key = "GET /transformations/{id}/versions";
-    const { TransformationVersions } = await client.call(key, {
-      params: { id },
-      query: newestFirst(count),
-    });
-    return TransformationVersions;
-  },
-  save: (id, { language: _, ...change }, publish, ifMatch) =>
-    client.call("POST /transformations/{id}", {
-      params: { id },
-      query: { publish },
-      body: change,
-      ifMatch,
-    }),
-  publish: (versionId, ifMatch, { events, note }) =>
-    client.call("POST /libraries/publish", {
-      body: {
-        transformations: [{ versionId, ...(events && { testInput: events }) }],
-        ...(note && { note }),
-      },
-      ifMatch,
-    }),
-  remove: (id, ifMatch) => client.call("DELETE /transformations/{id}", { params: { id }, ifMatch }),
-};
+});
 
-export const libraries: CodeKindInfo = {
-  screen: "libraries",
+export const libraries = codeKind("library", {
   singular: codeTexts.libraryNoun,
   heading: codeTexts.library,
   title: commonTexts.libraries,
   icon: "library",
   createPermission: "libraries:edit",
   editPermission: "libraries:edit",
-  list: (query) => listCode("library", query),
-  createDraft: (body) => client.call("POST /libraries", { body }),
-  getNewest: (id) =>
-    client.callTagged("GET /libraries/{id}", { params: { id }, query: { draft: true } }),
-  getPublished: (id) => client.call("GET /libraries/{id}", { params: { id } }),
-  getRevision: (id, versionId) =>
-    client.call("GET /libraries/{id}/versions/{versionId}", { params: { id, versionId } }),
-  listRevisions: async (id, count) => {
-    const key = "GET /libraries/{id}/versions";
-    const { libraryVersions } = await client.call(key, {
-      params: { id },
-      query: newestFirst(count),
-    });
-    return libraryVersions;
-  },
-  save: (id, { events: _, ...change }, publish, ifMatch) =>
-    client.call("POST /libraries/{id}", {
-      params: { id },
-      query: { publish },
-      body: change,
-      ifMatch,
-    }),
-  publish: (versionId, ifMatch, { note }) =>
-    client.call("POST /libraries/publish", {
-      body: { libraries: [versionId], ...(note && { note }) },
-      ifMatch,
-    }),
-  remove: (id, ifMatch) => client.call("DELETE /libraries/{id}", { params: { id }, ifMatch }),
-};
+});
 
 export const isPython = (language: Language) => language !== "javascript";
 /** Returns the editor's language mode for the language of user code. */
