@@ -134,7 +134,7 @@ describeWith(chromiumMissing)("test cases in the editor", () => {
       await page.getByRole("button", { name: "1 E0 Passed", exact: true }).waitFor();
       // The part that had the focus is hidden.
       const result = page.getByRole("region", { name: "Result" });
-      expect(await result.evaluate((it) => it === document.activeElement)).toBe(true);
+      await result.and(page.locator(":focus")).waitFor();
       const { y, height } = (await result.boundingBox())!;
       expect(height).toBeGreaterThan(480);
       if (width === 1280) expect(y + height).toBeLessThanOrEqual(860);
