@@ -2,7 +2,11 @@ import { type Browser, chromium } from "playwright-core";
 import type { Missing } from "../counterpart.ts";
 import { onRunEnd } from "../shared.ts";
 
-const executablePath = ["chromium", "chromium-browser", "google-chrome"]
+/** The shell has the engine without the windows, and needs half the CPU time of the whole browser. */
+const executablePath = [
+  "chromium-headless-shell",
+  ...["chromium", "chromium-browser", "google-chrome"],
+]
   .map((name) => Bun.which(name))
   .find((path) => path !== null);
 
