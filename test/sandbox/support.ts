@@ -93,18 +93,17 @@ export async function eventually(holds: () => boolean): Promise<void> {
 
 /** Ids of the processes that this one has started and that live. */
 export function childProcesses(): number[] {
-  return readdirSync("/proc")
-    .filter((name) => /^\d+$/.test(name))
-    .map(Number)
-    .filter((pid) => parentOf(pid) === process.pid);
+  return readdirSync("/proc/self/task").flatMap(childrenOfThread);
 }
 
-function parentOf(pid: number): number | undefined {
+function childrenOfThread(thread: string): number[] {
   try {
-    const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
-    return Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1]);
-  } catch {
-    return undefined;
+    const pids = readFileSync(`/proc/self/task/${thread}/children`, "latin1").trim();
+    return pids === "" ? [] : pids.split(" ").map(Number);
+  } catch (error) {
+    // The thread has ended.
+    if (["ENOENT", "ESRCH"].includes((error as NodeJS.ErrnoException).code!)) return [];
+    throw error;
   }
 }
 
@@ -126,6 +125,8 @@ export function watchMemory(): () => number {
   const timer = setInterval(look, 10);
   return () => {
     clearInterval(timer);
+    look();
+    if (peak === 0) throw new Error("Expected guests to watch");
     return peak;
   };
 }
