@@ -1,11 +1,10 @@
 import { expect, test } from "bun:test";
-import { mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { pino } from "pino";
 import { Registry } from "prom-client";
 import { StartError } from "../../src/errors.ts";
 import type { PixelRecord } from "../../src/event/record.ts";
-import { INGEST_CLOSE_MS_MAX, INGEST_PULSE_MS } from "../../src/ingest/limits.ts";
-import { INGEST_PULSES_MISSED_MAX } from "../../src/ingest/supervisor/ingest-process.ts";
 import { RATE_BURST_SECONDS } from "../../src/settings/limits.ts";
 import { testWith } from "../counterpart.ts";
 import { metricValue } from "../log/support.ts";
@@ -67,15 +66,15 @@ test("a killed ingest process loses no acknowledged event, and restarts", async 
 
 test("a process that hangs is killed when the server closes", async () => {
   const { data } = await dataWithSource();
-  const ingest = await startIngest(data);
+  const logged: string[] = [];
+  const write = (line: string) => void logged.push(JSON.parse(line).msg);
+  const ingest = await startIngest(data, { logger: pino({}, { write }) });
   const [pid] = ingest.pids();
   process.kill(pid!, "SIGSTOP");
-  const closingAt = performance.now();
   await ingest.close();
   expect(await isAlive(pid!)).toBe(false);
   // The watch would kill the process later.
-  const ms = performance.now() - closingAt;
-  expect(ms).toBeLessThan(INGEST_PULSE_MS * INGEST_PULSES_MISSED_MAX);
+  expect(logged).not.toContain("ingest process hangs and is killed");
 }, 300_000);
 
 test("a process that cannot be spawned for a while restarts later", async () => {
@@ -253,14 +252,16 @@ test("Ctrl-C and SIGTERM to the process group interrupt no request", async () =>
 
 test("closing keeps every answered pixel and ends the process, with or without idle connections", async () => {
   const { data, writeKey } = await dataWithSource();
-  const ingest = await startIngest(data);
+  const exitCode = join(data, "exit-code");
+  const shell = ["sh", "-c", `"$@"; echo $? > ${exitCode}`, "sh"];
+  const ingest = await startIngest(data, { command: [...shell, ...ingestEntry] });
   const [pid] = ingest.pids();
   const idle = await keptConnection(ingest.url);
   const pixels = load(ingest.url, writeKey, 16);
   await until(() => pixels.acknowledged.size > 200);
-  const closingAt = performance.now();
   await ingest.close();
-  expect(performance.now() - closingAt).toBeLessThan(INGEST_CLOSE_MS_MAX);
+  // The process ended by itself: the supervisor did not kill it.
+  expect(readFileSync(exitCode, "utf8")).toBe("0\n");
   expect(await isAlive(pid!)).toBe(false);
   idle.end();
   await pixels.stop();

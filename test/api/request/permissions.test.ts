@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, setSystemTime, test } from "bun:test";
 import type { ClientKey } from "../../../src/api/client.ts";
 import type { Route } from "../../../src/api/route.ts";
 import { routes } from "../../../src/api/route-table.ts";
@@ -196,8 +196,13 @@ const tokens = new Map<string, string>();
 beforeAll(async () => {
   api = await startApi();
   things = await makeThings(api);
+  // Figures of minutes and ages move with the clock, however long a test takes between two views.
+  setSystemTime(new Date());
 });
-afterAll(() => api.stop());
+afterAll(() => {
+  setSystemTime();
+  return api.stop();
+});
 
 /** A token with exactly these permissions, made once. */
 async function tokenWith(granted: readonly Permission[]): Promise<string> {
@@ -207,12 +212,12 @@ async function tokenWith(granted: readonly Permission[]): Promise<string> {
   return token;
 }
 
-/** All permissions but these, and but those that include one of these. */
 /** Routes that need one of several permissions. */
 const alternatives: Record<string, Permission[]> = {
   "GET /v2/status/names": ["events:read", "workspace:admin"],
 };
 
+/** All permissions but these, and but those that include one of these. */
 function without(...lacking: Permission[]): Permission[] {
   const including = lacking.includes("audit:read") ? admin : [];
   return permissions.filter((it) => ![...lacking, ...including].includes(it));
