@@ -28,8 +28,8 @@ const FILES_AGAIN_MAX = 4;
 const [tier = "quick", ...paths] = process.argv.slice(2);
 if (tier !== "quick" && tier !== "long") throw new Error(`Expected quick or long, got ${tier}`);
 
-/** Number of concurrent processes: on average each uses 0.3 of a core, and waits otherwise. */
-const processes = availableParallelism() + (tier === "quick" ? 5 : 3);
+/** Number of concurrent processes: on average each uses a quarter of a core, and waits otherwise. */
+const processes = availableParallelism() + (tier === "quick" ? 7 : 3);
 const began = performance.now();
 const shards = shardsOf(filesOf(tier, paths));
 /** Directory for temporary files of all tests, removed at the end. */
