@@ -168,6 +168,20 @@ test("no test has a timeout that a slow machine would reach", async () => {
   expect(hasty).toEqual([]);
 });
 
+test("a test awaits its expectations of promises, and waits for states by test/until.ts", async () => {
+  const found: string[] = [];
+  // Without await, a promise that is never settled hangs the process, whatever the test's timeout.
+  const idle = /^ *expect\((?:(?!;\n)[\s\S])*?\)\s*\.(?:rejects|resolves)\./gm;
+  const own =
+    /^(?:export )?(?:async function |const )(?:until|eventually|waitFor)\b(?!.*page: Page)/gm;
+  for (const path of new Glob("test/**/*.{ts,tsx}").scanSync(".")) {
+    const source = await Bun.file(path).text();
+    const declared = path === "test/until.ts" ? [] : source.matchAll(own);
+    for (const [line] of [...source.matchAll(idle), ...declared]) found.push(`${path}: ${line}`);
+  }
+  expect(found).toEqual([]);
+});
+
 describe("the house", () => {
   test("source files are found", () => expect(sources.length).toBeGreaterThan(30));
 

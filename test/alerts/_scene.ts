@@ -3,6 +3,8 @@ import type { LaneStatus } from "../../src/pipeline/monitoring/lane-status.ts";
 
 import { startApi, type TestApi, type TestApiOptions } from "../api/_setup.ts";
 
+export { until } from "../until.ts";
+
 /** A local HTTP server that collects what it gets. */
 export interface TestReceiver {
   url: string;
@@ -132,9 +134,4 @@ export async function startAlertScene(options: SceneOptions = {}): Promise<Alert
     ...node,
     ids: { source: source.id, destination: destination.id, transformation: transformation.id },
   };
-}
-
-/** Waits until a condition holds. */
-export async function until(condition: () => unknown): Promise<void> {
-  while (!(await condition())) await Bun.sleep(5);
 }

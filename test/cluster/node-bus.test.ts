@@ -4,14 +4,9 @@ import { createTailRelay } from "../../src/cluster/node-bus/tail-relay.ts";
 import { ensureTopic } from "../../src/cluster/topics/ensure-topic.ts";
 import { describeWith } from "../counterpart.ts";
 import { quiet } from "../log/support.ts";
+import { until } from "../until.ts";
 import { brokersMissing } from "./brokers.ts";
 import { withBrokers } from "./support.ts";
-
-async function until(holds: () => boolean): Promise<void> {
-  const end = performance.now() + 240_000;
-  while (!holds() && performance.now() < end) await Bun.sleep(10);
-  expect(holds()).toBe(true);
-}
 
 describeWith(brokersMissing)("what nodes tell each other", () => {
   const { clients } = withBrokers(1);

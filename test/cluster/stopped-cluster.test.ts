@@ -60,7 +60,7 @@ describeWith(brokersMissing)("a stopped cluster", () => {
     const cluster = await openStoppedCluster(config, quiet, stack);
     await cluster.expectNoNodeSince();
     await runNode(config);
-    expect(cluster.expectNoNodeSince()).rejects.toThrow(/Expected no node to run meanwhile/);
+    await expect(cluster.expectNoNodeSince()).rejects.toThrow(/Expected no node to run meanwhile/);
   }, 300_000);
 
   test("an import that fails leaves a directory that a single server starts in", async () => {

@@ -32,7 +32,7 @@ test("a call that fails fails its own caller only", async () => {
   const mutex = new KeyedMutex();
   const failed = mutex.run("a", () => Promise.reject(new Error("no")));
   const after = mutex.run("a", async () => "yes");
-  expect(failed).rejects.toThrow("no");
+  await expect(failed).rejects.toThrow("no");
   expect(await after).toBe("yes");
 });
 

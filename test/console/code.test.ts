@@ -250,18 +250,13 @@ describeWith(chromiumMissing)("the code editor", () => {
     await close();
   });
 
-  test("the editor opens 5,000 lines and prints its long tasks", async () => {
+  test("the editor opens 5,000 lines, and shows the last one", async () => {
     const body = { name: "Long", language: "javascript", code: "let a = 1;\n".repeat(5_000) };
     const { id } = (await server.api("POST", "/transformations", body)).body;
     const { page, close } = await open("");
-    await page.evaluate(`globalThis.tasks = [];
-      new PerformanceObserver((list) => {
-        for (const { duration } of list.getEntries()) tasks.push(Math.round(duration));
-      }).observe({ entryTypes: ["longtask"] });`);
     await page.goto(`${server.controlPlane}/#/transformations/${id}`);
-    await editor(page).waitFor();
-    const tasks = await page.evaluate("globalThis.tasks");
-    process.stderr.write(`Long tasks while the editor opened (ms): ${JSON.stringify(tasks)}\n`);
+    await editor(page).press("Control+End");
+    await page.locator(".cm-lineNumbers").getByText("5000", { exact: true }).waitFor();
     await close();
   });
 });

@@ -3,6 +3,7 @@ import type { Browser } from "playwright-core";
 import { chromiumMissing } from "../api/_chromium.ts";
 import type { TestApi } from "../api/_setup.ts";
 import { describeWith } from "../counterpart.ts";
+import { until } from "../until.ts";
 import { openPage, signIn, useConsole } from "./_browser.ts";
 
 /** Sets `broken` when a page renders it as HTML, as a link or as a script; the quotes end attributes. */
@@ -19,10 +20,6 @@ useConsole((opened) => {
   ({ api, browser } = opened);
 });
 afterAll(() => refusing.stop(true));
-
-async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await condition())) await Bun.sleep(20);
-}
 
 /** Creates items whose every text is markup. */
 async function fill() {

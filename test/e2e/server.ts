@@ -1,7 +1,10 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { until as waitFor } from "../until.ts";
 import { pixelmillCommand } from "./command.ts";
+
+export { waitFor };
 
 /** Real pixelmill server in a separate process, with free ports and a separate data directory. */
 export interface Server {
@@ -104,23 +107,6 @@ function collect(stream: ReadableStream<Uint8Array>): () => string {
 }
 
 /** Timeout of waits, generous for a busy machine. */
-const PATIENCE_MS = 120_000;
-
-/** Waits until `probe` returns a value; throws after `patienceMs`. */
-export async function waitFor<T>(
-  probe: () => T | undefined | Promise<T | undefined>,
-  expected = probe.toString(),
-  patienceMs = PATIENCE_MS,
-): Promise<NonNullable<T>> {
-  const end = Date.now() + patienceMs;
-  for (;;) {
-    const value = await probe();
-    if (value !== undefined && value !== null && value !== false) return value;
-    if (Date.now() > end) throw new Error(`Waited in vain for ${expected}`);
-    await Bun.sleep(20);
-  }
-}
-
 /**
  * Whether each lane has a final outcome for all of its events, when there are `lanes` lanes. The
  * server needs `metrics.tenants` to tell lanes of one kind apart. It answers `/metrics` with a text

@@ -7,6 +7,7 @@ import {
   type EgressOptions,
   EgressRefused,
 } from "../../src/egress/egress.ts";
+import { until } from "../until.ts";
 import { forbiddenHosts } from "./addresses.ts";
 import { failureOf, finding } from "./request-client.ts";
 import { RawSink } from "./sink.ts";
@@ -45,11 +46,6 @@ async function said(socket: Socket, text: string): Promise<string> {
   );
   socket.write(text);
   return await answered;
-}
-
-/** Resolves once the condition holds. */
-async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await Bun.sleep(2);
 }
 
 describe("addresses", () => {

@@ -4,6 +4,7 @@ import { createResolver } from "../../src/egress/dns/dns-resolver.ts";
 import { createEgress } from "../../src/egress/egress.ts";
 import { guestFetch } from "../../src/egress/guest-fetch.ts";
 import { keepMs } from "../../src/egress/http-client.ts";
+import { until } from "../until.ts";
 import { failureOf, finding, ok, requestTo } from "./request-client.ts";
 import { RawSink } from "./sink.ts";
 
@@ -20,10 +21,6 @@ async function setUp(answer: (socket: Socket, request: string) => void) {
   const egress = createEgress({ allow: ["127.0.0.0/8"] });
   ends.push(egress.close, () => sink.close());
   return { sink, egress, url };
-}
-
-async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await Bun.sleep(2);
 }
 
 test("all concurrent connections are kept and used again", async () => {

@@ -8,6 +8,7 @@ import { openListeningSocket } from "../../src/http/listening-socket.ts";
 import { relayTls } from "../../src/http/tls/relay.ts";
 import { RelayedSocket } from "../../src/http/tls/relayed-socket.ts";
 import { missingPrograms, testWith } from "../counterpart.ts";
+import { until } from "../until.ts";
 
 const MODULES = `${import.meta.dir}/../../src/http`;
 
@@ -24,10 +25,6 @@ const SCRIPT = `
   relay.stop();
   console.log("stopped");
 `;
-
-async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await Bun.sleep(5);
-}
 
 function newKeys() {
   const request =

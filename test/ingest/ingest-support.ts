@@ -12,6 +12,8 @@ import {
 } from "../../src/ingest/supervisor/supervisor.ts";
 import type { EventLogs, LogReader } from "../../src/log/event-log.ts";
 
+export { until } from "../until.ts";
+
 export const quiet = pino({ level: "silent" });
 
 export const ingestEntry = [process.execPath, join(import.meta.dir, "ingest-entry.ts")];
@@ -166,10 +168,6 @@ export async function openAsking(url: string): Promise<Asking> {
     },
     close: () => connection.end(),
   };
-}
-
-export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await condition())) await Bun.sleep(10);
 }
 
 /** A connection that has had one answer, and has begun another request that it never ends. */

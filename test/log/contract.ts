@@ -66,7 +66,7 @@ export function describeEventLog(name: string, open: (log: string) => Promise<Op
       await Promise.all(large.map((text) => writer.append(text)));
       reader.advance(writer.durable());
       expect(textsOf(await readAll(reader))).toEqual(large);
-      expect(writer.append("x".repeat(400_000))).rejects.toThrow(RangeError);
+      await expect(writer.append("x".repeat(400_000))).rejects.toThrow(RangeError);
       await writer.close();
     });
 
@@ -148,7 +148,7 @@ export function describeEventLog(name: string, open: (log: string) => Promise<Op
       const appended = Promise.all(texts(50).map((text) => writer.append(text)));
       await writer.close();
       await appended;
-      expect(writer.append("late")).rejects.toThrow("The event log is closed");
+      await expect(writer.append("late")).rejects.toThrow("The event log is closed");
       const again = await open(log);
       expect(again.writer.durable()).toBe(writer.durable());
       again.reader.advance(again.writer.durable());

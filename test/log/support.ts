@@ -7,6 +7,8 @@ import type { LogReader, LogWriter, RecordCodec } from "../../src/log/event-log.
 import { openLogWriter } from "../../src/log/writer.ts";
 import type { Metrics } from "../../src/observe/metrics.ts";
 
+export { until } from "../until.ts";
+
 /** Records of the tests are short texts. */
 export const textCodec: RecordCodec<string> = {
   bytesMax: (text) => text.length * 3,
@@ -63,11 +65,6 @@ export async function readAll(
 
 export function texts(count: number, prefix = "record"): string[] {
   return Array.from({ length: count }, (_, i) => `${prefix} ${i}`);
-}
-
-/** Waits for a condition; the test's own time limit ends it. */
-export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await condition())) await Bun.sleep(5);
 }
 
 /** How many files below a directory this process has open. */

@@ -46,13 +46,13 @@ const end = (job: EventJob) =>
 describe("replay jobs", () => {
   test("running jobs are bounded in each workspace and in all", async () => {
     for (const n of numbersTo(REPLAYS_OF_WORKSPACE_MAX)) await start(eventJob(n));
-    expect(start(eventJob(90))).rejects.toThrow("to run in a workspace");
+    await expect(start(eventJob(90))).rejects.toThrow("to run in a workspace");
     await end(eventJob(0));
     for (const n of numbersTo(REPLAYS_MAX - REPLAYS_OF_WORKSPACE_MAX + 1)) {
       await start(eventJob(100 + n, { workspaceId: `w${n}` }));
     }
     expect(ledger.jobs.running()).toHaveLength(REPLAYS_MAX);
-    expect(start(eventJob(900, { workspaceId: "other" }))).rejects.toThrow("to run in all");
+    await expect(start(eventJob(900, { workspaceId: "other" }))).rejects.toThrow("to run in all");
   });
 
   test("the newest ended jobs are kept, up to a number", async () => {

@@ -160,7 +160,7 @@ describe("replay", () => {
     sink.taken.length = 0;
     await ended((await replay({ sourceId: "other" })).id);
     expect(sink.numbers()).toEqual(numbersTo(90).filter((n) => n % 3 === 1));
-    expect(replay({ sourceId: "strange" })).rejects.toThrow("Source not found");
+    await expect(replay({ sourceId: "strange" })).rejects.toThrow("Source not found");
   });
 
   test("a replay resumes after a stop, and sends no event twice", async () => {
@@ -345,14 +345,14 @@ describe("refused replay", () => {
   ])("a replay %s is refused", async (_, over, message) => {
     rig.webhook("one");
     rig.start();
-    expect(replay(over)).rejects.toThrow(message);
+    await expect(replay(over)).rejects.toThrow(message);
   });
 
   test("a replay of another workspace is refused", async () => {
     rig.webhook("one");
     const { replays } = rig.start();
     const asked = { destinationId: "one", from: 0 };
-    expect(replays.start("other", asked)).rejects.toThrow("Destination not found");
+    await expect(replays.start("other", asked)).rejects.toThrow("Destination not found");
     const { id } = await replay({ rate: 1 });
     expect(replays.get("other", id)).toBeUndefined();
     expect(await replays.cancel("other", id)).toBeUndefined();
@@ -364,7 +364,7 @@ describe("refused replay", () => {
     rig.start();
     append(50);
     await replay({ rate: 1 });
-    expect(replay()).rejects.toThrow("A replay to this destination is running already");
+    await expect(replay()).rejects.toThrow("A replay to this destination is running already");
   });
 });
 

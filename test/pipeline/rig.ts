@@ -10,6 +10,8 @@ import type { DeadLetter } from "../../src/pipeline/model/dead-letter.ts";
 import { createPipeline, type Pipeline, type PipelineParts } from "../../src/pipeline/pipeline.ts";
 import { decode, eventOf, FakeLive, FakeSandbox, MemoryLog } from "./doubles.ts";
 
+export { until } from "../until.ts";
+
 /** A pipeline over doubles of the catalog, log and sandbox, with real destinations and ledger. */
 export class Rig {
   readonly directory = mkdtempSync(join(tmpdir(), "pipeline-"));
@@ -111,18 +113,6 @@ export class Sink {
     const response = await this.answer(events, request);
     if (response.ok) this.taken.push(...events);
     return response;
-  }
-}
-
-/** A machine that is busy with other things may take this long for what it does in a second. */
-const PATIENCE_MS = 120_000;
-
-/** Waits for a condition. */
-export async function until(holds: () => boolean, what = holds.toString(), ms = PATIENCE_MS) {
-  const deadline = performance.now() + ms;
-  while (!holds()) {
-    if (performance.now() > deadline) throw new Error(`Waited in vain for ${what}`);
-    await Bun.sleep(5);
   }
 }
 

@@ -203,7 +203,7 @@ describe("search", () => {
     const readers = await logsOf([[record(1, "")]]);
     const search = new Search({ readers, clock: { elapsed: () => 0 }, eventOf });
     const signal = AbortSignal.abort(new Error("gone"));
-    expect(search.find({ limit: 1, isSource }, signal)).rejects.toThrow("gone");
+    await expect(search.find({ limit: 1, isSource }, signal)).rejects.toThrow("gone");
   });
 
   test("a search continues from a position that was trimmed meanwhile", async () => {

@@ -100,7 +100,7 @@ test("events that were taken are not lost when another log cannot be read", asyn
   logs[1]!.read = () => Promise.reject(new Error("The disk failed"));
   const lane = reader();
   expect((await lane.take(10, 1e9)).map(numberOf)).toEqual([0]);
-  expect(lane.take(10, 1e9)).rejects.toThrow("The disk failed");
+  await expect(lane.take(10, 1e9)).rejects.toThrow("The disk failed");
   logs[1]!.read = read;
   const rest: number[] = [];
   for (let items = await lane.take(10, 1e9); items.length > 0; items = await lane.take(10, 1e9)) {

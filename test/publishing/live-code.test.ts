@@ -156,7 +156,7 @@ test("a library that live code imports directly is not deleted", async () => {
   const { catalog, workspaceId } = house;
   for (const name of ["lib", "other", "outer"]) {
     const { id } = catalog.code.libraryByImportName(workspaceId, "python", name)!;
-    expect(catalog.code.remove(workspaceId, "library", id)).rejects.toThrow("is imported by");
+    await expect(catalog.code.remove(workspaceId, "library", id)).rejects.toThrow("is imported by");
   }
 });
 

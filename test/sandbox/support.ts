@@ -10,6 +10,8 @@ import {
   unsharedMetadata,
 } from "../../src/sandbox/program.ts";
 
+export { until as eventually } from "../until.ts";
+
 /** How long a test may take: a busy machine hands out CPU time slowly. */
 export const PATIENCE_MS = 300_000;
 
@@ -80,15 +82,6 @@ export function shown(outcomes: readonly ProgramOutcome[]): unknown[] {
       ? outcome.error.message
       : outcome.events.map((event) => JSON.parse(Buffer.from(event).toString())),
   );
-}
-
-/** Waits for a condition. */
-export async function eventually(holds: () => boolean): Promise<void> {
-  const end = Date.now() + PATIENCE_MS / 2;
-  while (!holds()) {
-    if (Date.now() > end) throw new Error(`Waited in vain for ${holds}`);
-    await Bun.sleep(5);
-  }
 }
 
 /** Ids of the processes that this one has started and that live. */

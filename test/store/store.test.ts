@@ -42,7 +42,7 @@ describe("a store", () => {
     ]);
     expect(() => numbers.put("c", 3)).toThrow("Expected a change of numbers");
     await store.close();
-    expect(store.change(() => {})).rejects.toThrow("The store is closed");
+    await expect(store.change(() => {})).rejects.toThrow("The store is closed");
     expect(() => numbers.get("a")).toThrow("The store is closed");
   });
 

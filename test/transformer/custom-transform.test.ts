@@ -212,7 +212,7 @@ describe("a request whose client no longer waits", () => {
     await begun;
     abort.abort();
     await ended;
-    expect(sent).rejects.toThrow();
+    await expect(sent).rejects.toThrow();
   });
 });
 

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { until } from "../../until.ts";
 import { startApi, type TestApi } from "../_setup.ts";
 
 let api: TestApi;
@@ -19,10 +20,6 @@ afterAll(async () => {
   await api.stop();
   await receiver.stop(true);
 });
-
-async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await condition())) await Bun.sleep(10);
-}
 
 describe("why a delivery failed", () => {
   test("is kept with the dead letter and its group, without the secrets that the receiver repeats", async () => {

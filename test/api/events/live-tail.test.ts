@@ -3,6 +3,7 @@ import { connect } from "node:net";
 import { createClient } from "../../../src/api/client.ts";
 import type { TailMessage } from "../../../src/pipeline/live-tail.ts";
 import { TAILS_MAX, TAILS_OF_WORKSPACE_MAX } from "../../../src/settings/limits.ts";
+import { until } from "../../until.ts";
 import { startApi, type TestApi } from "../_setup.ts";
 
 let api: TestApi;
@@ -19,10 +20,6 @@ const message = (more: Partial<TailMessage> = {}): TailMessage => ({
   event: { text: "line\nbreak" },
   ...more,
 });
-
-async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await Bun.sleep(5);
-}
 
 describe("GET /v2/events", () => {
   test("follows the events of its workspace and filter, and ends with its reader", async () => {

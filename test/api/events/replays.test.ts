@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { REPLAY_RATE_MAX, REPLAYS_OF_WORKSPACE_MAX } from "../../../src/settings/limits.ts";
+import { until } from "../../until.ts";
 import { startApi, type TestApi } from "../_setup.ts";
 
 let api: TestApi;
@@ -19,10 +20,6 @@ afterAll(async () => {
   await api.stop();
   await receiver.stop(true);
 });
-
-async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await condition())) await Bun.sleep(10);
-}
 
 async function newSource(): Promise<string> {
   return (await api.client.call("POST /v2/sources", { body: { name: "S" } })).source.id;

@@ -120,6 +120,6 @@ describe("a connection", () => {
     leave.resolve("all of it");
     expect((await answer).text).toBe("all of it");
     await stopped;
-    expect(fetch(`${stopping.url}/health`)).rejects.toThrow();
+    await expect(fetch(`${stopping.url}/health`)).rejects.toThrow();
   });
 });

@@ -92,7 +92,7 @@ test("a guest that answers before it is asked is killed", async () => {
     "-c",
     `number=1; filler=xxxxxxxxx; ${say({ kind: "ready" })}; exec sleep 60`,
   );
-  expect(guest.start(false)).rejects.toThrow("Guest ended");
+  await expect(guest.start(false)).rejects.toThrow("Guest ended");
   await eventually(() => guest.ended !== undefined);
   expect(guest.ended?.end).toBe("violation");
 });
@@ -137,7 +137,7 @@ test("the time in which a guest is paused does not count", async () => {
 test("guests that do not start make the sandbox unavailable, with the reason", async () => {
   const sandbox = testSandbox({ guestCommand: ["/bin/sh", "-c", "exit 3"] });
   expect(sandbox.status().state).toBe("starting");
-  expect(sandbox.run(program(""), batch({}))).rejects.toThrow("Guests do not start");
+  await expect(sandbox.run(program(""), batch({}))).rejects.toThrow("Guests do not start");
   await eventually(() => sandbox.status().state === "unavailable");
   await sandbox.close();
 });
@@ -173,7 +173,9 @@ test("a guest that cannot be confined does not run code by default", async () =>
     `${hear}; ${say({ kind: "unconfined", reason })}; exec sleep 60`,
   ];
   const sandbox = testSandbox({ guestCommand: command });
-  expect(sandbox.run(program(""), batch({}))).rejects.toThrow(`User code cannot run: ${reason}`);
+  await expect(sandbox.run(program(""), batch({}))).rejects.toThrow(
+    `User code cannot run: ${reason}`,
+  );
   await eventually(() => sandbox.status().state === "unavailable");
   expect(sandbox.status().reason).toContain(reason);
   await sandbox.close();

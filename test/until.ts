@@ -1,0 +1,24 @@
+/** Less than the timeout of a test, so that a failure names what it waited for. */
+const PATIENCE_MS = 240_000;
+/** Pauses grow from one to the other: what comes soon is seen soon, and a long wait costs little. */
+const [PAUSE_MS_MIN, PAUSE_MS_MAX] = [1, 20];
+
+/**
+ * Waits until `probe` returns a value other than undefined, null and false, and resolves with it;
+ * throws after `patienceMs`, with the text of what it waited for.
+ */
+export async function until<T>(
+  probe: () => T | Promise<T>,
+  expected = probe.toString(),
+  patienceMs = PATIENCE_MS,
+): Promise<Exclude<T, false | null | undefined>> {
+  const end = performance.now() + patienceMs;
+  for (let pauseMs = PAUSE_MS_MIN; ; pauseMs = Math.min(PAUSE_MS_MAX, pauseMs * 1.25)) {
+    const value = await probe();
+    if (value !== undefined && value !== null && value !== false) {
+      return value as Exclude<T, false | null | undefined>;
+    }
+    if (performance.now() > end) throw new Error(`Waited in vain for ${expected}`);
+    await Bun.sleep(pauseMs);
+  }
+}
