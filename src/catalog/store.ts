@@ -43,6 +43,11 @@ export interface CatalogStore extends Environment {
 export const LAST = "\uffff";
 
 const TABLES_MAX = 128;
+/**
+ * Space in bytes that the file of a standalone catalog keeps. On a full disk, alerts leave only once
+ * they are stored, and users sign in and mend what fills the disk.
+ */
+const RESERVE_BYTES = 4 << 20;
 
 /**
  * Opens the catalog's store in a directory. With `order` (a log that all nodes of a cluster share),
@@ -60,7 +65,7 @@ export function openStore(
   const more = { ...(bounds && { bounds }), ...(onNewer && { onNewer }) };
   const shared = { ...options, log: order!, ...more };
   const ordered = order && new OrderedStore({ ...shared, local: openView(options) });
-  const store = ordered ?? openEnvironment(options);
+  const store = ordered ?? openEnvironment({ ...options, reserveBytes: RESERVE_BYTES });
   const epochs = store.table<number, Epoch>("epochs");
   /**
    * Values of the epochs (counters of changes) that were read in this turn of the event loop. They

@@ -1,10 +1,12 @@
 import { expect, test } from "bun:test";
 import { mkdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { openStore } from "../../src/store/lmdb/lmdb-store.ts";
 import { addonFiles, patchAddon } from "../../src/store/lmdb/patch-addon.ts";
 import { testWith } from "../counterpart.ts";
 import { removeDirectory, temporaryDirectory } from "../e2e/server.ts";
-import { mountDisk, mountMissing, unmountDisk } from "../small-disk.ts";
+import { quiet } from "../log/support.ts";
+import { fillDisk, makeSpace, mountDisk, mountMissing, unmountDisk } from "../small-disk.ts";
 
 const DISK_BYTES = 16 << 20;
 
@@ -26,6 +28,34 @@ testWith(mountMissing)(
     } finally {
       unmountDisk(disk);
       removeDirectory(directory);
+    }
+  },
+  300_000,
+);
+
+testWith(mountMissing)(
+  "a store with a reserve takes changes on a full disk, and fills the reserve up again",
+  async () => {
+    const disk = temporaryDirectory();
+    mountDisk(disk, DISK_BYTES);
+    const reserveBytes = 1 << 20;
+    const options = { path: join(disk, "store.mdb"), tablesMax: 8, name: "The store" };
+    const store = openStore({ ...options, reserveBytes, logger: quiet });
+    const table = store.table<string, string>("t");
+    const put = (key: string) => store.change(() => void table.put(key, "x".repeat(100_000)));
+    try {
+      for (let round = 0; round < 3; round++) {
+        fillDisk(disk);
+        // More than half of the reserve at the first round, and less than all of it.
+        for (let n = 0; n < 6; n++) await put(`${round} ${n}`);
+        expect(store.trouble()).toBeUndefined();
+        makeSpace(disk);
+        await put(`${round} more`);
+      }
+    } finally {
+      await store.close();
+      unmountDisk(disk);
+      removeDirectory(disk);
     }
   },
   300_000,

@@ -1,5 +1,6 @@
 import { ABORT, asBinary, type Database, type Key, type RangeOptions } from "lmdb";
 import { describeDiskFault } from "../../disk/disk-fault.ts";
+import { diskReserve } from "../../disk/reserve.ts";
 import { makeDirectory, syncPath } from "../../disk/sync.ts";
 import { ApiError } from "../../errors.ts";
 import type { Logger } from "../../observe/log.ts";
@@ -7,7 +8,7 @@ import { type DryRun, encodeWrite, lastWrites, type RowWrite } from "../row-writ
 import type { LocalStore } from "../store.ts";
 import { type Table, tableOf } from "../table.ts";
 import { commitFault, type Environment, isAlive, openEnvironment, PROBE } from "./environment.ts";
-import { acquireShared, directoryOf, markIntact } from "./store-files.ts";
+import { acquireShared, dataFileOf, directoryOf, markIntact } from "./store-files.ts";
 
 export interface StoreOptions {
   /** Path of the store: of its file if the path has an extension, else of its directory. */
@@ -21,13 +22,12 @@ export interface StoreOptions {
    * disk, and a machine crash can tear the file; the log can restore it.
    */
   isView?: boolean;
+  /** Bytes of disk space that the file keeps for changes on a full disk. By default none. */
+  reserveBytes?: number;
   logger: Logger;
 }
 
-/**
- * Pause in milliseconds between two test writes. They find out whether the disk works again after a
- * failed commit.
- */
+/** Pause in milliseconds between two test writes of a disk on which a commit has failed. */
 const PROBE_MS = 1_000;
 
 interface Waiting {
@@ -54,6 +54,7 @@ export function openStore(options: StoreOptions): LocalStore {
 class LmdbStore implements LocalStore {
   readonly #options: StoreOptions;
   readonly #release: () => void;
+  readonly #keepReserve: () => void;
   readonly #names = new Set<string>();
   /** The open environment. Undefined while it cannot be opened, and after `close`. */
   #environment: Environment | undefined;
@@ -82,6 +83,8 @@ class LmdbStore implements LocalStore {
     this.#environment = this.#open();
     markIntact(options.path);
     syncPath(directoryOf(options.path));
+    this.#keepReserve = diskReserve(dataFileOf(options.path), options.reserveBytes ?? 0);
+    this.#keepReserve();
   }
 
   table<V, K extends Key>(name: string): Table<V, K> {
@@ -101,8 +104,7 @@ class LmdbStore implements LocalStore {
       this.#dryWrites.push(write);
       return write.value;
     };
-    const opened = () => this.#opened().table(name) as Database<V, K>;
-    return tableOf(opened, note);
+    return tableOf(() => this.#opened().table(name) as Database<V, K>, note);
   }
 
   change<T>(apply: () => T): Promise<T> {
@@ -202,6 +204,7 @@ class LmdbStore implements LocalStore {
     if (fault !== undefined) await this.#fail(environment, fault);
     else if (this.#wrote && outcomes.some(({ status }) => status === "fulfilled")) {
       this.#setFailure(undefined);
+      this.#keepReserve();
     }
     this.#wrote = false;
     outcomes.forEach((outcome, i) => {
@@ -261,13 +264,12 @@ class LmdbStore implements LocalStore {
     this.#failure = isWell ? undefined : describeDiskFault(directoryOf(path), error);
     if (isWell || this.#closed) return;
     this.#probe = setTimeout(() => {
-      this.#put(() => this.#writeProbe()).catch(() => {});
+      const write = () => {
+        this.#wrote = true;
+        void this.#environment?.root.put(PROBE, Date.now());
+      };
+      this.#put(write).catch(() => {});
     }, PROBE_MS);
-  }
-
-  #writeProbe(): void {
-    this.#wrote = true;
-    void this.#environment?.root.put(PROBE, Date.now());
   }
 
   #open(): Environment {
