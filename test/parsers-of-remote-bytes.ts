@@ -13,7 +13,8 @@ import {
 } from "../src/destinations/postgres/protocol.ts";
 import { retryAfterMs } from "../src/destinations/retry-after.ts";
 import { failureOf as storeFailure } from "../src/destinations/s3/failures.ts";
-import { AccessTokens } from "../src/destinations/webhook/access-tokens.ts";
+import { AccessTokens } from "../src/destinations/webhook/oauth/access-tokens.ts";
+import { KeptTokens } from "../src/destinations/webhook/oauth/kept-tokens.ts";
 import type { Egress } from "../src/egress/egress.ts";
 import { ResponseReader } from "../src/egress/response-reader.ts";
 import { eventOf } from "../src/event/event.ts";
@@ -345,7 +346,7 @@ export const remoteParsers: RemoteParser[] = [
   },
   {
     name: "a token of an OAuth server",
-    files: ["src/destinations/webhook/access-tokens.ts"],
+    files: ["src/destinations/webhook/oauth/access-tokens.ts"],
     frames: [
       ["", ""],
       ['{"access_token":"', '"}'],
@@ -359,6 +360,8 @@ export const remoteParsers: RemoteParser[] = [
         egress: egress as unknown as Egress,
         workspaceId: "w",
         timeoutMs: 1_000,
+        kept: new KeptTokens(),
+        key: "",
         config: { tokenUrl: "http://a/", clientId: "a", clientSecret: "b" },
       });
       await tokens.acquire(new AbortController().signal);

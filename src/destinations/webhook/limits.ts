@@ -42,6 +42,8 @@ export const OAUTH_TEXT_CHARS_MAX = 2_048;
 export const OAUTH_ANSWER_BYTES_MAX = 65_536;
 /** Length of an access token. A longer token is an error. */
 export const OAUTH_TOKEN_CHARS_MAX = 8_192;
+/** Access tokens that are kept for destinations which had no event for a while. */
+export const OAUTH_TOKENS_KEPT_MAX = 1_000;
 /** Lifetime of an access token when the token server's response does not state one. */
 export const OAUTH_TOKEN_MS_DEFAULT = 300_000;
 /**

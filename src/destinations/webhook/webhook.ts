@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { assert } from "../../assert.ts";
 import { type Egress, EgressRefused, type EgressRequest } from "../../egress/egress.ts";
 import { LANE_DELIVERIES_MAX } from "../../settings/limits.ts";
@@ -14,11 +15,12 @@ import { maskedUrl } from "../masked-url.ts";
 import { audienceOfUrl } from "../secret-audience.ts";
 import { testEvent } from "../test-event.ts";
 import { type TestStep, TestSteps } from "../test-steps.ts";
-import { AccessTokenError, AccessTokens } from "./access-tokens.ts";
 import { BodyBuffers } from "./body-buffers.ts";
 import { WebhookConfig, webhookFaults } from "./config.ts";
 import { isSecretHeader } from "./headers.ts";
 import { WEBHOOK_TIMEOUT_MS_DEFAULT } from "./limits.ts";
+import { AccessTokenError, AccessTokens } from "./oauth/access-tokens.ts";
+import { KeptTokens } from "./oauth/kept-tokens.ts";
 import { requestBuilder } from "./request.ts";
 import { sendsList } from "./request-body.ts";
 import { RequestBuildError } from "./request-build-error.ts";
@@ -31,6 +33,7 @@ import { resultOfStatus } from "./response-status.ts";
  */
 export function webhookKind(egress: Egress): DestinationKind<WebhookConfig> {
   const buffers = new BodyBuffers();
+  const kept = new KeptTokens();
   return {
     kind: "webhook",
     configSchema: WebhookConfig,
@@ -58,7 +61,7 @@ export function webhookKind(egress: Egress): DestinationKind<WebhookConfig> {
     concurrency: () => LANE_DELIVERIES_MAX,
     overrideMembers,
     batchKey: overridesKey,
-    open: (config, workspaceId) => openWebhook(config, workspaceId, egress, buffers),
+    open: (config, workspaceId) => openWebhook(config, workspaceId, { egress, buffers, kept }),
     test: (config, workspaceId, signal) => testWebhook(egress, config, workspaceId, signal),
   };
 }
@@ -73,11 +76,10 @@ function tokenAudiences({ oauth }: WebhookConfig): SecretAudience[] {
 function openWebhook(
   config: WebhookConfig,
   workspaceId: string,
-  egress: Egress,
-  buffers: BodyBuffers,
+  { egress, buffers, kept }: { egress: Egress; buffers: BodyBuffers; kept: KeptTokens },
 ): OpenDestination {
   const requestOf = requestBuilder(config, workspaceId, buffers);
-  const tokens = tokensOf(config, workspaceId, egress);
+  const tokens = tokensOf(config, workspaceId, { egress, kept });
 
   return {
     async deliver(events, signal) {
@@ -103,10 +105,16 @@ function openWebhook(
   };
 }
 
-function tokensOf({ oauth, timeoutMs }: WebhookConfig, workspaceId: string, egress: Egress) {
+function tokensOf(
+  config: WebhookConfig,
+  workspaceId: string,
+  parts: { egress: Egress; kept: KeptTokens },
+) {
+  const { oauth, timeoutMs = WEBHOOK_TIMEOUT_MS_DEFAULT } = config;
   if (oauth === undefined) return undefined;
-  const time = timeoutMs ?? WEBHOOK_TIMEOUT_MS_DEFAULT;
-  return new AccessTokens({ config: oauth, workspaceId, timeoutMs: time, egress });
+  const settings = JSON.stringify([workspaceId, config]);
+  const key = createHash("sha256").update(settings).digest("hex");
+  return new AccessTokens({ ...parts, config: oauth, workspaceId, timeoutMs, key });
 }
 
 function resultOfError(error: unknown): DeliveryResult {
@@ -165,7 +173,9 @@ async function testWebhook(
   signal: AbortSignal,
 ): Promise<TestStep[]> {
   const signIn = new TestSteps();
-  const token = await signInToTest(tokensOf(config, workspaceId, egress), signIn, signal);
+  // A test signs in by itself, whatever token is kept.
+  const tokens = tokensOf(config, workspaceId, { egress, kept: new KeptTokens() });
+  const token = await signInToTest(tokens, signIn, signal);
   if (signIn.done.some(({ ok }) => !ok)) return signIn.done;
   const steps = new TestSteps();
   const request = await requestBuilder(config, workspaceId)([testEvent()], signal);

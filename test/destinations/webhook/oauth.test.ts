@@ -116,6 +116,20 @@ describe("OAuth 2 client credentials", () => {
     expect(askedFor("/token").length).toBe(2);
   });
 
+  test("a token outlives the closed destination, for the same settings and workspace alone", async () => {
+    for (const over of [{}, {}, { timeoutMs: 5_000 }]) {
+      const open = opened({}, over);
+      await deliver(open);
+      await open.close();
+    }
+    await deliver(receiver.kind.open(configOf(), "another"));
+    expect(authorizations()).toEqual(["Bearer t1", "Bearer t1", "Bearer t2", "Bearer t3"]);
+    hookStatus = (token) => (token === "Bearer t1" ? 401 : 200);
+    expect(await deliver()).toEqual({ kind: "delivered" });
+    expect(await deliver()).toEqual({ kind: "delivered" });
+    expect(authorizations().slice(4)).toEqual(["Bearer t1", "Bearer t4", "Bearer t4"]);
+  });
+
   test("a receiver that refuses every token does not have one asked for with every event", async () => {
     hookStatus = () => 401;
     const open = opened();

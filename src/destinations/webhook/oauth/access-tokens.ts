@@ -3,18 +3,19 @@ import {
   EgressRefused,
   type EgressRequest,
   type EgressResponse,
-} from "../../egress/egress.ts";
-import { isObject } from "../../is-object.ts";
-import { networkReason } from "../http-steps.ts";
-import { retryAfterMs } from "../retry-after.ts";
-import type { OauthConfig } from "./config.ts";
+} from "../../../egress/egress.ts";
+import { isObject } from "../../../is-object.ts";
+import { networkReason } from "../../http-steps.ts";
+import { retryAfterMs } from "../../retry-after.ts";
+import type { OauthConfig } from "../config.ts";
 import {
   OAUTH_ANSWER_BYTES_MAX,
   OAUTH_TOKEN_CHARS_MAX,
   OAUTH_TOKEN_MS_DEFAULT,
   OAUTH_TOKEN_MS_MAX,
-} from "./limits.ts";
-import { retryableStatuses } from "./response-status.ts";
+} from "../limits.ts";
+import { retryableStatuses } from "../response-status.ts";
+import type { AccessToken, KeptTokens } from "./kept-tokens.ts";
 
 /**
  * Thrown when no access token could be obtained. The message is for users and contains no secret.
@@ -34,12 +35,6 @@ export class AccessTokenError extends Error {
   ) {
     super(`No access token: ${message}`);
   }
-}
-
-interface AccessToken {
-  text: string;
-  /** Time of `performance.now()` until which the token is used. */
-  freshUntil: number;
 }
 
 /**
@@ -71,6 +66,9 @@ const TEMPORARY_MS = 1_000;
 
 interface AccessTokensOptions {
   config: OauthConfig;
+  kept: KeptTokens;
+  /** Names the destination's tokens in `kept`. */
+  key: string;
   workspaceId: string;
   timeoutMs: number;
   egress: Egress;
@@ -84,7 +82,6 @@ interface AccessTokensOptions {
 export class AccessTokens {
   readonly #parts: AccessTokensOptions;
   readonly #closed = new AbortController();
-  #token: AccessToken | undefined;
   #fetching: Promise<AccessToken> | undefined;
   #failure: { error: AccessTokenError; until: number } | undefined;
   /** Time of `performance.now()` before which a refused token is not replaced. */
@@ -101,9 +98,10 @@ export class AccessTokens {
    * when it is aborted.
    */
   async acquire(signal: AbortSignal): Promise<string> {
-    const now = performance.now();
-    if (this.#token !== undefined && now < this.#token.freshUntil) return this.#token.text;
-    if (this.#failure !== undefined && now < this.#failure.until) throw this.#failure.error;
+    const token = this.#token();
+    if (token !== undefined) return token.text;
+    const isHeld = this.#failure !== undefined && performance.now() < this.#failure.until;
+    if (isHeld) throw this.#failure!.error;
     this.#fetching ??= this.#fetchOnce();
     return (await unlessAborted(this.#fetching, signal)).text;
   }
@@ -115,12 +113,12 @@ export class AccessTokens {
    * `REVOKED_MS_MIN`.
    */
   invalidate(text: string): boolean {
-    if (this.#token?.text !== text) return true;
+    if (this.#token()?.text !== text) return true;
     const now = performance.now();
     const isRevoked = this.#accepted.has(text);
     if (now < this.#heldUntil - (isRevoked ? REFUSED_MS_MIN - REVOKED_MS_MIN : 0)) return false;
     this.#heldUntil = now + REFUSED_MS_MIN;
-    this.#token = undefined;
+    this.#parts.kept.delete(this.#parts.key);
     return true;
   }
 
@@ -142,6 +140,10 @@ export class AccessTokens {
     this.#closed.abort(new Error("The destination was closed"));
   }
 
+  #token(): AccessToken | undefined {
+    return this.#parts.kept.get(this.#parts.key);
+  }
+
   #fetchOnce(): Promise<AccessToken> {
     const fetching = this.#fetch().finally(() => {
       this.#fetching = undefined;
@@ -157,7 +159,7 @@ export class AccessTokens {
       const { text, ms } = tokenOf(answer);
       const margin = Math.min(MARGIN_MS_MAX, ms / 10);
       const token = { text, freshUntil: performance.now() + ms - margin };
-      this.#token = token;
+      this.#parts.kept.set(this.#parts.key, token);
       return token;
     } catch (cause) {
       const isKnown = cause instanceof AccessTokenError;

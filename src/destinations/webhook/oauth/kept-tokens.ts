@@ -1,0 +1,34 @@
+import { OAUTH_TOKENS_KEPT_MAX } from "../limits.ts";
+
+export interface AccessToken {
+  text: string;
+  /** Time of `performance.now()` until which the token is used. */
+  freshUntil: number;
+}
+
+/**
+ * Access tokens of open and closed destinations, by a key that names the workspace and the whole
+ * config. A destination is closed after a minute without events; its next event needs no new token.
+ */
+export class KeptTokens {
+  readonly #tokens = new Map<string, AccessToken>();
+
+  get(key: string): AccessToken | undefined {
+    const token = this.#tokens.get(key);
+    return token !== undefined && performance.now() < token.freshUntil ? token : undefined;
+  }
+
+  set(key: string, token: AccessToken): void {
+    this.#tokens.delete(key);
+    this.#tokens.set(key, token);
+    for (const kept of this.#tokens.keys()) {
+      const isOver = this.#tokens.size > OAUTH_TOKENS_KEPT_MAX || this.get(kept) === undefined;
+      if (!isOver) break;
+      this.#tokens.delete(kept);
+    }
+  }
+
+  delete(key: string): void {
+    this.#tokens.delete(key);
+  }
+}
