@@ -65,3 +65,25 @@ test("the share of refused pixels is that of the last minute, and ends with the 
   now = 65_000;
   expect(judged()).toEqual({ trouble: undefined, warnings: [] });
 });
+
+test("refusals end within seconds once pixels are stored again, of whichever process", () => {
+  let now = 0;
+  const outcomes = new RecentOutcomes(() => now);
+  outcomes.add({ stored: 0, refused: 100 });
+  now = 1_000;
+  outcomes.add({ stored: 10, refused: 0 });
+  expect(outcomes.isRefusing()).toBe(true);
+  now = 2_000;
+  expect(outcomes.isRefusing()).toBe(false);
+  // One of several processes refuses: another one's success ends nothing.
+  outcomes.add({ stored: 0, refused: 100 });
+  now = 2_100;
+  outcomes.add({ stored: 10, refused: 0 });
+  now = 3_000;
+  outcomes.add({ stored: 0, refused: 100 });
+  expect(outcomes.isRefusing()).toBe(true);
+  now = 9_000;
+  expect(outcomes.isRefusing()).toBe(true);
+  now = 13_000;
+  expect(outcomes.isRefusing()).toBe(false);
+});

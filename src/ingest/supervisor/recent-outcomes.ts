@@ -2,14 +2,17 @@ import type { PixelOutcomes } from "../messages.ts";
 
 /** Time in milliseconds over which outcomes are added up. */
 const WINDOW_MS = 60_000;
-/** Time in milliseconds for which a refusal counts as present. */
+/** Time in milliseconds for which a refusal counts as present while no pixel is stored. */
 const PRESENT_MS = 10_000;
+/** The same while pixels are stored. A longer time would show a trouble that is over. */
+const PRESENT_MS_STORING = 2_000;
 
 /** Adds up how many pixels were stored and refused in the last minute. */
 export class RecentOutcomes {
   readonly #now: () => number;
   #reports: (PixelOutcomes & { at: number })[] = [];
   #refusedAt = Number.NEGATIVE_INFINITY;
+  #storedAt = Number.NEGATIVE_INFINITY;
 
   constructor(now: () => number = () => performance.now()) {
     this.#now = now;
@@ -20,6 +23,7 @@ export class RecentOutcomes {
     const at = this.#now();
     this.#reports.push({ stored, refused, at });
     if (refused > 0) this.#refusedAt = at;
+    if (stored > 0) this.#storedAt = at;
     this.#forget();
   }
 
@@ -31,9 +35,10 @@ export class RecentOutcomes {
     };
   }
 
-  /** Whether a pixel was refused in the last `PRESENT_MS`. */
+  /** Whether pixels are refused now, as far as the last reports show. */
   isRefusing(): boolean {
-    return this.#now() - this.#refusedAt < PRESENT_MS;
+    const isStoring = this.#storedAt > this.#refusedAt;
+    return this.#now() - this.#refusedAt < (isStoring ? PRESENT_MS_STORING : PRESENT_MS);
   }
 
   #forget(): void {
