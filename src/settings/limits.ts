@@ -253,6 +253,8 @@ export const SESSIONS_OF_TOKEN_MAX = 32;
  * problems. The most urgent ones are shown.
  */
 export const OVERVIEW_ITEMS_MAX = 30;
+/** Lag in seconds from which the overview lists a destination as a problem, as the default alert rule does. */
+export const OVERVIEW_LAG_SECONDS_MIN = 900;
 /** Maximum number of connections among them in one overview. */
 export const OVERVIEW_CONNECTIONS_MAX = 60;
 /**

@@ -1,4 +1,5 @@
 import type { ApiDeps, RevisionSuspension } from "../../src/api/deps.ts";
+import type { LetterGroup } from "../../src/pipeline/model/dead-letter.ts";
 import type { LaneStatus } from "../../src/pipeline/monitoring/lane-status.ts";
 
 import { startApi, type TestApi, type TestApiOptions } from "../api/_setup.ts";
@@ -41,6 +42,7 @@ export function startReceiver(): TestReceiver {
 export interface TestFacts {
   lane: Partial<LaneStatus>;
   deadLetters: number;
+  groups: LetterGroup[];
   suspensions: RevisionSuspension[];
   disk: { freeBytes: number; sizeBytes: number };
 }
@@ -66,6 +68,7 @@ export function quietFacts(): TestFacts {
   return {
     lane: {},
     deadLetters: 0,
+    groups: [],
     suspensions: [],
     disk: { freeBytes: 50e9, sizeBytes: 100e9 },
   };
@@ -79,7 +82,7 @@ export async function startNode(options: SceneOptions = {}) {
   const pipeline = {
     current: async () => {},
     logEnds: async () => ({}),
-    deadLetters: { count: () => facts.deadLetters },
+    deadLetters: { count: () => facts.deadLetters, groups: () => facts.groups },
     minuteCounts: () => [],
     status: (): LaneStatus => ({
       lagEvents: 0,

@@ -33,6 +33,7 @@ export const statesByUrgency: readonly DestinationOverview["state"][] = [
   "down",
   "failing",
   "suspended",
+  "blocked",
   "unknown",
   "waiting",
   "ok",

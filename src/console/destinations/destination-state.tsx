@@ -12,6 +12,7 @@ const badges: Record<State, { text: string; tone?: "good" | "warn" | "bad" }> = 
   waiting: { text: destinationTexts.waitingForSandbox, tone: "warn" },
   unknown: { text: destinationTexts.unknown, tone: "warn" },
   unconnected: { text: commonTexts.notConnected },
+  blocked: { text: destinationTexts.notDelivering, tone: "bad" },
   suspended: { text: destinationTexts.codeSuspended, tone: "bad" },
   external: { text: destinationTexts.byRudderServer },
 };

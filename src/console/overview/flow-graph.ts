@@ -71,8 +71,7 @@ export function buildFlowGraph(overview: Overview): FlowGraph {
     rate: destination.rates.delivered,
     failed: destination.rates.failed,
     isOff: ["paused", "unconnected", "external"].includes(destination.state),
-    isDown:
-      destination.state === "down" || destination.state === "suspended" || destination.rejecting,
+    isDown: ["down", "suspended", "blocked"].includes(destination.state) || destination.rejecting,
   }));
 
   const fromSources = new Map<string, FlowEdge>();

@@ -25,6 +25,7 @@ export const destinationTexts = {
   waitingForSandbox: "Waiting for sandbox",
   unknown: "Unknown",
   codeSuspended: "Code suspended",
+  notDelivering: "Server not delivering",
   byRudderServer: "By rudder-server",
   endpoint: "Endpoint",
   deliveredBy: "Delivered by",

@@ -36,6 +36,7 @@ export const overviewTexts = {
     warning: "System",
     "destination-down": "Fix",
     "destination-failing": "Fix",
+    "destination-lagging": "Open",
     suspended: "Open code",
     alert: "Open",
     "alert-receiver": "System",

@@ -7,7 +7,7 @@ import { type WorkspaceState, workspaceState } from "../status/workspace-state.t
  * States of a destination in which it does not read events, or in which it is unknown whether it
  * does.
  */
-const notReading = new Set<string>(["paused", "unconnected", "unknown", "external"]);
+const notReading = new Set<string>(["paused", "unconnected", "unknown", "blocked", "external"]);
 /** Lag in seconds above which a destination shows the events of its sources too late. */
 const READING_LAG_SECONDS_MAX = 60;
 

@@ -1,10 +1,12 @@
 import type { Rates } from "../../../pipeline/monitoring/lane-history.ts";
 import type { LaneStatus } from "../../../pipeline/monitoring/lane-status.ts";
 import { STATUS_DESTINATIONS_ASKED_MAX, SUSPENSIONS_SHOWN_MAX } from "../../../settings/limits.ts";
-import type { RevisionSuspension, RouteDeps } from "../../deps.ts";
+import type { Readiness, RevisionSuspension, RouteDeps } from "../../deps.ts";
 
 export interface LaneSummary extends Omit<LaneStatus, "rates" | "lastFailure"> {
   rates: Rates;
+  /** Why the server delivers nothing to this destination now. Absent while it delivers. */
+  blocked?: string;
 }
 
 /**
@@ -55,19 +57,23 @@ export function localStatus(
   const ids = asked ?? first.take(10 * STATUS_DESTINATIONS_ASKED_MAX).map(({ id }) => id);
   const lanes: Record<string, LaneSummary> = {};
   const connections: Record<string, Rates> = {};
+  const { checks, warnings } = deps.ready();
+  const blocked = faultOf(checks, "delivery") ?? faultOf(checks, "cluster");
+  const codeBlocked = faultOf(checks, "sandbox");
   for (const id of ids) {
     const status = pipeline.status(id);
     if (status === undefined) continue;
-    lanes[id] = laneSummary(status);
+    const runsCode = () => catalog.code.linkedTransformation(workspaceId, id) !== undefined;
+    const reason = blocked ?? (codeBlocked && runsCode() ? codeBlocked : undefined);
+    lanes[id] = { ...laneSummary(status), ...(reason && { blocked: reason }) };
     for (const { sourceId, ...rates } of status.rates) {
       const connection = catalog.connections.idOf({ sourceId, destinationId: id });
       if (connection === undefined) continue;
       connections[connection] = sumRates([rates, connections[connection] ?? noRates]);
     }
   }
-  const { troubles, warnings } = localHealth(deps);
   const suspensions = localSuspensions(deps, workspaceId);
-  return { lanes, connections, suspensions, troubles, warnings };
+  return { lanes, connections, suspensions, troubles: troublesOf(checks), warnings };
 }
 
 /** Returns the messages of this node's failing health checks, and its warnings. */
@@ -77,10 +83,21 @@ export function localHealth({
   diskSpace,
 }: Pick<StatusDeps, "ready" | "others" | "diskSpace">): NodeHealth {
   const { checks, warnings } = ready();
-  const failing = Object.entries(checks).filter(([, { ok }]) => !ok);
-  const troubles = failing.map(([name, { message }]) => `${name}: ${message ?? "not ready"}`);
   const running = others?.running?.();
+  const troubles = troublesOf(checks);
   return { troubles, warnings, ...(running && { running }), disk: diskSpace() };
+}
+
+type Checks = Readiness["checks"];
+
+function troublesOf(checks: Checks): string[] {
+  return Object.keys(checks).flatMap((name) => faultOf(checks, name) ?? []);
+}
+
+/** Returns why a check fails, with its name; undefined when it does not. */
+function faultOf(checks: Checks, name: string): string | undefined {
+  const { ok = true, message = "not ready" } = checks[name] ?? {};
+  return ok ? undefined : `${name}: ${message}`;
 }
 
 export function localSuspensions(deps: StatusDeps, workspaceId: string): RevisionSuspension[] {

@@ -225,12 +225,14 @@ function mergeById<T>(
  */
 function mergeLanes(lanes: readonly LaneSummary[]): LaneSummary {
   const failure = lanes.flatMap((lane) => lane.failure ?? []).sort(byUrgency)[0];
+  const [blocked] = lanes.flatMap((lane) => lane.blocked ?? []);
   return {
     lagEvents: lanes.reduce((sum, { lagEvents }) => sum + lagEvents, 0),
     lagSeconds: Math.max(...lanes.map(({ lagSeconds }) => lagSeconds)),
     isWaiting: lanes.some(({ isWaiting }) => isWaiting),
     isRejecting: lanes.some(({ isRejecting }) => isRejecting === true),
     ...(failure && { failure }),
+    ...(blocked && { blocked }),
     rates: sumRates(lanes.map(({ rates }) => rates)),
   };
 }

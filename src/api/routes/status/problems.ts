@@ -1,6 +1,9 @@
 import { type Static, Type } from "@sinclair/typebox";
+import { duration } from "../../../alerts/conditions.ts";
+import type { LetterGroup } from "../../../pipeline/model/dead-letter.ts";
+import { OVERVIEW_LAG_SECONDS_MIN } from "../../../settings/limits.ts";
 import { oneOf } from "../../../settings/schema-types.ts";
-import { Time } from "../../schema/common.ts";
+import { isoTime, Time } from "../../schema/common.ts";
 import type { LinkedTransformation } from "./status-schema.ts";
 import type { DestinationState } from "./workspace-state.ts";
 
@@ -11,6 +14,7 @@ export const problemKinds = [
   "destination-down",
   "suspended",
   "destination-failing",
+  "destination-lagging",
   "alert",
   "alert-receiver",
   "dead-letters",
@@ -97,13 +101,32 @@ function suspensionProblem(
 }
 
 function destinationProblem(destination: DestinationState): OverviewProblem | undefined {
-  const { id: destinationId, name, state, since, reason, deadLetters } = destination;
+  const { id: destinationId, name, state, since, reason, deadLetters, lagSeconds } = destination;
   const count = deadLetters > 0 && { count: deadLetters };
   if ((state === "down" || state === "failing") && since !== undefined) {
     const message = `${name}: ${reason ?? state}`;
     return { kind: `destination-${state}`, message, destinationId, since, ...count };
   }
+  // A server that delivers nothing has a row of its own.
+  if (lagSeconds >= OVERVIEW_LAG_SECONDS_MIN && state !== "blocked") {
+    const pending = `${counted(destination.lagEvents, "event")} pending`;
+    const message = `${name} lags ${duration(lagSeconds)} behind: ${pending}`;
+    const since = isoTime(Date.now() - 1_000 * lagSeconds);
+    return { kind: "destination-lagging", message, destinationId, since, ...count };
+  }
   if (deadLetters === 0) return undefined;
-  const message = `${name} has ${deadLetters.toLocaleString("en")} dead letter${deadLetters === 1 ? "" : "s"}`;
+  const message = `${name} has ${counted(deadLetters, "dead letter")}`;
   return { kind: "dead-letters", message, destinationId, count: deadLetters };
 }
+
+/** Adds the latest reason to a problem of dead letters, and when the first of them was given up. */
+export function withReason(problem: OverviewProblem, groups: readonly LetterGroup[]) {
+  const latest = groups.toSorted((one, other) => other.lastAt - one.lastAt)[0];
+  if (latest === undefined) return problem;
+  const first = Math.min(...groups.map(({ firstAt, lastAt }) => firstAt ?? lastAt));
+  const message = `${problem.message}: ${latest.reason}`;
+  return { ...problem, message, since: isoTime(first) };
+}
+
+const counted = (count: number, noun: string) =>
+  `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;

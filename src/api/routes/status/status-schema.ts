@@ -30,13 +30,15 @@ export const SourceStatus = Type.Object(
 
 /**
  * States of a destination, most urgent first. When several states apply, the overview shows the
- * first of them. `external` is that of a destination that rudder-server delivers, about which
+ * first of them. `blocked` is that of a destination to which the server itself delivers nothing now.
+ * `ok` promises that events are delivered. `external` is that of a destination that rudder-server delivers, about which
  * pixelmill knows nothing more.
  */
 export const destinationStates = [
   "down",
   "failing",
   "suspended",
+  "blocked",
   "waiting",
   "paused",
   "unknown",
@@ -59,7 +61,11 @@ export const DestinationStatus = Type.Object(
     transformationId: Type.Optional(Type.String()),
     state: DestinationState,
     since: Type.Optional({ ...Time, description: "No successful delivery since then" }),
-    reason: Type.Optional(Type.String({ description: "Of the last failed or refused attempt" })),
+    reason: Type.Optional(
+      Type.String({
+        description: "Of the last failed or refused attempt, or why the server delivers nothing",
+      }),
+    ),
     lagEvents: Type.Integer({ description: "Events that have not settled" }),
     lagSeconds: Type.Number({ description: "Age of the oldest of them" }),
     rates: Rates,

@@ -2,7 +2,7 @@ import { OVERVIEW_CONNECTIONS_MAX, OVERVIEW_ITEMS_MAX } from "../../../settings/
 import { alertProblems } from "./alert-problems.ts";
 import { busiestFirst, urgentConnectionFirst } from "./list-order.ts";
 import type { StatusDeps } from "./local-status.ts";
-import { problemsOf } from "./problems.ts";
+import { problemsOf, withReason } from "./problems.ts";
 import {
   type DestinationState,
   type SourceState,
@@ -36,7 +36,11 @@ export async function workspaceOverview(deps: StatusDeps, workspaceId: string) {
       problems: problems.length,
       ...sumsOf(sources, destinations),
     },
-    problems: problems.slice(0, OVERVIEW_ITEMS_MAX),
+    problems: problems.slice(0, OVERVIEW_ITEMS_MAX).map((problem) => {
+      const { kind, destinationId } = problem;
+      if (kind !== "dead-letters") return problem;
+      return withReason(problem, deps.pipeline.deadLetters.groups(workspaceId, destinationId));
+    }),
     ...(missingNodes.length > 0 && { missingNodes }),
   };
 }

@@ -226,6 +226,7 @@ function destinationOf(
     ...(code && { transformationId: code.id }),
     state: stateOf({ enabled, deliveredBy }, known),
     ...(failure && { since: isoTime(failure.since), reason: failure.reason }),
+    ...(!failure && lane?.blocked && { reason: lane.blocked }),
     lagEvents,
     lagSeconds,
     rates: rounded(lane?.rates ?? noRates),
@@ -249,5 +250,8 @@ function stateOf(
   if (lane.failure?.isDown) return "down";
   if (lane.failure) return "failing";
   if (code?.suspended) return "suspended";
-  return lane.isWaiting ? "waiting" : "ok";
+  if (lane.blocked) return "blocked";
+  if (lane.isWaiting) return "waiting";
+  // A node that does not answer may deliver a part of the events, or not.
+  return isAllKnown ? "ok" : "unknown";
 }
