@@ -1,6 +1,7 @@
 import { ApiError } from "../errors.ts";
 
-interface Managed {
+/** Item that an external tool may manage. */
+export interface Managed {
   id: string;
   workspaceId: string;
   externalId?: string;

@@ -1,24 +1,28 @@
+import { type Static, Type } from "@sinclair/typebox";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { CodeKind, Language } from "../catalog/model.ts";
 import { rudderstackLibraries } from "../sandbox/rudderstack-libraries/rudderstack-libraries.ts";
 
-/** A version of a transformation or library as rudder-transformer reads it. */
-interface CodeAnswer {
-  id: string;
-  versionId: string;
-  workspaceId: string;
-  name: string;
-  description: string;
-  code: string;
-  codeVersion: "1";
-  language: string;
-  imports: string[];
-  /** Name by which a library is imported, twice: rudder-transformer has called it both. */
-  importName?: string;
-  handleName?: string;
-  createdAt: string;
-  updatedAt: string;
-}
+/** Schema of a version of a transformation or library as rudder-transformer reads it. */
+export const StoredCode = Type.Object(
+  {
+    id: Type.String(),
+    versionId: Type.String(),
+    workspaceId: Type.String(),
+    name: Type.String({ description: "A library is imported by its name in camelCase" }),
+    description: Type.String(),
+    code: Type.String(),
+    codeVersion: Type.Literal("1"),
+    language: Type.String({ description: "javascript or pythonfaas" }),
+    imports: Type.Array(Type.String()),
+    // rudder-transformer has called it both.
+    importName: Type.Optional(Type.String({ description: "Of a library alone" })),
+    handleName: Type.Optional(Type.String({ description: "The same" })),
+    createdAt: Type.String(),
+    updatedAt: Type.String(),
+  },
+  { $id: "StoredCode" },
+);
 
 /**
  * Returns a transformation or library as rudder-transformer fetches it from its control plane;
@@ -28,7 +32,7 @@ export function codeAnswer(
   { code }: Catalog,
   kind: CodeKind,
   versionId: string,
-): CodeAnswer | undefined {
+): Static<typeof StoredCode> | undefined {
   const revision = code.everPublished(kind, versionId);
   if (revision === undefined) return undefined;
   const { id, workspaceId, name, description, importName } = revision;

@@ -1,14 +1,9 @@
 import { PAGE_ITEMS_MAX } from "../../settings/limits.ts";
+import type { Managed } from "../external-id.ts";
 import { type CatalogStore, LAST } from "../store.ts";
 
 type Mark = "marked" | "unmarked";
 type Key = [workspaceId: string, mark: Mark, id: string];
-
-interface Markable {
-  id: string;
-  workspaceId: string;
-  externalId?: string;
-}
 
 /**
  * Index that separates items with an external id from items without one. External tools list only
@@ -16,16 +11,16 @@ interface Markable {
  */
 export function externalIdIndex(store: CatalogStore, name: string) {
   const order = store.table<true, Key>(`${name}-by-mark`);
-  const key = ({ workspaceId, id }: Markable, mark: Mark): Key => [workspaceId, mark, id];
+  const key = ({ workspaceId, id }: Managed, mark: Mark): Key => [workspaceId, mark, id];
   return {
     /** Adds an item to the index or updates its entry. Only called inside a transaction. */
-    put(item: Markable): void {
+    put(item: Managed): void {
       const [mark, other]: [Mark, Mark] =
         item.externalId === undefined ? ["unmarked", "marked"] : ["marked", "unmarked"];
       order.put(key(item, mark), true);
       order.remove(key(item, other));
     },
-    remove(item: Markable): void {
+    remove(item: Managed): void {
       order.remove(key(item, "marked"));
       order.remove(key(item, "unmarked"));
     },

@@ -1,19 +1,11 @@
 import type { FollowedMessage } from "../../api/client.ts";
-import type { ReceiverResponse, RecentEvent } from "../data/model.ts";
+import type { RecentEvent } from "../data/model.ts";
 
-/** The outcome of an event at one destination. */
-export interface DestinationOutcome {
-  destinationId: string;
-  outcome: RecentEvent["outcomes"][number]["outcome"];
-  /** Absent for an outcome that only the server's store has. */
-  at?: string;
-  /** The event as it was sent to the destination, or as it was when it failed. */
-  event?: unknown;
-  reason?: string;
-  /** The receiver's answer to the last attempt, where it failed. */
-  response?: ReceiverResponse;
-  deadLetterId?: string;
-}
+/**
+ * The outcome of an event at one destination. `event` is the event as it was sent to the destination,
+ * or as it was when it failed.
+ */
+export type DestinationOutcome = RecentEvent["outcomes"][number];
 
 /** An event that was received, with its outcomes at destinations so far. */
 export interface TailEvent {

@@ -1,5 +1,4 @@
 import type { Source } from "../../catalog/model.ts";
-import type { TokenBuckets } from "../../concurrency/rate-limiter.ts";
 import type { EventRecord } from "../../event/record.ts";
 import {
   type BodyProblem,
@@ -11,25 +10,19 @@ import {
 import type { HttpExchange } from "../../http/exchange.ts";
 import type { HttpResponse } from "../../http/response.ts";
 import { SDK_EVENT_BYTES_MAX } from "../../settings/limits.ts";
-import type { ClientAddresses } from "../client-address.ts";
 import type { IngestLog } from "../log/ingest-log.ts";
 import { createTimedMessageId } from "../message-id.ts";
 import type { RefusalReason } from "../metrics.ts";
+import type { PixelEndpointOptions } from "../pixel/endpoint.ts";
 import { allowsOrigin, recordedAddress } from "../source-rules.ts";
 import { bodyContent, type ContentProblem } from "./body-content.ts";
 import { inheritedMembers, withMembers } from "./inherited-members.ts";
 import type { SdkEndpoint } from "./paths.ts";
 import { basicUser, queryWriteKey } from "./write-key.ts";
 
-export interface SdkEndpointOptions {
-  /** Returns the source with a write key, whether or not it is enabled; undefined for none. */
-  source(writeKey: string): Source | undefined;
+export interface SdkEndpointOptions
+  extends Pick<PixelEndpointOptions, "source" | "clients" | "recordClientAddress" | "rate"> {
   log: Pick<IngestLog, "appendAll" | "otherLogs">;
-  clients: ClientAddresses;
-  /** Whether the client's IP address is recorded. */
-  recordClientAddress: boolean;
-  /** Limits the events per second of each source, by its id. */
-  rate: TokenBuckets;
   /** Returns the response to a request that is refused. */
   refuse(
     origin: string | undefined,

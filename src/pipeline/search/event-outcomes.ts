@@ -7,22 +7,23 @@ import { covers } from "../model/routes.ts";
 import type { FoundEvent } from "./search.ts";
 
 /**
- * Outcome of an event at a destination, as far as the ledgers tell. `settled` means delivered,
+ * Outcomes of an event at a destination, as far as the ledgers tell. `settled` means delivered,
  * dropped by code, or a dead letter that was replayed or purged since: no ledger keeps which.
  * `repeated` means that the destination gets an earlier event with the same messageId. `unknown`
  * means that there are too many dead letters to look through.
  */
-type OutcomeName =
-  | "settled"
-  | "in-flight"
-  | "dead-letter"
-  | "repeated"
-  | "not-connected"
-  | "unknown";
+export const outcomeNames = [
+  "settled",
+  "in-flight",
+  "dead-letter",
+  "repeated",
+  "not-connected",
+  "unknown",
+] as const;
 
 export interface FoundOutcome {
   destinationId: string;
-  outcome: OutcomeName;
+  outcome: (typeof outcomeNames)[number];
   deadLetterId?: string;
   reason?: string;
 }

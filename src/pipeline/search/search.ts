@@ -11,10 +11,11 @@ import type { Clock } from "../clock.ts";
 import { ReverseScan } from "./reverse-scan.ts";
 
 /**
- * The bound that stopped a search before the beginning of the logs: number of events, size of the
+ * Bounds that stop a search before the beginning of the logs: number of events, size of the
  * answer, bytes scanned, or time.
  */
-type SearchStopReason = "limit" | "size" | "bytes" | "time";
+export const searchStopReasons = ["limit", "size", "bytes", "time"] as const;
+type SearchStopReason = (typeof searchStopReasons)[number];
 
 export interface SearchQuery extends EventQuery {
   /** Whether the search should return events of this source. */

@@ -1,7 +1,11 @@
 import { Type } from "@sinclair/typebox";
 import type { CodeKind } from "../../../catalog/model.ts";
 import { ApiError } from "../../../errors.ts";
-import { codeAnswer, rudderstackLibraryAnswer } from "../../../publishing/data-plane-code.ts";
+import {
+  codeAnswer,
+  rudderstackLibraryAnswer,
+  StoredCode,
+} from "../../../publishing/data-plane-code.ts";
 import type { RequestContext } from "../../route.ts";
 import { route } from "../../route.ts";
 import { ids } from "../../schema/examples.ts";
@@ -11,25 +15,6 @@ import { readsAllWorkspaces } from "./server-token.ts";
  * Routes by which a rudder-transformer fetches user code. It caches what it gets, and gives events up
  * after a refusal that is neither 401, 403 nor 503.
  */
-
-const StoredCode = Type.Object(
-  {
-    id: Type.String(),
-    versionId: Type.String(),
-    workspaceId: Type.String(),
-    name: Type.String({ description: "A library is imported by its name in camelCase" }),
-    description: Type.String(),
-    code: Type.String(),
-    codeVersion: Type.Literal("1"),
-    language: Type.String({ description: "javascript or pythonfaas" }),
-    imports: Type.Array(Type.String()),
-    importName: Type.Optional(Type.String({ description: "Of a library alone" })),
-    handleName: Type.Optional(Type.String({ description: "The same" })),
-    createdAt: Type.String(),
-    updatedAt: Type.String(),
-  },
-  { $id: "StoredCode" },
-);
 
 const createdAt = "2026-02-16T01:11:11.586Z";
 const example = {

@@ -8,8 +8,13 @@ import type { Positions } from "../../../log/positions.ts";
 import {
   type FoundOutcome,
   OUTCOME_DESTINATIONS_MAX,
+  outcomeNames,
 } from "../../../pipeline/search/event-outcomes.ts";
-import type { FoundEvent, SearchResult } from "../../../pipeline/search/search.ts";
+import {
+  type FoundEvent,
+  type SearchResult,
+  searchStopReasons,
+} from "../../../pipeline/search/search.ts";
 import {
   SEARCH_CURSOR_CHARS_MAX,
   SEARCH_EVENTS_MAX,
@@ -26,15 +31,6 @@ const LIMIT_DEFAULT = 50;
 
 const text = (description: string) =>
   Type.Optional(Type.String({ minLength: 1, maxLength: SEARCH_TEXT_CHARS_MAX, description }));
-
-const outcomeNames = [
-  "settled",
-  "in-flight",
-  "dead-letter",
-  "repeated",
-  "not-connected",
-  "unknown",
-] as const;
 
 const EventOutcome = Type.Object(
   {
@@ -113,7 +109,7 @@ const FoundEvents = Type.Object(
       { description: "The newest first" },
     ),
     stopped: Type.Optional(
-      oneOf(["limit", "size", "bytes", "time"], {
+      oneOf(searchStopReasons, {
         description:
           "Why the search ended before the oldest event: it found `limit` events, or its answer " +
           "reached its size, or it read its bytes or used its time. Absent at the end",
