@@ -142,6 +142,20 @@ const refused: [
     "Expected SCRAM where TLS is off",
   ],
 ];
+refused.push(
+  ...(
+    [
+      ["s3", { ...s3, accessKey: 7 }, "/accessKey"],
+      ["postgres", { ...login, namespace: 7, sslMode: "require" }, "/namespace"],
+      ["postgres", { ...login, serverCA: 7, sslMode: "verify-ca" }, "/serverCA"],
+      ["kafka", { ...kafka, caCertificate: 7, sslEnabled: true }, "/caCertificate"],
+      ["kafka", { ...kafka, useSASL: true, username: 7, password: "p" }, "/username"],
+      ["kafka", { ...kafka, useSASL: true, username: "u", password: 7 }, "/password"],
+      ["kafka", { ...kafka, hostName: 7 }, "/hostName"],
+      ["kafka", { ...kafka, useSSH: true }, "/useSSH"],
+    ] as const
+  ).map(([type, sent, path]): (typeof refused)[number] => [type, sent, path, "Expected"]),
+);
 test.each(refused)(
   "a config of %s in RudderStack's keys is refused: %p at %s",
   (type, sent, path, message) => {
@@ -170,4 +184,30 @@ test("an endpoint says where events go, without secrets, in both forms of a conf
   for (const [type, config, endpoint] of endpoints) {
     expect([type, kinds.get(type)!.endpoint!(config)]).toEqual([type, endpoint]);
   }
+});
+
+test("the keys that RudderStack's clients send are those of its own destinations", () => {
+  expect(Object.keys(keys.postgres.schemas).sort()).toEqual([
+    ...["accessKey", "accessKeyID", "accountKey", "accountName", "allowUsersContextTraits"],
+    ...["bucketName", "bucketProvider", "cleanupObjectStorageFiles", "clientCert", "clientKey"],
+    ...["containerName", "credentials", "endPoint", "excludeWindow", "iamRoleARN", "jsonPaths"],
+    ...["namespace", "port", "preferAppend", "roleBasedAuth", "sasToken", "secretAccessKey"],
+    ...["serverCA", "skipTracksTable", "skipUsersTable", "sshHost", "sshPort", "sshPublicKey"],
+    ...["sshUser", "sslMode", "syncFrequency", "syncStartAt", "underscoreDivideNumbers"],
+    ...["useRudderStorage", "useSASTokens", "useSSH", "useSSL"],
+  ]);
+  expect(Object.keys(keys.kafka.schemas).sort()).toEqual([
+    ...["avroSchema", "avroSchemas", "caCertificate", "convertToAvro", "embedAvroSchemaID"],
+    ...["enableMultiTopic", "eventToTopicMap", "eventTypeToTopicMap", "hostName", "port"],
+    ...["saslType", "sshHost", "sshPort", "sshPublicKey", "sshUser", "sslEnabled", "useSASL"],
+    ...["useSSH", "username"],
+  ]);
+});
+
+test("secrets of staging files are stored and never shown", () => {
+  const form = kinds.get("postgres")!.formOf!({ ...login, namespace: "n" })!;
+  expect(form.secretKeys.map(({ path }) => path)).toEqual([
+    ...["password", "accessKeyID", "accessKey", "accountKey", "sasToken", "secretAccessKey"],
+    ...["credentials", "clientKey"],
+  ]);
 });
