@@ -3,6 +3,7 @@ import type { Browser } from "playwright-core";
 import { chromiumMissing } from "../api/_chromium.ts";
 import type { TestApi } from "../api/_setup.ts";
 import { describeWith } from "../counterpart.ts";
+import { waitFor } from "../e2e/server.ts";
 import { openPage, signIn, useConsole } from "./_browser.ts";
 
 let api: TestApi;
@@ -69,5 +70,34 @@ describeWith(chromiumMissing)("the event search", () => {
     await page.goto(`${api.url}/#/search?text=bob`);
     await page.getByText("Page 119").waitFor();
     await close();
+  }, 300_000);
+
+  test("shows each outcome on one line of a phone", async () => {
+    const made = async (path: string, body: object) =>
+      (await api.send("POST", path, { body })).body;
+    const receiver = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: () => new Response() });
+    const { source } = await made("/v2/sources", { name: "Phone" });
+    const names = ["Warehouse", "Archive", "Billing"];
+    for (const name of names) {
+      const config = { webhookUrl: receiver.url.href };
+      const { destination } = await made("/v2/destinations", { name, type: "webhook", config });
+      await made("/v2/connections", { sourceId: source.id, destinationId: destination.id });
+    }
+    await api.page(source.id, "name=Seen&userId=phone");
+    const path = "/v2/events/search?userId=phone";
+    await waitFor(async () => {
+      const [found] = (await api.send("GET", path)).body.events;
+      return found?.outcomes.every((it: { outcome: string }) => it.outcome === "settled");
+    });
+    const { page, close } = await openPage(browser, { viewport: { width: 390, height: 844 } });
+    await signIn(page, api.url, api.token);
+    await page.goto(`${api.url}/#/search?text=phone`);
+    for (const name of names) {
+      const badge = page.locator("td .badge").filter({ hasText: name });
+      await badge.filter({ hasText: "delivered or dropped" }).waitFor();
+      expect((await badge.boundingBox())!.height).toBeLessThan(30);
+    }
+    await close();
+    await receiver.stop(true);
   }, 300_000);
 });

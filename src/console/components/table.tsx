@@ -8,9 +8,10 @@ export interface Column<Row> {
   title: string;
   cell: (row: Row) => ComponentChildren;
   /**
-   * Layout of the column. `narrow` makes it as wide as its content, and `number` aligns it right.
+   * Layout of the column. `narrow` makes it as wide as its content, `number` aligns it right, and
+   * `wide` gives its cells the width of a card on a phone.
    */
-  kind?: "name" | "narrow" | "number" | "number narrow";
+  kind?: "name" | "wide" | "narrow" | "number" | "number narrow";
   /** Name by which the list is sorted by this column. Absent where it cannot be sorted. */
   sort?: string;
 }

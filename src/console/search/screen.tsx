@@ -17,7 +17,7 @@ import { eventName } from "../data/event-name.ts";
 import { type NameLookup, useNames } from "../data/use-names.ts";
 import { hrefTo, type ScreenProps } from "../router.ts";
 import { EventDialog } from "../tail/event-dialog.tsx";
-import { outcomeTones } from "../tail/tail-table.tsx";
+import { OutcomeBadge } from "../tail/tail-table.tsx";
 import { commonTexts } from "../texts/common.ts";
 import { searchTexts } from "../texts/search.ts";
 import {
@@ -142,17 +142,20 @@ function columnsOf(names: NameLookup, open: (event: FoundEvent) => void): Column
     )),
     column(commonTexts.source, ({ sourceId }) => <Name>{names.source(sourceId)}</Name>),
     column(searchTexts.userColumn, ({ event }) => <span class="cut">{userOf(event)}</span>),
-    column(commonTexts.outcome, ({ outcomes, refused }) =>
-      refused === undefined ? (
-        <Outcomes outcomes={outcomes} names={names} />
-      ) : (
-        <span title={commonTexts.refused}>
-          <Badge tone="bad" flat>
-            {refused}
-          </Badge>
-        </span>
-      ),
-    ),
+    {
+      title: commonTexts.outcome,
+      kind: "wide",
+      cell: ({ outcomes, refused }) =>
+        refused === undefined ? (
+          <Outcomes outcomes={outcomes} names={names} />
+        ) : (
+          <span title={commonTexts.refused}>
+            <Badge tone="bad" flat>
+              {refused}
+            </Badge>
+          </span>
+        ),
+    },
   ];
 }
 
@@ -164,11 +167,8 @@ function Outcomes(props: { outcomes: FoundEvent["outcomes"]; names: NameLookup }
   return (
     <span class="badges">
       {props.outcomes.map(({ destinationId, outcome, deadLetterId }) => {
-        const name = props.names.destination(destinationId);
         const badge = (
-          <Badge tone={outcomeTones[outcome]} flat>
-            <Name>{name}</Name>: {searchTexts.outcomes[outcome]}
-          </Badge>
+          <OutcomeBadge outcome={outcome} name={props.names.destination(destinationId)} />
         );
         return deadLetterId === undefined ? (
           <span key={destinationId}>{badge}</span>

@@ -51,7 +51,10 @@ export function EventDialog(props: { event: TailEvent; names: NameLookup; onClos
         {labelled(outcomes, names).map(({ outcome, label }, index) => (
           <section class="stack close" key={index} aria-label={label}>
             <h3 class="row">
-              <OutcomeBadge outcome={outcome} name={names.destination(outcome.destinationId)} />
+              <OutcomeBadge
+                outcome={outcome.outcome}
+                name={names.destination(outcome.destinationId)}
+              />
             </h3>
             <OutcomeDetails outcome={outcome} label={label} received={received} />
           </section>

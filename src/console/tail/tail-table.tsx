@@ -106,7 +106,7 @@ class TailRow extends Component<TailRowProps> {
             <Name>{names.source(sourceId)}</Name>
           </td>
         )}
-        <td data-title={commonTexts.outcome}>
+        <td class="wide" data-title={commonTexts.outcome}>
           <span class="row">
             <OutcomeBadges event={event} names={names} of={of} />
           </span>
@@ -129,13 +129,13 @@ function OutcomeBadges({ event, names, of }: Pick<TailRowProps, "event" | "names
       {outcomes.map((outcome, index) =>
         of === "destination" ? (
           <Fragment key={index}>
-            <OutcomeBadge outcome={outcome} />
+            <OutcomeBadge outcome={outcome.outcome} />
             {outcome.reason && <ClampedText tone="bad" text={outcome.reason} />}
           </Fragment>
         ) : (
           <OutcomeBadge
             key={index}
-            outcome={outcome}
+            outcome={outcome.outcome}
             name={names.destination(outcome.destinationId)}
           />
         ),
@@ -153,14 +153,11 @@ export const outcomeTones: Record<string, Tone | undefined> = {
 };
 
 /** Badge with an outcome, and with the name of its destination if it is given. */
-export function OutcomeBadge(props: { outcome: DestinationOutcome; name?: string }) {
-  const { outcome } = props.outcome;
-  const tone = outcomeTones[outcome];
+export function OutcomeBadge(props: { outcome: DestinationOutcome["outcome"]; name?: string }) {
+  const { outcome, name } = props;
   return (
-    <Badge tone={tone}>
-      {props.name === undefined
-        ? tailTexts.outcomeNames[outcome]
-        : tailTexts.outcomeAt(props.name, outcome)}
+    <Badge tone={outcomeTones[outcome]}>
+      {name === undefined ? tailTexts.outcomeNames[outcome] : tailTexts.outcomeAt(name, outcome)}
     </Badge>
   );
 }
