@@ -27,12 +27,15 @@ describeWith(chromiumMissing)("alerts", () => {
     await page.getByRole("button", { name: "Send test" }).click();
     await page.getByText("On call accepted the test notification").waitFor();
     expect(receiver.got.map(({ body }) => body.type)).toEqual(["alert.test"]);
+    const receiverRow = page.getByRole("row").filter({ hasText: "On call" });
+    await receiverRow.getByText("None yet").waitFor({ state: "detached" });
     // The URL is a secret.
     expect(await page.content()).not.toContain(receiver.url);
 
     receiver.answer(() => new Response("", { status: 404 }));
     await page.getByRole("button", { name: "Send test" }).click();
     await page.getByText("On call did not accept the test: HTTP 404 from receiver").waitFor();
+    await receiverRow.getByText("HTTP 404 from receiver").waitFor();
     receiver.answer(() => new Response());
 
     // The first receiver has created rules. The disk of the test is half full.

@@ -34,7 +34,10 @@ export function ReceiverList() {
   );
 }
 
-function columnsOf(edit: (receiver: Receiver) => void): Column<Receiver>[] {
+function columnsOf(
+  edit: (receiver: Receiver) => void,
+  reload: () => Promise<void>,
+): Column<Receiver>[] {
   return [
     editColumn(edit),
     narrowColumn(commonTexts.type, ({ type }) => alertsTexts.types[type]),
@@ -47,7 +50,7 @@ function columnsOf(edit: (receiver: Receiver) => void): Column<Receiver>[] {
       return sentAt === undefined ? alertsTexts.neverNotified : <Time at={sentAt} />;
     }),
     narrowColumn(alertsTexts.sendTest, (receiver) => (
-      <Button compact needs="workspace:admin" onClick={() => sendTest(receiver)}>
+      <Button compact needs="workspace:admin" onClick={() => sendTest(receiver).finally(reload)}>
         {alertsTexts.sendTest}
       </Button>
     )),

@@ -34,7 +34,7 @@ export function PagedList<
   title: string;
   load: (page: number) => Promise<Answer>;
   itemsOf: (answer: Answer) => readonly Item[];
-  columns: (edit: (item: Item) => void) => readonly Column<Item>[];
+  columns: (edit: (item: Item) => void, reload: () => Promise<void>) => readonly Column<Item>[];
   empty: { title: string; text: string };
   add: string;
   form: (context: FormContext<Item>) => ComponentChildren;
@@ -84,7 +84,7 @@ export function PagedList<
       >
         <Table
           label={title}
-          columns={[...columns((item) => setOpened({ item })), deleteColumn]}
+          columns={[...columns((item) => setOpened({ item }), reload), deleteColumn]}
           rows={value && itemsOf(value)}
           keyOf={({ id }) => id}
           empty={{ icon: "settings", ...empty }}
