@@ -1,4 +1,3 @@
-import type { Logger } from "pino";
 import type { Registry } from "prom-client";
 import { TEST_OUTPUT_BYTES_MAX } from "../settings/limits.ts";
 import { noLogs, testLogs } from "./batch/batch-logs.ts";
@@ -32,6 +31,7 @@ import {
   SandboxUnavailable,
 } from "./sandbox.ts";
 import { GuestPool } from "./scheduling/guest-pool.ts";
+import type { GuestStarterOptions } from "./scheduling/guest-starter.ts";
 import { GuestStarter, type SandboxStatus } from "./scheduling/guest-starter.ts";
 import { TestBudget } from "./test-budget.ts";
 
@@ -41,12 +41,9 @@ import { TestBudget } from "./test-budget.ts";
  */
 export const GUEST_BATCH_OUTPUT_BYTES_MAX = 2 << 20;
 
-export interface SandboxOptions extends HostFunctions {
-  /** Command that starts a guest, such as `[process.execPath, "guest"]`, without its language. */
-  guestCommand: readonly string[];
-  /** Whether user code may run even if the kernel cannot confine it completely. */
-  insecure: boolean;
-  log: Logger;
+export interface SandboxOptions
+  extends HostFunctions,
+    Pick<GuestStarterOptions, "guestCommand" | "insecure" | "log"> {
   metrics?: Registry;
   limits?: Partial<SandboxLimits>;
 }

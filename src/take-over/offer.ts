@@ -3,7 +3,6 @@ import type { Socket, UnixSocketListener } from "bun";
 import { messageOf } from "../errors.ts";
 import type { Logger } from "../observe/log.ts";
 import {
-  type Address,
   type HandedSocket,
   lineOf,
   type Plane,
@@ -12,16 +11,12 @@ import {
   type SuccessorMessage,
   TAKE_OVER_MESSAGE_BYTES_MAX,
 } from "./messages.ts";
+import type { TakeOverOptions } from "./take-over.ts";
 import { peerUser, sendOn } from "./unix-socket.ts";
 
-export interface OfferOptions {
-  /** Path of the Unix socket on which a successor asks. */
-  path: string;
-  version: string;
+export interface OfferOptions extends Pick<TakeOverOptions, "path" | "version" | "settings"> {
   /** The listening sockets, which stay open until the offer has ended. */
   sockets: PlaneSockets;
-  /** Addresses in the settings of this server. */
-  settings: Partial<Record<Plane, Address>>;
   /** Sentence for a successor why this server keeps its sockets; undefined when it hands them over. */
   refusal?: string | undefined;
   logger: Logger;

@@ -1,14 +1,11 @@
 import type { InvariantError } from "../assert.ts";
-import type { Catalog } from "../catalog/catalog.ts";
 import { listenError } from "../errors.ts";
 import type { HttpExchange } from "../http/exchange.ts";
 import { type ListeningSocket, openListeningSocket } from "../http/listening-socket.ts";
 import type { HttpResponse } from "../http/response.ts";
 import { type HttpServer, serveHttp } from "../http/server.ts";
 import { httpUrl } from "../http/url.ts";
-import type { Logger } from "../observe/log.ts";
 import type { Metrics } from "../observe/metrics.ts";
-import type { Sandbox } from "../sandbox/sandbox.ts";
 import type { TlsKeys } from "../settings/files/tls-files.ts";
 import { BODY_BYTES_MAX, DRAIN_MS_MAX } from "../settings/limits.ts";
 import { isFromPage, secretCheck } from "./guard.ts";
@@ -20,9 +17,11 @@ import {
 import { createRequestCounter } from "./metrics.ts";
 import type { Handler } from "./requests.ts";
 import { againResponse, textResponse } from "./responses.ts";
+import type { RouteParts } from "./routes.ts";
 import { CUSTOM_TRANSFORM, transformerRoutes } from "./routes.ts";
 
-export interface TransformerOptions {
+export interface TransformerOptions
+  extends Pick<RouteParts, "catalog" | "sandbox" | "logger" | "costlyMsMax"> {
   host: string;
   port: number;
   /** Listening socket from another process. By default, one is opened at `host` and `port`. */
@@ -31,14 +30,9 @@ export interface TransformerOptions {
   secret: string | undefined;
   /** Certificate and key; without them the listener speaks HTTP. */
   tls?: TlsKeys | undefined;
-  catalog: Catalog;
-  sandbox: Sandbox;
-  logger: Logger;
   metrics?: Metrics;
   /** Called when a client did not complete the TLS handshake. */
   onFailedHandshake?(): void;
-  /** Replaces `TRANSFORMER_COSTLY_MS_MAX` in tests. */
-  costlyMsMax?: number;
   /** Replaces `TRANSFORMER_REQUEST_MS_MAX` in tests. */
   requestMsMax?: number;
 }

@@ -1,19 +1,12 @@
 import { useState } from "preact/hooks";
 import { Field, LinesField } from "../components/forms/fields.tsx";
+import type { FormProps } from "../components/forms/schema-form.tsx";
 import { type FormValues, SchemaForm } from "../components/forms/schema-form.tsx";
 import { destinationTexts } from "../texts/destinations.ts";
 import type { DestinationType } from "./destination-types.ts";
 
-interface ConfigFieldsProps {
+interface ConfigFieldsProps extends Pick<FormProps, "values" | "onChange" | "errorAt" | "stored"> {
   type: DestinationType | undefined;
-  values: FormValues;
-  onChange: (values: FormValues) => void;
-  errorAt: (path: string) => string | undefined;
-  /**
-   * The stored values, with `STORED_SECRET` in place of each secret. Undefined while a new item is
-   * edited.
-   */
-  stored: FormValues | undefined;
   /** Ids of the consents that the destination needs, one a line. */
   consents: string;
   onConsents: (consents: string) => void;

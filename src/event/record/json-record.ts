@@ -1,18 +1,14 @@
 import type { EventType } from "./event-type.ts";
-import type { LogEnd } from "./log-ends.ts";
+import type { PixelRecord } from "./pixel-record.ts";
 
 /**
  * An event that an SDK sent as JSON, as it is stored in the event log. The event that is delivered
  * is built from this record.
  */
-export interface JsonRecord {
+export interface JsonRecord
+  extends Pick<PixelRecord, "receivedAt" | "sourceId" | "clientAddress" | "after"> {
   format: "json";
   type: EventType;
-  /** Time of receipt, in milliseconds since the epoch. */
-  receivedAt: number;
-  sourceId: string;
-  /** The client's IP address as text; empty when addresses are not recorded. */
-  clientAddress: string;
   /**
    * The 16 bytes of a UUID that the server made, because the event has no messageId of its own;
    * undefined when it has one.
@@ -25,8 +21,6 @@ export interface JsonRecord {
   sentAt: number | undefined;
   /** The event as the SDK sent it: the bytes of a valid JSON object. */
   json: Uint8Array;
-  /** Ends of the other event logs when the event arrived; see `PixelRecord.after`. */
-  after?: readonly LogEnd[] | undefined;
   /**
    * Why the event was refused when it arrived; absent for other events. A refused event is never
    * delivered, and its `json` may be any valid JSON.

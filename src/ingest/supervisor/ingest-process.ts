@@ -35,7 +35,7 @@ export const INGEST_PULSES_MISSED_MAX = 15;
 /** Health of a log that was not written yet. */
 const NOT_WRITTEN: LogHealth = { failing: 0, writable: 0, faults: [] };
 
-interface IngestProcessOptions {
+export interface IngestProcessOptions {
   /** Command line that starts this executable as an ingest process. */
   command: readonly string[];
   settings: Omit<IngestSettings, "log">;

@@ -3,23 +3,17 @@ import { Counter } from "prom-client";
 import { listenError } from "../../errors.ts";
 import { type ListeningSocket, openListeningSocket } from "../../http/listening-socket.ts";
 import { httpUrl } from "../../http/url.ts";
-import type { Logger } from "../../observe/log.ts";
 import type { Metrics } from "../../observe/metrics.ts";
 import { KEPT_CONNECTIONS_MS, REQUEST_EXPECTED_MS } from "../../settings/limits.ts";
-import type {
-  ChangeableIngestSettings,
-  IngestLogs,
-  IngestSettings,
-  ProcessMetrics,
-} from "../messages.ts";
+import type { ChangeableIngestSettings, IngestSettings, ProcessMetrics } from "../messages.ts";
 import { type IngestHealth, judgeIngest } from "./ingest-health.ts";
-import { IngestProcess } from "./ingest-process.ts";
+import { IngestProcess, type IngestProcessOptions } from "./ingest-process.ts";
 import { RecentOutcomes } from "./recent-outcomes.ts";
 
-export interface IngestOptions extends Omit<IngestSettings, "index" | "log"> {
+export interface IngestOptions
+  extends Omit<IngestSettings, "index" | "log">,
+    Pick<IngestProcessOptions, "command" | "logs" | "logger"> {
   host: string;
-  /** Command line that starts this executable as an ingest process. */
-  command: readonly string[];
   /**
    * Listening socket from which pixels are accepted. It is closed with the ingest processes. By
    * default, a socket is opened at `host` and `port`.
@@ -27,11 +21,8 @@ export interface IngestOptions extends Omit<IngestSettings, "index" | "log"> {
   socket?: ListeningSocket | undefined;
   /** Number of ingest processes to start. */
   count: number;
-  /** The event logs that the ingest processes write. */
-  logs: IngestLogs;
   /** Called with the number of events of a source that were stored since the last call. */
   onReceived?(sourceId: string, count: number): void;
-  logger: Logger;
   metrics?: Metrics;
 }
 

@@ -33,8 +33,9 @@ export interface SandboxStatus {
 }
 
 export interface GuestStarterOptions {
-  /** Command that starts a guest process. The language is appended as the last argument. */
+  /** Command that starts a guest, such as `[process.execPath, "guest"]`, without its language. */
   guestCommand: readonly string[];
+  /** Whether user code may run even if the kernel cannot confine it completely. */
   insecure: boolean;
   log: Logger;
   metrics: SandboxMetrics;

@@ -10,7 +10,7 @@ import { hasSecret, STORED_SECRET, storedItemsOf } from "./stored-values.ts";
 
 export type FormValues = Record<string, unknown>;
 
-interface FormProps {
+export interface FormProps {
   schema: JsonSchema;
   values: FormValues;
   onChange: (values: FormValues) => void;
