@@ -1,7 +1,6 @@
 import http from "node:http";
 import { Elysia } from "elysia";
 import { Histogram } from "prom-client";
-import type { AlertFacts } from "../alerts/facts.ts";
 import { assert } from "../assert.ts";
 import { TimeSlicer } from "../concurrency/time-slicer.ts";
 import type { ListeningSocket } from "../http/listening-socket.ts";
@@ -31,35 +30,13 @@ import { TailFrames } from "./tail-frames.ts";
 import { type ControlPlaneAddress, listenOn } from "./tls/listen-on.ts";
 import { TlsListener } from "./tls/tls-listener.ts";
 
-export interface Api {
-  /** The Elysia app without a listener. Tests call `app.handle(request)`. */
-  app: Elysia;
-  /**
-   * Listens and resolves with the bound address, such as `http://127.0.0.1:8081`. Port 0 takes a
-   * free port. With a listening socket, it accepts from this socket instead, and closes it with the
-   * listener. Rejects with `StartError` when it cannot listen on the address.
-   */
-  start(address: ControlPlaneAddress): Promise<string>;
-  /** Changes certificate and key for new connections, if the listener speaks TLS. */
-  setTls(tls: TlsKeys): void;
-  /** Returns the socket of the listener; undefined while it does not listen. */
-  socket(): ListeningSocket | undefined;
-  /**
-   * Stops the listener: accepts no new requests, waits up to `DRAIN_MS_MAX` for the requests in
-   * flight, and ends live tails (streams of new events).
-   */
-  stop(): Promise<void>;
-  /** Changes the average number of requests per second that a workspace may send; 0 is no limit. */
-  setRequestsPerSecondMax(perSecond: number): void;
-  /** Returns the facts that the alert rules of a workspace judge, from all nodes of a cluster. */
-  alertFacts(workspaceId: string): Promise<AlertFacts>;
-}
+export type Api = ReturnType<typeof createApi>;
 
 /**
  * Creates the control plane: the HTTP listener of the Transformations API, the management API, the
  * console, health and metrics.
  */
-export function createApi(given: ApiDeps): Api {
+export function createApi(given: ApiDeps) {
   const deps = {
     ...given,
     limiters: createLimiters(given.requestsPerSecondMax),
@@ -125,6 +102,54 @@ export function createApi(given: ApiDeps): Api {
     if (request.method === "CONNECT") notFound.headers.set("Connection", "close");
     return notFound;
   });
+  addRoutes(app, respond);
+
+  let listening: ListeningSocket | undefined;
+  return {
+    /** The Elysia app without a listener. Tests call `app.handle(request)`. */
+    app,
+    /** Changes the average number of requests per second that a workspace may send; 0 is no limit. */
+    setRequestsPerSecondMax: (perSecond: number) =>
+      deps.limiters.setRequestsPerSecondMax(perSecond),
+    /** Returns the facts that the alert rules of a workspace judge, from all nodes of a cluster. */
+    alertFacts: (workspaceId: string) => alertFacts(deps, workspaceId),
+    /** Changes certificate and key for new connections, if the listener speaks TLS. */
+    setTls: (tls: TlsKeys) => deps.tlsListener.setTls(tls),
+    /** Returns the socket of the listener; undefined while it does not listen. */
+    socket: () => listening,
+    /**
+     * Listens and resolves with the bound address, such as `http://127.0.0.1:8081`. Port 0 takes a
+     * free port. With a listening socket, it accepts from this socket instead, and closes it with the
+     * listener. Rejects with `StartError` when it cannot listen on the address.
+     */
+    async start(address: ControlPlaneAddress) {
+      // `maxHeaderSize` is writable, although its type says otherwise. Bun reads it when it
+      // listens.
+      Object.assign(http, { maxHeaderSize: HTTP_HEAD_BYTES_MAX });
+      listening = listenOn(app, deps.tlsListener, address);
+      const scheme = address.tls === undefined ? "http" : "https";
+      return httpUrl(listening.host ?? address.host, listening.port, scheme);
+    },
+    /**
+     * Stops the listener: accepts no new requests, waits up to `DRAIN_MS_MAX` for the requests in
+     * flight, and ends live tails (streams of new events).
+     */
+    async stop() {
+      closing.abort();
+      deps.tlsListener.stop();
+      // A client that does not read its answer delays the stop by at most `DRAIN_MS_MAX`.
+      await Promise.race([app.server?.stop(), Bun.sleep(DRAIN_MS_MAX)]);
+      await app.stop(true);
+      await deps.refusedTokens.flush();
+    },
+  };
+}
+
+/** Makes the app answer each path of each route with `respond`. */
+function addRoutes(
+  app: Elysia,
+  respond: (route: Route, incoming: IncomingRequest) => Promise<Response>,
+): void {
   const keys = new Set(paths.map(({ method, path }) => `${method} ${path}`));
   assert(keys.size === paths.length, "A method and a path have one route");
   for (const route of routes) {
@@ -137,31 +162,6 @@ export function createApi(given: ApiDeps): Api {
       );
     }
   }
-
-  let listening: ListeningSocket | undefined;
-  return {
-    app,
-    setRequestsPerSecondMax: (perSecond) => deps.limiters.setRequestsPerSecondMax(perSecond),
-    alertFacts: (workspaceId) => alertFacts(deps, workspaceId),
-    setTls: (tls) => deps.tlsListener.setTls(tls),
-    socket: () => listening,
-    async start(address) {
-      // `maxHeaderSize` is writable, although its type says otherwise. Bun reads it when it
-      // listens.
-      Object.assign(http, { maxHeaderSize: HTTP_HEAD_BYTES_MAX });
-      listening = listenOn(app, deps.tlsListener, address);
-      const scheme = address.tls === undefined ? "http" : "https";
-      return httpUrl(listening.host ?? address.host, listening.port, scheme);
-    },
-    async stop() {
-      closing.abort();
-      deps.tlsListener.stop();
-      // A client that does not read its answer delays the stop by at most `DRAIN_MS_MAX`.
-      await Promise.race([app.server?.stop(), Bun.sleep(DRAIN_MS_MAX)]);
-      await app.stop(true);
-      await deps.refusedTokens.flush();
-    },
-  };
 }
 
 /**

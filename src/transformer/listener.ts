@@ -38,26 +38,14 @@ export interface TransformerOptions
 }
 
 /** The listener that speaks to rudder-server as RudderStack's transformer does. */
-export interface Transformer {
-  /** Address of the listener, such as `http://127.0.0.1:9090`. */
-  url: string;
-  /** The listening socket, which is closed when the listener stops. */
-  socket: ListeningSocket;
-  /** Changes certificate and key for new connections. Open ones keep theirs. */
-  setTls(tls: TlsKeys): void;
-  /**
-   * Stops accepting requests. Requests that are not answered after `DRAIN_MS_MAX` are answered so
-   * that rudder-server sends them again.
-   */
-  stop(): Promise<void>;
-}
+export type Transformer = ReturnType<typeof startTransformer>;
 
 const NO_SECRET = "Expected the secret of the setting transformer.secret";
 const OPEN_TO_NETWORK =
   "whoever reaches transformer.host can run and read published code, since there is no transformer.secret";
 
 /** Starts the listener. Throws `StartError` when it cannot listen on its address. */
-export function startTransformer(options: TransformerOptions): Transformer {
+export function startTransformer(options: TransformerOptions) {
   const { host, port, logger } = options;
   const count = createRequestCounter(options.metrics);
   const stopping = Promise.withResolvers<HttpResponse>();
@@ -129,9 +117,16 @@ export function startTransformer(options: TransformerOptions): Transformer {
     onFault: (err: InvariantError) => logger.error({ err }, "connection of rudder-server failed"),
   });
   return {
+    /** Address of the listener, such as `http://127.0.0.1:9090`. */
     url: httpUrl(socket.host ?? host, server.port, options.tls && "https"),
+    /** The listening socket, which is closed when the listener stops. */
     socket,
+    /** Changes certificate and key for new connections. Open ones keep theirs. */
     setTls: server.setTls,
+    /**
+     * Stops accepting requests. Requests that are not answered after `DRAIN_MS_MAX` are answered so
+     * that rudder-server sends them again.
+     */
     stop: () =>
       stop(server, () => stopping.resolve(againResponse("stopping", "The server is stopping"))),
   };

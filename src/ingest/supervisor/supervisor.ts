@@ -5,8 +5,8 @@ import { type ListeningSocket, openListeningSocket } from "../../http/listening-
 import { httpUrl } from "../../http/url.ts";
 import type { Metrics } from "../../observe/metrics.ts";
 import { KEPT_CONNECTIONS_MS, REQUEST_EXPECTED_MS } from "../../settings/limits.ts";
-import type { ChangeableIngestSettings, IngestSettings, ProcessMetrics } from "../messages.ts";
-import { type IngestHealth, judgeIngest } from "./ingest-health.ts";
+import type { ChangeableIngestSettings, IngestSettings } from "../messages.ts";
+import { judgeIngest } from "./ingest-health.ts";
 import { IngestProcess, type IngestProcessOptions } from "./ingest-process.ts";
 import { RecentOutcomes } from "./recent-outcomes.ts";
 
@@ -26,32 +26,7 @@ export interface IngestOptions
   metrics?: Metrics;
 }
 
-export interface Ingest {
-  /**
-   * URL at which pixels (events sent as GET requests) are received. All ingest processes share it.
-   */
-  url: string;
-  /** Listening socket from which all ingest processes accept. */
-  socket: ListeningSocket;
-  /** Returns whether this server accepts most pixels, and why it refuses the others. */
-  health(): IngestHealth;
-  /** Returns the operating system's ids of the ingest processes. */
-  pids(): number[];
-  /** Returns the metrics of each ingest process, with the process's name as a label. */
-  metrics(): Promise<ProcessMetrics[]>;
-  /** Changes settings of all ingest processes. The rate is that of all of them together. */
-  configure(settings: ChangeableIngestSettings): void;
-  /**
-   * Asks clients to close their connections, and still accepts new ones. Resolves when clients have
-   * had time to do so.
-   */
-  drain(): Promise<void>;
-  /**
-   * Ends the ingest processes. Before a process exits, it stores the pixels it has received and
-   * responds to their requests.
-   */
-  stop(): Promise<void>;
-}
+export type Ingest = Awaited<ReturnType<typeof startIngestProcesses>>;
 
 /**
  * Starts the ingest processes and restarts those that die. The server keeps the listening socket
@@ -59,7 +34,7 @@ export interface Ingest {
  * another process, or its successor, accepts them. Throws `StartError` when a process cannot start,
  * or when the port is in use.
  */
-export async function startIngestProcesses(options: IngestOptions): Promise<Ingest> {
+export async function startIngestProcesses(options: IngestOptions) {
   const deaths = options.metrics && deathCounter(options.metrics);
   const { host, command, count, logs, logger, metrics: _, onReceived, ...rest } = options;
   const { socket = listenOn(options), ...settings } = rest;
@@ -101,23 +76,39 @@ export async function startIngestProcesses(options: IngestOptions): Promise<Inge
     // other logs.
     await Promise.all(processes.map((process) => process.listen()));
     return {
+      /**
+       * URL at which pixels (events sent as GET requests) are received. All ingest processes share it.
+       */
       url: httpUrl(socket.host ?? host, socket.port, settings.tls && "https"),
+      /** Listening socket from which all ingest processes accept. */
       socket,
+      /** Returns whether this server accepts most pixels, and why it refuses the others. */
       health: () =>
         judgeIngest(
           processes.map((process) => process.state()),
           { ...outcomes.sum(), isRefusing: outcomes.isRefusing() },
         ),
+      /** Returns the operating system's ids of the ingest processes. */
       pids: () => processes.map((process) => process.pid()).filter((pid) => pid !== undefined),
+      /** Returns the metrics of each ingest process, with the process's name as a label. */
       metrics: () => Promise.all(processes.map((process) => process.metrics())),
-      configure(changed) {
+      /** Changes settings of all ingest processes. The rate is that of all of them together. */
+      configure(changed: ChangeableIngestSettings) {
         const pixelsPerSecondMax = share(changed.pixelsPerSecondMax);
         for (const process of processes) process.configure({ ...changed, pixelsPerSecondMax });
       },
+      /**
+       * Asks clients to close their connections, and still accepts new ones. Resolves when clients have
+       * had time to do so.
+       */
       async drain() {
         for (const process of processes) process.drain();
         await Bun.sleep(KEPT_CONNECTIONS_MS + REQUEST_EXPECTED_MS);
       },
+      /**
+       * Ends the ingest processes. Before a process exits, it stores the pixels it has received and
+       * responds to their requests.
+       */
       stop,
     };
   } catch (error) {
