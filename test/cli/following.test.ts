@@ -77,9 +77,10 @@ describe("top", () => {
 
   test("draws a second screen in a terminal, keeps it while the server is away, and leaves it", async () => {
     troubles.push(() => undefined, unavailable);
-    const { output, ended, shown } = start(["top", ...fast], { environment, isTerminal: true });
+    const top = start(["top", ...fast], { environment, isTerminal: true });
+    const { output, ended, shown } = top;
     await shown("busy");
-    process.emit("SIGINT", "SIGINT");
+    top.signal("SIGINT");
     expect(await ended).toBe(0);
     const [entered, drawn = "", away = ""] = output.text.split("\u001b[H");
     expect(entered).toBe("\u001b[?1049h\u001b[?25l");
@@ -172,9 +173,10 @@ describe("tail", () => {
       pull: () => open.promise,
     });
     streams.push(new Response(quiet));
-    const { errors, ended, shown } = start(["tail"], { environment });
+    const tail = start(["tail"], { environment });
+    const { errors, ended, shown } = tail;
     await shown("following");
-    process.emit(signal, signal);
+    tail.signal(signal);
     expect(await ended).toBe(0);
     expect(errors.text).toEndWith("0 shown\n");
     open.resolve();

@@ -27,6 +27,8 @@ export interface Running {
   output: Output;
   errors: Output;
   ended: Promise<number>;
+  /** Calls what the command does at a signal, and no other listener of this process. */
+  signal(signal: "SIGINT" | "SIGTERM"): void;
   /** Waits until the output or the errors contain a text. */
   shown(text: string): Promise<void>;
 }
@@ -49,8 +51,11 @@ export function start(
   const { stdin, stdout, stderr, env: ownEnv } = process;
   const own = { stdin, stdout, stderr, env: ownEnv };
   const ownDirectory = process.cwd();
-  const signals = ["SIGINT", "SIGTERM"] as const;
-  const listeners = signals.map((signal) => process.listeners(signal));
+  const listeners = new Map(
+    (["SIGINT", "SIGTERM"] as const).map((signal) => [signal, process.listeners(signal)]),
+  );
+  const added = (signal: "SIGINT" | "SIGTERM") =>
+    process.listeners(signal).filter((it) => !listeners.get(signal)!.includes(it));
   const [output, errors] = [new Output(isTerminal), new Output(isTerminal)];
   const keyboard = Object.assign(new PassThrough(), { isTTY: isTerminal });
   keyboard.end(input);
@@ -60,9 +65,8 @@ export function start(
   const ended = run(args).finally(() => {
     replace(own);
     process.chdir(ownDirectory);
-    for (const [index, signal] of signals.entries()) {
-      const added = process.listeners(signal).filter((it) => !listeners[index]!.includes(it));
-      for (const listener of added) process.off(signal, listener);
+    for (const signal of listeners.keys()) {
+      for (const listener of added(signal)) process.off(signal, listener);
     }
   });
   const shown = (text: string) =>
@@ -73,7 +77,12 @@ export function start(
       for (const it of [output, errors]) it.on("written", look);
       look();
     });
-  return { output, errors, ended, shown };
+  return {
+    ...{ output, errors, ended, shown },
+    signal(signal) {
+      for (const listener of added(signal)) listener(signal);
+    },
+  };
 }
 
 function replace(parts: Record<"stdin" | "stdout" | "stderr" | "env", unknown>): void {

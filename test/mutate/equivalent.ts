@@ -238,7 +238,7 @@ export const equivalents: Equivalent[] = [
   },
   {
     file: "src/log/io/unreadable.ts",
-    line: "writeSync(fd, Buffer.alloc(PAGE_BYTES), 0, PAGE_BYTES, 0);",
+    line: "writeSync(file.fd, Buffer.alloc(PAGE_BYTES), 0, PAGE_BYTES, 0);",
     change: "0 → (0 + 1)",
     why: "Where in the file that tries the disk the page is written says nothing",
   },
