@@ -68,6 +68,16 @@ describe("an event of a bot", () => {
     }
   });
 
+  test("stays JSON when its context ends with spaces", () => {
+    const json = `{"context":{"userAgent":"${GOOGLEBOT}"  }}`;
+    const { text } = enriched(json, { bots: "mark" });
+    expect(JSON.parse(text).context).toMatchObject({ userAgent: GOOGLEBOT, isBot: true });
+    const empty = enriched('{"context":{  },"request_ip":"203.0.113.1"}', {
+      geoEnrichment: true,
+    });
+    expect(JSON.parse(empty.text).context).toEqual({ geo: geo("203.0.113.1") });
+  });
+
   test("keeps what it says itself", () => {
     const context = { userAgent: GOOGLEBOT, isBot: false, bot: { name: "own" } };
     expect(parsed({ context }, { bots: "mark" })).toEqual({ context });

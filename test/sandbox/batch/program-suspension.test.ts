@@ -31,6 +31,21 @@ function clock() {
 
 const spent = (cpuMs: number) => ({ cpuMs, isBroken: false });
 
+test("the program that began to fail first is forgotten when very many fail", () => {
+  const { suspensions } = clock();
+  const suspend = (text: string) => {
+    const one = program(text);
+    for (let i = 0; i < SUSPENSION_BATCHES; i += 1) suspensions.record(one, [failed], spent(0));
+    return one;
+  };
+  const [first, second] = [suspend("1"), suspend("2")];
+  for (let n = 3; n <= 10_000; n += 1) suspensions.record(program(String(n)), [failed], spent(0));
+  expect(suspensions.errorFor(first)).toBeDefined();
+  suspensions.record(program("one more"), [failed], spent(0));
+  expect(suspensions.errorFor(first)).toBeUndefined();
+  expect(suspensions.errorFor(second)).toBeDefined();
+});
+
 test("a program is suspended after enough batches without a good event", () => {
   const { suspensions } = clock();
   const one = program("");
