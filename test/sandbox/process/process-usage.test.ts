@@ -1,0 +1,25 @@
+import { expect, test } from "bun:test";
+import { readdirSync } from "node:fs";
+import { readProcessUsage } from "../../../src/sandbox/process/process-usage.ts";
+
+test("the memory, the threads and the CPU time of a process are those that it has", () => {
+  const held = Buffer.alloc(64 << 20, 1);
+  const began = process.cpuUsage();
+  const usage = readProcessUsage(process.pid)!;
+  const { rss } = process.memoryUsage();
+  expect(held).toHaveLength(64 << 20);
+  expect(usage.residentBytes).toBeGreaterThan(rss / 2);
+  expect(usage.residentBytes).toBeLessThan(rss * 2);
+  expect(usage.anonymousBytes).toBeGreaterThanOrEqual(64 << 20);
+  expect(usage.anonymousBytes).toBeLessThan(usage.residentBytes);
+  const threads = readdirSync("/proc/self/task").length;
+  expect(Math.abs(usage.threads - threads)).toBeLessThanOrEqual(4);
+  // Ticks of 10 ms, and the kernel rounds each of four figures.
+  expect(usage.cpuMs).toBeGreaterThan((began.user + began.system) / 1_000 - 100);
+  expect(usage.mainCpuMs).toBeGreaterThan(0);
+  expect(usage.mainCpuMs).toBeLessThanOrEqual(usage.cpuMs);
+});
+
+test("a process that has ended has no usage", () => {
+  expect(readProcessUsage(2 ** 30)).toBeUndefined();
+});
