@@ -1,4 +1,4 @@
-import { readSync, writeSync } from "node:fs";
+import fs from "node:fs";
 import { GUEST_FRAME_BYTES_MAX } from "../guest-limits.ts";
 import {
   BYTES_PER_CHAR_MAX,
@@ -97,7 +97,7 @@ function readUntil(wanted: number): boolean {
     start = 0;
   }
   while (end - start < wanted) {
-    const count = readSync(STDIN, input, end, input.length - end, null);
+    const count = fs.readSync(STDIN, input, end, input.length - end, null);
     if (count === 0) return false;
     end += count;
   }
@@ -147,6 +147,6 @@ function makeRoom(bytesMax: number): void {
 function write(end: number): void {
   output.writeUInt32LE(end - LENGTH_BYTES, 0);
   for (let written = 0; written < end; ) {
-    written += writeSync(STDOUT, output, written, end - written);
+    written += fs.writeSync(STDOUT, output, written, end - written);
   }
 }
