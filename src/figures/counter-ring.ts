@@ -22,7 +22,7 @@ export class CounterRing {
   add(now: number, index: CounterIndex, by = 1): void {
     this.#advance(now);
     const at = (this.#newest % this.#count) * this.#width + index;
-    this.#counts[at] = (this.#counts[at] ?? 0) + by;
+    this.#counts[at]! += by;
   }
 
   /**

@@ -412,6 +412,36 @@ export const equivalents: Equivalent[] = [
     why: "Another random number",
   },
   {
+    file: "src/concurrency/rate-limiter.ts",
+    line: "return tokens < 1 ? Math.ceil((1 - tokens) / this.#perSecond) : 0;",
+    change: "tokens < 1 → tokens <= 1",
+    why: "One token waits for no seconds either way",
+  },
+  {
+    file: "src/event/text/json-text.ts",
+    line: "export const escapes = new Uint8Array(256).fill(LETTER_U, 0, SPACE);",
+    change: "256 → (256 + 1)",
+    why: "No byte is the index of one entry more",
+  },
+  {
+    file: "src/backup/scheduled-backups.ts",
+    line: "const due = (this.#newest?.at ?? 0) + this.#everyMs;",
+    change: "0 → (0 + 1)",
+    why: "A backup in 1970 is due, too",
+  },
+  {
+    file: "src/log/reader.ts",
+    line: "if (segment !== newest) segment.bytes = bytes;",
+    change: "segment !== newest → false",
+    why: "The size of a file is read each time: slower, and the same size",
+  },
+  {
+    file: "src/log/reader.ts",
+    line: "if (!this.#segments.some(later)) this.#list();",
+    change: "!this.#segments.some(later) → true",
+    why: "The files are listed each time: slower, and the same segments",
+  },
+  {
     file: "src/catalog/live.ts",
     line: "if (made === undefined) return undefined;",
     change: "made === undefined → false",

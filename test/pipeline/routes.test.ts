@@ -50,6 +50,11 @@ describe("connection windows", () => {
 
   test("the first covered record of a connection is its start", () => {
     expect(firstCovered(connection, "0")).toBe(10);
+    const empty = { ...connection, from: { "0": 0 } };
+    expect(firstCovered(empty, "0", {})).toBe(Number.POSITIVE_INFINITY);
+    expect(firstCovered(empty, "0")).toBe(0);
+    expect(firstCovered(connection, "0", { "1": 5 })).toBe(10);
+    expect(firstCovered(connection, "0", { "0": 10 })).toBe(Number.POSITIVE_INFINITY);
     expect(firstCovered(resumed, "0")).toBe(10);
     expect(firstCovered(connection, "1")).toBe(0);
   });

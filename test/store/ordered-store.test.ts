@@ -62,6 +62,14 @@ describe("stores on one ordered log", () => {
     await closeAll(nodes);
   });
 
+  test("refuse changes once they are closed, and are closed once", async () => {
+    const { nodes } = openNodes(1);
+    const [node] = nodes;
+    await node!.close();
+    await node!.close();
+    await expect(node!.change(() => 1)).rejects.toThrow("is closed");
+  });
+
   test("take one of two changes that contradict each other, and refuse the other by its rule", async () => {
     const { nodes } = openNodes(2);
     const claims = nodes.flatMap((node, i) =>
