@@ -9,7 +9,7 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { startBrokers } from "../test/cluster/brokers.ts";
 import { removeDirectory, type Server, startServer, waitFor } from "../test/e2e/server.ts";
-import { cpuByPart } from "./cpu.ts";
+import { type CpuByPart, cpuBetween, cpuByPart } from "./cpu.ts";
 import { median } from "./load.ts";
 import { cases, code, library, pixelOf } from "./pipeline-cases.ts";
 import { report, round2 } from "./report.ts";
@@ -61,12 +61,13 @@ async function open(name: string, count: number, flags: string[]): Promise<Site>
   return { name, nodes, pixel: pixelOf(source.writeKey, one), sink: url, stop };
 }
 
+const sum = (all: number[]) => all.reduce((one, other) => one + other, 0);
+
 /** Sends `count` pixels, spread over the nodes, and waits until the receiver has all of them. */
 async function run({ nodes, pixel, sink }: Site, count: number, rate: number) {
   await fetch(sink, { method: "DELETE" });
-  const cpu = () => nodes.flatMap(({ pid }) => Object.values(cpuByPart(pid)));
-  const sum = (all: number[]) => all.reduce((one, other) => one + other, 0);
-  const before = sum(cpu());
+  const cpu = () => nodes.map(({ pid }) => cpuByPart(pid));
+  const before = cpu();
   const share = Math.ceil(count / nodes.length);
   const loads = nodes.map(({ dataPlane }) => {
     const argv = [
@@ -87,7 +88,11 @@ async function run({ nodes, pixel, sink }: Site, count: number, rate: number) {
   await waitFor(async () => (await read()).events! >= share * nodes.length || undefined, "all");
   await Bun.sleep(300);
   const { p50, p99 } = await read();
-  return { perCpuSecond: (1e6 * share * nodes.length) / (sum(cpu()) - before), p50, p99 };
+  const spent = cpu().map((after, node) => cpuBetween(before[node]!, after));
+  const perEvent = (part: keyof CpuByPart) =>
+    sum(spent.map((it) => it[part])) / share / nodes.length;
+  const [server, ingest, guests] = [perEvent("server"), perEvent("ingest"), perEvent("guests")];
+  return { server, ingest, guests, perCpuSecond: 1e6 / (server + ingest + guests), p50, p99 };
 }
 
 const brokers = await startBrokers(3);
@@ -115,6 +120,9 @@ try {
       "ratio to files": round2(
         median(all.map((it, n) => it.perCpuSecond / found.get(sites[0]!)![n]!.perCpuSecond)),
       ),
+      "µs of server, ingest, guests": (["server", "ingest", "guests"] as const)
+        .map((part) => Math.round(median(all.map((it) => it[part]))))
+        .join(", "),
       [`p50 ms at ${EVEN.rate}/s`]: round2(even.p50!),
       [`p99 ms at ${EVEN.rate}/s`]: round2(even.p99!),
     });
