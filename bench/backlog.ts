@@ -5,6 +5,8 @@
  * log, builds the same events and writes them to the same receiver with a plain library. Rounds
  * alternate between executables, so that a busy machine affects all alike. The column `held` has
  * what the server and its guests spend per event before the release, which is not in the others.
+ * The JIT compilers take up to a quarter of the time, differing by round; `compiled` is the cost
+ * without them.
  *
  *   npm run build && bun bench/backlog.ts [--command dist/pixelmill,OTHER] [--rounds 3]
  *     [--events 40000] [--only PATTERN]
@@ -38,7 +40,7 @@ const USERS = 5_000;
 const DRAIN_MS_MAX = 300_000;
 const CLOSED_PORT = 9;
 /** Rounds in which the JIT compiles most of the code, which are not counted. */
-const WARM_ROUNDS = 2;
+const WARM_ROUNDS = 4;
 
 /** A receiver on this machine. */
 interface Receiver {
@@ -173,12 +175,13 @@ async function run(lane: Lane, receiver: Receiver): Promise<Round> {
     return (await delivered(lane)) - before >= events || undefined;
   };
   await waitFor(isThere, `${events} events`, DRAIN_MS_MAX);
-  const { server, ingest, guests } = cpuBetween(start, cpuByPart(lane.server.pid));
+  const { server, ingest, guests, compilers } = cpuBetween(start, cpuByPart(lane.server.pid));
   const held = cpuBetween(empty, start);
   return {
     server: server / events,
     ingest: ingest / events,
     guests: guests / events,
+    compilers: compilers / events,
     held: (held.server + held.guests) / events,
   };
 }
@@ -195,6 +198,12 @@ async function floor({ server }: Lane, receiver: Receiver): Promise<number | und
 }
 
 const sumOf = ({ server, ingest, guests }: CpuByPart) => server + ingest + guests;
+
+/** Costs per event in µs, at the median of rounds: of all threads, and without the compilers. */
+function costOf(all: readonly Round[]): { sum: number; compiled: number } {
+  const sum = median(all.map(sumOf));
+  return { sum, compiled: median(all.map((cpu) => sumOf(cpu) - cpu.compilers)) };
+}
 
 function memoryOf({ server }: Lane): number {
   const status = readFileSync(`/proc/${server.pid}/status`, "latin1");
@@ -213,11 +222,11 @@ async function measure(one: Case): Promise<Record<string, string | number>[]> {
       }
     }
     const least = one.transform ? undefined : await floor(lanes.at(-1)!, receiver);
-    const first = median(runs.get(lanes[0]!)!.map(sumOf));
+    const [first] = lanes.map((lane) => costOf(runs.get(lane)!));
     return lanes.map((lane) => {
       const all = runs.get(lane)!;
       const sums = all.map(sumOf);
-      const sum = median(sums);
+      const { sum, compiled } = costOf(all);
       return {
         case: one.name,
         command: lane.command,
@@ -227,7 +236,9 @@ async function measure(one: Case): Promise<Record<string, string | number>[]> {
         server: round2(median(all.map((cpu) => cpu.server))),
         guests: round2(median(all.map((cpu) => cpu.guests))),
         held: round2(median(all.map((cpu) => cpu.held))),
-        "× first": round2(first / sum),
+        compiled: round2(compiled),
+        "× first": round2(first!.sum / sum),
+        "× first, compiled": round2(first!.compiled / compiled),
         "× floor": least === undefined ? "" : round2(sum / least),
         "peak MiB": memoryOf(lane),
       };
