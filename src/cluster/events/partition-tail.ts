@@ -32,9 +32,9 @@ interface Followed {
 const RETRY_MS = 250;
 /**
  * Maximum number of event sources that one notification about new blocks lists. A notification
- * about more sources lists none.
+ * about more sources lists none, and all deliveries of the partition then look into the log.
  */
-const SOURCES_TOLD_MAX = 100;
+const SOURCES_TOLD_MAX = 2_000;
 
 /**
  * Fetches new blocks of the followed partitions of the event log. Calls `onNews` when blocks have

@@ -55,10 +55,10 @@ export async function openFileLog(
 }
 
 /**
- * Largest number of source ids in one report. A report about more sources lists none, and the
- * server reads them from the records.
+ * Largest number of source ids in one report. A report about more sources lists none, and all of
+ * the server's deliveries then look into the log, which costs far more than a long report.
  */
-const REPORTED_SOURCES_MAX = 100;
+const REPORTED_SOURCES_MAX = 2_000;
 
 /**
  * Returns a function that reports to the server how far the log is durable. The first report after
