@@ -153,7 +153,8 @@ export class LaneRegistry {
     this.#checkpointsLeft -= count;
     for (let left = count; left > 0; left--) {
       const lane = this.#nextHolding();
-      if (lane !== undefined && this.#holdsBackTrimming(lane)) lane.checkpoint();
+      const holdsBack = ([log, end]: [string, number]) => (lane?.durableLow(log) ?? 0) < end;
+      if (this.#trimEnds.entries().some(holdsBack)) lane?.checkpoint();
     }
   }
 
@@ -200,10 +201,6 @@ export class LaneRegistry {
     return this.#isOnHold;
   }
 
-  #holdsBackTrimming(lane: Lane): boolean {
-    return this.#trimEnds.entries().some(([log, end]) => (lane.durableLow(log) ?? 0) < end);
-  }
-
   /** Updates the lanes of all destinations. Its cost grows with their number. */
   #updateAll(): void {
     const { live, ledger } = this.#parts;
@@ -234,9 +231,10 @@ export class LaneRegistry {
 
   /** Starts, updates or removes the lane of a destination, until it is as `wanted`. */
   #update(id: string, wanted: WantedLane): void {
+    if (wanted !== undefined && this.#isUnknown(wanted.destination)) return;
     const lane = this.#lanes.get(id);
     const connections = wanted?.connections ?? [];
-    if (this.#sources.set(id, connections)) lane?.wake();
+    if (this.#sources.set(id, connections, lane?.connections ?? [])) lane?.wake();
     if (wanted !== undefined) {
       if (lane !== undefined) lane.update(wanted.destination, connections);
       else this.#start(wanted.destination, connections);
@@ -256,17 +254,20 @@ export class LaneRegistry {
     return ledger.hasWaiting(id, 1) || ledger.letters.hasLetters(id);
   }
 
+  /** Whether this version does not know the destination's type. Tells the operator once. */
+  #isUnknown({ id, type }: Destination): boolean {
+    if (this.#parts.kinds.has(type)) return false;
+    if (!this.#unknown.has(id)) {
+      const message = "unknown destination type; the event log grows until it is deleted";
+      this.#parts.logger.error({ destinationId: id, type }, message);
+    }
+    this.#unknown.add(id);
+    return true;
+  }
+
   #start(destination: Destination, connections: readonly Connection[]): void {
     const { id, type } = destination;
-    const kind = this.#parts.kinds.get(type);
-    if (kind === undefined) {
-      if (!this.#unknown.has(id)) {
-        const message = "unknown destination type; the event log grows until it is deleted";
-        this.#parts.logger.error({ destinationId: id, type }, message);
-      }
-      this.#unknown.add(id);
-      return;
-    }
+    const kind = this.#parts.kinds.get(type)!;
     assert(!this.#lanes.has(id), "A destination has one lane in a partition");
     const mayReplay = this.#replaying.has(id);
     this.#lanes.set(id, new Lane(this.#context, kind, destination, connections, mayReplay));

@@ -12,22 +12,25 @@ const connection = (over: Partial<Connection>): Connection => ({
 
 test("a source wakes the destinations of connections that deliver, until they change", () => {
   const lanes = new SourceLanes(logs);
-  lanes.set("one", [connection({}), connection({ sourceId: "other" })]);
-  lanes.set("two", [connection({ destinationId: "two" })]);
+  const both = [connection({}), connection({ sourceId: "other" })];
+  lanes.set("one", both, []);
+  lanes.set("two", [connection({ destinationId: "two" })], []);
   expect([...lanes.of("source")]).toEqual(["one", "two"]);
   expect([...lanes.of("other")]).toEqual(["one"]);
-  lanes.set("one", [connection({ sourceId: "other" })]);
+  const one = [connection({ sourceId: "other" })];
+  lanes.set("one", one, both);
   expect([...lanes.of("source")]).toEqual(["two"]);
-  lanes.set("one", []);
+  lanes.set("one", [], one);
   expect([...lanes.of("other")]).toEqual([]);
 });
 
 test("a source wakes a destination whose connection has ended until its last record has come", () => {
   const lanes = new SourceLanes(logs);
   const end = log.end();
-  expect(lanes.set("one", [connection({ until: { 0: end } })])).toBe(false);
+  const before = [connection({ until: { 0: end } })];
+  expect(lanes.set("one", before, [])).toBe(false);
   expect([...lanes.of("source")]).toEqual([]);
-  expect(lanes.set("one", [connection({ until: { 0: end + 2 } })])).toBe(false);
+  expect(lanes.set("one", [connection({ until: { 0: end + 2 } })], before)).toBe(false);
   log.append(record(1));
   expect(lanes.takeEnded()).toEqual([]);
   expect([...lanes.of("source")]).toEqual(["one"]);
@@ -40,7 +43,7 @@ test("a source wakes a destination whose connection has ended until its last rec
 test("a change that comes after the last record of an ended connection wakes its lane", () => {
   const lanes = new SourceLanes(logs);
   const ended = connection({ until: { 0: log.end() + 1 } });
-  lanes.set("one", [ended]);
+  lanes.set("one", [ended], []);
   log.append(record(3));
-  expect(lanes.set("one", [ended])).toBe(true);
+  expect(lanes.set("one", [ended], [ended])).toBe(true);
 });

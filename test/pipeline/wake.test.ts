@@ -42,6 +42,27 @@ test("events of another source wake no lane, however many lanes are idle", async
   await until(() => sink.taken.length === 400);
 });
 
+test("events of a source wake no lane that was disconnected from it", async () => {
+  const sink = rig.webhook("one");
+  const ofOther = rig.live.connect("one", {}, other);
+  const looks = countLooks();
+  rig.start();
+  rig.log.append(record(0), record(1, "ann", other));
+  await until(() => sink.taken.length === 2);
+  rig.live.disconnect(ofOther);
+  rig.log.append(record(2));
+  await until(() => sink.taken.length === 3);
+  const before = looks.vain;
+  for (const n of numbersTo(50)) {
+    rig.log.append(record(10 + n, "ann", other));
+    await Bun.sleep(0);
+  }
+  // A lane that has taken an event looks for another one.
+  expect(looks.vain - before).toBeLessThan(5);
+  rig.log.append(record(3));
+  await until(() => sink.taken.length === 4);
+});
+
 /** Counts the looks of all lanes for new events that have ended: those that found some, or none. */
 function countLooks(): { found: number; vain: number } {
   const counts = { found: 0, vain: 0 };

@@ -63,6 +63,10 @@ export class Lane implements LaneCommitSource {
     return this.#routes.destination;
   }
 
+  get connections(): readonly Connection[] {
+    return this.#routes.connections;
+  }
+
   get gauges(): LaneGauges {
     const { failure, ...state } = this.#active?.state ?? idle;
     return {
@@ -151,7 +155,11 @@ export class Lane implements LaneCommitSource {
     const reader = this.#wakeReader();
     reader.setRoutes(this.#routes.current);
     if (this.#active !== undefined) this.#active.update(destination);
-    else this.#restOrActivate(reader);
+    else {
+      const resting = this.#restingReader(reader.record(), (log) => reader.durableLow(log));
+      if (resting !== undefined) this.#reader = resting;
+      else this.#wakeActive();
+    }
   }
 
   /**
@@ -220,12 +228,6 @@ export class Lane implements LaneCommitSource {
     this.#isDiscarded = true;
     this.#active?.discard();
     this.abort();
-  }
-
-  #restOrActivate(reader: LaneReader): void {
-    const resting = this.#restingReader(reader.record(), (log) => reader.durableLow(log));
-    if (resting !== undefined) this.#reader = resting;
-    else this.#wakeActive();
   }
 
   #restingReader(

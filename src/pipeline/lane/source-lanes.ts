@@ -10,8 +10,6 @@ export class SourceLanes {
   readonly #logs: Pick<LogSet, "names" | "end">;
   /** Source id → ids of the destinations. */
   readonly #bySource = new Map<string, Set<string>>();
-  /** Destination id → ids of the sources that wake its lane; the reverse of `#bySource`. */
-  readonly #sources = new Map<string, string[]>();
   /** Destination id → its connections, one of which has ended at a record that is yet to come. */
   readonly #ending = new Map<string, readonly Connection[]>();
 
@@ -25,23 +23,21 @@ export class SourceLanes {
   }
 
   /**
-   * Replaces the connections of a destination. Returns true when the last record of one has come
-   * since the last call: the lane must then be woken once more, since no announcement will do it.
+   * Replaces the connections of a destination, which were `before`. Returns true when the last
+   * record of one has come since the last call: the lane must then be woken once more, since no
+   * announcement will do it.
    */
-  set(id: string, connections: readonly Connection[]): boolean {
+  set(id: string, connections: readonly Connection[], before: readonly Connection[]): boolean {
     const wasEnding = this.#ending.has(id);
-    for (const source of this.#sources.get(id) ?? []) {
-      const ids = this.#bySource.get(source);
+    for (const { sourceId } of before) {
+      const ids = this.#bySource.get(sourceId);
       ids?.delete(id);
-      if (ids?.size === 0) this.#bySource.delete(source);
+      if (ids?.size === 0) this.#bySource.delete(sourceId);
     }
     const open = connections.filter((connection) => !this.#hasEnded(connection));
     for (const { sourceId } of open) {
       this.#bySource.set(sourceId, (this.#bySource.get(sourceId) ?? new Set()).add(id));
     }
-    const sources = open.map(({ sourceId }) => sourceId);
-    if (sources.length > 0) this.#sources.set(id, sources);
-    else this.#sources.delete(id);
     const isEnding = open.some(({ until }) => until !== undefined);
     if (isEnding) this.#ending.set(id, connections);
     else this.#ending.delete(id);
@@ -50,7 +46,7 @@ export class SourceLanes {
 
   /** Ids of the destinations with a connection whose last record has come since the last call. */
   takeEnded(): string[] {
-    return [...this.#ending].flatMap(([id, connections]) => (this.set(id, connections) ? id : []));
+    return [...this.#ending].flatMap(([id, ending]) => (this.set(id, ending, ending) ? id : []));
   }
 
   /**
