@@ -41,6 +41,18 @@ beforeEach(() => {
   streams.length = 0;
 });
 
+describe("status", () => {
+  test("prints what the server does, and exits with 1 when something needs a person", async () => {
+    const { code, output } = await piped(["status"]);
+    expect(code).toBe(0);
+    expect(output).toStartWith(`Main at ${server.controlPlane}\nnothing needs a person\n`);
+    const json = await piped(["status", "--json"]);
+    expect([json.code, json.output]).toEqual([0, `${JSON.stringify(overview, null, 2)}\n`]);
+    troubles.push(() => Response.json({ ...overview, problems: [{}] }));
+    expect((await piped(["status", "--json"])).code).toBe(1);
+  });
+});
+
 describe("top", () => {
   const fast = ["--every", "0.001"];
 

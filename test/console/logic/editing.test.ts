@@ -105,6 +105,7 @@ describe("a run of code", () => {
     const tones = [{ error: {} }, {}, { outputs: [] }, { outputs: [{}] }, { outputs: [{}, {}] }];
     const outcomes = tones.map((it) => report.outcomeOf(it as never));
     expect(outcomes.map(({ tone }) => tone)).toEqual(["bad", "warn", "warn", "good", "good"]);
+    expect(outcomes[3]!.text).toBe("Passed");
     expect(outcomes[4]!.text).toContain("2");
     expect(new Set(outcomes.map(({ text }) => text)).size).toBe(4);
     const warning = (results: object[]) => report.warningOf({ results } as never);

@@ -1,0 +1,61 @@
+import { expect, test } from "bun:test";
+import {
+  formatBytes,
+  formatChartDuration,
+  formatCompact,
+  formatDuration,
+  formatRate,
+  isolated,
+  pluralize,
+} from "../../../src/console/format.ts";
+import { type Metrics, perMinute, pointTimes } from "../../../src/console/metrics/chart-values.ts";
+import { tailTexts } from "../../../src/console/texts/tail.ts";
+
+test("a duration is shown in its largest fitting unit", () => {
+  const shown = [0.35, 1, 4.25, 10, 59, 60, 3_599, 3_600, 172_799, 172_800, 200_000];
+  expect(shown.map((it) => formatDuration(it))).toEqual([
+    ...["350 ms", "1.0 s", "4.3 s", "10 s", "59 s", "1 min", "60 min", "1 h", "48 h", "2 d", "2 d"],
+  ]);
+  expect(formatDuration(4.25, 0)).toBe("4 s");
+  const labels = [0, 60, 90, 119, 120, 3_600, 5_400, 7_199, 7_200];
+  expect(labels.map(formatChartDuration)).toEqual([
+    ...["0 s", "60 s", "90 s", "119 s", "2 min", "60 min", "90 min", "120 min", "2 h"],
+  ]);
+});
+
+test("figures are shown with few digits", () => {
+  expect([0, 0.05, 0.1, 9.94, 10, 12_345].map(formatRate)).toEqual([
+    ...["0/s", "<0.1/s", "0.1/s", "9.9/s", "10/s", "12.3K/s"],
+  ]);
+  expect([0, 1_023, 1_024, 102_400, 2 ** 40, 2 ** 60].map(formatBytes)).toEqual([
+    ...["0 B", "1023 B", "1.0 KiB", "100 KiB", "1.0 TiB", "1048576 TiB"],
+  ]);
+  expect([9_999, 10_000].map(formatCompact)).toEqual(["9,999", "10K"]);
+  expect([0, 1, 1_000].map((it) => pluralize(it, "event"))).toEqual([
+    ...["0 events", "1 event", "1,000 events"],
+  ]);
+  expect(pluralize(2, "entry", "entries")).toBe("2 entries");
+});
+
+test("a name changes no direction of the text beside it", () => {
+  expect(isolated("Site")).toBe("Site");
+  expect(isolated("a\u202eb")).toBe("a[U+202E]b");
+  expect(isolated("שלום")).toBe("\u2068שלום\u2069");
+});
+
+test("points of a chart are events a minute, without those that were hardly recorded", () => {
+  const metrics = {
+    ...{ from: "2026-02-16T01:11:00.000Z", stepSeconds: 60, recordedSeconds: [60, 30, 6, 5.9, 60] },
+    received: [60, 60, 6, 6, null],
+  } as never as Metrics;
+  expect(perMinute(metrics, "received")).toEqual([60, 120, 60, null, null]);
+  const first = Date.parse("2026-02-16T01:11:00.000Z") / 1_000;
+  expect(pointTimes(metrics)).toEqual([0, 60, 120, 180, 240].map((after) => first + after));
+});
+
+test("the changes of an event are told in words", () => {
+  expect(tailTexts.changes(0, [])).toBe("");
+  expect(tailTexts.changes(1, [])).toBe("1 line changed");
+  expect(tailTexts.changes(2, ["a", "b.c"])).toBe("2 lines changed; removed: a, b.c");
+  expect(tailTexts.changes(0, ["a"])).toBe("removed: a");
+});
