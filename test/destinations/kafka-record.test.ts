@@ -63,3 +63,12 @@ test("the time of receipt is that of each event", () => {
   });
   expect(headers).toEqual(times.map((time) => new Date(time).toISOString()));
 });
+
+test("the bytes of a record grow by those of its value, its key and its headers", () => {
+  const bytesOf = (json: string, more: object = {}) =>
+    encode({ bytes: Buffer.from(json), input: { ...origin, ...more }, byCode: false }).bytes;
+  const without = bytesOf('{"userId":""}');
+  expect(bytesOf('{"userId":"12345"}') - without).toBe(10);
+  expect(bytesOf('{"userId":"" }') - without).toBe(1);
+  expect(bytesOf('{"userId":""}', { messageId: "longer" }) - without).toBe(5);
+});

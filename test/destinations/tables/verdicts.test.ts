@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { failureOf as clickhouseFailureOf } from "../../../src/destinations/clickhouse/failures.ts";
 import { failureOf } from "../../../src/destinations/postgres/failures.ts";
 import { PostgresError } from "../../../src/destinations/postgres/postgres-session.ts";
+import { rowOf } from "../../../src/destinations/postgres/protocol.ts";
 import type { DatabaseFailure } from "../../../src/destinations/tables/table-database.ts";
 
 const postgresKindOf = (code: string) => {
@@ -36,6 +37,39 @@ describe("an error of PostgreSQL", () => {
     ...["53000", "53100", "53200", "53300", "55000", "55P03", "57014", "57P01", "57P03", "58030"],
     ...["F0000", "HV000", "XX000", "XX001", ""],
   ])("%s does not reject the events", (code) => expect(postgresKindOf(code)).toBe("later"));
+});
+
+describe("an error of the network to PostgreSQL", () => {
+  test.each(["CERT_HAS_EXPIRED", "DEPTH_ZERO_SELF_SIGNED_CERT", "ERR_TLS_CERT_ALTNAME_INVALID"])(
+    "%s is about the certificate",
+    (code) => {
+      const failure = failureOf(Object.assign(new Error("x"), { code })) as DatabaseFailure;
+      const message = `The database's certificate is not accepted (${code})`;
+      expect([failure.kind, failure.message]).toEqual(["later", message]);
+    },
+  );
+
+  test("of another kind has its code, or else its own message", () => {
+    const messageOf = (more: object) =>
+      (failureOf(Object.assign(new Error("own"), more)) as DatabaseFailure).message;
+    expect(messageOf({ code: "ECONNRESET" })).toBe(
+      "The connection to the database failed (ECONNRESET)",
+    );
+    expect(messageOf({})).toBe("own");
+    expect(failureOf("text")).toBe("text");
+  });
+});
+
+test("a row of PostgreSQL has a text or null for each column", () => {
+  const int = (bytes: number, value: number) => {
+    const buffer = Buffer.alloc(bytes);
+    buffer.writeIntBE(value, 0, bytes);
+    return buffer;
+  };
+  const row = [int(2, 3), int(4, 2), Buffer.from("ab"), int(4, -1), int(4, 1), Buffer.from("c")];
+  expect(rowOf(Buffer.concat(row))).toEqual(["ab", null, "c"]);
+  expect(rowOf(Buffer.concat([int(2, 1), int(4, 0)]))).toEqual([""]);
+  expect(() => rowOf(Buffer.concat([int(2, 1), int(4, 2), Buffer.from("a")]))).toThrow();
 });
 
 describe("an error of ClickHouse", () => {
