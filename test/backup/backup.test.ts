@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { pixelmillCommand } from "../e2e/command.ts";
+import { runPixelmill } from "../e2e/command.ts";
 import {
   lanesAreThrough,
   pixel,
@@ -15,16 +15,6 @@ import {
 } from "../e2e/server.ts";
 
 const code = "export const transformEvent = (event) => ({ ...event, through: 'code' });";
-
-async function pixelmill(...args: string[]) {
-  const command = [...pixelmillCommand, ...args];
-  const child = Bun.spawn(command, { env: {}, stdout: "pipe", stderr: "pipe" });
-  const [output, errors] = await Promise.all([
-    new Response(child.stdout).text(),
-    new Response(child.stderr).text(),
-  ]);
-  return { code: await child.exited, output, errors };
-}
 
 const send = async (server: Server, writeKey: string, id: string) => {
   const query = { writeKey, userId: "u", event: "Kept", "properties.id": id };
@@ -50,7 +40,7 @@ test("a restored backup of a running server delivers the undelivered events once
     for (let n = 0; loading; n++) await send(server, writeKey, `meanwhile ${n}`);
   })();
   const file = join(server.directory, "backup.tar.zst");
-  const made = await pixelmill("backup", file, "--data", join(server.directory, "data"));
+  const made = await runPixelmill(["backup", file, "--data", join(server.directory, "data")]);
   loading = false;
   await load;
   expect(made.errors).toBe("");
@@ -65,7 +55,7 @@ test("a restored backup of a running server delivers the undelivered events once
 
   const directory = temporaryDirectory();
   const data = ["--data", join(directory, "data")];
-  const restored = await pixelmill("restore", file, "--hold", ...data);
+  const restored = await runPixelmill(["restore", file, "--hold", ...data]);
   expect({ ...restored, output: "" }).toEqual({ code: 0, output: "", errors: "" });
   const copy = await startServer({ directory });
   const ready = await copy.api("GET", "/ready");
@@ -76,7 +66,7 @@ test("a restored backup of a running server delivers the undelivered events once
   await Bun.sleep(500);
   expect(sink.events).toEqual([]);
 
-  expect((await pixelmill("release", ...data)).output).toContain("are released");
+  expect((await runPixelmill(["release", ...data])).output).toContain("are released");
   await waitFor(() => idsOf(sink.events).includes("after"));
   const ids = idsOf(sink.events);
   expect(ids.slice(0, 2)).toEqual(["owed 1", "owed 2"]);
@@ -84,7 +74,7 @@ test("a restored backup of a running server delivers the undelivered events once
   expect(ids.at(-1)).toBe("after");
   expect(sink.events.every(({ through }) => through === "code")).toBe(true);
   expect((await copy.api("GET", "/ready")).body.warnings).toEqual([]);
-  expect((await pixelmill("release", ...data)).output).toBe("nothing was held\n");
+  expect((await runPixelmill(["release", ...data])).output).toBe("nothing was held\n");
   expect(await copy.stop()).toBe(0);
   sink.stop();
   for (const it of [server.directory, directory]) removeDirectory(it);
@@ -95,7 +85,8 @@ test("a server without a pixel since its start is backed up, and its copy accept
   let server = await startServer();
   const { directory } = server;
   const backup = async (name: string) =>
-    (await pixelmill("backup", join(directory, name), "--data", join(directory, "data"))).errors;
+    (await runPixelmill(["backup", join(directory, name), "--data", join(directory, "data")]))
+      .errors;
   expect(await backup("new.tar.zst")).toBe("");
   const { writeKey } = await route(server, { url: sink.url });
   await send(server, writeKey, "before");
@@ -107,7 +98,7 @@ test("a server without a pixel since its start is backed up, and its copy accept
 
   const copied = temporaryDirectory();
   const file = join(directory, "restarted.tar.zst");
-  const restored = await pixelmill("restore", file, "--data", join(copied, "data"));
+  const restored = await runPixelmill(["restore", file, "--data", join(copied, "data")]);
   expect({ ...restored, output: "" }).toEqual({ code: 0, output: "", errors: "" });
   const copy = await startServer({ directory: copied });
   await send(copy, writeKey, "after");
@@ -121,18 +112,18 @@ test("a failed backup or restore is reported in one sentence and leaves no file"
   const directory = temporaryDirectory();
   const at = (name: string) => join(directory, name);
   const data = ["--data", at("data")];
-  expect((await pixelmill("backup", at("b"), ...data)).errors).toStartWith(
+  expect((await runPixelmill(["backup", at("b"), ...data])).errors).toStartWith(
     "pixelmill: Expected a data directory of pixelmill, got ",
   );
-  await pixelmill("workspace", "create", "One", ...data);
-  expect((await pixelmill("backup", at("b"), ...data)).code).toBe(0);
-  expect((await pixelmill("backup", at("b"), ...data)).errors).toBe(
+  await runPixelmill(["workspace", "create", "One", ...data]);
+  expect((await runPixelmill(["backup", at("b"), ...data])).code).toBe(0);
+  expect((await runPixelmill(["backup", at("b"), ...data])).errors).toBe(
     `pixelmill: Expected a new file, but ${at("b")} exists\n`,
   );
-  expect((await pixelmill("backup", at("no/where"), ...data)).errors).toStartWith(
+  expect((await runPixelmill(["backup", at("no/where"), ...data])).errors).toStartWith(
     `pixelmill: Cannot make the backup ${at("no/where")}: ENOENT`,
   );
-  expect((await pixelmill("restore", at("b"), ...data)).errors).toBe(
+  expect((await runPixelmill(["restore", at("b"), ...data])).errors).toBe(
     `pixelmill: Expected ${at("data")} to be empty or absent, but it has content\n`,
   );
 
@@ -149,7 +140,7 @@ test("a failed backup or restore is reported in one sentence and leaves no file"
     ["text", "Cannot read"],
     ["strange", "Expected a backup of pixelmill, got an archive with text"],
   ] as const) {
-    const { code, errors } = await pixelmill("restore", at(file), "--data", at("new"));
+    const { code, errors } = await runPixelmill(["restore", at(file), "--data", at("new")]);
     expect({ file, code, reason: errors.slice(11, 11 + reason.length) }).toEqual({
       file,
       code: 1,

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { chmodSync, mkdirSync, readdirSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { pixelmillCommand } from "../e2e/command.ts";
+import { runPixelmill } from "../e2e/command.ts";
 import {
   pixel,
   removeDirectory,
@@ -13,16 +13,6 @@ import {
 } from "../e2e/server.ts";
 
 const BACKUP = /^pixelmill-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\dZ\.tar\.zst$/;
-
-async function pixelmill(...args: string[]) {
-  const command = [...pixelmillCommand, ...args];
-  const child = Bun.spawn(command, { env: {}, stdout: "pipe", stderr: "pipe" });
-  const [output, errors] = await Promise.all([
-    new Response(child.stdout).text(),
-    new Response(child.stderr).text(),
-  ]);
-  return { code: await child.exited, output, errors };
-}
 
 const metricOf = async (url: string, name: string) => {
   const text = await (await fetch(`${url}/metrics`)).text();
@@ -59,17 +49,17 @@ test("a server makes backups by itself, keeps the newest, and they can be restor
 
   const newest = join(backups, kept.at(-1)!);
   expect(statSync(newest).mode & 0o777).toBe(0o600);
-  const checked = await pixelmill("check", "backup", newest);
+  const checked = await runPixelmill(["check", "backup", newest]);
   expect(checked).toEqual({
     code: 0,
     output: `ok    backup ${newest}: workspaces: 1, events in the log: 1, dead letters: 0\n`,
     errors: "",
   });
   const restored = join(directory, "restored");
-  expect((await pixelmill("restore", newest, "--data", restored)).code).toBe(0);
+  expect((await runPixelmill(["restore", newest, "--data", restored])).code).toBe(0);
 
   truncateSync(newest, 1_000);
-  const torn = await pixelmill("check", "backup", newest);
+  const torn = await runPixelmill(["check", "backup", newest]);
   expect(torn.code).toBe(1);
   expect(torn.errors).toBe(`pixelmill: The backup ${newest} is incomplete: it ends too early\n`);
   sink.stop();
@@ -104,7 +94,7 @@ test.each([
 ])("settings %j end the start", async (flags, message) => {
   const directory = temporaryDirectory();
   const ports = ["--port=0", "--admin-port=0", "--data", join(directory, "data")];
-  const { code, errors } = await pixelmill("serve", ...ports, ...(flags as string[]));
+  const { code, errors } = await runPixelmill(["serve", ...ports, ...(flags as string[])]);
   expect(code).toBe(1);
   expect(errors).toContain(`pixelmill: ${message}`);
   removeDirectory(directory);

@@ -6,7 +6,7 @@ import { openLogWriter } from "../../src/log/writer.ts";
 import { openLedger } from "../../src/pipeline/ledger/ledger.ts";
 import type { RepetitionRow } from "../../src/pipeline/ledger/repetition-table.ts";
 import { describeWith } from "../counterpart.ts";
-import { pixelmillCommand } from "../e2e/command.ts";
+import { pixelmillCommand, runPixelmill } from "../e2e/command.ts";
 import {
   pixel,
   removeDirectory,
@@ -26,14 +26,7 @@ const users = Array.from({ length: 7 }, (_, n) => `user-${n}`);
 const NOTED = 3;
 
 async function command(...args: string[]): Promise<string> {
-  const child = Bun.spawn([...pixelmillCommand, "cluster", ...args], {
-    ...{ stdout: "pipe", stderr: "pipe" },
-  });
-  const [output, errors, code] = await Promise.all([
-    new Response(child.stdout).text(),
-    new Response(child.stderr).text(),
-    child.exited,
-  ]);
+  const { code, output, errors } = await runPixelmill(["cluster", ...args]);
   if (code !== 0) throw new Error(errors);
   return output.trim();
 }

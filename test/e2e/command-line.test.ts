@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { pixelmillCommand } from "./command.ts";
+import { pixelmillCommand, runPixelmill } from "./command.ts";
 import {
   pixel,
   removeDirectory,
@@ -17,23 +17,8 @@ import {
 const elsewhere = temporaryDirectory();
 afterAll(() => removeDirectory(elsewhere));
 
-async function pixelmill(
-  args: string[],
-  environment: Record<string, string> = {},
-  cwd = elsewhere,
-) {
-  const child = Bun.spawn([...pixelmillCommand, ...args], {
-    cwd,
-    env: environment,
-    stdout: "pipe",
-    stderr: "pipe",
-  });
-  const [output, errors] = await Promise.all([
-    new Response(child.stdout).text(),
-    new Response(child.stderr).text(),
-  ]);
-  return { code: await child.exited, output, errors };
-}
+const pixelmill = (args: string[], environment = {}, cwd = elsewhere) =>
+  runPixelmill(args, { environment, cwd });
 
 test("a data directory in another version's format stays unchanged", async () => {
   const cwd = temporaryDirectory();

@@ -26,3 +26,15 @@ export const pixelmillCommand =
   executable === undefined
     ? [process.execPath, join(import.meta.dir, "../../src/main.ts")]
     : [executable];
+
+/** Runs pixelmill to its end, in an environment of these variables alone. */
+export async function runPixelmill(
+  args: readonly string[],
+  { environment = {}, cwd = "." }: { environment?: Record<string, string>; cwd?: string } = {},
+): Promise<{ code: number; output: string; errors: string }> {
+  const child = Bun.spawn([...pixelmillCommand, ...args], {
+    ...{ cwd, env: environment, stdout: "pipe", stderr: "pipe" },
+  });
+  const [output, errors] = await Promise.all([child.stdout.text(), child.stderr.text()]);
+  return { code: await child.exited, output, errors };
+}

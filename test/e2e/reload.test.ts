@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { join } from "node:path";
-import { pixelmillCommand } from "./command.ts";
+import { runPixelmill } from "./command.ts";
 import {
   ADMIN_TOKEN,
   childrenOf,
@@ -30,14 +30,7 @@ async function pixelmill(...args: string[]) {
 }
 
 async function pixelmillOn(data: string, ...args: string[]) {
-  const child = Bun.spawn([...pixelmillCommand, ...args, "--data", data], {
-    cwd: directory,
-    env: {},
-    stdout: "pipe",
-    stderr: "pipe",
-  });
-  const [output, errors] = await Promise.all([child.stdout.text(), child.stderr.text()]);
-  return { code: await child.exited, output, errors };
+  return await runPixelmill([...args, "--data", data], { cwd: directory });
 }
 
 async function inForce(): Promise<Record<string, unknown>> {

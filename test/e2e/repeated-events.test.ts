@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { join } from "node:path";
-import { pixelmillCommand } from "./command.ts";
+import { runPixelmill } from "./command.ts";
 import {
   lanesAreThrough,
   removeDirectory,
@@ -106,9 +106,7 @@ test("a replay delivers each event of its range once more", async () => {
 
 test("a backup has the setting, events that were refused, and the ids of events", async () => {
   const pixelmill = async (...args: string[]) => {
-    const child = Bun.spawn([...pixelmillCommand, ...args], { env: {}, stderr: "pipe" });
-    expect(await new Response(child.stderr).text()).toBe("");
-    expect(await child.exited).toBe(0);
+    expect(await runPixelmill(args)).toMatchObject({ code: 0, errors: "" });
   };
   const copied = temporaryDirectory();
   const file = join(directory, "backup.tar.zst");

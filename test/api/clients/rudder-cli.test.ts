@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { startApi, type TestApi } from "../_setup.ts";
+import { asClient } from "./_ask.ts";
 
 /**
  * RudderStack's rudder-cli, as it works: `apply` makes drafts, reads them back by their version,
@@ -12,19 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => api.stop());
 
-async function ask(method: string, path: string, body?: unknown): Promise<any> {
-  const answer = await api.send(method, path, {
-    ...(body !== undefined && { body }),
-    headers: { "Content-Type": "application/json", "User-Agent": "rudder-cli/0.24.0" },
-  });
-  expect([method, path, answer.status < 300, answer.text]).toEqual([
-    method,
-    path,
-    true,
-    answer.text,
-  ]);
-  return answer.body;
-}
+const ask = asClient(() => api, "rudder-cli/0.24.0");
 
 /** Fields of a transformation in its structs: a field of another type would not decode. */
 function expectDecodes(transformation: Record<string, unknown>): void {

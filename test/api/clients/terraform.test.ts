@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { startApi, type TestApi } from "../_setup.ts";
+import { asClient } from "./_ask.ts";
 
 /**
  * Requests of RudderStack's Terraform provider and its Go clients, one by one: they marshal
@@ -13,19 +14,7 @@ beforeAll(async () => {
 afterAll(() => api.stop());
 
 /** A request as Go's client sends it: its headers, its base address with or without `/v2`. */
-async function ask(method: string, path: string, body?: unknown): Promise<any> {
-  const answer = await api.send(method, path, {
-    ...(body !== undefined && { body }),
-    headers: { "Content-Type": "application/json", "User-Agent": "terraform-provider-rudderstack" },
-  });
-  expect([method, path, answer.status < 300, answer.text]).toEqual([
-    method,
-    path,
-    true,
-    answer.text,
-  ]);
-  return answer.body;
-}
+const ask = asClient(() => api, "terraform-provider-rudderstack");
 
 /** Drift is what a second read shows otherwise than what was applied. */
 function expectNoDrift(sent: Record<string, unknown>, read: Record<string, unknown>): void {
