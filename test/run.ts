@@ -120,6 +120,8 @@ async function run(files: string[]): Promise<FileResult[]> {
       stdin: "ignore",
       stdout: "pipe",
       stderr: "pipe",
+      // A group of its own, so that its servers end with it when the run is stopped.
+      detached: true,
       timeout: SHARD_MS_MAX,
       killSignal: "SIGKILL",
     },
@@ -164,7 +166,7 @@ function show(files: string[], found: FileResult[], cpu: number): void {
 }
 
 function stop(signal: "SIGINT" | "SIGTERM"): void {
-  for (const child of running) child.kill("SIGKILL");
+  for (const { pid, exitCode } of running) if (exitCode === null) process.kill(-pid, "SIGKILL");
   removeTemporary();
   process.exit(signal === "SIGINT" ? 130 : 143);
 }
