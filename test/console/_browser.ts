@@ -36,6 +36,8 @@ export async function openPage(browser: Browser, options: BrowserContextOptions 
     consoleErrors,
     /** Closes the context and expects no console errors, except those of refused requests. */
     async close() {
+      // A poll may be in flight at this moment.
+      await page.unrouteAll({ behavior: "ignoreErrors" });
       await context.close();
       expect(consoleErrors.filter((it) => !/^Failed to load resource/.test(it))).toEqual([]);
     },
