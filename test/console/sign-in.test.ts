@@ -31,6 +31,7 @@ beforeAll(async () => {
   provider.accounts = {
     ada: { name: "Ada", email: "ada@example.com", email_verified: true, groups: ["platform"] },
     bob: { name: "Bob", email: "bob@example.com", email_verified: true, groups: [] },
+    dan: { name: "Dan", email: "dan@example.com", email_verified: true, groups: ["data"] },
     eve: { name: "Eve", groups: ["platform"] },
   };
   browser = await sharedBrowser();
@@ -43,6 +44,17 @@ afterAll(async () => {
 const withProvider = (page: Page) => page.getByRole("link", { name: "Sign in with Acme" });
 
 describeWith(chromiumMissing)("the sign-in screen with a provider", () => {
+  test("a screen that the role does not allow says that the role lacks the permission", async () => {
+    provider.current = "dan";
+    const { page, close } = await openPage(browser);
+    await page.goto(`${api.url}/#/audit`);
+    await withProvider(page).click();
+    await page.getByRole("heading", { level: 1, name: "Audit log" }).waitFor();
+    await page.getByText("Requires audit:read").waitFor();
+    await page.getByText("Your role or token does not have it").waitFor();
+    await close();
+  });
+
   test("opens the screen that was asked for, in light and dark mode and on a phone", async () => {
     for (const options of [
       {},

@@ -57,8 +57,22 @@ describeWith(chromiumMissing)("the console", () => {
   }, 300_000);
 
   test("says on each screen why the server does not deliver, until it does again", async () => {
+    const { destination } = await made("/v2/destinations", {
+      name: "Quiet tool",
+      type: "webhook",
+      config: { webhookUrl: "http://127.0.0.1:9/" },
+    });
+    const { source } = await made("/v2/sources", { name: "Quiet shop" });
+    await made("/v2/connections", { sourceId: source.id, destinationId: destination.id });
     fullDisk = "The ledger cannot be written: the disk of /data is full (0 bytes free)";
     const { page, close } = await open("destinations");
+    const row = page.getByRole("row").filter({ hasText: "Quiet tool" });
+    await row.getByText("Server not delivering").waitFor();
+    await page.goto(`${api.url}/#/destinations/${destination.id}`);
+    await page.getByText("Server not delivering").waitFor();
+    await page.goto(`${api.url}/#/`);
+    await page.getByText("Server not delivering").first().waitFor();
+    expect(await page.getByText("Healthy").count()).toBe(0);
     const trouble = page.getByRole("status").filter({ hasText: `delivery: ${fullDisk}` });
     for (const place of ["destinations", "sources", "dead-letters", "alerts", "events"]) {
       await page.goto(`${api.url}/#/${place}`);
@@ -72,6 +86,8 @@ describeWith(chromiumMissing)("the console", () => {
     await trouble.waitFor();
     fullDisk = undefined;
     await trouble.waitFor({ state: "detached" });
+    await page.goto(`${api.url}/#/destinations/${destination.id}`);
+    await page.getByText("Healthy").waitFor();
     await close();
   }, 300_000);
 

@@ -73,7 +73,7 @@ export const commonTexts = {
   add: "Add",
   tabs: "Tabs of this screen",
   permissionHint:
-    "Your token does not have this permission. A member with workspace:admin can create one that has it.",
+    "Your role or token does not have it. An administrator can give your group a role that has it, or create a token.",
   actions: "Actions",
   pages: "Pages",
   previousPage: "Previous page",
