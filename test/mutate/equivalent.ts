@@ -447,4 +447,14 @@ export const equivalents: Equivalent[] = [
     change: "made === undefined → false",
     why: "A linked transformation is published; the compiler does not know",
   },
+  ...[
+    "this.#networks.get(network) ?? 0 → (this.#networks.get(network))",
+    "0 → (0 + 1)",
+    "0 → (0 - 1)",
+  ].map((change) => ({
+    file: "src/http/buffered-bytes.ts",
+    line: "const own = network === undefined ? 0 : (this.#networks.get(network) ?? 0);",
+    change,
+    why: "What no connection of the network buffers is far below the bound",
+  })),
 ];
