@@ -1,0 +1,93 @@
+import { afterEach, expect, jest, setSystemTime, test } from "bun:test";
+import { FigureRecorder } from "../../src/figures/figure-recorder.ts";
+import type { FigureTables } from "../../src/figures/figure-tables.ts";
+import { MINUTE_MS } from "../../src/figures/minute-counters.ts";
+import { listeningLogger } from "../log/support.ts";
+
+afterEach(() => {
+  jest.useRealTimers();
+  setSystemTime();
+});
+
+/** A recorder with tables that fail when the test says so. */
+function scene() {
+  const { logger, lines } = listeningLogger();
+  const state = { now: 1_000 * MINUTE_MS, isFailing: false, stored: 0 };
+  const tables = {
+    async write() {
+      if (state.isFailing) throw new Error("No broker answers");
+      state.stored += 1;
+    },
+    async tidy() {},
+  } as unknown as FigureTables;
+  const recorder = new FigureRecorder({
+    tables: () => tables,
+    collect: () => new Map(),
+    collectLag: async () => new Map(),
+    share: () => 1,
+    now: () => state.now,
+    logger,
+  });
+  const minute = async () => {
+    state.now += MINUTE_MS;
+    await recorder.step();
+  };
+  return { state, recorder, lines, minute };
+}
+
+test("a store that fails is told once, and so is its recovery, with all minutes since", async () => {
+  const { state, lines, minute } = scene();
+  state.isFailing = true;
+  await minute();
+  await minute();
+  expect(lines).toMatchObject([
+    { level: 40, reason: "No broker answers", msg: "figures are not stored; retrying" },
+  ]);
+  state.isFailing = false;
+  await minute();
+  await minute();
+  expect(lines.slice(1)).toMatchObject([{ level: 30, msg: "figures are stored again" }]);
+  expect(state.stored).toBe(4);
+  state.isFailing = true;
+  await minute();
+  expect(lines).toHaveLength(3);
+});
+
+test("a stop whose last minute cannot be stored says so", async () => {
+  const { state, recorder, lines } = scene();
+  state.now += 10_000;
+  state.isFailing = true;
+  await recorder.close();
+  await recorder.close();
+  expect(lines).toMatchObject([
+    {
+      reason: "No broker answers",
+      msg: "figures of the last minute not stored at the stop",
+    },
+  ]);
+});
+
+test("figures are stored within ten seconds after the end of each minute, until the stop", async () => {
+  jest.useFakeTimers();
+  const { state, recorder } = scene();
+  const turn = async () => {
+    for (let n = 0; n < 20; n++) await Promise.resolve();
+  };
+  const pass = async (ms: number) => {
+    state.now += ms;
+    jest.advanceTimersByTime(ms);
+    await turn();
+  };
+  recorder.start();
+  await pass(MINUTE_MS - 1);
+  expect(state.stored).toBe(0);
+  await pass(10_001);
+  expect(state.stored).toBe(1);
+  await pass(MINUTE_MS);
+  expect(state.stored).toBe(2);
+  await recorder.close();
+  const { stored } = state;
+  recorder.start();
+  await pass(5 * MINUTE_MS);
+  expect(state.stored).toBe(stored);
+});
