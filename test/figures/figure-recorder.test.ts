@@ -12,7 +12,7 @@ afterEach(() => {
 /** A recorder with tables that fail when the test says so. */
 function scene() {
   const { logger, lines } = listeningLogger();
-  const state = { now: 1_000 * MINUTE_MS, isFailing: false, stored: 0 };
+  const state = { now: 1_000 * MINUTE_MS, isFailing: false, stored: 0, steps: 0 };
   const tables = {
     async write() {
       if (state.isFailing) throw new Error("No broker answers");
@@ -23,7 +23,10 @@ function scene() {
   const recorder = new FigureRecorder({
     tables: () => tables,
     collect: () => new Map(),
-    collectLag: async () => new Map(),
+    async collectLag() {
+      state.steps += 1;
+      return new Map();
+    },
     share: () => 1,
     now: () => state.now,
     logger,
@@ -80,7 +83,7 @@ test("figures are stored within ten seconds after the end of each minute, until 
   };
   recorder.start();
   await pass(MINUTE_MS - 1);
-  expect(state.stored).toBe(0);
+  expect(state.steps).toBe(0);
   await pass(10_001);
   expect(state.stored).toBe(1);
   await pass(MINUTE_MS);
