@@ -10,7 +10,7 @@ import type { Positions } from "../log/positions.ts";
 import type { TimeOf } from "../log/time-search.ts";
 import type { Logger } from "../observe/log.ts";
 import type { Metrics } from "../observe/metrics.ts";
-import type { Sandbox } from "../sandbox/sandbox.ts";
+import type { Sandbox } from "../sandbox/guest-sandbox.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { DeadLetters } from "./dead-letters/dead-letters.ts";
 import type { DeadLetterBounds } from "./dead-letters/letter-retention.ts";

@@ -5,7 +5,7 @@ import type { CodeKind, Revision } from "../catalog/model.ts";
 import { KeyedMutex } from "../concurrency/keyed-mutex.ts";
 import { defined } from "../defined.ts";
 import { ApiError } from "../errors.ts";
-import type { Sandbox } from "../sandbox/sandbox.ts";
+import type { Sandbox } from "../sandbox/guest-sandbox.ts";
 import { checkPublishable, eventsIn, planSelection } from "./code-selection.ts";
 import { planDraftRun, toDraftRunResult } from "./draft-run.ts";
 import { warningsOf } from "./publish-warnings.ts";

@@ -3,7 +3,7 @@ import type { ListeningSocket } from "../http/listening-socket.ts";
 import type { Logger } from "../observe/log.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import type { FailedHandshakes } from "../observe/tls-metrics.ts";
-import type { Sandbox } from "../sandbox/sandbox.ts";
+import type { Sandbox } from "../sandbox/guest-sandbox.ts";
 import type { TlsKeys } from "../settings/files/tls-files.ts";
 import type { Config } from "../settings/keys.ts";
 import { startTransformer, type Transformer } from "./listener.ts";

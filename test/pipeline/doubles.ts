@@ -11,6 +11,7 @@ import type { BuiltEvent } from "../../src/pipeline/model/input-event.ts";
 import { createLaneEvent, type LaneEvent } from "../../src/pipeline/model/lane-event.ts";
 import { createLaneMetrics, type LaneMetrics } from "../../src/pipeline/monitoring/metrics.ts";
 import { SharedReader } from "../../src/pipeline/reading/shared-reader.ts";
+import type { Sandbox } from "../../src/sandbox/guest-sandbox.ts";
 import {
   type EventMetadata,
   type LogLine,
@@ -20,7 +21,6 @@ import {
   type ProgramBatch,
   type ProgramOutcome,
 } from "../../src/sandbox/program.ts";
-import type { Sandbox } from "../../src/sandbox/sandbox.ts";
 
 /** An event log in memory, its records durable as soon as they are appended. */
 export class MemoryLog implements LogReader {

@@ -1,5 +1,6 @@
+import type { Sandbox } from "../../src/sandbox/guest-sandbox.ts";
 import type { Program, ProgramOutcome, UserError } from "../../src/sandbox/program.ts";
-import type { CheckReport, Sandbox } from "../../src/sandbox/sandbox.ts";
+import type { CheckReport } from "../../src/sandbox/sandbox.ts";
 
 /**
  * A sandbox that reads marks instead of running code: `from "x"` imports, BROKEN does not load,

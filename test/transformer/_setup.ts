@@ -1,7 +1,7 @@
 import { afterEach } from "bun:test";
 import { pino } from "pino";
 import { createPublisher } from "../../src/publishing/create-publisher.ts";
-import type { Sandbox } from "../../src/sandbox/sandbox.ts";
+import type { Sandbox } from "../../src/sandbox/guest-sandbox.ts";
 import {
   startTransformer,
   type Transformer,

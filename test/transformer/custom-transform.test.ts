@@ -1,5 +1,6 @@
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
-import { type Sandbox, SandboxUnavailable } from "../../src/sandbox/sandbox.ts";
+import type { Sandbox } from "../../src/sandbox/guest-sandbox.ts";
+import { SandboxUnavailable } from "../../src/sandbox/sandbox.ts";
 import { hasty, testSandbox } from "../sandbox/support.ts";
 import { freshTransformer } from "./_setup.ts";
 

@@ -1,6 +1,6 @@
 import type { Live } from "../../catalog/live.ts";
 import type { Logger } from "../../observe/log.ts";
-import type { Sandbox } from "../../sandbox/sandbox.ts";
+import type { Sandbox } from "../../sandbox/guest-sandbox.ts";
 import type { Clock } from "../clock.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { LiveTail } from "../live-tail.ts";

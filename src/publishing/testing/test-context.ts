@@ -1,7 +1,7 @@
 import type { Catalog } from "../../catalog/catalog.ts";
 import { ConcurrencyLimiter } from "../../concurrency/concurrency-limiter.ts";
 import { ApiError } from "../../errors.ts";
-import type { Sandbox } from "../../sandbox/sandbox.ts";
+import type { Sandbox } from "../../sandbox/guest-sandbox.ts";
 import { TestBudget } from "../../sandbox/test-budget.ts";
 import { TEST_REQUESTS_MAX, TEST_REQUESTS_OF_WORKSPACE_MAX } from "../../settings/limits.ts";
 

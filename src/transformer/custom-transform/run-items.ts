@@ -1,6 +1,6 @@
 import { assert } from "../../assert.ts";
+import type { Sandbox } from "../../sandbox/guest-sandbox.ts";
 import type { Program, ProgramBatch, ProgramOutcome } from "../../sandbox/program.ts";
-import type { Sandbox } from "../../sandbox/sandbox.ts";
 import { TRANSFORMER_COSTLY_MS_MAX } from "../limits.ts";
 import type { Programs } from "../programs.ts";
 import type { ItemResult } from "./answer.ts";

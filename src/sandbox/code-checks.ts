@@ -1,0 +1,187 @@
+import { TEST_OUTPUT_BYTES_MAX } from "../settings/limits.ts";
+import { testLogs } from "./batch/batch-logs.ts";
+import { BatchRun } from "./batch/batch-run.ts";
+import { endError } from "./batch/end-errors.ts";
+import { unloadPrograms } from "./batch/load-program.ts";
+import { runBatch } from "./batch/run-batch.ts";
+import { GUEST_ANSWER_BYTES_MAX } from "./guest-limits.ts";
+import type { HostFunctions } from "./host-calls/host-functions.ts";
+import type { SandboxLimits } from "./limits.ts";
+import type { Guest } from "./process/guest.ts";
+import { GuestEndedError } from "./process/guest-end.ts";
+import type { GuestSource } from "./process/guest-source.ts";
+import type { GuestLanguage, LibraryCode, Program, ProgramBatch, UserError } from "./program.ts";
+import { parseInspectReply, parseLoadReply } from "./protocol/reply-parser.ts";
+import { type CheckReport, type ImportInspection, SandboxUnavailable } from "./sandbox.ts";
+import type { GuestPool } from "./scheduling/guest-pool.ts";
+import { TestBudget } from "./test-budget.ts";
+
+/**
+ * Returns the functions that look at code in guests that handle no live events and end afterwards.
+ * All stop when `budget` ends; the calls of one request share one budget.
+ */
+export function createCodeChecks(
+  pool: GuestPool,
+  limits: SandboxLimits,
+  hostFunctions: HostFunctions,
+) {
+  const { cpuMs, wallMs } = limits;
+  const exchangeLimits = { cpuMs, wallMs, replyBytesMax: GUEST_ANSWER_BYTES_MAX };
+
+  return {
+    /** Runs a program on test events. */
+    check: async (program: Program, batch: ProgramBatch, budget?: TestBudget) =>
+      (await checkAll(program, [batch], budget))[0]!,
+    checkAll,
+    inspect,
+    checkLibrary,
+  };
+
+  /**
+   * Like `check` for several batches, in one process. Each batch meets the program as it is after
+   * loading: what it changed in the batch before does not last.
+   */
+  async function checkAll(
+    program: Program,
+    batches: readonly ProgramBatch[],
+    budget = new TestBudget(),
+  ): Promise<CheckReport[]> {
+    const { workspaceId, language } = program;
+    const reports: CheckReport[] = [];
+    const work = async (source: GuestSource) => {
+      for (const batch of batches) {
+        const last = reports.at(-1);
+        if (last && !last.error && !budget.error) unloadPrograms(await source.guest());
+        // A program that does not load would not load for the next batch either.
+        reports.push(last?.error ? last : await checkIn(source, program, batch, budget));
+      }
+      return reports;
+    };
+    const run = () => pool.useThrowAway(workspaceId, language, budget, work);
+    return failIfSpent(budget, run, (error) => {
+      const rest = batches.slice(reports.length);
+      return [...reports, ...rest.map((batch) => refusal(batch, error))];
+    });
+  }
+
+  /** Runs a program on one batch of test events in the guest that the source provides. */
+  async function checkIn(
+    source: GuestSource,
+    program: Program,
+    batch: ProgramBatch,
+    budget: TestBudget,
+  ): Promise<CheckReport> {
+    const bytesMax = budget.outputBytesLeft;
+    if (bytesMax === 0) return refusal(batch, tooMuchOutput);
+    const run = new BatchRun(program, batch, {
+      limits,
+      hostFunctions,
+      logs: testLogs,
+      bytesMax,
+      // One event that uses up its time is enough to refuse the code.
+      culpritsMax: 1,
+      budget,
+    });
+    await runBatch(source, run);
+    const { error, outcomes, logs, bytes } = run.finish();
+    if (error) return { error, outcomes: [], logs };
+    budget.holdOutput(bytes);
+    const refused = batch.events.slice(outcomes.length).map(() => ({ error: tooMuchOutput }));
+    return { outcomes: [...outcomes, ...refused], logs };
+  }
+
+  /** Parses code, and lists the modules that the code imports. */
+  async function inspect(
+    workspaceId: string,
+    language: GuestLanguage,
+    code: string,
+    budget?: TestBudget,
+  ): Promise<ImportInspection> {
+    using own = budget ? undefined : new TestBudget();
+    const spent = budget ?? own!;
+    const failed = (error: UserError) => ({ imports: [], error });
+    const work = requestOf(
+      workspaceId,
+      language,
+      spent,
+      (guest) => guest.request({ kind: "inspect", code }, [], exchangeLimits, parseInspectReply),
+      failed,
+    );
+    const parse = () => pool.parseInThrowAway(workspaceId, language, spent, work);
+    return await failIfSpent(spent, parse, failed);
+  }
+
+  /**
+   * Loads a library without a transformation. Resolves with its error, or with undefined when it is
+   * valid. `libraries` are the other libraries that it may import (only in Python).
+   */
+  function checkLibrary(
+    workspaceId: string,
+    language: GuestLanguage,
+    { importName, code }: LibraryCode,
+    libraries: readonly LibraryCode[],
+    budget = new TestBudget(),
+  ): Promise<UserError | undefined> {
+    const request = { importName, code, libraries, budgetMs: limits.cpuMs };
+    const failed = (error: UserError) => error;
+    const work = requestOf(
+      workspaceId,
+      language,
+      budget,
+      (guest) => guest.request({ kind: "library", ...request }, [], exchangeLimits, parseLoadReply),
+      failed,
+    );
+    const load = () => pool.useThrowAway(workspaceId, language, budget, work);
+    return failIfSpent(budget, load, failed);
+  }
+
+  /**
+   * Returns work that sends one request to a guest process. When the process ends before it replies,
+   * the code is to blame: the work resolves with the result of `failed` for the error.
+   */
+  function requestOf<T>(
+    workspaceId: string,
+    language: GuestLanguage,
+    budget: TestBudget,
+    request: (guest: Guest) => Promise<T>,
+    failed: (error: UserError) => T,
+  ): (source: GuestSource) => Promise<T> {
+    return async (source) => {
+      const guest = await source.guest();
+      try {
+        guest.assign(workspaceId, language);
+        return await request(guest);
+      } catch (error) {
+        if (!(error instanceof GuestEndedError)) throw error;
+        return failed(budget.error ?? endError(error.end));
+      }
+    };
+  }
+}
+
+/**
+ * Returns the result of the work. When no guest process starts because the request has already used
+ * up its CPU time for tests, resolves with the result of `failed` for the budget's error instead of
+ * rejecting.
+ */
+async function failIfSpent<T>(
+  budget: TestBudget,
+  work: () => Promise<T>,
+  failed: (error: UserError) => T,
+): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof SandboxUnavailable) || !budget.cpuSpent) throw error;
+    return failed(budget.error!);
+  }
+}
+
+const tooMuchOutput = {
+  message: `Outputs of the tests of one request may be ${TEST_OUTPUT_BYTES_MAX} bytes together`,
+};
+
+/** Returns the report of a batch of test events that were not run. */
+function refusal({ events }: ProgramBatch, error: UserError): CheckReport {
+  return { outcomes: events.map(() => ({ error })), logs: [] };
+}
