@@ -1,6 +1,7 @@
 import { FFIType } from "bun:ffi";
-import { closeSync, openSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import { libcFunctions } from "../libc.ts";
+import { openFile } from "./open-file.ts";
 
 /** Mode of `fallocate` that keeps the length of the file, from `linux/falloc.h`. */
 const FALLOC_FL_KEEP_SIZE = 1;
@@ -20,12 +21,8 @@ export function diskReserve(path: string, bytes: number): () => void {
 }
 
 function allocate(path: string, from: number, bytes: number): boolean {
-  const fd = openSync(path, "r+");
-  try {
-    return libc().fallocate(fd, FALLOC_FL_KEEP_SIZE, from, bytes) === 0;
-  } finally {
-    closeSync(fd);
-  }
+  using file = openFile(path, "r+");
+  return libc().fallocate(file.fd, FALLOC_FL_KEEP_SIZE, from, bytes) === 0;
 }
 
 const libc = libcFunctions({
