@@ -31,6 +31,7 @@ export function MetricCharts({ kind, id }: { kind: MetricsKind; id?: string }) {
     range.pollMs,
   );
   const missing = value?.missingNodes ?? [];
+  const hasManyDestinations = kind === "workspace" || kind === "source";
   return (
     <div class="stack">
       <div class="row">
@@ -45,7 +46,12 @@ export function MetricCharts({ kind, id }: { kind: MetricsKind; id?: string }) {
             </option>
           ))}
         </select>
-        {value && <span class="quiet">{metricTexts.pointsExplained(value.stepSeconds)}</span>}
+        {value && (
+          <span class="quiet">
+            {metricTexts.pointsExplained(value.stepSeconds)}{" "}
+            {hasManyDestinations && metricTexts.perDestination}
+          </span>
+        )}
       </div>
       <ErrorNotice error={error} retry={reload} />
       {missing.length > 0 && <p class="notice">{metricTexts.incomplete(missing)}</p>}

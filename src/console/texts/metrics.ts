@@ -19,6 +19,8 @@ export const metricTexts = {
   /** Says what a point of the charts stands for, and what a gap means. */
   pointsExplained: (seconds: number) =>
     `One point per ${formatDuration(seconds)}. A gap is a time in which nothing was recorded.`,
+  /** Says why more events are delivered than received. */
+  perDestination: "Delivered, dropped and failed count an event once for each of its destinations.",
   incomplete: (nodes: readonly string[]) =>
     `The latest minutes are incomplete: no answer from ${nodes.join(", ")}.`,
   /** Label of a current rate. */
