@@ -80,7 +80,8 @@ export function literalTexts(path: string, code: string): LiteralText[] {
     }
     if (node.type === "TemplateLiteral") {
       const pieces = (node.quasis as Node[]).map((it) => String(it.value.cooked));
-      if (pieces.some(readsAsText)) add("string", node, pieces.join("…"));
+      const text = pieces.join("…");
+      if (pieces.some(readsAsText) && !isRequest(text)) add("string", node, text);
     }
     for (const child of Object.values(node).flat()) {
       if (typeof child === "object" && child !== null && "type" in child && "start" in child) {

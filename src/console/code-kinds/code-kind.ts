@@ -63,7 +63,7 @@ function codeKind(kind: "transformation" | "library", labels: CodeLabels) {
   /** Name of the screen for this kind of code. It is the first segment of the screen's routes. */
   const screen: "libraries" | "transformations" = isLibrary ? "libraries" : "transformations";
   // Both kinds have the same routes. `CodeItem` and `Revision` name what their answers have.
-  const path = `/${screen}` as "/transformations";
+  const path = screen as "transformations";
   return {
     ...labels,
     screen,
@@ -74,19 +74,19 @@ function codeKind(kind: "transformation" | "library", labels: CodeLabels) {
       const { code, total } = await client.call("GET /v2/code", { query: typed });
       return { items: code, total };
     },
-    createDraft: (body: CodeInput): Promise<CodeItem> => client.call(`POST ${path}`, { body }),
+    createDraft: (body: CodeInput): Promise<CodeItem> => client.call(`POST /${path}`, { body }),
     /** Resolves with the newest revision, published or not, and the header ETag of the state. */
     getNewest: (id: string): Promise<{ answer: CodeItem; tag: string | undefined }> =>
-      client.callTagged(`GET ${path}/{id}`, { params: { id }, query: { draft: true } }),
+      client.callTagged(`GET /${path}/{id}`, { params: { id }, query: { draft: true } }),
     getPublished: (id: string): Promise<CodeItem> =>
-      client.call(`GET ${path}/{id}`, { params: { id } }),
+      client.call(`GET /${path}/{id}`, { params: { id } }),
     getRevision: (id: string, versionId: string): Promise<Revision> =>
-      client.call(`GET ${path}/{id}/versions/{versionId}`, { params: { id, versionId } }),
+      client.call(`GET /${path}/{id}/versions/{versionId}`, { params: { id, versionId } }),
     /** Lists the latest `count` revisions, newest first. */
     async listRevisions(id: string, count: number): Promise<Revision[]> {
       const request = { params: { id }, query: newestFirst(count) };
       // The only member of the answer has another name for each kind.
-      return Object.values(await client.call(`GET ${path}/{id}/versions`, request)).flat();
+      return Object.values(await client.call(`GET /${path}/{id}/versions`, request)).flat();
     },
     save(
       id: string,
@@ -96,7 +96,7 @@ function codeKind(kind: "transformation" | "library", labels: CodeLabels) {
     ): Promise<CodeItem> {
       const body = { ...change, ...(isLibrary ? { language } : events && { events }) };
       const request = { params: { id }, query: { publish }, body, ifMatch };
-      return client.call(`POST ${path}/{id}`, request);
+      return client.call(`POST /${path}/{id}`, request);
     },
     /**
      * Publishes a revision after a test with `events`. Without `events`, the test uses the events
@@ -114,7 +114,7 @@ function codeKind(kind: "transformation" | "library", labels: CodeLabels) {
       return client.call("POST /libraries/publish", { body, ifMatch });
     },
     remove: (id: string, ifMatch: string | undefined) =>
-      client.call(`DELETE ${path}/{id}`, { params: { id }, ifMatch }),
+      client.call(`DELETE /${path}/{id}`, { params: { id }, ifMatch }),
   };
 }
 
