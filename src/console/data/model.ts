@@ -36,6 +36,7 @@ export const statesByUrgency: readonly DestinationOverview["state"][] = [
   "blocked",
   "unknown",
   "waiting",
+  "lagging",
   "ok",
   "paused",
   "unconnected",

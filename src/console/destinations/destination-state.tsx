@@ -10,6 +10,7 @@ const badges: Record<State, { text: string; tone?: "good" | "warn" | "bad" }> = 
   failing: { text: commonTexts.failing, tone: "warn" },
   down: { text: destinationTexts.down, tone: "bad" },
   waiting: { text: destinationTexts.waitingForSandbox, tone: "warn" },
+  lagging: { text: destinationTexts.lagging, tone: "warn" },
   unknown: { text: destinationTexts.unknown, tone: "warn" },
   unconnected: { text: commonTexts.notConnected },
   blocked: { text: destinationTexts.notDelivering, tone: "bad" },

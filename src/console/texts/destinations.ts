@@ -23,6 +23,7 @@ export const destinationTexts = {
   healthy: "Healthy",
   down: "Down",
   waitingForSandbox: "Waiting for sandbox",
+  lagging: "Lagging",
   unknown: "Unknown",
   codeSuspended: "Code suspended",
   notDelivering: "Server not delivering",

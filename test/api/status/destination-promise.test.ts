@@ -76,10 +76,11 @@ test("a destination is not ok while a node that may deliver its events does not 
 
 test("a destination that lags is a problem without an alert rule, and says since when", async () => {
   facts.lane = { lagEvents: 1_200, lagSeconds: OVERVIEW_LAG_SECONDS_MIN - 1 };
-  expect((await states()).problems).toEqual([]);
+  expect(await states()).toMatchObject({ state: "ok", problems: [] });
   facts.lane = { lagEvents: 1_200, lagSeconds: 2 * OVERVIEW_LAG_SECONDS_MIN };
   facts.deadLetters = 3;
-  const { problems } = await states();
+  const { state, problems } = await states();
+  expect(state).toBe("lagging");
   expect(problems).toEqual([
     {
       kind: "destination-lagging",

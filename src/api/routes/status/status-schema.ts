@@ -30,9 +30,10 @@ export const SourceStatus = Type.Object(
 
 /**
  * States of a destination, most urgent first. When several states apply, the overview shows the
- * first of them. `blocked` is that of a destination to which the server itself delivers nothing now.
- * `ok` promises that events are delivered. `external` is that of a destination that rudder-server delivers, about which
- * pixelmill knows nothing more.
+ * first of them. `blocked` is that of a destination to which the server itself delivers nothing now,
+ * `lagging` of one whose oldest pending event is older than `OVERVIEW_LAG_SECONDS_MIN`. `ok` promises
+ * that events are delivered. `external` is that of a destination that rudder-server delivers, about
+ * which pixelmill knows nothing more.
  */
 export const destinationStates = [
   "down",
@@ -40,6 +41,7 @@ export const destinationStates = [
   "suspended",
   "blocked",
   "waiting",
+  "lagging",
   "paused",
   "unknown",
   "unconnected",

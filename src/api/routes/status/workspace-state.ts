@@ -1,6 +1,10 @@
 import type { Connection, Destination, Source } from "../../../catalog/model.ts";
 import type { Rates } from "../../../pipeline/monitoring/lane-history.ts";
-import { STATUS_ITEMS_MAX, STATUS_SHARED_ITEMS_MIN } from "../../../settings/limits.ts";
+import {
+  OVERVIEW_LAG_SECONDS_MIN,
+  STATUS_ITEMS_MAX,
+  STATUS_SHARED_ITEMS_MIN,
+} from "../../../settings/limits.ts";
 import type { RevisionSuspension } from "../../deps.ts";
 import { firstItems } from "../../request/list-query.ts";
 import { isoTime } from "../../schema/common.ts";
@@ -252,6 +256,7 @@ function stateOf(
   if (code?.suspended) return "suspended";
   if (lane.blocked) return "blocked";
   if (lane.isWaiting) return "waiting";
+  if (lane.lagSeconds >= OVERVIEW_LAG_SECONDS_MIN) return "lagging";
   // A node that does not answer may deliver a part of the events, or not.
   return isAllKnown ? "ok" : "unknown";
 }
