@@ -145,6 +145,10 @@ describe("pull", () => {
       "libraries/tools: changed here and on the server\n1 item written\n",
     ]);
     expect(readFileSync(join(root, "libraries/tools/code.js"), "utf8")).toBe("other\n");
+    writeCode(root, { path: "transformations/shout", content: shout });
+    const again = await piped(["pull", root, "--overwrite"]);
+    expect([again.code, again.output]).toEqual([0, "0 items written\n"]);
+    rmSync(join(root, "transformations"), { recursive: true });
     store("l", tools);
     expect((await piped(["pull", root])).output).toBe(
       "libraries/tools: changed on the server\n1 item written\n",
