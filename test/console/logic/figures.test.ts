@@ -17,9 +17,9 @@ test("a duration is shown in its largest fitting unit", () => {
     ...["350 ms", "1.0 s", "4.3 s", "10 s", "59 s", "1 min", "60 min", "1 h", "48 h", "2 d", "2 d"],
   ]);
   expect(formatDuration(4.25, 0)).toBe("4 s");
-  const labels = [0, 60, 90, 119, 120, 3_600, 5_400, 7_199, 7_200];
+  const labels = [0, 30, 60, 90, 119, 120, 3_600, 5_400, 7_199, 7_200];
   expect(labels.map(formatChartDuration)).toEqual([
-    ...["0 s", "60 s", "90 s", "119 s", "2 min", "60 min", "90 min", "120 min", "2 h"],
+    ...["0 s", "30 s", "60 s", "90 s", "119 s", "2 min", "60 min", "90 min", "120 min", "2 h"],
   ]);
 });
 
