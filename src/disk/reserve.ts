@@ -9,14 +9,19 @@ const FALLOC_FL_KEEP_SIZE = 1;
 /**
  * Returns a function that keeps disk space after the end of a file, so that the file can grow on a
  * full disk, and keeps the file's length. It is called again when the file may have grown: it
- * allocates `bytes` once half of them are used. Without room on the disk it does nothing.
+ * allocates `bytes` once half of them are used. Never throws: without room on the disk, or without
+ * the file, it does nothing.
  */
 export function diskReserve(path: string, bytes: number): () => void {
   let enoughTo = 0;
   return () => {
     if (bytes === 0) return;
-    const { size } = statSync(path);
-    if (size >= enoughTo && allocate(path, size, bytes)) enoughTo = size + bytes / 2;
+    try {
+      const { size } = statSync(path);
+      if (size >= enoughTo && allocate(path, size, bytes)) enoughTo = size + bytes / 2;
+    } catch {
+      // A change is stored without a reserve too.
+    }
   };
 }
 

@@ -331,9 +331,9 @@ describeWith(brokersMissing)("two nodes", () => {
   }, 600_000);
 
   test("check before the start whether enough brokers answer", async () => {
-    const cwd = temporaryDirectory();
-    directories.push(cwd);
     const check = async (...settings: string[]) => {
+      const cwd = temporaryDirectory();
+      directories.push(cwd);
       const child = Bun.spawn([...pixelmillCommand, "check", "--port", "0", ...settings], {
         ...{ cwd, stdout: "pipe", stderr: "inherit" },
       });

@@ -75,7 +75,7 @@ async function makeDestination(page: Page): Promise<void> {
 
 async function sendTestEvent(page: Page, outcome: string): Promise<void> {
   await menu(page, "Sources").click();
-  await page.getByRole("link", { name: "Shop" }).click();
+  await page.getByRole("link", { name: "Shop", exact: true }).click();
   await button(page, "Send test event").click();
   await page.locator(".badge").filter({ hasText: "received" }).waitFor();
   await page.locator(".badge").filter({ hasText: outcome }).waitFor();
@@ -125,7 +125,7 @@ describeWith(chromiumMissing)("the main tasks", () => {
     await heading(page, "CRM of the shop").waitFor();
 
     await menu(page, "Sources").click();
-    await page.getByRole("link", { name: "Shop" }).click();
+    await page.getByRole("link", { name: "Shop", exact: true }).click();
     const before = await page.locator("dd code").first().textContent();
     await page.getByLabel("More actions").click();
     await button(page, "Rotate write key").click();
