@@ -34,7 +34,7 @@ describe("the brokers of the settings", () => {
     expect(withFile.tls).toEqual({ ca: "certificate" });
   });
 
-  test("are told the name and the password", () => {
+  test("learn the name and the password", () => {
     expect(settingsOf({ "cluster-sasl": "PLAIN", ...signIn }).sasl).toEqual({
       mechanism: "PLAIN",
       user: "me",

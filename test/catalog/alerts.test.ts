@@ -176,7 +176,7 @@ test("a dropped notification says nothing about its receiver, and a removed rece
   expect(alerts.receivers.state(receiver.id)).toEqual({});
 });
 
-test("the end of an alert is told to receivers that may have got the beginning", async () => {
+test("receivers that may have got the beginning of an alert get its end", async () => {
   const { alerts, workspaceId, receiver, createReceiver, record, keyOf, notifications } =
     await scene();
   const [tried, silent, failed] = [

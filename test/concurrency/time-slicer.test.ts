@@ -38,7 +38,7 @@ test("the event loop runs between two slices of long work", async () => {
   }
 });
 
-test("callers of one slicer take turns, and one that fails holds up nobody", async () => {
+test("callers of one slicer take turns, and one that fails does not stop the others", async () => {
   const slicer = new TimeSlicer();
   const order: string[] = [];
   const clock = spyOn(performance, "now");

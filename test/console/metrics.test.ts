@@ -108,7 +108,7 @@ describeWith(chromiumMissing)("charts", () => {
       await page.getByText(`One point per ${point}`).waitFor();
     }
     await page.getByText("Delivered, last minute").waitFor();
-    // Of several destinations, more events are delivered than received.
+    // Several destinations deliver more events than the source received.
     const explained = page.getByText("count an event once for each of its destinations");
     expect(await explained.count()).toBe(0);
     await page.goto(`${api.url}/#/`);

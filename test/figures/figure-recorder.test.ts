@@ -38,7 +38,7 @@ function scene() {
   return { state, recorder, lines, minute };
 }
 
-test("a store that fails is told once, and so is its recovery, with all minutes since", async () => {
+test("the log names a failing store once and its recovery once, and no minute is lost", async () => {
   const { state, lines, minute } = scene();
   state.isFailing = true;
   await minute();

@@ -64,7 +64,7 @@ export function shardsOf(files: string[]): string[][] {
   const isOf = (rooms: string[]) => (file: string) => rooms.includes(file.split("/")[1]!);
   const isSlow = isOf(slowRooms);
   const hasLanes = isOf(laneRooms);
-  // What takes least is last, so that no process ends long after the others.
+  // The shortest groups start last, so that no process ends long after the others.
   const others = rest
     .filter((file) => !isSlow(file))
     .sort((a, b) => Number(hasLanes(b)) - Number(hasLanes(a)));

@@ -53,7 +53,7 @@ test("points of a chart are events a minute, without those that were hardly reco
   expect(pointTimes(metrics)).toEqual([0, 60, 120, 180, 240].map((after) => first + after));
 });
 
-test("the changes of an event are told in words", () => {
+test("a sentence names the changes of an event", () => {
   expect(tailTexts.changes(0, [])).toBe("");
   expect(tailTexts.changes(1, [])).toBe("1 line changed");
   expect(tailTexts.changes(2, ["a", "b.c"])).toBe("2 lines changed; removed: a, b.c");

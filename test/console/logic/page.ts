@@ -1,7 +1,7 @@
 import { afterAll, mock } from "bun:test";
 import { h, options, render } from "preact";
 
-/** What the console's modules need of a page, for tests of their logic without a browser. */
+/** Globals of a page that the console's modules use, for tests of their logic without a browser. */
 
 class Storage {
   readonly #items = new Map<string, string>();

@@ -9,7 +9,7 @@ import {
 import { GUEST_FRAME_BYTES_MAX } from "../../../src/sandbox/guest-limits.ts";
 
 const { readSync, writeSync } = fs;
-/** What the host has sent, in the pieces in which the guest reads it. */
+/** Bytes that the host has sent, in the pieces in which the guest reads them. */
 let arriving: Buffer[] = [];
 let sent: Buffer[] = [];
 /** Largest number of bytes that the socket takes at once. */
