@@ -1,5 +1,6 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
 import type { Browser, Page } from "playwright-core";
+import { codeTexts } from "../../src/console/texts/code.ts";
 import { chromiumMissing } from "../api/_chromium.ts";
 import type { TestApi } from "../api/_setup.ts";
 import { describeWith } from "../counterpart.ts";
@@ -121,7 +122,11 @@ describeWith(chromiumMissing)("two people who change one item", () => {
     await dialog.getByRole("button", { name: "Cancel" }).click();
     await page.getByRole("link", { name: "Code", exact: true }).click();
     await page.locator(".cm-content").first().filter({ hasText: "good" }).waitFor();
-    const publishButton = page.getByRole("button", { name: "Publish" });
+    const publishButton = page.getByRole("button", {
+      name: "Publish",
+      description: codeTexts.codeIsLive,
+    });
+    await publishButton.waitFor();
     expect(await publishButton.getAttribute("aria-disabled")).toBe("true");
     await close();
   });
