@@ -71,15 +71,17 @@ export async function run(argv: string[]): Promise<number> {
   const asked = argv[0] === "help" ? [...argv.slice(1), "--help"] : argv;
   const pixelmill = await allCommands(asked);
   const { command, rest } = resolve(pixelmill, asked.map(withValue));
-  const unknown = command.run || rest[0]?.startsWith("-") ? undefined : rest[0];
+  const [first] = rest;
+  const unknown = command.run || first?.startsWith("-") ? undefined : first;
   if (unknown === undefined && (rest.includes("--help") || rest.includes("-h"))) {
     print(await usage(pixelmill, command));
     return 0;
   }
   if (!command.run) {
+    const before = first === undefined ? "" : ` before ${first}${nearest(first, ["--help"])}`;
     const problem =
       unknown === undefined
-        ? "Expected a command"
+        ? `Expected a command${before}`
         : `Unknown command ${unknown}${nearest(unknown, Object.keys(command.subCommands ?? {}))}`;
     printError(`${problem}\n\n${await usage(pixelmill, command)}`);
     return 2;

@@ -36,6 +36,7 @@ describe("invalid command line", () => {
     [["srve", "--help"], {}, "Unknown command srve; the nearest is serve"],
     [["token", "craete"], {}, "Unknown command craete; the nearest is create"],
     [[], {}, "Expected a command"],
+    [["--hlep"], {}, "Expected a command before --hlep; the nearest is --help"],
     [["serve", "--prot", "1"], {}, "Unknown option '--prot'; the nearest is --port"],
     [
       ["serve", "--admin.port", "1"],
@@ -167,7 +168,7 @@ test.each([
   ["test", "Expected PATH"],
   ["pull a b", "Unexpected argument b"],
   ["dead-letters replay --wait=yes", "Option '--wait' does not take an argument"],
-  ["-x", "Expected a command"],
+  ["-x", "Expected a command before -x"],
 ])("the command line %j is refused, and names the help", async (line, message) => {
   const { code, errors } = await pixelmill(line.split(" "));
   expect(code).toBe(2);
