@@ -1,6 +1,5 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
 import type { Browser, Page } from "playwright-core";
-import { codeTexts } from "../../src/console/texts/code.ts";
 import { chromiumMissing } from "../api/_chromium.ts";
 import type { TestApi } from "../api/_setup.ts";
 import { describeWith } from "../counterpart.ts";
@@ -124,7 +123,7 @@ describeWith(chromiumMissing)("two people who change one item", () => {
     await page.locator(".cm-content").first().filter({ hasText: "good" }).waitFor();
     const publishButton = page.getByRole("button", {
       name: "Publish",
-      description: codeTexts.codeIsLive,
+      description: "This code is live",
     });
     await publishButton.waitFor();
     expect(await publishButton.getAttribute("aria-disabled")).toBe("true");
