@@ -41,12 +41,12 @@ export function createStatusCounter(metrics: Metrics | undefined): (status: numb
   return (status) => counts.add(status);
 }
 
-/** Why a request of an SDK is refused although the server is well. */
+/** Why a request of an SDK is refused while the server works normally. */
 export type RefusalReason = "disabled";
 
 /**
  * Returns a function that counts a response to a request of an SDK by its status. A request for a
- * disabled source is counted apart: its status is 503 too, which is no trouble of the server.
+ * disabled source is counted separately, because its status 503 says nothing about the server.
  */
 export function createSdkStatusCounter(
   metrics: Metrics | undefined,

@@ -38,7 +38,7 @@ export interface Clock {
   /**
    * Milliseconds since the time `at`, at least 0. `at` is in milliseconds since the epoch, by the
    * wall clock of this process or another. When the wall clock was set in between, returns the
-   * smallest possible age, so that no new event looks old.
+   * smallest possible age, so that a new event never looks old.
    */
   age(at: number): number;
   /** A random number from 0 inclusive to 1 exclusive. */
@@ -83,8 +83,8 @@ export function createAges(wall: () => number, elapsed: () => number): (at: numb
 const elapsed = () => performance.now();
 
 /**
- * The system's clock less the error of its wall clock. `errorMs` returns by how many milliseconds the
- * wall clock is ahead, negative when it is behind. Ages do not change with the error for the worse:
+ * The system's clock, corrected by the error of its wall clock. `errorMs` returns by how many
+ * milliseconds the wall clock is ahead (negative: behind). A growing error does not change ages:
  * see `Clock.age`.
  */
 export function correctedClock(errorMs: () => number): Clock {

@@ -21,7 +21,7 @@ type WantedLane = ReturnType<LaneRegistryParts["live"]["lane"]>;
 
 /** Maximum number of lanes that are checked in one trim interval. */
 const CHECKPOINTS_MAX = 1_000;
-/** Maximum number of lanes that one call checks. Each log position takes up to 50 µs. */
+/** Maximum number of lanes that one call checks. Checking a log position takes up to 50 µs. */
 const LOOKS_AT_ONCE_MAX = 100;
 
 /**
@@ -47,11 +47,14 @@ export class LaneRegistry {
   readonly #unremoved = new Set<string>();
   /** The next lane whose read position is written although it holds back no trimming. */
   readonly #nextLane = roundRobin(this.#lanes);
-  /** The next lane that is written if it holds back trimming, and how many are looked at. */
+  /**
+   * The next lane to check for a read position that holds back trimming, and the number of lanes
+   * left to check.
+   */
   readonly #nextHolding = roundRobin(this.#lanes);
   readonly #nextToRest = roundRobin(this.#lanes);
   #checkpointsLeft = 0;
-  /** Log → position up to which it could be trimmed. */
+  /** Log → position up to which it could be trimmed without the lanes. */
   #trimEnds: ReadonlyMap<string, number> = new Map();
   /** Ids of connected destinations of a type that this version does not know. They get no lane. */
   readonly #unknown = new Set<string>();
@@ -87,7 +90,10 @@ export class LaneRegistry {
     }
   }
 
-  /** The lanes go on unchanged until the next call of `refresh`. */
+  /**
+   * Logs that the catalog cannot be read. The lanes continue unchanged until the next call of
+   * `refresh`.
+   */
   #noteUnread(error: unknown): void {
     this.#topology = undefined;
     this.#parts.logger.error({ err: error }, "cannot read the catalog");
@@ -158,7 +164,7 @@ export class LaneRegistry {
     }
   }
 
-  /** Frees the memory of some lanes that have nothing to do, of others at each call. */
+  /** Frees the memory of some lanes that have nothing to do. Each call checks other lanes. */
   restSome(): void {
     for (let left = this.#few; left > 0; left--) this.#nextToRest()?.rest();
   }
@@ -210,7 +216,10 @@ export class LaneRegistry {
     this.#updates.add(known.union(this.#replaying).union(wanted));
   }
 
-  /** Updates the lanes of these destinations, and those waiting for a removal or a replay's end. */
+  /**
+   * Updates the lanes of these destinations, and those that wait until a lane is removed or a
+   * replay ends.
+   */
   #updateSome(ids: ReadonlySet<string>): void {
     const all = ids.union(this.#unremoved).union(this.#replaying);
     this.#unremoved.clear();
@@ -229,7 +238,7 @@ export class LaneRegistry {
     return undefined;
   }
 
-  /** Starts, updates or removes the lane of a destination, until it is as `wanted`. */
+  /** Starts, updates or removes the lane of a destination, so that it becomes as `wanted`. */
   #update(id: string, wanted: WantedLane): void {
     if (wanted !== undefined && this.#isUnknown(wanted.destination)) return;
     const lane = this.#lanes.get(id);
@@ -254,7 +263,7 @@ export class LaneRegistry {
     return ledger.hasWaiting(id, 1) || ledger.letters.hasLetters(id);
   }
 
-  /** Whether this version does not know the destination's type. Tells the operator once. */
+  /** Whether this version does not know the destination's type. Logs this once. */
   #isUnknown({ id, type }: Destination): boolean {
     if (this.#parts.kinds.has(type)) return false;
     if (!this.#unknown.has(id)) {
@@ -292,7 +301,7 @@ export class LaneRegistry {
   async #forgetAfter(id: string, discarded: number | Promise<number>): Promise<void> {
     const { ledger, live, logger } = this.#parts;
     const events = await discarded;
-    // The destination was connected again meanwhile, and its new lane goes on with the cursor.
+    // The destination was connected again meanwhile, and its new lane continues from the cursor.
     if (this.#lanes.has(id)) return;
     const letters = await ledger.remove(id, live.destination(id) === undefined);
     logger.info({ destinationId: id, events, letters }, "lane removed; its events are discarded");

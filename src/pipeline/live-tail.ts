@@ -6,12 +6,12 @@ import type { EventOutcome, Output } from "./model/lane-event.ts";
 import { shownOutput } from "./model/shown-event.ts";
 import type { LogSet } from "./reading/shared-reader.ts";
 
-/** A message to viewers of the live tail: something that just happened to one event. */
+/** A message to viewers of the live tail about something that has just happened to one event. */
 export interface TailMessage {
   stage: "received" | "delivered" | "dropped" | "dead-letter";
   sourceId: string;
   destinationId?: string;
-  /** When it happened, in milliseconds since the epoch. */
+  /** Time of the event's change, in milliseconds since the epoch. */
   at: number;
   /** When the event was received. Absent in messages of nodes of older versions. */
   receivedAt?: number;
@@ -25,7 +25,7 @@ export interface TailMessage {
 export interface TailSubscriptions {
   /**
    * Starts to send messages about the workspace's events to `receive`. Returns a function that ends
-   * this. No message is stored, so a slow subscriber misses some.
+   * the subscription. No message is stored, so a slow subscriber misses some.
    */
   subscribe(workspaceId: string, receive: (message: TailMessage) => void): () => void;
 }
@@ -168,9 +168,9 @@ export class LiveTail implements TailSubscriptions {
       this.#positions.set(log, position);
       const chunk = await this.logs.read(log, position);
       if (chunk === undefined) return;
-      // All subscribers left during the read, and a new one came, who starts at the end.
+      // All subscribers left during the read, and a new one came, which starts at the end.
       if (position !== this.#positions.get(log)) continue;
-      // The tail need not show all events, so it does not hold at a record of a newer version.
+      // The tail need not show all events, so it skips a record of a newer version.
       const isHeld = chunk.newerAt !== undefined && chunk.next === position;
       this.#positions.set(log, isHeld ? this.logs.end(log) : chunk.next);
       const workspaces = new Map<string, string | undefined>();

@@ -189,10 +189,7 @@ export class LaneBudget {
     return this.room.events <= 0;
   }
 
-  /**
-   * Whether an event may be passed to delivery whatever the size of the outputs that code made of
-   * it.
-   */
+  /** Whether an event may be passed to delivery, whatever the size of its outputs. */
   get isOpen(): boolean {
     // While the workspace has dispatched nothing, no event settles that could free memory.
     return this.#freeBytes > 0 || this.workspace.dispatched === 0;

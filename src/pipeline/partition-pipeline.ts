@@ -35,7 +35,7 @@ export interface PartitionPipelineParts extends LaneRegistryParts {
   ledgers(): readonly Ledger[];
   retention: Retention;
   repetitions: Repetitions;
-  /** Where reading `logs` and `replayedLogs` holds. */
+  /** Records of newer versions at which reading `logs` and `replayedLogs` stops. */
   held: HeldRecords;
 }
 
@@ -87,7 +87,7 @@ export function openPartition(parts: PartitionPipelineParts) {
       letterJobs.startJobs();
     },
     gauges: () => lanes.gauges(),
-    /** Names of logs in which a delivery holds at a record of a newer version. */
+    /** Names of logs in which a delivery has stopped at a record of a newer version. */
     heldLogs: () => held.logsAbove((log) => lanes.durableLow(log)),
     /**
      * Current figures of the delivery to a destination; undefined when nothing is delivered to it.

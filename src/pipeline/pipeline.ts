@@ -56,7 +56,7 @@ export interface Pipeline {
   latestOutcomes(workspaceId: string, filter: RecentFilter, eventsMax: number): LatestOutcome[];
   /** Finds events that the logs still hold. */
   search: Search["find"];
-  /** Resolves with what became of found events at the destinations of their sources. */
+  /** Resolves with the outcomes of found events at the destinations of their sources. */
   outcomes(workspaceId: string, events: readonly FoundEvent[]): Promise<FoundOutcome[][]>;
   /** Returns the latest lines of `log(...)` of live code on this node that match, newest first. */
   codeLogs(workspaceId: string, filter: CodeLogFilter, limit: number): CodeLogLine[];
@@ -101,8 +101,8 @@ export interface PipelineHostParts {
    */
   ledgers(): readonly Ledger[];
   /**
-   * Calls the listener when a log has new durable records. Returns a function that ends this. A
-   * call without a range means that the records may be of any source.
+   * Calls the listener when a log has new durable records. Returns a function that removes the
+   * listener. A call without a range means that the records may be of any source.
    */
   onDurable(listener: (range?: DurableRange) => void): () => void;
   /** Whether all deliveries are on hold; see `LaneRegistryParts.isOnHold`. */
@@ -123,7 +123,7 @@ export interface PipelineHostParts {
   logEnds?(): Promise<Positions>;
   /** Limits up to which the logs keep events that were delivered. Absent: they keep none. */
   retentionBounds?: RetentionBounds;
-  /** Reads the time of receipt from an encoded record. Absent: `timeOfRecord` is used. */
+  /** Reads the time of receipt from an encoded record. Absent: `timeOfRecord` does. */
   timeOf?: TimeOf;
   /** The disk that holds the event logs. Absent when other machines hold them. */
   disk?(): Disk;

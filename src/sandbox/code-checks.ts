@@ -17,7 +17,7 @@ import type { GuestPool } from "./scheduling/guest-pool.ts";
 import { TestBudget } from "./test-budget.ts";
 
 /**
- * Returns the functions that look at code in guests that handle no live events and end afterwards.
+ * Returns the functions that check code in guests that handle no live events and end afterwards.
  * All stop when `budget` ends; the calls of one request share one budget.
  */
 export function createCodeChecks(
@@ -38,8 +38,8 @@ export function createCodeChecks(
   };
 
   /**
-   * Like `check` for several batches, in one process. Each batch meets the program as it is after
-   * loading: what it changed in the batch before does not last.
+   * Like `check` for several batches, in one process. Each batch runs in the program's state after
+   * loading: what an earlier batch changed is discarded.
    */
   async function checkAll(
     program: Program,

@@ -35,7 +35,7 @@ export interface SandboxOptions
 
 /** Runs user code on events, in child processes that are isolated from the system. */
 export type GuestSandbox = ReturnType<typeof createSandbox>;
-/** Runs user code, as the parts see it that only use it. */
+/** The functions of a sandbox that run user code, without those that report its state. */
 export type Sandbox = Omit<GuestSandbox, "status" | "suspended" | "guestCounts">;
 
 export type { ProgramSuspension, SandboxStatus };

@@ -61,8 +61,8 @@ export interface ProgramBatch {
    */
   costlyUntil?: number;
   /**
-   * Whether somebody still waits for the outcomes. Once it returns false, which lasts, events that
-   * no guest process works on fail without a run. Absent: somebody does.
+   * Whether the caller still waits for the outcomes. Once this returns false, it stays false, and
+   * events that no guest process works on fail without a run. Absent: the caller waits.
    */
   isAwaited?: () => boolean;
 }

@@ -152,7 +152,7 @@ describeWith(chromiumMissing)("the console", () => {
     });
     const save = page.getByRole("button", { name: "Save settings" });
     await save.click();
-    await page.getByText("It may have made this change or not: try again").waitFor();
+    await page.getByText("The change may or may not have been made. Try again").waitFor();
     expect(await stored()).toBe("Saved once");
     await page.unrouteAll({ behavior: "wait" });
     await save.click();

@@ -36,7 +36,10 @@ export interface PartitionLogsOptions {
 
 /** Longest time in milliseconds that a broker delays a fetch response while it has no new block. */
 const TAIL_WAIT_MS = 500;
-/** Largest number of bytes of one partition in one response, compressed to about a fifteenth. */
+/**
+ * Largest number of compressed bytes of one partition in one response. Blocks compress to about a
+ * fifteenth.
+ */
 const WINDOW_BYTES = 64 << 10;
 /** Pause in milliseconds between two requests for the end offsets of all partitions. */
 const ENDS_MS = 1_000;

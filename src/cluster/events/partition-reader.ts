@@ -100,7 +100,7 @@ export class PartitionReader implements LogReader {
     this.#cache = new BlockCache(this.#options.cacheBytesMax);
     this.#first = sequenceOf(offset);
     this.#end = this.#first;
-    // Losses before were reported already.
+    // Earlier losses were reported already.
     this.#trimmed = Math.max(this.#trimmed, this.#first);
   }
 
@@ -143,7 +143,7 @@ export class PartitionReader implements LogReader {
     const offset = offsetOf(Math.min(sequence, this.#end));
     if (sequenceOf(offset) <= this.#first) return;
     this.#trimmed = Math.max(this.#trimmed, sequenceOf(offset));
-    // The request for a broker that does not answer takes longer than a partition may take to stop.
+    // A request to a silent broker takes longer than a partition may take to stop.
     await unlessAborted(this.#options.trim(offset), stop);
     if (stop?.aborted) return;
     this.#first = Math.max(this.#first, sequenceOf(offset));

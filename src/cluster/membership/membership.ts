@@ -27,7 +27,10 @@ export interface MembershipOptions {
   /** Name of the topic whose partitions are divided among the members. */
   topic: string;
   self: NodeInfo;
-  /** Returns what this node can do at present. Absent: nothing is known, and it refuses nothing. */
+  /**
+   * Returns which partitions this node can run at present. Absent: nothing is known, and it refuses
+   * nothing.
+   */
   ability?(): PartitionAbility;
   /** Time in milliseconds without a heartbeat after which the group removes a node. */
   sessionMs: number;
@@ -54,7 +57,10 @@ const HEARTBEAT_MS = 400;
 const RETRY_MS = 500;
 /** Interval in milliseconds between two checks whether partitions were added to the topic. */
 const GROWTH_MS = 5_000;
-/** Interval in milliseconds between two checks of brokers, and of what this node can do. */
+/**
+ * Interval in milliseconds between two checks of the brokers, and of which partitions this node can
+ * run.
+ */
 const WATCH_MS = 500;
 /**
  * Time without a response after which a member closes its connections, as a multiple of
@@ -62,8 +68,9 @@ const WATCH_MS = 500;
  */
 const HEARTBEAT_SESSIONS = 0.3;
 /**
- * The same for a joining member. It is longer than for other requests, because the broker delays
- * the response to a join while another member hangs.
+ * Time without a response after which a joining member closes its connections, as a multiple of
+ * `sessionMs`. It is longer than for other requests, because the broker delays the response to a
+ * join while another member hangs.
  */
 const JOIN_SESSIONS = 1.2;
 /** Time without a response after which `state` reports a `trouble`, as a multiple of `sessionMs`. */
@@ -255,8 +262,9 @@ export class Membership {
   }
 
   /**
-   * Observes whether this node can run its partitions. Joins the group again when the others should
-   * hear of a change: then each member reports what it can do, and the leader assigns again.
+   * Observes whether this node can run its partitions. Joins the group again when the result has
+   * changed: then each member reports which partitions it can run, and the leader assigns them
+   * again.
    */
   async #watchAbility(): Promise<void> {
     const { ability, runner, logger } = this.#options;

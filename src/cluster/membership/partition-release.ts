@@ -47,7 +47,9 @@ export class PartitionRelease {
     this.#sessionMs = sessionMs;
   }
 
-  /** Notes what this node can do, and which partitions it holds, `elapsedMs` after the last call. */
+  /**
+   * Records which partitions this node can run and which it holds, `elapsedMs` after the last call.
+   */
   observe(ability: PartitionAbility, held: readonly number[], elapsedMs: number): void {
     const stepMs = Math.min(elapsedMs, OBSERVED_MS_MAX);
     this.#sinceReportMs += stepMs;
@@ -88,16 +90,16 @@ export class PartitionRelease {
 
   /**
    * Returns the partitions that stop here without waiting for their work: those that this node
-   * refuses, or refused at its last report. Trouble that comes and goes, as a full disk that takes
-   * small writes, must not make a partition wait that others are about to run.
+   * refuses, or refused at its last report. Trouble that comes and goes, such as a full disk that
+   * still takes small writes, must not delay a partition that others are about to run.
    */
   abandonedNumbers(): Set<number> {
     return this.refusedNumbers().union(this.#reportedRefusals);
   }
 
   /**
-   * Whether the other nodes should hear now what this node can do: it newly refuses a partition that
-   * it holds, or, a session after the last report, still holds one or can run one again.
+   * Whether this node should report to the other nodes now: it newly refuses a partition that it
+   * holds, or, a session after the last report, still holds one or can run one again.
    */
   isReportDue(held: readonly number[]): boolean {
     const refused = this.refusedNumbers();
@@ -107,7 +109,7 @@ export class PartitionRelease {
     return (holds.length > 0 || isChanged) && this.#sinceReportMs >= this.#sessionMs;
   }
 
-  /** Notes that the other nodes hear what this node can do at present. */
+  /** Records that this node has reported its state to the other nodes. */
   reported(): void {
     this.#reported = this.#lackedNumbers();
     this.#reportedRefusals = this.refusedNumbers();
@@ -131,9 +133,9 @@ const newlyObserved = () => ({
   /** Time in milliseconds without interruption for which this node could have run the partition. */
   wellMs: 0,
   reason: "",
-  /** Whether the last observation found trouble. */
+  /** Whether this node could not run the partition at the last observation. */
   isTroubled: false,
   isRefused: false,
-  /** Number of times that this node has refused the partition, without a long well time between. */
+  /** Number of refusals of the partition since its last long time without trouble. */
   refusals: 0,
 });

@@ -13,9 +13,8 @@ export interface PartitionRunnerOptions {
    */
   stop(partition: number, drain: boolean): Promise<void>;
   /**
-   * Makes all that waits for the partition's ledger (its store of progress) fail at once, so that a
-   * start in progress ends, and the next stop waits for nothing that this node cannot do. Absent:
-   * nothing waits.
+   * Makes all operations on the partition's ledger (its store of progress) fail at once, so that a
+   * start in progress ends, and the next stop does not wait for them. Absent: nothing waits.
    */
   abandon?(partition: number): void;
   logger: Logger;

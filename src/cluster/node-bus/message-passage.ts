@@ -4,7 +4,10 @@ const PASSAGE_MS_MAX = 3_000;
 /** Follows whether the messages of this node reach the topic, and whether this node reads them. */
 export class MessagePassage {
   readonly #now: () => number;
-  /** Start of the oldest message that was not read back yet. Undefined while there is none. */
+  /**
+   * Time at which the oldest message was sent that was not read back yet. Undefined while there is
+   * none.
+   */
   #sentAt: number | undefined;
   /** Whether the last message was written. */
   isWritten = true;

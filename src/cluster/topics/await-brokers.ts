@@ -12,9 +12,9 @@ const LOOK_MS = 50;
 
 /**
  * Waits until a broker answers. Throws `StartError` when all brokers refuse the credentials or TLS
- * of this node, which no time changes, and when all refuse connections for `REFUSED_MS_MAX`. While a
- * broker is silent, returns after that time; the first request then waits longer. Throws `StartError`
- * when the brokers belong to several Kafka clusters.
+ * of this node, which waiting does not change, and when all refuse connections for
+ * `REFUSED_MS_MAX`. While a broker is silent, returns after that time; the first request then waits
+ * longer. Throws `StartError` when the brokers belong to several Kafka clusters.
  */
 export async function awaitBrokers(
   clients: AwaitedBrokers,

@@ -114,7 +114,7 @@ export async function unsafeSetting(
 
 /** Names and required values of the topic settings whose values are texts. */
 const WORDS = [
-  // With compaction brokers refuse values without keys, which all of ours are.
+  // With compaction, brokers refuse values without keys, and pixelmill's values have none.
   ["cleanup.policy", "delete"],
   // A replica that lags must not become the leader: it lacks acknowledged values.
   ["unclean.leader.election.enable", "false"],

@@ -36,7 +36,7 @@ export const alertsTexts = {
   quietHint: "Notifications wait until the quiet hours are over.",
   noReceivers: {
     title: "No receivers",
-    text: "A receiver gets the beginning and the end of each alert: Slack, PagerDuty, a webhook or email.",
+    text: "A receiver is notified when an alert begins and ends: Slack, PagerDuty, a webhook or email.",
   },
   newReceiver: "New receiver",
   receiverNoun: "receiver",

@@ -148,7 +148,7 @@ export const codeLogTexts = {
   revision: "Revision",
   line: "Line",
   message: "Message",
-  unknownEvent: "Not known",
+  unknownEvent: "Unknown",
   none: {
     title: "No lines",
     text: "Lines that the published code writes with log(…) appear here. At most 10 a second are kept.",

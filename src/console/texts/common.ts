@@ -61,8 +61,8 @@ export const commonTexts = {
   /** Error of a change without an answer. */
   outcomeUnknown: (isRepeatable: boolean) =>
     isRepeatable
-      ? "Can't reach the server. It may have made this change or not: try again, which changes nothing twice."
-      : "Can't reach the server. It may have made this change or not: look whether it did before you try again.",
+      ? "Can't reach the server. The change may or may not have been made. Try again: it is not made twice."
+      : "Can't reach the server. The change may or may not have been made: check before you try again.",
   secretSet: "Set · leave blank to keep",
   secretNotSet: "Not set",
   secretRemoved: "Removed when you save",

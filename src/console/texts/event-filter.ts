@@ -1,4 +1,4 @@
-/** Texts of the form for which events a destination gets. */
+/** Texts of the form with the event filter of a destination. */
 export const filterTexts = {
   filter: "Event filter",
   explained: "An event matches when it meets all conditions. Others count as dropped.",

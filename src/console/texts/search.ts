@@ -22,7 +22,7 @@ export const searchTexts = {
   },
   replayThese: "Replay these",
   allFound: (count: number) => `${pluralize(count, "event")}, end of results`,
-  hasNewer: ". Events that a newer version of pixelmill stored were not looked through",
+  hasNewer: ". Events that a newer version of pixelmill stored were not searched",
   foundBackTo: (count: number, time: ComponentChildren) => [
     pluralize(count, "event"),
     time && [", back to ", time],

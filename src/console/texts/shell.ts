@@ -11,7 +11,7 @@ export const shellTexts = {
   paletteLabel: "Search screens, actions and items by name",
   palettePlaceholder: "Search screens, sources, destinations, transformations…",
   notReady:
-    "The server cannot do all of its work now. Events wait or are refused, also those of healthy destinations.",
+    "The server is not ready. Events wait or are refused, also those for healthy destinations.",
   closeMenu: "Close menu",
   openMenu: "Open menu",
   screens: "Screens",

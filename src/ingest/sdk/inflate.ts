@@ -18,10 +18,13 @@ interface ZlibHandle {
   onerror: () => void;
 }
 
-/** Size in bytes of the data that a gzip header and trailer take at least. */
+/** Smallest number of bytes that gzip's header and trailer take. */
 const GZIP_FRAME_BYTES = 18;
 const MEMORY_BYTES_MIN = 16_384;
-/** With a few bytes more than the data takes, zlib finds its end without another buffer. */
+/**
+ * Number of bytes by which the buffer exceeds the data, so that zlib finds the end of the data
+ * without another buffer.
+ */
 const SLACK_BYTES = 64;
 
 /**

@@ -3,7 +3,10 @@ import { HttpResponse } from "../../http/response.ts";
 import { errorBody, NO_STORE } from "../responses.ts";
 import type { SdkAnswer } from "./source-config.ts";
 
-/** Largest number of origins whose responses are kept. More clear them all. */
+/**
+ * Largest number of origins whose responses are cached. When another one would exceed it, the cache
+ * is cleared.
+ */
 const ORIGINS_REMEMBERED_MAX = 1_000;
 /** An origin as browsers send it. Other values are not repeated in a response. */
 const ORIGIN = /^[\x21-\x7e]{1,512}$/;
@@ -12,7 +15,7 @@ const HEADER_NAMES = /^[A-Za-z0-9!#$%&'*+.^_`|~, -]{1,4096}$/;
 /** Seconds for which a browser may reuse the response to a preflight request. */
 const PREFLIGHT_SECONDS = "900";
 
-/** Whether an origin is repeated in a response: a client may send any text of any length. */
+/** Whether an origin may be repeated in a response. A client may send any text of any length. */
 function isRepeated(origin: string | undefined): origin is string {
   return origin !== undefined && ORIGIN.test(origin);
 }

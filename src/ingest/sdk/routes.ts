@@ -6,7 +6,7 @@ import { sdkPreflightResponse, sdkResponse, successResponse } from "./responses.
 import { createSourceConfig, type SourceConfigOptions } from "./source-config.ts";
 import { basicUser, queryWriteKey } from "./write-key.ts";
 
-/** Paths to which SDKs send figures about themselves. The figures are not stored. */
+/** Paths to which SDKs send metrics about themselves. The metrics are not stored. */
 const FIGURE_PATHS = ["/v1/m", "/v1/m/", "/rsaMetrics", "/rsaMetrics/"];
 /** Paths at which RudderStack's SDKs ask for their configuration. */
 const CONFIG_PATHS = ["/sourceConfig", "/sourceConfig/"];

@@ -141,7 +141,7 @@ export class DeadLetters {
     return { replayed };
   }
 
-  /** Deletes dead letters. With `record`, the list of replays shows it, as that of a replay. */
+  /** Deletes dead letters. With `record`, the list of replays shows the deletion too. */
   async purge(
     workspaceId: string,
     ids: readonly string[],

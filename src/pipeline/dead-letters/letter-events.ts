@@ -55,7 +55,7 @@ export function createDeadLetter(
   };
 }
 
-/** Leaves out the reasons that equal the letter's own, which are most of them. */
+/** Leaves out the reasons that equal the letter's own reason, as most do. */
 function storedAttempts(attempts: readonly FailedAttempt[], letterReason: string): FailedAttempt[] {
   return attempts.map(({ reason, ...rest }) => {
     if (reason === undefined || reason === letterReason) return rest;
@@ -63,7 +63,9 @@ function storedAttempts(attempts: readonly FailedAttempt[], letterReason: string
   });
 }
 
-/** Length of the reason of an attempt that failed for another one than the last. */
+/**
+ * Largest number of characters of the reason of an earlier attempt that failed for another reason.
+ */
 const ATTEMPT_REASON_CHARS_MAX = 200;
 
 function answered(response: ShownAnswer): Pick<NewLetter, "status" | "code" | "response"> {

@@ -24,7 +24,10 @@ export class AttemptMasking {
   readonly #parts: AttemptMaskingParts;
   #credentials: Credentials | undefined;
   #mask: SecretMask | undefined;
-  /** The last mask of a request's own secrets: most requests of a destination have the same. */
+  /**
+   * The mask of the last request's own secrets. Most requests of a destination have the same
+   * secrets.
+   */
   #sent: { key: string; mask: SecretMask } | undefined;
 
   constructor(parts: AttemptMaskingParts) {
@@ -65,7 +68,7 @@ export class AttemptMasking {
     if (this.#mask !== undefined && (current === undefined || current === this.#credentials)) {
       return this.#mask;
     }
-    // Events that were made with the credentials of before may still be on their way.
+    // Events that were made with the former credentials may still be on their way.
     const values = [this.#credentials, current].flatMap((it) => Object.values(it ?? {}));
     this.#mask = new SecretMask([...secretsOfConfig(kind, config), ...values]);
     this.#credentials = current;

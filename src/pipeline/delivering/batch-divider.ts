@@ -10,7 +10,7 @@ export const QUICK_FAILURES_MAX = 2;
 
 /**
  * Number of attempts that fail for a reason of the destination, such as a time-out, after which the
- * batch is divided all the same: one of its events may be the cause.
+ * batch is divided nevertheless, because one of its events may be the cause.
  */
 const WHOLE_FAILURES_MAX = 2;
 
@@ -80,7 +80,7 @@ export class BatchDivider {
       if (this.#suspected === 0) this.#size = Math.ceil(count / 2);
       this.#suspected = count;
     } else if (from === 0) {
-      // The output that failed alone is the culprit: the others are not suspected any more.
+      // The output that failed alone is the cause: the others are no longer suspected.
       this.#suspected = 0;
     } else if (this.#suspected > from) this.#suspected -= 1;
     return isExpected;

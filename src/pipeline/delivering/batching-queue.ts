@@ -86,7 +86,7 @@ export class BatchingQueue {
    */
   flush(): void {
     if (this.#recovered !== undefined && this.#queue.length === 0) {
-      // All events of the delivery ended without an output this time.
+      // In the repeated delivery, all events ended without an output.
       this.#recovered = undefined;
       this.#context.clearIntent();
     }

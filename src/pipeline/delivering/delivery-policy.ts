@@ -24,8 +24,9 @@ export interface DeliveryPolicyContext {
   readonly outputCounts: OutputCounts;
   /**
    * The current outage: set while every attempt fails, undefined otherwise. `since` and `at` are
-   * the times of its first and its last failed attempt by `elapsed()`. `since` is earlier by the
-   * time for which other processes had tried before. `reason` and `response` are of the last.
+   * the times of its first and its last failed attempt by `elapsed()`. `since` also includes the
+   * outage that earlier processes recorded. `reason` and `response` belong to the last failed
+   * attempt.
    */
   failure(): ({ since: number; at: number } & FailureCause) | undefined;
 }
@@ -50,20 +51,20 @@ export class DeliveryPolicy {
     const routes = this.#context.routes();
     const cause = this.#downCause();
     return outputs.filter((output) => {
-      // Routes have seldom changed since the output's code ran.
+      // An output is rarely checked against other routes than when its code ran.
       const isChecked = output.laneEvent.checkedRoutes === routes;
       if (!isChecked && this.#settleUnsendable(output)) return false;
       if (cause === undefined || !this.#hasWindowEnded(output)) return true;
-      // Trying each of them would take longer than events come in, and the log would grow
-      // meanwhile.
+      // Trying each of them would take longer than new events take to arrive, and the log would
+      // grow meanwhile.
       this.giveUp([output], cause);
       return false;
     });
   }
 
   /**
-   * Counts an attempt for each of its events. Keeps it if it failed, and notes when the failures of
-   * its events began.
+   * Counts an attempt for each of its events. If the attempt failed, also stores it with the
+   * events, and when their failures began.
    */
   recordAttempt(outputs: readonly Output[], result: AttemptResult): void {
     const now = this.#context.elapsed();
@@ -101,9 +102,9 @@ export class DeliveryPolicy {
 
   /**
    * Counts a failed attempt to deliver an event in a request of its own. Makes the event a dead
-   * letter when it is the cause of its failures, or when its retry window has ended; returns whether
-   * it did. `isPressed` is true while events that failed in this way take much memory. Only then
-   * failures of the destination count against the event too.
+   * letter when it is the cause of its failures, or when its retry window has ended; returns
+   * whether it did. `isPressed` is true while events that failed alone take much memory; only then
+   * do failures of the destination count against the event too.
    */
   giveUpIfHopeless(
     output: Output,
@@ -195,8 +196,8 @@ function isAtFault({ ofEvent, countsAtFirst }: FailuresAlone, now: OutputCounts)
 }
 
 /**
- * Whether an event has failed too often for chance, given the rate at which all attempts fail.
- * Counts failures of the destination too.
+ * Whether an event has failed too often for this to be chance, given the rate at which all attempts
+ * fail. Failures of the destination count too.
  */
 function blocks(failed: FailuresAlone, now: OutputCounts): boolean {
   const { amongTaken, total, countsAtFirst } = failed;

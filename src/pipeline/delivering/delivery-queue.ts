@@ -39,8 +39,8 @@ type Failure = Extract<AttemptResult, { kind: "retry" }>;
 
 /**
  * Sends events to a destination, those of one user in order. A batch that fails is divided until
- * one event fails alone. That event is set aside and retried later, and the events of other users
- * go on. When these fail as well, the destination is down, and attempts get rarer.
+ * one event fails alone. That event is set aside and retried later, while the events of other users
+ * are sent. When these fail as well, the destination is down, and attempts become rarer.
  */
 export class DeliveryQueue {
   readonly #context: DeliveryQueueContext;
@@ -57,8 +57,8 @@ export class DeliveryQueue {
   #working: Promise<void> | undefined;
   readonly #waits: QueueWaits;
   /**
-   * Number of failed attempts in a row, without retries of events that were set aside. Kept from
-   * event to event, so that the next event does not start again from the shortest retry delay.
+   * Number of failed attempts in a row, not counting retries of events that were set aside. Kept
+   * from event to event, so that the next event does not start again from the shortest retry delay.
    */
   #failures = 0;
 
@@ -81,8 +81,8 @@ export class DeliveryQueue {
   }
 
   /**
-   * Number of events that a new event would wait for. A queue whose attempts fail gets a number
-   * above that of any other queue.
+   * Number of events that a new event would have to wait for. Higher for a queue whose attempts
+   * fail than for any other queue.
    */
   get load(): number {
     const waiting = this.#queue.length + this.#trying;
@@ -166,7 +166,7 @@ export class DeliveryQueue {
     let bytes = 0;
     const count = this.#context.batchSize();
     let key: string | undefined;
-    // Without retries, no event can be behind another one, which each event would be asked for.
+    // Without retries, no event waits behind another one, so that events need not be checked.
     const hasRetries = !this.#retries.isEmpty;
     while (this.#queue.length > 0 && outputs.length < count) {
       const next = this.#queue.first!;
@@ -262,7 +262,7 @@ export class DeliveryQueue {
       this.#postpone(entry, result);
       const isPressed = this.#retries.isPressed && this.#queue.length === 0;
       if (this.#policy.needsFollower(output, isPressed)) await this.#tryFollower(entry);
-      // Others failed as well, and none was delivered since.
+      // Retries of other events failed as well, and nothing was delivered since.
       if (this.#failures >= DOWN_FAILURES_MIN) await this.#pause(undefined);
       return;
     }

@@ -44,7 +44,7 @@ export interface DestinationClientParts {
   logger: Logger;
   health: Pick<HealthLogger, "recordAttempt">;
   labels: LaneLabels;
-  /** Milliseconds of the outage that earlier processes have noted; 0 when they noted none. */
+  /** Milliseconds of the outage that earlier processes recorded; 0 when they recorded none. */
   earlierOutageMs: number;
   past?: DestinationPast | undefined;
   /** See `AttemptMaskingParts.credentials`. */
@@ -63,7 +63,10 @@ export class DestinationClient {
   readonly #closing = new Set<Promise<void>>();
   readonly #workspaceId: string;
   #config: Record<string, unknown>;
-  /** Largest number of events in one delivery, which each event asks for; undefined until then. */
+  /**
+   * Largest number of events in one delivery, cached because it is read for each event; undefined
+   * before the first.
+   */
   #batchSize: number | undefined;
   #masking: AttemptMasking;
   #client: OpenClient | undefined;
@@ -71,14 +74,17 @@ export class DestinationClient {
   #hasDelivered: boolean;
   /**
    * The current outage: set while every attempt fails, undefined once the receiver answers. `since`
-   * and `at` are the times of its first and its last failed attempt by `clock.elapsed`. `since` is
-   * earlier by the outage that earlier processes have noted. `reason` and `response` are of the
+   * and `at` are the times of its first and its last failed attempt by `clock.elapsed`. `since`
+   * also includes the outage that earlier processes recorded. `reason` and `response` belong to the
    * last failure.
    */
   failure: (FailureState & { at: number }) | undefined;
   /** The last attempt that failed or was refused, since this config is in use. */
   lastFailure: LastFailure | undefined;
-  /** Outage that earlier processes have noted, until the first attempt of this one. */
+  /**
+   * Outage in milliseconds that earlier processes recorded, until the first attempt of this
+   * process.
+   */
   #earlierOutageMs: number;
   /**
    * Set while the receiver answers but refuses all events; undefined after a delivery with an

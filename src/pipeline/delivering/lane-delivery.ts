@@ -142,7 +142,7 @@ export class LaneDelivery {
     this.#expectsMore = true;
   }
 
-  /** Sends the queued events without waiting for more. Has no effect on a batched delivery. */
+  /** Sends the queued events without waiting for more. Does not affect a batched delivery. */
   flush(): void {
     this.#expectsMore = false;
     for (const queue of this.#queues) queue.flush();
@@ -153,8 +153,8 @@ export class LaneDelivery {
   }
 
   /**
-   * Sends the gathered batch early, because memory is needed, or because all events of a delivery
-   * that a crash interrupted are gathered again.
+   * Sends the gathered batch early. Called when memory is needed, and when all events of an
+   * interrupted delivery are gathered again after a crash.
    */
   flushBatch(): void {
     this.#batching?.flush();
@@ -198,8 +198,8 @@ export class LaneDelivery {
   }
 
   /**
-   * Resumes one waiting queue at each answer of a receiver that was unreachable before. The queues
-   * thus come back quickly, but not all at once.
+   * Resumes one waiting queue each time a receiver that was unreachable answers. The queues thus
+   * come back quickly, but not all at once.
    */
   #resume(): void {
     for (let next = this.#resuming.pop(); next !== undefined; next = this.#resuming.pop()) {
@@ -209,7 +209,7 @@ export class LaneDelivery {
 
   #settle(outputs: readonly Output[], outcome: EventOutcome): void {
     for (const { userQueue } of outputs) {
-      // A lane with one queue has no queues of users.
+      // A lane with one queue has no queues for single users.
       if (userQueue === undefined) break;
       userQueue.openOutputs -= 1;
       assert(userQueue.openOutputs >= 0, "A user settles no more outputs than were queued");

@@ -16,7 +16,7 @@ export class QueueWaits {
   readonly #wake = new Notifier();
   /** Number of times that `#wake` was notified, from which a wait sees that it was ended early. */
   #wakes = 0;
-  /** Whether the queue is waiting between a failed attempt and the next one. */
+  /** Whether the queue waits between a failed attempt and the next one. */
   isPaused = false;
   /** Whether every event of the queue waits for a retry that is not due yet. */
   isIdle = false;

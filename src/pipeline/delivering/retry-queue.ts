@@ -9,7 +9,7 @@ import type { Output, OutputCounts, UserQueue } from "../model/lane-event.ts";
 /** An event that failed in a request of its own, and the time of its next attempt. */
 export interface RetryEntry {
   /**
-   * First the event that failed, then later events of the same user, which wait to keep the order.
+   * The event that failed first, then later events of the same user, which wait to keep the order.
    */
   readonly outputs: Output[];
   /** Number of failed attempts since the event was set aside. */
@@ -26,7 +26,7 @@ export interface RetryEntry {
  * them, to keep the order.
  */
 export class RetryQueue {
-  /** Retry entries by user, in the order in which they were set aside. */
+  /** Retry entries by user, in the order in which the events were set aside. */
   readonly #entries = new Map<UserQueue | string, RetryEntry>();
   readonly #counts: OutputCounts;
 

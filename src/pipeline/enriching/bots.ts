@@ -18,7 +18,7 @@ const known = new Map<string, string | undefined>();
 
 /**
  * Returns the name of the bot that a user agent belongs to, such as `Googlebot`; undefined when it
- * is none. An empty user agent is none.
+ * belongs to none, or is empty.
  */
 export function botName(userAgent: string): string | undefined {
   if (userAgent === "") return undefined;
@@ -31,8 +31,9 @@ export function botName(userAgent: string): string | undefined {
 }
 
 /**
- * Returns the word by which a bot names itself in its user agent, such as `bingbot`: one that says
- * so, else the first word. The list of bots tells only that the whole text belongs to a bot.
+ * Returns the word by which a bot names itself in its user agent, such as `bingbot`: the first word
+ * that contains a bot's usual ending, else the first word. The list of bots tells only that the
+ * whole text belongs to a bot.
  */
 function nameIn(text: string): string {
   const words = text.match(/[A-Za-z][\w-]*/g) ?? [];

@@ -9,20 +9,21 @@ export interface EnrichingParts<Record> {
   /** Builds the event of a record, without additions. */
   eventOf(record: Record): BuiltEvent;
   live: Pick<Live, "sourceById" | "topology">;
-  /** Returns the place of an IP address as JSON text; undefined for an unknown one. */
+  /** Returns the location of an IP address as JSON text; undefined for an unknown address. */
   place?: ((ip: string) => string | undefined) | undefined;
 }
 
 /**
  * Returns a function that builds the event of a record, and adds to its context what the settings
- * of its source ask for: `geo`, the place of the IP address, and `isBot` and `bot` for events of
- * bots, also those that are dropped, so that a search finds them. A member that the event has itself stays as it is.
+ * of its source request: `geo`, the location of the IP address, and `isBot` and `bot` for events of
+ * bots, also for those that are dropped, so that a search finds them. A member that the event
+ * already has is not changed.
  */
 export function createEnrichedEvents<Record extends { sourceId: string }>(
   parts: EnrichingParts<Record>,
 ): (record: Record) => BuiltEvent {
   const { eventOf, live, place } = parts;
-  /** Settings by source; undefined for a source whose events stay as they are. */
+  /** Settings by source; undefined for a source whose events are not changed. */
   const settings = new Map<string, SourceSettings | undefined>();
   let topology: number | undefined;
 
@@ -69,7 +70,7 @@ function enriched(
   const context = inEvent.starts[CONTEXT]!;
   const contextEnd = inEvent.ends[CONTEXT]!;
   const isObject = context !== ABSENT && json[context] === BRACE_OPEN;
-  // A context that is no object has no place for members.
+  // A context that is no object cannot have members.
   if (context !== ABSENT && !isObject) return event;
   if (isObject) inContext.find(text, context);
   else inContext.starts.fill(ABSENT);

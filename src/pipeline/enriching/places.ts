@@ -1,9 +1,14 @@
 import { isIP } from "node:net";
 
-/** Number of addresses whose place is cached. When another one would exceed it, all are dropped. */
+/**
+ * Number of addresses whose location is cached. When another one would exceed it, the cache is
+ * cleared.
+ */
 const ADDRESSES_REMEMBERED_MAX = 4_096;
 
-/** The parts of a record of a MaxMind-format file of cities that are used. All may be absent. */
+/**
+ * The fields that are used of a record in a MaxMind-format database of cities. All may be absent.
+ */
 interface CityRecord {
   city?: { names?: { en?: unknown } };
   country?: { iso_code?: unknown };
@@ -13,8 +18,8 @@ interface CityRecord {
 }
 
 /**
- * Returns a function that finds the place of an IP address, as the JSON text of `context.geo`;
- * undefined when the text is no address, or `lookup` knows none.
+ * Returns a function that finds the location of an IP address, as the JSON text of `context.geo`;
+ * undefined when the text is no address, or `lookup` does not know the address.
  */
 export function createPlaces(
   lookup: (ip: string) => object | null,

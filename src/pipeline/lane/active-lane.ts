@@ -73,7 +73,7 @@ export class ActiveLane {
     const holdsMuch = (kind.batchLimits?.(config).ageMs ?? 0) > 0;
     this.#memory = context.memory.openLane(workspaceId, holdsMuch);
     this.#health = new HealthLogger({ ...context, destination: () => this.destination });
-    // Replays fill batched deliveries; other deliveries they only go beside.
+    // Replays are part of batched deliveries; they do not affect other deliveries.
     const inFlightMax = holdsMuch ? GATHERED_EVENTS_MAX : LANE_REPLAYS_EVENTS_MAX;
     this.#replays = this.#createReplays(inFlightMax);
     this.#committer = this.#createCommitter(recovered);
@@ -100,7 +100,7 @@ export class ActiveLane {
     };
   }
 
-  /** Whether nothing was to be done for long, and nothing would be lost with these parts. */
+  /** Whether nothing was to be done for long, and closing these parts would lose nothing. */
   get mayRest(): boolean {
     const isIdle = this.#loop.isWaiting && this.uncommitted === 0 && this.#committer.isIdle;
     if (!isIdle || !this.#replays.isEmpty || !this.#delivery.isWell) return false;

@@ -61,13 +61,14 @@ export class BatchLoop {
     this.#parts = parts;
   }
 
-  /** Runs the loop. Resolves when the delivery was stopped and its last batch is done. */
+  /** Runs the loop. Resolves when the delivery was stopped and its last batch has ended. */
   async run(): Promise<void> {
     const { memory, scheduler, delivery, work } = this.#parts;
     let last = dispatchedAll;
     while (this.#isRunning) {
-      // Two reasons to wait for the last batch first: a full lane gets room bit by bit, and small
-      // batches cost more than they gain; and events that have to run again come before new ones.
+      // There are two reasons to wait for the last batch first: a full lane gets room little by
+      // little, and small batches cost more than the overlap gains; and events that must run again
+      // come before new ones.
       if (memory.room.events < TRANSFORM_BATCH_EVENTS || scheduler.hasUnrun) {
         await last;
         last = dispatchedAll;

@@ -7,7 +7,7 @@ const INTERVAL_MS_MAX = 10;
  * millisecond whatever its size, so that batches of one event would take the whole processor.
  */
 const LANE_EVENTS_PER_SECOND = 2_000;
-/** Batches per second of all lanes together at which each of them waits for `INTERVAL_MS_MAX`. */
+/** Batches per second of all lanes together at which each lane waits for `INTERVAL_MS_MAX`. */
 const BATCHES_PER_SECOND = 1_000;
 
 /**

@@ -131,7 +131,7 @@ export class BatchScheduler {
     return events;
   }
 
-  /** Waits when events arrive one by one and are many, to take several in one batch. */
+  /** Waits for more events when events arrive singly but often, to take several in one batch. */
   async #waitForMore(): Promise<void> {
     const { clock, pace, changed } = this.#parts;
     const now = clock.elapsed();
@@ -145,7 +145,7 @@ export class BatchScheduler {
     const { room } = memory;
     const program = this.#parts.program();
     const most = program ? this.size.eventsMax(program) : PLAIN_BATCH_EVENTS_MAX;
-    // The number of events whose outputs will have room, judged by the recent outputs.
+    // The number of events whose outputs will fit in memory, judged by recent outputs.
     const fitting = Math.ceil(room.bytes / Math.max(1, this.size.bytesPerEvent));
     const count = Math.max(1, Math.min(fitting, most));
     const [first] = this.#unrun;

@@ -206,7 +206,7 @@ export class LaneCommitter implements LaneCommitSource {
     return parts.every((part) => part === undefined);
   }
 
-  /** Stops writing: from now on no outcome of this destination's events is stored. */
+  /** Stops writing: from now on, no outcomes of this destination's events are stored. */
   discard(): void {
     this.#isDiscarded = true;
     clearTimeout(this.#timer);
@@ -284,7 +284,7 @@ function settledLetter(
 }
 
 /**
- * Whether the ledger holds these read positions and this intent already, and an outage whose length
+ * Whether the ledger already holds these read positions, this intent, and an outage whose length
  * differs by less than `outageStepMs`.
  */
 export function isStored(

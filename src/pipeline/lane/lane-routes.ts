@@ -16,7 +16,7 @@ import type { LaneReplays } from "../replays/lane-replays.ts";
 export class LaneRoutes {
   #destination: Destination;
   #connections: readonly Connection[];
-  /** Made at its first use, which most destinations never have: they are idle. */
+  /** Created at its first use, because most destinations are idle and never use it. */
   #current: Routes | undefined;
   #isRemoved = false;
 
@@ -78,7 +78,8 @@ export class LaneRoutes {
     if (this.#isRemoved) return { kind: "discard" };
     const { origin, input } = event;
     if ("replayId" in origin) {
-      // The job has ended; or it waits while the destination is disabled, and takes its event back.
+      // The job has ended; or it waits while the destination is disabled, and takes its event back
+      // later.
       const isSent = replays.isRunning(origin.replayId) && this.destination.enabled;
       if (!isSent) return { kind: "discard" };
     }

@@ -22,7 +22,7 @@ export class Lane implements LaneCommitSource {
   readonly #kind: DestinationKind;
   readonly #labels: LaneLabels;
   readonly #routes: LaneRoutes;
-  /** Only rests while there is nothing to read. */
+  /** A lane has a resting reader only while there is nothing to read. */
   #reader: LaneReader | RestingReader;
   /** The working parts; undefined until there is something to read or to replay. */
   #active: ActiveLane | undefined;
@@ -93,7 +93,7 @@ export class Lane implements LaneCommitSource {
     return isBehind && !this.#isStopped ? (this.#reader as RestingReader) : undefined;
   }
 
-  /** Call when there are new records of any source. One that rests is then `behind`. */
+  /** Called when there are new records of any source. A resting lane is then `behind`. */
   look(ends: readonly LogEnds[]): void {
     if (this.#reader instanceof RestingReader) this.#reader.look(ends);
     else this.wake();
@@ -206,7 +206,7 @@ export class Lane implements LaneCommitSource {
 
   /**
    * Stops the lane for good after a broken invariant. Its state may be wrong, so it writes nothing
-   * more. The log keeps its events until the server is started again.
+   * more. The log keeps its events until the server is restarted.
    */
   fail(error: unknown): void {
     if (this.#failure !== undefined) return;

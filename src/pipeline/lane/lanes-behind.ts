@@ -23,7 +23,7 @@ const LANES_AT_ONCE_MAX = 256;
 export class LanesBehind<L extends Resting> {
   readonly #logs: LogSet;
   readonly #wake: (lanes: readonly L[]) => void;
-  /** In the order of their turns. */
+  /** The lanes that are behind, in the order of their turns. */
   readonly #lanes = new Set<L>();
   /** Log → its end when a lane was last added. Later records are announced to their lanes. */
   readonly #ends = new Map<string, number>();
@@ -48,7 +48,7 @@ export class LanesBehind<L extends Resting> {
     this.add(all);
   }
 
-  /** Adds those that are behind. */
+  /** Adds those of the lanes that are behind. */
   add(lanes: Iterable<L | undefined>): void {
     for (const lane of lanes) if (lane?.behind !== undefined) this.#lanes.add(lane);
     if (this.#lanes.size === 0 || this.#isStopped) return;
@@ -70,7 +70,9 @@ export class LanesBehind<L extends Resting> {
     this.#running = undefined;
   }
 
-  /** The place to read next: that of the lane whose turn it is. Undefined when none is behind. */
+  /**
+   * The place to read next: that of the lane whose turn it is. Undefined when no lane is behind.
+   */
   #next(): LogPlace | undefined {
     this.#isTurnOfFurthest = !this.#isTurnOfFurthest;
     if (this.#isTurnOfFurthest && this.#furthest !== undefined) return this.#furthest;
@@ -84,7 +86,10 @@ export class LanesBehind<L extends Resting> {
     return undefined;
   }
 
-  /** Returns undefined when nothing can be read: the lanes then try, and report the error. */
+  /**
+   * Returns undefined when nothing can be read: the lanes then read for themselves, and report the
+   * error.
+   */
   async #read({ log, sequence }: LogPlace): Promise<LogChunk | undefined> {
     const chunk = await this.#logs.read(log, sequence).catch(() => undefined);
     if (chunk === undefined || (chunk.next <= sequence && chunk.newerAt === undefined)) return;

@@ -18,26 +18,26 @@ const variableParts: readonly RegExp[] = [
   /[\w.+-]+@[\w.-]+/g,
   // Words with digits: numbers with their unit, times, UUIDs, hashes, addresses.
   /[\p{L}_-]*\p{N}[\p{L}\p{N}_-]*(?:[.:,+/][\p{L}\p{N}_-]*\p{N}[\p{L}\p{N}_-]*)*%?/gu,
-  // Long words of letters in both cases, as random ids are.
+  // Long words with letters in both cases, such as random ids.
   /\b(?=\w*[a-z]\w*[A-Z]\w*[a-z]\w*[A-Z])\w{24,}\b/g,
 ];
 
 /**
- * Short numbers that say what went wrong, and are not variable: the status or the code of an
- * answer. They are kept as letters, so that the patterns above leave them.
+ * Short numbers that say what went wrong, and are not variable: the status or the error code of an
+ * answer. They are kept as letters, so that the patterns above do not replace them.
  */
 const codes = /\b(HTTP|status|status code|answered|responded with|error|code)([ :]+)(\d{1,3})\b/gi;
 const digits = "abcdefghij";
 
-/** A variable part, and a list of several. */
+/** Replaces a variable part, or a list of several. */
 const PLACE = "#";
 const places =
   /#(?:\s?(?:ms|s|min|h|d|seconds?|minutes?|hours?|days?|bytes?|KB|MB|GB|KiB|MiB)\b)?/g;
 const lists = /#(?:\s*[,;:]?\s*#)+/g;
 
 /**
- * Returns the text of a reason without what differs from event to event: numbers, ids, quoted
- * values and times.
+ * Returns a reason without the parts that differ from event to event: numbers, ids, quoted values
+ * and times.
  */
 export function reasonTemplate(reason: string): string {
   const bounded = reason.slice(0, COMPARED_CHARS_MAX);
@@ -48,7 +48,10 @@ export function reasonTemplate(reason: string): string {
   return replaced.replace(places, PLACE).replace(lists, PLACE).trim();
 }
 
-/** Returns the name of the group of a dead letter: a hash of what is equal for one failure. */
+/**
+ * Returns the name of the group of a dead letter: a hash of the parts that are equal for one
+ * failure.
+ */
 export function groupNameOf({ stage, reason, status, code }: GroupedFacts): string {
   const facts = [stage, status ?? "", code ?? "", reasonTemplate(reason)];
   return Bun.hash(facts.join("\n")).toString(36);

@@ -2,7 +2,7 @@ import type { StoredLetter } from "../model/dead-letter.ts";
 import type { JobCounts, JobFailure } from "../model/replay-job.ts";
 import { groupNameOf } from "./group-name.ts";
 
-/** Number of reasons that a replay counts apart. Further ones are counted together. */
+/** Number of reasons that a replay counts separately. Further ones are counted together. */
 const JOB_FAILURES_MAX = 20;
 /** Number of leading characters of a reason that a replay shows. */
 const REASON_CHARS_MAX = 300;
@@ -14,7 +14,7 @@ export function jobFailureOf(letter: StoredLetter): JobFailure {
   return { groupId, reason: letter.reason.slice(0, REASON_CHARS_MAX), count: 1 };
 }
 
-/** Adds failures to those of a replay. Both may have the same groups. */
+/** Adds failures to those of a replay, by group. */
 export function addFailures(
   failures: readonly JobFailure[],
   added: readonly JobFailure[],

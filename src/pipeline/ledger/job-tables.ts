@@ -78,7 +78,7 @@ export class JobTables {
    * only inside a transaction of the store.
    */
   start(job: ReplayJob): void {
-    // Jobs that only wait for the outcomes of their letters take nothing more.
+    // Jobs that only wait for the outcomes of their letters do not requeue more letters.
     const running = this.running().filter((job) => !isMoved(job));
     const own = running.filter(({ workspaceId }) => workspaceId === job.workspaceId);
     const destinationId = destinationOf(job);

@@ -66,14 +66,14 @@ export class LedgerClaims {
     this.#owners.put(OWNER, { node, claim, commits: 0 });
   }
 
-  /** Returns the current owner. Throws `ClaimLostError` when this claim is not the latest. */
+  /** Returns the current owner. Throws `ClaimLostError` when `claim` is not the latest claim. */
   expect(claim: string): LedgerOwner {
     const owner = this.owner();
     if (owner?.claim !== claim) throw new ClaimLostError(owner);
     return owner;
   }
 
-  /** Applies a change of the node that has this claim. Throws when it is not the latest. */
+  /** Applies a change of the node that has this claim. Throws when it is not the latest claim. */
   run(claim: string, apply: () => void): void {
     this.expect(claim);
     apply();

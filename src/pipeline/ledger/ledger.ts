@@ -48,7 +48,10 @@ export class Ledger {
   readonly letters: Pick<LetterTables, LetterReads>;
   readonly jobs: Pick<JobTables, JobReads>;
   readonly repetitions: RepetitionTable;
-  /** Resolves once dead letters from earlier versions are counted and grouped, or that failed. */
+  /**
+   * Resolves once dead letters from earlier versions are counted and grouped, or counting has
+   * failed.
+   */
   readonly counted: Promise<void>;
   readonly #store: Store;
   readonly #tables: LetterTables;
@@ -145,7 +148,7 @@ export class Ledger {
   /**
    * Requeues dead letters, so that they are sent again. One call handles as many `ids` as fit into
    * one transaction. `done` is how many it handled. Also returns the destinations of the letters
-   * found. `record` is the replay that lists them.
+   * found. `record` is the entry for them in the list of replays.
    */
   async requeue(workspaceId: string, ids: readonly string[], now: number, record?: LetterJob) {
     const { taken, done } = await this.#change(() => {

@@ -19,8 +19,8 @@ type Letter = GroupedFacts &
 type GroupRow = Omit<LetterGroup, "id" | "destinationId"> & { responses?: readonly KeptResponse[] };
 
 /**
- * Largest number of dead letter groups of one destination, without the group for all other reasons.
- * There must be a limit, because user code can give a new reason for each event.
+ * Largest number of dead letter groups of one destination, not counting the group for all other
+ * reasons. There must be a limit, because user code can give a new reason for each event.
  */
 const GROUPS_OF_DESTINATION_MAX = 200;
 /** Number of leading characters of a dead letter's reason that a group shows. */
@@ -133,7 +133,7 @@ export class LetterGroups {
     return { ...known, id, destinationId, responses: this.#responsesOf(id, known) };
   }
 
-  /** The answers that are kept of a group, latest first. */
+  /** The stored answers of a group's receivers, latest first. */
   #responsesOf(id: string, row: GroupRow | undefined): LetterGroupDetails["responses"] {
     const kept = row?.responses ?? [];
     return kept.toReversed().flatMap(({ at, id: responseId }) => {

@@ -11,17 +11,20 @@ export interface KeptResponse {
   bytes: number;
 }
 
-/** Number of different responses that a group of dead letters keeps. */
+/** Number of different responses that are stored for a group of dead letters. */
 const RESPONSES_OF_GROUP_MAX = 4;
 /**
- * Time in milliseconds after which a new response replaces the oldest of a group that has all it
- * may keep. Receivers that answer each event differently would otherwise make every dead letter
- * write its response, which all nodes of a cluster read.
+ * Time in milliseconds after which a new response replaces the oldest one of a group with
+ * `RESPONSES_OF_GROUP_MAX` responses. Receivers that answer each event differently would otherwise
+ * make every dead letter write its response, which all nodes of a cluster read.
  */
 const REPLACED_AFTER_MS = 60_000;
-/** Bytes of the responses that the dead letters of one destination keep, in one ledger. */
+/**
+ * Largest number of bytes of the responses that are stored for the dead letters of one destination,
+ * in one ledger.
+ */
 export const RESPONSES_OF_DESTINATION_BYTES_MAX = 512 << 10;
-/** Bytes of the responses that all dead letters keep, in one ledger. */
+/** Largest number of bytes of the responses that are stored for all dead letters, in one ledger. */
 export const RESPONSES_BYTES_MAX = 64 << 20;
 /** Second part of the keys that hold sums of bytes; no group has this name. */
 const SUM = "";
@@ -39,8 +42,8 @@ export class LetterResponses {
   }
 
   /**
-   * Keeps a response for a group, if it has room or its oldest one may be replaced. Returns the
-   * responses that the group keeps then. Call this and `drop` only inside a transaction.
+   * Stores a response for a group, if there is room or its oldest one may be replaced. Returns the
+   * responses that are then stored for the group. Call this and `drop` only inside a transaction.
    */
   keep(
     group: { id: string; destinationId: string },
@@ -91,7 +94,7 @@ export class LetterResponses {
   }
 }
 
-/** Returns the id of a response: equal responses have the same. */
+/** Returns the id of a response, which is the same for equal responses. */
 export function responseIdOf(response: ShownAnswer): string {
   return Bun.hash(JSON.stringify(response)).toString(36);
 }

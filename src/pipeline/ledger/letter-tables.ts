@@ -39,8 +39,8 @@ const LOT_LETTERS_MAX = 1_000;
 /** Largest number of dead letters that one call of `scan` reads. */
 const SCAN_LETTERS_MAX = 1_000;
 /**
- * Key of a row that exists once all dead letters are counted. Earlier versions stored letters
- * without counting them.
+ * Key of a row that exists once all dead letters are counted. Earlier versions did not count the
+ * letters.
  */
 const COUNTED: PairKey = ["", ""];
 
@@ -207,7 +207,7 @@ export class LetterTables {
     return last !== undefined;
   }
 
-  /** The number of letters of each destination that has letters, or had some before. */
+  /** The number of letters of each destination that has letters, or had some earlier. */
   *counts(): Generator<LetterCount> {
     for (const { key, value: count } of this.#counts.getRange({})) {
       const [workspaceId, destinationId] = key;
@@ -216,7 +216,7 @@ export class LetterTables {
   }
 
   /**
-   * Number of letters in a workspace, or in the destination or the group that the filter names.
+   * Number of letters in a workspace, or in the destination or the groups that the filter names.
    * Ignores the filter's other fields.
    */
   countOf(workspaceId: string, { destinationId, groupId, groupIds }: LetterFilter = {}): number {

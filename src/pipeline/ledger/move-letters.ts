@@ -3,9 +3,7 @@ import type { LetterJob } from "../model/replay-job.ts";
 import type { JobTables } from "./job-tables.ts";
 import type { LetterTables } from "./letter-tables.ts";
 
-/**
- * Result of one step of a job that requeues or deletes dead letters. Each step is one transaction.
- */
+/** Result of one step of a job that requeues or deletes dead letters. A step is one transaction. */
 export interface MovedLetters {
   /** Number of letters that the step scanned. */
   seen: number;
@@ -60,8 +58,8 @@ export function moveLetters(
 }
 
 /**
- * Stores which dead letters a request requeued or deleted at once, as the replay `record`. Call only
- * inside the transaction that does so. Without letters, nothing is stored.
+ * Stores which dead letters a request requeued or deleted at once, as the replay `record`. Call
+ * only inside the transaction that requeues or deletes them. Without letters, nothing is stored.
  */
 export function recordMoved(
   jobs: JobTables,

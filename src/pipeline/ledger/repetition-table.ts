@@ -12,7 +12,7 @@ export type RepetitionRow = [
   previousReceivedAt: number,
 ];
 
-/** Repetitions found at once in one log. */
+/** Repetitions in one log that were found together. */
 export interface RepetitionLot {
   log: string;
   rows: RepetitionRow[];
@@ -26,7 +26,7 @@ type RowKey = [log: string, sequence: number];
 const POSITIONS: RowKey = ["", 0];
 type RowValue = RepetitionRow[] | SearchedPositions;
 
-/** The table of events that repeat earlier ones. Lanes pass over them. */
+/** The table of events that repeat earlier ones. Lanes skip these events. */
 export class RepetitionTable {
   readonly #table: Table<RowValue, RowKey>;
 
@@ -49,7 +49,7 @@ export class RepetitionTable {
     }
   }
 
-  /** Returns the row of a record; undefined when it repeats no other. */
+  /** Returns the row of a record; undefined when the record repeats no other. */
   find(log: string, sequence: number): RepetitionRow | undefined {
     const start: RowKey = [log, sequence];
     const [found] = [...this.#table.getRange({ start, end: [log, -1], reverse: true, limit: 1 })];

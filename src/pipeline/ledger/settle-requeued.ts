@@ -17,8 +17,8 @@ export interface SettledLetter {
 
 /**
  * Removes requeued letters of a destination that have their outcome, and counts them in their
- * replays. A letter that is gone was counted before: a commit whose result was unknown is made
- * again. Call only inside a transaction.
+ * replays. A letter that is missing was counted before, because a commit whose result is unknown is
+ * repeated. Call only inside a transaction.
  */
 export function settleRequeued(
   requeued: RequeuedLetters,

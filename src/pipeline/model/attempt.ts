@@ -8,7 +8,7 @@ export interface FailureCause {
   response?: ShownAnswer | undefined;
 }
 
-/** One attempt to deliver a batch that failed, or by which an event of the batch was refused. */
+/** One attempt to deliver a batch that failed, or in which an event of the batch was refused. */
 export interface FailedAttempt {
   /** Start of the attempt in milliseconds since the epoch. */
   at: number;
@@ -18,7 +18,7 @@ export interface FailedAttempt {
   status?: number;
 }
 
-/** The result of one attempt: a `DeliveryResult` whose texts have no secrets any more. */
+/** The result of one attempt: a `DeliveryResult` without secrets. */
 export type AttemptResult =
   | {
       kind: "delivered";

@@ -55,8 +55,8 @@ export interface StoredLetter extends Omit<DeadLetter, "event" | "response" | "g
 }
 
 /**
- * A dead letter that is about to be stored. The ledger stores few responses of a group, apart from
- * its letters.
+ * A dead letter that is about to be stored, with the receiver's response. The ledger stores
+ * responses apart from the letters, and only a few for each group.
  */
 export interface NewLetter extends StoredLetter {
   response?: ShownAnswer;
@@ -137,7 +137,7 @@ export interface LetterGroup extends LetterOwner {
   code?: string;
 }
 
-/** A group of dead letters, with the receiver's answers that are kept of them, latest first. */
+/** A group of dead letters, with the receivers' answers that are stored for it, latest first. */
 export interface LetterGroupDetails extends LetterGroup {
   responses: { at: number; response: ShownAnswer }[];
 }

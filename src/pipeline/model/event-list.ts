@@ -1,8 +1,8 @@
 import type { LaneEvent } from "./lane-event.ts";
 
 /**
- * Events in the order in which they were added. Each event holds its neighbours, so that an event
- * anywhere in the list is removed without a search. An event is in at most one list.
+ * Events in the order in which they were added. Each event refers to its neighbours, so that any
+ * event can be removed without a search. An event is in at most one list.
  */
 export class EventList {
   #first: LaneEvent | undefined;

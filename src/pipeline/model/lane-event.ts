@@ -37,7 +37,7 @@ export interface LaneEvent {
    * was received, or when its replay was requested, by the clock of the process that noted it.
    */
   retryWindowStart: number;
-  /** Bytes by which the event counts in the memory budget of its destination's delivery. */
+  /** Number of bytes that the event counts in the memory budget of its lane. */
   bytes: number;
   /** Number of outputs that user code made of this event and that have no final outcome yet. */
   openOutputs: number;
@@ -47,8 +47,8 @@ export interface LaneEvent {
    */
   checkedRoutes: Routes | undefined;
   /**
-   * Whether the event's outputs are larger than what a destination without other events in memory
-   * may always hold. False until their size is known.
+   * Whether the event's outputs are larger than what a lane without other events may always hold.
+   * False until their size is known.
    */
   isLarge: boolean;
   /** True once one of the event's outputs was delivered. */
@@ -103,7 +103,7 @@ export interface UserQueue {
 }
 
 /**
- * Numbers of one destination's outgoing events (outputs of user code), and of the attempts to
+ * Counts of one destination's outgoing events (outputs of user code), and of the attempts to
  * deliver them.
  */
 export interface OutputCounts {
@@ -152,7 +152,7 @@ export interface Output {
    * The queue of the output's user, which holds the output; undefined until the output is queued.
    */
   userQueue: UserQueue | undefined;
-  /** Failures of the output in requests of its own; undefined before the first. */
+  /** Failures of the output in requests of its own; undefined before the first failure. */
   failedAlone: FailuresAlone | undefined;
 }
 

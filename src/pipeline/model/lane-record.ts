@@ -39,15 +39,15 @@ export interface DeliveryIntent {
 export interface LaneRecord {
   sealed?: DeliveryIntent;
   /**
-   * Milliseconds for which processes have tried in vain to deliver, while every attempt failed.
-   * Absent unless the destination was failing at the commit. A duration and not a time, because the
-   * next process may have another clock.
+   * Milliseconds for which all attempts of this and earlier processes have failed. Absent unless
+   * the destination was failing at the commit. A duration and not a time, because the next process
+   * may have another clock.
    */
   outageMs?: number;
   logs: Record<string, CursorRecord>;
   /**
-   * Start of the live period (the time in which a connection delivers) that the lane last read, by
-   * connection id: a position in each log. After a restart, it shows which live periods have not
+   * Start of the live period (the time in which a connection delivers) that the lane read last, by
+   * connection id, as a position in each log. After a restart, it shows which live periods have not
    * been read yet.
    */
   known: Record<string, Positions>;

@@ -15,7 +15,7 @@ export interface EventFilter extends ContentFilter {
   messageIds?: readonly string[];
 }
 
-/** Numbers of a replay job's events, or of its dead letters, by outcome. */
+/** Counts of a replay job's events, or of its dead letters, by outcome. */
 export interface JobCounts {
   /** Number of events of which at least one output reached the destination. */
   delivered: number;
@@ -57,7 +57,7 @@ interface JobBase {
   createdAt: number;
   endedAt?: number;
   counts: JobCounts;
-  /** Reasons of the events in `counts.failed`; absent in jobs of earlier versions. */
+  /** Failures of the events in `counts.failed`, by reason; absent in jobs of earlier versions. */
   failures?: JobFailure[];
   /** Absent in jobs of earlier versions. */
   startedBy?: JobAuthor;

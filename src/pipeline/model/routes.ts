@@ -48,7 +48,7 @@ export function firstCovered(connection: Connection, log: string, known?: Positi
 
 /**
  * Whether `positions` are later than `known`. Each value holds the ends of all logs at one moment,
- * so one higher end is enough.
+ * so one higher end proves it.
  */
 function isAfter(positions: Positions, known: Positions): boolean {
   return Object.entries(positions).some(([log, end]) => end > (known[log] ?? 0));
@@ -79,7 +79,7 @@ export function decideRoute(
 ): RouteDecision {
   const connection = bySource.get(sourceId);
   if (connection === undefined || connection.id !== taken.connectionId) return discard;
-  // The record was taken just before the connection stopped being live, and is not owed.
+  // The record was taken just before the connection stopped being live, and need not be delivered.
   if (!covers(connection, taken.log, taken.sequence)) return discard;
   if (!destination.enabled) return destinationDisabled;
   return connection.enabled ? send : connectionDisabled;
@@ -96,7 +96,7 @@ export function firstToRead(
   connections: readonly Connection[],
   logs: { end(log: string): number },
 ): number {
-  // A lane without connections, which has replays alone, reads nothing.
+  // A lane without connections has only replays, and reads no log itself.
   if (connections.length === 0) return logs.end(log);
   return Math.min(...connections.map((connection) => firstCovered(connection, log)));
 }

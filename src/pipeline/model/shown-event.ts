@@ -1,7 +1,7 @@
 import { parseJsonOrText } from "./input-event.ts";
 
 /**
- * Parses an event that user code made, for those who may read events. Leaves out the members by
+ * Parses an event that user code made, for users who may read events. Leaves out the members by
  * which code overrides the request that delivers the event, also below `integrations`: their values
  * may be credentials, such as a header `Authorization`.
  */

@@ -15,7 +15,7 @@ import type { Clock } from "../clock.ts";
 export interface CodeLogLine extends Omit<LogLine, "event"> {
   /** Id of the line. Ids sort by time. */
   id: string;
-  /** When the batch of events had run, in milliseconds since the epoch. */
+  /** Time at which the batch of events had run, in milliseconds since the epoch. */
   at: number;
   transformationId: string;
   transformationVersionId: string;
@@ -27,13 +27,13 @@ export interface CodeLogLine extends Omit<LogLine, "event"> {
   messageId?: string;
 }
 
-/** Which lines a reader asks for. Each condition that is absent matches every line. */
+/** Selects the lines that a reader wants. An absent condition matches every line. */
 export interface CodeLogFilter {
   transformationId?: string;
   transformationVersionId?: string;
   destinationId?: string;
   messageId?: string;
-  /** Text that the line contains, in any case. */
+  /** Text that the line contains, in upper or lower case. */
   text?: string;
   /** Id of a line: only later lines match. */
   after?: string;
@@ -69,8 +69,8 @@ export class CodeLogs {
   }
 
   /**
-   * Returns how many lines a transformation may write now, and how many characters they may have
-   * together.
+   * Returns how many lines a transformation may write now, and how many characters they may have in
+   * total.
    */
   room(transformationId: string): { lines: number; chars: number } {
     const lines = this.#rates.available(transformationId);
@@ -84,7 +84,7 @@ export class CodeLogs {
     lines: readonly LogLine[],
     messageIdOf: (event: number) => string | undefined,
   ): void {
-    // Other batches of the transformation may have used the room meanwhile.
+    // Other batches of the transformation may have written lines meanwhile.
     const taken = lines.slice(0, this.#rates.available(transformation.id));
     if (taken.length === 0) return;
     this.#rates.take(transformation.id, taken.length);
@@ -103,7 +103,7 @@ export class CodeLogs {
         ...(messageId !== undefined && { messageId }),
       });
     }
-    // The workspace that logged last stands last in the map.
+    // The workspace that logged last is last in the map.
     this.#byWorkspace.delete(workspaceId);
     this.#byWorkspace.set(workspaceId, kept);
     this.#dropOldest();
@@ -143,14 +143,14 @@ export class CodeLogs {
   }
 }
 
-/** Approximate bytes that a line takes in memory besides its text. */
+/** Approximate bytes of memory that a line takes besides its text. */
 const LINE_OVERHEAD_BYTES = 400;
 
 function sizeOf({ text }: CodeLogLine): number {
   return Buffer.byteLength(text) + LINE_OVERHEAD_BYTES;
 }
 
-/** Shorter credentials are in too many texts that do not come from them. */
+/** Shorter credentials occur in too many texts by chance. */
 const SECRET_CHARS_MIN = 4;
 
 /**

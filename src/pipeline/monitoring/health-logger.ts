@@ -6,8 +6,8 @@ import { DOWN_MS_MIN } from "../limits.ts";
 import type { EventOutcome } from "../model/lane-event.ts";
 
 /**
- * Minimum time between two log lines about one destination. Limits the log of a destination that
- * fails and recovers again and again.
+ * Minimum time between two log lines about the health of one destination. Bounds the log output of
+ * a destination that fails and recovers again and again.
  */
 const TELL_MS_MIN = 60_000;
 /** Period whose dead letters, after the first, are counted in one log line. */
@@ -20,9 +20,9 @@ interface HealthLoggerParts {
 }
 
 /**
- * Logs the health of one destination: once each when it fails, counts as down, and recovers. Also
- * logs when events become dead letters: the first at once, later ones as a count per minute. Errors
- * of user code are left out, since they may hold personal data.
+ * Logs the health of one destination: one line each when it fails, counts as down, and recovers.
+ * Also logs when events become dead letters: the first at once, later ones as a count per minute.
+ * Errors of user code are left out, since they may hold personal data.
  */
 export class HealthLogger {
   readonly #parts: HealthLoggerParts;

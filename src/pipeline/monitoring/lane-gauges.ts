@@ -11,7 +11,7 @@ import type { FailureCause } from "../model/attempt.ts";
  */
 export interface LaneLabels {
   destination: string;
-  /** The destination's name as users see it. */
+  /** The destination's name as the API shows it. */
   name: string;
   kind: string;
 }
@@ -47,7 +47,7 @@ export interface LaneGauges {
 
 /**
  * Combines the gauges of one destination's lanes, one for each partition, into one. Undefined for
- * an empty list. When several lanes fail, shows the earliest failure.
+ * an empty list. When several lanes fail, has the earliest failure.
  */
 export function mergeGauges(lanes: readonly LaneGauges[]): LaneGauges | undefined {
   const [first] = lanes;

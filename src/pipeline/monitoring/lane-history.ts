@@ -29,7 +29,7 @@ interface LaneMinute {
   sources: [sourceId: string, counters: ArrayLike<number>][];
 }
 
-/** Time without events after which a history makes room for others. */
+/** Time without events after which the memory of a history may be used for others. */
 const IDLE_MS = 3_600_000;
 const SWEEP_MS = 60_000;
 /**
@@ -45,7 +45,7 @@ const RATE_SLOT_MS = 10_000;
 const RATE_SLOTS = 7;
 
 const counterNames: readonly CounterName[] = ["received", "delivered", "dropped", "failed"];
-/** The same index in a rate and in a figure row. */
+/** Index of each counter, in a rate and in a figure row. */
 const counterIndex = { received: RECEIVED, delivered: DELIVERED, dropped: DROPPED, failed: FAILED };
 
 /** Counters of one source's events in a lane. */
@@ -102,7 +102,7 @@ class LaneHistory {
 
   /**
    * Returns what was counted in the minute that began at the time `at`. Undefined without events,
-   * and for a minute that was long ago.
+   * and for a minute that is too old.
    */
   minute(at: number): LaneMinute | undefined {
     const counters = this.#minutes?.slot(at);
@@ -129,8 +129,8 @@ class LaneHistory {
   }
 
   /**
-   * Whether events still fail. False without a failure in the last minute. Also false after a number
-   * of deliveries in which several events would have failed, by the share of failures before.
+   * Whether some events still fail. False without a failure in the last minute, and after as many
+   * deliveries without a failure that, by the earlier share of failures, several would have failed.
    */
   isRejecting(now: number): boolean {
     let delivered = 0;

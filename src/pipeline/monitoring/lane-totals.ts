@@ -3,8 +3,7 @@ import type { LaneGauges } from "./lane-gauges.ts";
 import type { TenantLabels } from "./tenant-labels.ts";
 
 /**
- * State at one moment, summed over the lanes (deliveries to destinations) whose metrics have equal
- * labels.
+ * State at one moment, summed over the lanes (deliveries to destinations) with equal metric labels.
  */
 export interface LaneTotal {
   /** Labels of the metrics of these deliveries, and of their dead letters. */

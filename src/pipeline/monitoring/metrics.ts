@@ -27,7 +27,7 @@ interface GaugeSources {
   lanes(): Iterable<LaneGauges>;
   deadLetters(): Iterable<{ workspaceId: string; destinationId: string; count: number }>;
   heldBytes(): number;
-  /** Names of logs in which deliveries hold at a record of a newer version. */
+  /** Names of logs in which deliveries have stopped at a record of a newer version. */
   heldLogs(): Iterable<string>;
 }
 

@@ -1,7 +1,7 @@
 import type { Counter } from "prom-client";
 import { METRICS_DESTINATIONS_MAX } from "../../settings/limits.ts";
 
-/** Labels that say whose a metric is: ids and names of workspaces, destinations and code. */
+/** Labels that say to whom a metric belongs: ids and names of workspaces, destinations and code. */
 const TENANT_LABELS = ["workspace", "destination", "name", "transformation", "version"] as const;
 
 type Labels = Record<string, string>;
@@ -17,7 +17,7 @@ interface TenantCounter {
 
 /**
  * Decides which metrics have labels that name tenants (workspaces, destinations, code). Without
- * these labels, the metrics of all tenants are added up, so that `/metrics` shows no names, and its
+ * these labels, the metrics of all tenants are summed, so that `/metrics` shows no names, and its
  * size does not grow with the destinations. With them, `METRICS_DESTINATIONS_MAX` destinations have
  * labels, and the others are added up.
  */
@@ -48,7 +48,7 @@ export class TenantLabels {
   counter(counter: Counter): TenantCounter {
     return {
       inc: (labels, count = 1) => counter.inc(this.shown(labels), count),
-      // A sum over several tenants stays, because a counter never falls.
+      // A sum over several tenants is kept, because a counter never decreases.
       remove: (labels) => {
         const shown = this.shown(labels);
         if (shown === labels) counter.remove(shown);

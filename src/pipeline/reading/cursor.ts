@@ -5,8 +5,8 @@ import { SequenceCounts } from "./sequence-counts.ts";
 /**
  * The read position of a lane in one log. A lane delivers one destination's events. Records are
  * taken in order, but their events may be delivered in any order. The cursor is stored as `next`
- * and the numbers below it whose records have no final outcome, so that a restart repeats only
- * these records.
+ * and the numbers below it whose records have no final outcome, so a restart repeats only these
+ * records.
  */
 export class Cursor {
   /**
@@ -105,12 +105,12 @@ export class Cursor {
     assert(wasPending, "A record settles once for each time it was taken");
   }
 
-  /** Notes that all records below `position` were read. */
+  /** Records that all records below `position` were read. */
   advanceTo(position: number): void {
     assert(position >= this.position, "A cursor ascends");
     this.position = position;
-    // A recovered record that was passed and not taken has no connection any more, or is not in the
-    // log any more.
+    // A recovered record that was passed and not taken no longer has a connection, or is no longer
+    // in the log.
     for (const sequence of this.#recovered) {
       if (sequence < position) this.#recovered.delete(sequence);
     }

@@ -1,6 +1,6 @@
 /**
- * The furthest record of a newer version that was met in each log of a partition. Deliveries hold
- * at such a record: this version cannot read it, and must not pass over it.
+ * The furthest record of a newer version that was found in each log of a partition. Deliveries stop
+ * at such a record: this version cannot read it, and must not skip it.
  */
 export class HeldRecords {
   readonly #furthest = new Map<string, number>();
@@ -10,8 +10,8 @@ export class HeldRecords {
   }
 
   /**
-   * Returns the logs in which a delivery may hold. `lowOf` returns the lowest position of a log that
-   * some delivery has not passed.
+   * Returns the logs in which a delivery may have stopped. `lowOf` returns the lowest position of a
+   * log that some delivery has not passed.
    */
   logsAbove(lowOf: (log: string) => number | undefined): string[] {
     return [...this.#furthest].flatMap(([log, sequence]) =>
@@ -20,7 +20,10 @@ export class HeldRecords {
   }
 }
 
-/** A sentence for the operator about logs in which deliveries hold; none for no logs. */
+/**
+ * A sentence for the operator about logs in which deliveries have stopped at a record of a newer
+ * version; undefined for no logs.
+ */
 export function newerVersionWarning(logs: readonly string[]): string[] {
   if (logs.length === 0) return [];
   const names =

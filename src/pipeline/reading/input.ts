@@ -24,7 +24,7 @@ export class EventCache {
     this.#build = build;
   }
 
-  /** Builds the event of a record, which `input` keeps until the cache drops it. */
+  /** Builds the event of a record. `input` keeps it until the cache drops it. */
   build(record: EventRecord, input: RecordInput): BuiltEvent {
     const event = this.#build(record);
     this.#young.push(input);
@@ -67,8 +67,8 @@ export class RecordInput implements InputEvent {
   }
 
   /**
-   * The event built from the record. It is built again when the cache has dropped it, with the same
-   * result.
+   * The event that is built from the record. It is built again, with the same result, when the
+   * cache has dropped it.
    */
   get event(): BuiltEvent {
     this.#event ??= this.#events.build(this.#record, this);

@@ -22,11 +22,14 @@ export class LaneReader {
   #recovering: DeliveryIntent | undefined;
   #routes: Routes;
   #nextLog = 0;
-  /** Whether all logs were read to the end, without a wake-up since: later records are of others. */
+  /**
+   * Whether all logs were read to the end, without a wake-up since. Later records are then of other
+   * sources.
+   */
   #isIdle = false;
   /**
-   * Logs whose next record is of a newer version, with when it was received. The lane holds there,
-   * and skips nothing.
+   * Logs whose next record is of a newer version, with the time at which it was received. The lane
+   * stops there, and skips nothing.
    */
   readonly #held = new Map<string, number>();
 
@@ -94,7 +97,7 @@ export class LaneReader {
       const events = await this.#takeRoundRobin(count, bytesMax);
       // From here on, new records of the lane's sources wake it, and an idle lane skips the others.
       // Records that were announced during the read woke no lane; so the lane reads again, unless
-      // the read has not moved it.
+      // the read has not moved its position.
       const isAhead = this.#recovering === undefined && logs.every((log) => this.#isAhead(log));
       this.#isIdle = events.length === 0 && isAhead && this.#held.size === 0;
       const at = logs.reduce((sum, log) => sum + this.#cursor(log).position, 0);
@@ -112,10 +115,10 @@ export class LaneReader {
     const events: LaneEvent[] = [];
     const logs = this.#logs.names();
     let bytes = 0;
-    // Logs in a row that gave nothing and did not move.
+    // Number of logs in a row that gave no events and whose position did not move.
     for (let still = 0; still < 2 * logs.length && events.length < count; still++) {
-      // All logs can wait for each other only when ends are wrong, as those of a damaged log are,
-      // or when one of them holds.
+      // All logs can wait for each other only when ends are wrong, such as those of a damaged log,
+      // or when the lane stops in one of them.
       const inOrder = still < logs.length || this.#held.size > 0;
       if (!inOrder && events.length > 0) break;
       const log = logs[this.#nextLog++ % logs.length]!;
@@ -126,7 +129,7 @@ export class LaneReader {
         events.push(...taken.events);
         if (events.length > 0 && (!taken.isHeld || bytes >= bytesMax)) break;
       } catch (error) {
-        // Items that were taken must not be lost because a later read fails.
+        // Events that were taken must not be lost because a later read fails.
         if (events.length === 0) throw error;
         break;
       }
@@ -136,8 +139,8 @@ export class LaneReader {
   }
 
   /**
-   * Whether the lane has read all records of its sources, up to where it holds, and all that it took
-   * are settled.
+   * Whether the lane has read all records of its sources, up to where it stops, and all events that
+   * it took are settled.
    */
   get isSettled(): boolean {
     const isRead = (log: string) => this.#held.has(log) || this.#isAhead(log);
@@ -145,12 +148,15 @@ export class LaneReader {
     return this.#cursors.values().every((cursor) => cursor.isSettled);
   }
 
-  /** Logs at whose next record, which is of a newer version, the lane holds: log → its time. */
+  /**
+   * Logs in which the lane stops because the next record is of a newer version, with the time of
+   * that record.
+   */
   get held(): ReadonlyMap<string, number> {
     return this.#held;
   }
 
-  /** When the oldest record was received at which the lane holds; undefined for none. */
+  /** Time at which the oldest record was received at which the lane stops; undefined for none. */
   get oldestAt(): number | undefined {
     return this.#held.size === 0 ? undefined : Math.min(...this.#held.values());
   }
@@ -208,7 +214,10 @@ export class LaneReader {
     return cursor;
   }
 
-  /** Takes events from a log. `isHeld`: the next record waits for other logs, or for a recovery. */
+  /**
+   * Takes events from a log. `isHeld` in the result: the next record waits for other logs, or for a
+   * recovery.
+   */
   async #takeFrom(
     log: string,
     count: number,
@@ -219,7 +228,7 @@ export class LaneReader {
     const cursor = this.#cursor(log);
     const end = this.#recovering ? (this.#recovering.ends[log] ?? 0) : Number.POSITIVE_INFINITY;
     let isHeld = false;
-    // At most one chunk gives events: what is taken must not be lost because the read of the next
+    // At most one chunk gives events: events that were taken must not be lost because the next read
     // fails.
     while (events.length === 0 && !isHeld) {
       const at = cursor.position;
@@ -227,7 +236,7 @@ export class LaneReader {
       if (chunk?.newerAt !== undefined && chunk.next === at) this.#held.set(log, chunk.newerAt);
       else this.#held.delete(log);
       if (chunk === undefined || chunk.next <= at) break;
-      // A connection appeared during the read, and its start is below.
+      // A connection was added during the read, and starts at a lower position.
       if (cursor.position !== at) continue;
       if (!this.#concerns(chunk.sources)) {
         cursor.advanceTo(chunk.next);
@@ -264,7 +273,7 @@ export class LaneReader {
     return { events, isHeld };
   }
 
-  /** Whether a record must wait until the other logs were read up to their ends `after`. */
+  /** Whether a record must wait until the other logs were read up to the ends in `after`. */
   #waits(after: readonly LogEnd[] = []): boolean {
     return after.some(({ log, sequence }) => {
       const end = Math.min(sequence, this.#logs.end(String(log)));
@@ -278,7 +287,7 @@ export class LaneReader {
     return previous !== undefined && covers(connection, previous.log, previous.sequence);
   }
 
-  /** The chunk of which some records were taken, if it has this one. */
+  /** The chunk of which some records were taken, if it contains this one. */
   #taken(log: string, sequence: number): LogChunk | undefined {
     const chunk = this.#chunks.get(log);
     return chunk && chunk.from <= sequence && sequence < chunk.next ? chunk : undefined;

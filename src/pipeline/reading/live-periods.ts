@@ -2,7 +2,10 @@ import type { Connection } from "../../catalog/model.ts";
 import type { Positions } from "../../log/positions.ts";
 import type { LaneRecord } from "../model/lane-record.ts";
 
-/** The times of delivering of a lane's connections, as far as the lane has read from their starts. */
+/**
+ * The live periods (times of delivering) of a lane's connections, as far as the lane has read from
+ * their starts.
+ */
 export class LivePeriods {
   /** Connection id → positions at which its current live period (time of delivering) begins. */
   readonly #known: Map<string, Positions>;
@@ -20,8 +23,8 @@ export class LivePeriods {
   }
 
   /**
-   * Applies the current connections. Returns those that have a new live period, with where their
-   * last one began, and the ids of those that have ended.
+   * Applies the current connections. Returns those that have a new live period, with the start of
+   * their last one, and the ids of those that have ended.
    */
   update(connections: ReadonlyMap<string, Connection>) {
     const begun: { connection: Connection; known: Positions | undefined }[] = [];

@@ -10,7 +10,7 @@ export interface LogPlace {
   sequence: number;
 }
 
-/** How far the records of a log go, and up to where they were announced to the lanes. */
+/** Up to where a log has records, and up to where they were announced to the lanes. */
 export interface LogEnds {
   log: string;
   end: number;
@@ -20,8 +20,8 @@ export interface LogEnds {
 /**
  * The read positions of a lane (the delivery to one destination) that has taken and settled all
  * records of its sources that it has seen. Takes a tenth of a `LaneReader`'s memory, because most
- * destinations are idle. Passes all records that are announced while it rests: they are of sources
- * that are not connected.
+ * destinations are idle. Skips all records that are announced while it rests: they belong to
+ * sources that are not connected.
  */
 export class RestingReader {
   readonly #logs: LogSet;
@@ -30,14 +30,16 @@ export class RestingReader {
   readonly #next: Record<string, number> = {};
   /** Log → lowest sequence number that would be read after a restart. */
   readonly #durable: Record<string, number> = {};
-  /** Whether there may be records of the lane's sources. Announced records are then not passed. */
+  /** Whether there may be records of the lane's sources. Announced records are then not skipped. */
   #isBehind = false;
   /**
-   * Logs at whose next record, which is of a newer version, the lane holds, with when it was
-   * received; undefined for none.
+   * Logs in which the lane stops because the next record is of a newer version, with the time at
+   * which it was received; undefined for none.
    */
   #held: Map<string, number> | undefined;
-  /** When the last record was received that the lane has passed while it was behind; 0 for none. */
+  /**
+   * Time of receipt of the last record that the lane has passed while it was behind; 0 for none.
+   */
   #passedAt = 0;
 
   private constructor(logs: LogSet, connections: readonly Connection[]) {
@@ -47,7 +49,7 @@ export class RestingReader {
 
   /**
    * Creates the reader of a lane with this record, of which `durableLow` is on disk. Returns
-   * undefined when the lane has to read records again or for one connection only.
+   * undefined when the lane must read records again, or must read for one connection only.
    */
   static create(
     logs: LogSet,
@@ -72,7 +74,10 @@ export class RestingReader {
     return reader;
   }
 
-  /** Creates the reader that goes on for one that has nothing to read; undefined for another one. */
+  /**
+   * Creates the reader that continues from a reader with nothing to read; undefined if that one has
+   * something to read.
+   */
   static after(
     reader: LaneReader,
     logs: LogSet,
@@ -86,7 +91,7 @@ export class RestingReader {
     return resting;
   }
 
-  /** Creates a reader that reads on from here. */
+  /** Creates a reader that continues at these positions. */
   wake(routes: Routes): LaneReader {
     const reader = new LaneReader(this.#logs, routes, this.record());
     reader.committed(new Map(Object.entries(this.#durable)));
@@ -101,7 +106,7 @@ export class RestingReader {
     return { logs, known };
   }
 
-  /** Notes that the read positions are on disk. The logs may be trimmed below `lows`, by log. */
+  /** Records that the read positions are on disk. The logs may be trimmed below `lows`, by log. */
   committed(lows: ReadonlyMap<string, number>): void {
     for (const [log, low] of lows) if (log in this.#durable) this.#durable[log] = low;
   }
@@ -136,14 +141,14 @@ export class RestingReader {
   }
 
   /**
-   * Notes that the logs may hold records of the lane's sources up to these ends, those beyond the
-   * announced ends. Thousands of lanes look in a row, so each asks the logs nothing.
+   * Records that the logs may hold records of the lane's sources up to these ends, above the
+   * announced ends. Thousands of lanes are called in a row, so none asks the logs.
    */
   look(ends: readonly LogEnds[]): void {
     if (this.#isBehind) return;
     for (const { log, end, announced } of ends) {
       const known = this.#next[log];
-      // Records that were announced before are not the lane's.
+      // Records that were announced before do not belong to the lane.
       const isSkipped = this.#held === undefined && known !== undefined && known < announced;
       if (isSkipped) this.#next[log] = announced;
       if ((isSkipped ? announced : (known ?? 0)) < end) this.#isBehind = true;
@@ -151,8 +156,8 @@ export class RestingReader {
   }
 
   /**
-   * Returns the next record to look at below `ends`. When there is none, the reader is not behind any
-   * more. Later records must have been announced, or be announced yet.
+   * Returns the next record to look at below `ends`. When there is none, the reader is not behind
+   * any more. Later records must be announced, either before or after this call.
    */
   nextBelow(ends: ReadonlyMap<string, number>): LogPlace | undefined {
     for (const [log, end] of ends) {
@@ -170,7 +175,10 @@ export class RestingReader {
     return this.#next[log] === sequence;
   }
 
-  /** Passes these records. Returns false, and does not, when one may be the lane's. */
+  /**
+   * Skips these records and returns true. Returns false, and does not skip them, when one may
+   * belong to the lane.
+   */
   pass(log: string, { from, next: end, sources, inputs, newerAt }: LogChunk): boolean {
     const next = this.#next[log] ?? end;
     if (newerAt !== undefined && next === end) this.#hold(log, newerAt);
@@ -188,7 +196,10 @@ export class RestingReader {
     this.#held = (this.#held ?? new Map()).set(log, at);
   }
 
-  /** About when the oldest record was received that the lane has to look at; undefined for none. */
+  /**
+   * Approximate time of receipt of the oldest record that the lane must look at; undefined for
+   * none.
+   */
   get oldestAt(): number | undefined {
     if (this.#held !== undefined) return Math.min(...this.#held.values());
     return this.#isBehind && this.#passedAt > 0 ? this.#passedAt : undefined;

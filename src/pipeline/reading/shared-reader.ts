@@ -29,8 +29,8 @@ export interface LogChunk {
   /** Ids of the sources of all records. A delivery skips a chunk that has none of its sources. */
   sources: ReadonlySet<string>;
   /**
-   * When the record at `next` was received, if it is of a newer version; undefined for others.
-   * Readers hold at such a record: a read at it returns this chunk again.
+   * Time of receipt of the record at `next`, if it is of a newer version; undefined for others.
+   * Readers stop at such a record: a read at it returns this chunk again.
    */
   newerAt: number | undefined;
 }
@@ -95,8 +95,8 @@ export class SharedReader {
 
   /**
    * Returns a view that is restricted to these logs. It shares the caches of this reader. With
-   * `repetitions`, a read waits until its records were searched for them. Notes in `held` where
-   * reading holds.
+   * `repetitions`, a read waits until its records were searched for them. Records in `held` where
+   * reading stops.
    */
   subset(
     readers: { keys(): Iterable<string> },
@@ -166,8 +166,9 @@ export class SharedReader {
   }
 
   /**
-   * Returns where the messageId of a record that was read occurred before. Undefined when the record
-   * is no known repetition, as here, where none are searched for.
+   * Returns where the messageId of a record that was read occurred before. Undefined when the
+   * record is no known repetition, which is always the case here, because this reader searches for
+   * none.
    */
   previousOf(_log: string, _sequence: number): Occurrence | undefined {
     return undefined;
@@ -197,7 +198,7 @@ export class SharedReader {
     for (const record of read.records) {
       assert(record.sequence >= end, "Sequence numbers of records ascend");
       const input = this.#decode(log, record.sequence, record.bytes);
-      // Records before `sequence` are those of its block, which the lanes have passed.
+      // Records before `sequence` are in the same block, and the lanes have passed them.
       if (input === "newer" && record.sequence >= sequence) {
         next = record.sequence;
         newerAt = timeOfRecord(record.bytes);

@@ -33,7 +33,7 @@ export interface LatestOutcome {
   response?: ShownAnswer;
 }
 
-/** Which events a reader asks for. Each condition that is absent matches every event. */
+/** Selects the events that a reader wants. An absent condition matches every event. */
 export interface RecentFilter {
   sourceId?: string;
   destinationId?: string;
@@ -47,13 +47,13 @@ interface ListedOutcome {
 }
 
 /**
- * The latest events with each outcome at each destination, on this node, in memory. It takes some of
- * many events a second. Each list has a number of events; the lists of a workspace, and all
- * workspaces, share a number of bytes.
+ * The latest events with each outcome at each destination, on this node, in memory. When there are
+ * many events per second, it takes only some of them. Each list has a number of events; the lists
+ * of a workspace, and all workspaces, share a number of bytes.
  */
 export class LatestOutcomes {
   readonly #live: Pick<Live, "destination">;
-  /** Members of events of user code that are not shown, because they may be credentials. */
+  /** Members of events made by user code that are not shown, because they may be credentials. */
   readonly #overrideMembers: readonly string[];
   /** Lists by outcome and destination, by workspace. */
   readonly #workspaces = new SharedBytes<SharedBytes<OutcomeList>>();
@@ -78,7 +78,10 @@ export class LatestOutcomes {
     return this.#workspaces.bytes;
   }
 
-  /** Adds the outcome of these events at a destination: of all, or of some when there are many. */
+  /**
+   * Adds the outcome of these events at a destination: of all, or of some when there are many per
+   * second.
+   */
   add(
     outputs: readonly Output[],
     outcome: Exclude<EventOutcome, { kind: "discarded" }>,

@@ -1,7 +1,7 @@
 /** Something that holds a number of bytes and can delete the oldest of them. */
 export interface Trimmable {
   readonly bytes: number;
-  /** Deletes the oldest contents until at most `bytesMax` bytes are left. */
+  /** Deletes the oldest contents until at most `bytesMax` bytes remain. */
   trimTo(bytesMax: number): void;
 }
 

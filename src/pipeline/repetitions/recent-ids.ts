@@ -1,4 +1,4 @@
-/** A place in the event logs at which an event with some messageId is. */
+/** The place of an event with some messageId in the event logs. */
 export interface Occurrence {
   /** Name of the log, and sequence number of the record there. */
   log: string;
@@ -7,7 +7,7 @@ export interface Occurrence {
   receivedAt: number;
 }
 
-/** Number of ids that several `RecentIds` may keep together. */
+/** Largest number of ids that several `RecentIds` may keep together. */
 export interface IdBudget {
   readonly countMax: number;
   /** Number of ids for which memory is allocated. */
@@ -15,18 +15,23 @@ export interface IdBudget {
 }
 
 const CAPACITY_MIN = 1 << 8;
-/** Number of 32-bit words of an id's hash. Two ids with one hash of 128 bits do not occur. */
+/**
+ * Number of 32-bit words of an id's hash. Two ids with the same 128-bit hash do not occur in
+ * practice.
+ */
 const HASH_WORDS = 4;
 const NONE = -1;
 
 const hash = new BigUint64Array(2);
 const hashWords = new Int32Array(hash.buffer);
-/** Differs for each process, so that no client can choose messageIds with equal hashes. */
+/**
+ * Hash seeds, different in each process, so that no client can choose messageIds with equal hashes.
+ */
 const seeds = crypto.getRandomValues(new BigUint64Array(2));
 
 /**
- * The messageIds of one source that occurred last, and where each occurred last. Keeps 42 bytes for
- * each id, in a ring that grows up to a bound; then the oldest ids are forgotten first.
+ * The latest messageIds of one source, and where each occurred last. Keeps 42 bytes for each id, in
+ * a ring that grows up to a bound; beyond it, the oldest ids are forgotten first.
  */
 export class RecentIds {
   readonly #countMax: number;
@@ -37,7 +42,7 @@ export class RecentIds {
   /** Slot of the oldest id, and number of slots in use from there on, in a ring. */
   #first = 0;
   #used = 0;
-  /** Number of slots in use whose id has not occurred again. */
+  /** Number of slots in use whose id has not occurred again later. */
   #live = 0;
   #hashes = new Int32Array(0);
   #times = new Float64Array(0);
@@ -52,7 +57,7 @@ export class RecentIds {
     this.#budget = budget;
   }
 
-  /** Notes that an id occurs, and returns where it occurred last; undefined for an unknown id. */
+  /** Records that an id occurs. Returns where it occurred before; undefined for an unknown id. */
   note(id: string, at: Occurrence): Occurrence | undefined {
     hash[0] = Bun.hash.wyhash(id, seeds[0]);
     hash[1] = Bun.hash.wyhash(id, seeds[1]);
@@ -152,7 +157,8 @@ export class RecentIds {
     const capacity = Math.min(this.#countMax, wanted);
     const more = capacity - this.#capacity;
     const isOver = this.#budget.allocated + more > this.#budget.countMax;
-    // A source always has room for a few ids, so that others cannot take its setting away.
+    // A source always has room for a few ids, so that other sources cannot disable its
+    // deduplication.
     const mayGrow = more > 0 && (!isOver || this.#capacity === 0);
     if (!mayGrow && this.#live === this.#capacity) return false;
     this.#resize(mayGrow ? capacity : this.#capacity);

@@ -8,7 +8,7 @@ export function keyOfLot({ log, rows }: RepetitionLot): [log: string, sequence: 
 
 /** The stored repetitions of a partition, each with the occurrence before it. */
 export class RepetitionMarks {
-  /** Log → occurrences before, by the sequence number of the repetition. */
+  /** Log → earlier occurrences, by the sequence number of the repetition. */
   readonly #byLog = new Map<string, Map<number, Occurrence>>();
   /** The lots in the order in which they were found. */
   #lots: RepetitionLot[] = [];
@@ -28,14 +28,14 @@ export class RepetitionMarks {
     this.#count += lot.rows.length;
   }
 
-  /** Whether a lot has only records that are before the first one of its log. */
+  /** Whether a lot has only records below the first position of its log. */
   hasBefore(firstOf: (log: string) => number): boolean {
     return this.#lots.some((lot) => isBefore(lot, firstOf));
   }
 
   /**
-   * Returns the lots to remove when `added` are added: those of records that are not in the logs any
-   * more, and the oldest ones beyond `countMax` repetitions.
+   * Returns the lots to remove when `added` are added: those whose records are no longer in the
+   * logs, and the oldest ones beyond `countMax` repetitions.
    */
   surplus(
     added: readonly RepetitionLot[],

@@ -23,19 +23,25 @@ const SEARCH = "search";
 
 /**
  * Finds the events of one partition whose messageId the same source has sent before, within the
- * window of its setting `dedupSeconds`. Lanes (deliveries) pass over such a repetition where they
- * deliver the occurrence before it.
+ * window of its setting `dedupSeconds`. Lanes (deliveries) skip such a repetition if they deliver
+ * the
+ * earlier occurrence.
  *
- * The logs are searched once, in order, ahead of all lanes. A repeated event is stored in the ledger
+ * The logs are searched once, in order, ahead of all lanes. A repeated event is stored in the
+ * ledger
  * before a lane can read it, together with the positions that the search has reached. All lanes,
- * replays, restarts and nodes therefore see the same. Where an id is unknown because of a bound, the
- * event counts as new: it is rather delivered twice than lost.
+ * replays, restarts and nodes therefore get the same result. When a bound has made the search
+ * forget
+ * an id, the event counts as new: it is delivered twice rather than lost.
  */
 export class Repetitions {
   readonly #parts: RepetitionsParts;
   readonly #start: SearchStart;
   readonly #mutex = new KeyedMutex();
-  /** Windows in milliseconds by source id, as of the catalog's version `#topology`; 0 for none. */
+  /**
+   * Deduplication windows in milliseconds by source id, as of the catalog's version `#topology`; 0
+   * for none.
+   */
   readonly #windows = new Map<string, number>();
   #topology: number | undefined;
   readonly #ids = new Map<string, RecentIds>();
@@ -48,7 +54,10 @@ export class Repetitions {
   /** The lots that were found and are not stored yet. */
   #unstored: RepetitionLot[] = [];
   readonly #events = new SentEventReader((sourceId) => this.#windowOf(sourceId) > 0);
-  /** Logs that are being searched, so that ends of damaged logs cannot cause a circle. */
+  /**
+   * Logs that are being searched. Prevents endless recursion when the ends of damaged logs refer to
+   * each other.
+   */
   readonly #active = new Set<string>();
   #storedPositions = "";
 
@@ -75,7 +84,7 @@ export class Repetitions {
     const isNeeded = sources.values().some((id) => this.#windowOf(id) > 0);
     const searched = this.#searched.get(log);
     if (!isNeeded) {
-      // The records need no search, so that it may go on behind them.
+      // The records need no search, so that reading may continue behind them.
       const isNext = searched !== undefined && from <= searched && searched < next;
       if (isNext && !this.#active.has(log)) this.#searched.set(log, next);
       return;
@@ -88,8 +97,8 @@ export class Repetitions {
   }
 
   /**
-   * Notes a range of new records, or without one records of any log and source. The search passes a
-   * range that has no source with the setting.
+   * Called for a range of new records; without a range, for records of any log and source. The
+   * search skips a range that has no source with the setting.
    */
   wake(range?: DurableRange): void {
     if (range === undefined) {
@@ -107,7 +116,7 @@ export class Repetitions {
 
   /**
    * Stores the positions that the search has reached, so that a restart need not search much again.
-   * Forgets repetitions that are not in the logs any more.
+   * Forgets repetitions that are no longer in the logs.
    */
   async checkpoint(): Promise<void> {
     if (this.#searched.size === 0) return;
@@ -119,7 +128,7 @@ export class Repetitions {
   }
 
   /**
-   * Returns the position from which on a log's records are needed to find the ids within the window
+   * Returns the position from which a log's records are needed to find the ids within the window
    * after a restart. Infinity when no source has the setting.
    */
   async neededFrom(log: string): Promise<number> {
@@ -157,7 +166,7 @@ export class Repetitions {
     return dedupSeconds * 1_000;
   }
 
-  /** Searches a log up to `end`; `from` is a position from which on a lane reads it. */
+  /** Searches a log up to `end`; `from` is a position from which a lane reads it. */
   async #searchTo(log: string, end: number, from?: number): Promise<void> {
     const reader = this.#parts.readers.get(log);
     if (reader === undefined || this.#active.has(log)) return;
@@ -166,14 +175,14 @@ export class Repetitions {
       let at = await this.#begin(log, reader, from);
       while (at < end) {
         const { events, knownUpTo } = await this.#events.read(log, reader, at);
-        // The executable that reads a record of a newer version has to search it.
+        // The newer version that reads the record must also search it.
         const stop = Math.min(knownUpTo, end);
         if (stop <= at) return;
         for (const event of events) {
           const { sequence } = event;
           if (sequence < at) continue;
           if (sequence >= stop) break;
-          // Stays if the read of another log fails.
+          // This result stays if the read of another log fails.
           this.#searched.set(log, sequence);
           await this.#searchOthers(event);
           this.#searched.set(log, sequence + 1);
@@ -187,7 +196,10 @@ export class Repetitions {
     }
   }
 
-  /** Searches what other logs held when an event came, since these records are before it. */
+  /**
+   * Searches the records that other logs held when an event arrived, since these records precede
+   * it.
+   */
   async #searchOthers({ after = [] }: SentEvent): Promise<void> {
     for (const { log, sequence } of after) {
       const name = `${log}`;
@@ -199,7 +211,8 @@ export class Repetitions {
   #judge(log: string, event: SentEvent): void {
     const { sequence } = event;
     const window = this.#windowOf(event.sourceId);
-    // Not while ids are read before the search: an older record of another log may need them.
+    // Does not apply while ids are read before the search: an older record of another log may need
+    // them.
     this.#ids.get(event.sourceId)?.forgetBefore(event.receivedAt - window);
     const last = this.#note(log, event);
     if (last === undefined || (last.log === log && last.sequence >= sequence)) return;
@@ -219,12 +232,15 @@ export class Repetitions {
       this.#ids.set(sourceId, ids);
     }
     const last = ids.note(messageId, { log, sequence, receivedAt });
-    // An occurrence in a log that was read further stays the last one.
+    // An occurrence in a log that was read further remains the last one.
     if (last !== undefined && last.receivedAt > receivedAt) ids.note(messageId, last);
     return last;
   }
 
-  /** Returns the position from which a log is searched on. Reads the ids before it at first. */
+  /**
+   * Returns the position from which the search of a log continues. The first call for a log reads
+   * the ids before it.
+   */
   async #begin(log: string, reader: LogReader, from?: number): Promise<number> {
     const searched = this.#searched.get(log);
     if (searched !== undefined) return Math.max(searched, this.#start.firstOf(reader));
@@ -234,7 +250,7 @@ export class Repetitions {
     return at;
   }
 
-  /** Notes the ids of records that were searched before a restart. */
+  /** Reads the ids of records that were searched before a restart. */
   async #readIds(log: string, reader: LogReader, start: number, end: number): Promise<void> {
     for (let at = start; at < end; ) {
       const { events, next } = await this.#events.read(log, reader, at);
@@ -246,7 +262,7 @@ export class Repetitions {
     }
   }
 
-  /** Stores the lots that were found, and with `always` the positions alone too. */
+  /** Stores the lots that were found. With `always`, stores the positions even without lots. */
   async #store(always = false): Promise<void> {
     const found = this.#unstored;
     if (found.length === 0 && !always) return;

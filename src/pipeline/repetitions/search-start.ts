@@ -15,7 +15,9 @@ export interface SearchStartParts {
   readBytesMax?: number;
 }
 
-/** Finds where the search of a partition's logs goes on after a restart, and which ids it needs. */
+/**
+ * Finds where the search of a partition's logs continues after a restart, and which ids it needs.
+ */
 export class SearchStart {
   readonly #parts: SearchStartParts;
   #oldest: Promise<number> | undefined;
@@ -24,14 +26,14 @@ export class SearchStart {
     this.#parts = parts;
   }
 
-  /** Returns the first position of a log that is searched at all. */
+  /** Returns the first position of a log that is searched. */
   firstOf(reader: LogReader): number {
     return Math.max(reader.first(), earliest(reader, this.#parts.readBytesMax));
   }
 
   /**
    * Returns the first position of a log that was not searched before the restart; `from` is a
-   * position from which on a lane reads the log.
+   * position from which a lane reads the log.
    */
   async firstUnsearched(log: string, reader: LogReader, from = reader.end()): Promise<number> {
     const stored = this.#parts.ledger.repetitions.positions()[log];
@@ -41,9 +43,9 @@ export class SearchStart {
   }
 
   /**
-   * Returns the position of a log from which on its ids are needed, to search this log from
-   * `unsearched` on and the others from where they were not searched: an older record of another log
-   * may repeat an event of this one.
+   * Returns the position from which a log's ids are needed to search this log from `unsearched` on,
+   * and the other logs from their first unsearched position: an older record of another log may
+   * repeat an event of this one.
    */
   async firstNeeded(reader: LogReader, unsearched: number): Promise<number> {
     const { clock, timeOf } = this.#parts;
@@ -84,7 +86,10 @@ export class SearchStart {
   }
 }
 
-/** Returns the first of a log's last parts that have at most `bytesMax` bytes, at least of one. */
+/**
+ * Returns the first of a log's last parts that have at most `bytesMax` bytes together. Always
+ * returns at least one part.
+ */
 function earliest(reader: LogReader, bytesMax = DEDUP_READ_BYTES_MAX): number {
   let bytes = 0;
   let first: number | undefined;

@@ -13,17 +13,17 @@ interface ReadEvents {
 
 const READ_BYTES = 256 << 10;
 
-/** Reads the events of logs that may be sent again; see `sentEvent`. */
+/** Reads the events of logs that clients may send again; see `sentEvent`. */
 export class SentEventReader {
   readonly #isWanted: (sourceId: string) => boolean;
-  /** Log → events that were read last, since a search often goes on within them. */
+  /** Log → events that were read last. A search often continues within them. */
   readonly #last = new Map<string, ReadEvents>();
 
   constructor(isWanted: (sourceId: string) => boolean) {
     this.#isWanted = isWanted;
   }
 
-  /** Returns events of a log that include those at `position` and some after it. */
+  /** Returns the events of a range of the log that contains `position`. */
   async read(log: string, reader: LogReader, position: number): Promise<ReadEvents> {
     const last = this.#last.get(log);
     if (last !== undefined && last.from <= position && position < last.knownUpTo) return last;
@@ -39,7 +39,7 @@ export class SentEventReader {
     return read;
   }
 
-  /** Forgets what was read, after the sources that are wanted have changed. */
+  /** Forgets what was read. Called after the set of wanted sources has changed. */
   forget(): void {
     this.#last.clear();
   }

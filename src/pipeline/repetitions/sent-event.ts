@@ -8,7 +8,7 @@ import {
 import { loadText, stringText } from "../../event/sdk/json-scanner.ts";
 import { ABSENT, memberSpans } from "../../event/sdk/member-names.ts";
 
-/** An event with a messageId of its own. */
+/** An event with a messageId that its client made. */
 export interface SentEvent {
   /** Sequence number of its record in the log. */
   sequence: number;
@@ -23,7 +23,7 @@ const member = memberSpans(["messageId"]);
 
 /**
  * Returns the event of an encoded record. Undefined when the event cannot be sent again: its
- * messageId was made by the server, as that of every pixel, or it was refused, or `isWanted` returns
+ * messageId was made by the server, as for every pixel, or it was refused, or `isWanted` returns
  * false for its source.
  */
 export function sentEvent(

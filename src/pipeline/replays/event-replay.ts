@@ -15,7 +15,10 @@ import { RangeLogSet } from "./range-log-set.ts";
 import { READY_BYTES_MAX, ReadyEvents } from "./ready-events.ts";
 import { ReplayRate } from "./replay-rate.ts";
 
-/** Pause before another try after a failed read, or when a log ends lower than before. */
+/**
+ * Pause in milliseconds before another attempt after a failed read, or when a log ends lower than
+ * before.
+ */
 const FAILURE_MS = 1_000;
 
 export interface EventReplayParts {
@@ -136,7 +139,7 @@ export class EventReplay {
     this.#leaveFlight();
   }
 
-  /** Takes back an event that was not sent: the destination was disabled. */
+  /** Takes back an event that was not sent because the destination was disabled. */
   putBack(event: LaneEvent): void {
     this.#ready.putBack(event);
     this.#leaveFlight();
@@ -149,7 +152,7 @@ export class EventReplay {
     if (wasFull) this.#parts.onReady();
   }
 
-  /** Returns the progress to store; undefined when it equals the one returned before. */
+  /** Returns the progress to store; undefined when it has not changed since the last call. */
   progress(): JobProgress | undefined {
     const { id, workspaceId } = this.job;
     const { logs } = this.#reader.record();
@@ -160,7 +163,7 @@ export class EventReplay {
     if (reached !== undefined) progress.reachedAt = reached;
     if (missing !== undefined) progress.missingBefore = missing;
     if (this.#isDone(logs)) progress.doneAt = this.#parts.clock.now();
-    // A record is taken or settles only with a change of these.
+    // Records are taken or settled only when one of these changes.
     const cursors = Object.values(logs).map(({ next, pending }) => [next, pending.length]);
     const isDone = progress.doneAt !== undefined;
     const text = JSON.stringify([cursors, progress.counts, reached, missing, isDone]);
@@ -173,7 +176,7 @@ export class EventReplay {
     return this.#reader.lows();
   }
 
-  /** Notes that the read positions are on disk; see `LaneReader.committed`. */
+  /** Records that the read positions are on disk; see `LaneReader.committed`. */
   committed(lows: ReadonlyMap<string, number>): void {
     this.#reader.committed(lows);
   }
@@ -270,7 +273,9 @@ export class EventReplay {
     return count;
   }
 
-  /** The rate for this partition: the job's rate times this partition's share of the logs. */
+  /**
+   * Events per second of this partition: the job's rate times this partition's share of the logs.
+   */
   #eventsPerSecond(): number {
     const all = Math.max(1, Object.keys(this.job.ends).length);
     return (this.job.rate * Math.max(1, this.#range.names().length)) / all;

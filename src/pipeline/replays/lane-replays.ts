@@ -40,7 +40,7 @@ export class LaneReplays {
 
   /**
    * Starts jobs that were created, and stops jobs that were ended. Returns whether it stopped a
-   * job, of which events may still be on their way.
+   * job; events of that job may still be on their way.
    */
   refreshJobs(): boolean {
     const running = this.#startJobs();
@@ -130,7 +130,7 @@ export class LaneReplays {
   }
 
   /**
-   * Notes that this progress is on disk. `lows` are the log positions that `lows()` returned when
+   * Records that this progress is on disk. `lows` are the log positions that `lows()` returned when
    * the progress was collected.
    */
   committed(progress: readonly JobProgress[], lows: ReturnType<LaneReplays["lows"]>): void {

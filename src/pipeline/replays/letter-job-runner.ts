@@ -18,7 +18,7 @@ const WAITING_REPLAYS_MAX = 1_000;
 /** Pause in milliseconds while a destination has too many requeued dead letters. */
 const CROWDED_MS = 200;
 const FAILURE_MS = 1_000;
-/** Pause in milliseconds between looks whether a job's letters have their outcomes. */
+/** Pause in milliseconds between two checks whether a job's letters have their outcomes. */
 const OUTCOMES_MS = 1_000;
 const PURGE_PAUSE_MS = 10;
 

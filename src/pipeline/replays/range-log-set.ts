@@ -91,7 +91,7 @@ export class RangeLogSet implements LogSet {
     return this.#parts.logs.sizeOf(log, input);
   }
 
-  /** An occurrence counts only when the replay sends it too. */
+  /** An earlier occurrence counts only when the replay sends it too. */
   previousOf(log: string, sequence: number): Occurrence | undefined {
     const { job, logs } = this.#parts;
     const previous = logs.previousOf(log, sequence);
@@ -147,7 +147,7 @@ export class RangeLogSet implements LogSet {
     if (filter === undefined || (filter.type ?? input.type) !== input.type)
       return filter === undefined;
     if (!needsBuiltEvent(filter) && this.#hasContent === undefined) return true;
-    // From here on the event has to be built, which may show that it cannot be.
+    // Matching needs the event from here on, and building it may show that it cannot be built.
     if (this.sizeOf(log, input) === undefined) return false;
     if (this.#messageIds?.has(input.messageId) === false) return false;
     const { name, userId, anonymousId } = input.event;
@@ -164,5 +164,5 @@ function needsBuiltEvent({ event, userId, anonymousId, messageIds }: EventFilter
   return (event ?? userId ?? anonymousId ?? messageIds) !== undefined;
 }
 
-/** A messageId as it was given, and in lower case, as those are that the server made. */
+/** A messageId as given, and in lower case, which is how the server writes those that it makes. */
 const casesOf = (messageId: string): string[] => [messageId, messageId.toLowerCase()];

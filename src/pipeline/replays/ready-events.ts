@@ -14,10 +14,7 @@ export class ReadyEvents {
   readonly #events = new Fifo<LaneEvent>();
   /** Events that were taken for delivery and returned, in the order in which they were read. */
   #returned: LaneEvent[] = [];
-  /**
-   * Number of each event in the order in which they were read, which keeps returned events in
-   * order.
-   */
+  /** Number of each event in the order of reading, which keeps returned events in order. */
   readonly #numbers = new WeakMap<LaneEvent, number>();
   #pushed = 0;
   #bytes = 0;
@@ -36,9 +33,9 @@ export class ReadyEvents {
     this.#bytes += event.bytes;
   }
 
-  /** Returns an event that was taken and not sent. It is taken again before later ones. */
+  /** Returns an event that was taken and not sent. It is taken again before later events. */
   putBack(event: LaneEvent): void {
-    // The lane still holds the other object, until it has committed its outcome.
+    // The lane still holds the other object, until its outcome is committed.
     const again = createLaneEvent(event);
     const number = this.#numbers.get(event) ?? 0;
     this.#numbers.set(again, number);

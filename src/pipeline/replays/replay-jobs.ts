@@ -81,7 +81,10 @@ export function createReplayJobs(parts: ReplayJobsParts) {
       wake([job.destinationId]);
       return job;
     },
-    /** Starts a job that requeues or deletes all dead letters that match the filter at this time. */
+    /**
+     * Starts a job that requeues or deletes all dead letters that match the filter at the time of
+     * the call.
+     */
     async startLetters(workspaceId: string, request: LetterReplayRequest) {
       const created = createLetterJob(workspaceId, request, parts.clock.now());
       const { groupId } = request.filter;
@@ -95,7 +98,7 @@ export function createReplayJobs(parts: ReplayJobsParts) {
       });
       const sum = all.reduce((letters, { total }) => letters + Math.max(1, total), 0);
       for (const { ledger, total } of all) {
-        // The rate holds for all ledgers together.
+        // The rate applies to all ledgers together.
         const rate = (job.rate * Math.max(1, total)) / sum;
         await ledger.changeJobs((jobs) => jobs.start({ ...job, total, rate }));
       }

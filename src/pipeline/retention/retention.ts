@@ -23,8 +23,8 @@ export interface Disk {
 
 /**
  * Free bytes that a disk should have; on a small disk a fraction of its size. Below this, the
- * oldest delivered events are deleted although retention bounds would keep them, since otherwise
- * new pixels could not be written and would be lost.
+ * oldest delivered events are deleted even if the retention bounds keep them, since otherwise new
+ * pixels could not be written and would be lost.
  */
 export const RETENTION_FREE_BYTES_MIN = 1 << 30;
 const RETENTION_FREE_SHARE_MIN = 0.1;

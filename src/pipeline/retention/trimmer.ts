@@ -17,8 +17,8 @@ interface TrimParts {
   };
   retention: Pick<Retention, "trimmable" | "isDiskNearlyFull">;
   /**
-   * Returns the position in a log from which on records are kept, unless the disk is nearly full.
-   * Absent: all may be deleted that no delivery needs.
+   * Returns the position in a log from which records are kept, unless the disk is nearly full.
+   * Absent: all records that no delivery needs may be deleted.
    */
   keptFrom?(log: string): Promise<number>;
   clock: Pick<Clock, "elapsed">;
@@ -66,7 +66,7 @@ export function createTrimmer(parts: TrimParts) {
     return running;
   }
 
-  /** Lowers the positions, by log, to those from which on records are kept. */
+  /** Lowers the positions, by log, to those from which records are kept. */
   async function lowerToKept(below: Map<string, number>): Promise<void> {
     for (const [log, position] of below) {
       try {

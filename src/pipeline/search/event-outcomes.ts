@@ -7,10 +7,10 @@ import { covers } from "../model/routes.ts";
 import type { FoundEvent } from "./search.ts";
 
 /**
- * Outcomes of an event at a destination, as far as the ledgers tell. `settled` means delivered,
- * dropped by code, or a dead letter that was replayed or purged since: no ledger keeps which.
+ * Outcomes of an event at a destination, as far as the ledgers know. `settled` means delivered,
+ * dropped by code, or a dead letter that was replayed or purged later: no ledger records which.
  * `repeated` means that the destination gets an earlier event with the same messageId. `unknown`
- * means that there are too many dead letters to look through.
+ * means that there are too many dead letters to search.
  */
 export const outcomeNames = [
   "settled",
@@ -39,17 +39,17 @@ type FoundLetter = { id: string; reason: string };
 /** Dead letters of one destination by messageId. */
 interface Letters {
   byMessage: ReadonlyMap<string, FoundLetter>;
-  /** Whether all letters since the oldest event were looked through. */
+  /** Whether all letters since the oldest event were searched. */
   isComplete: boolean;
 }
 
-/** Maximum number of dead letters that the outcomes of one answer look through. */
+/** Maximum number of dead letters that are searched for the outcomes of one answer. */
 const OUTCOME_LETTERS_MAX = 1_000;
 /** Maximum number of destinations in the outcomes of one event. */
 export const OUTCOME_DESTINATIONS_MAX = 100;
 
 /**
- * Returns what became of each event at the destinations that its source is connected to, in the
+ * Returns the outcomes of each event at the destinations that its source is connected to, in the
  * order of the events.
  */
 export async function eventOutcomes(
@@ -134,7 +134,7 @@ function outcomeOf(
   return { destinationId, outcome: isComplete ? "settled" : "unknown" };
 }
 
-/** Reads the dead letters of a destination that were given up since a time, at most `count`. */
+/** Reads the dead letters of a destination that were stored since a time, at most `count`. */
 function findLetters(
   ledgers: readonly Ledger[],
   of: { workspaceId: string; destinationId: string; since: number; count: number },

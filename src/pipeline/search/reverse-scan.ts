@@ -119,7 +119,7 @@ export class ReverseScan {
     }
     this.#hits.unshift(...seen.hits);
     this.bytes += seen.bytes;
-    // Hits that were not kept are found again if the search gets that far.
+    // Hits that were not kept are found again if the search continues that far.
     this.#high = cut === undefined ? start : cut + 1;
     const oldestAt = cut === undefined ? seen.oldestAt : seen.hits[0]!.time;
     this.reachedAt = Math.min(this.reachedAt, oldestAt);

@@ -11,8 +11,8 @@ import type { Clock } from "../clock.ts";
 import { ReverseScan } from "./reverse-scan.ts";
 
 /**
- * Bounds that stop a search before the beginning of the logs: number of events, size of the
- * answer, bytes scanned, or time.
+ * Bounds at which a search stops before it reaches the beginning of the logs: number of events,
+ * size of the answer, bytes scanned, or time.
  */
 export const searchStopReasons = ["limit", "size", "bytes", "time"] as const;
 type SearchStopReason = (typeof searchStopReasons)[number];
@@ -56,7 +56,7 @@ export interface SearchResult {
    * no event was scanned.
    */
   reachedAt: number | undefined;
-  /** Whether records of a newer version were met, which cannot be searched. */
+  /** Whether the search met records of a newer version, which it cannot read. */
   hasNewer: boolean;
 }
 
@@ -72,8 +72,8 @@ interface SearchParts {
  * Finds events in all event logs, newest first. Always scans the log whose scan has reached least
  * far into the past, so that an event is returned only after all newer ones of other logs. Clocks
  * that were set back can disturb this order. One search is bounded; when it reaches a bound, its
- * result has the positions to continue from. Each search makes progress, so that continuing ends at
- * some time.
+ * result has the positions to continue from. Each search makes progress, so that repeated
+ * continuing ends.
  */
 export class Search {
   readonly #parts: SearchParts;
@@ -83,7 +83,9 @@ export class Search {
     this.#parts = parts;
   }
 
-  /** Builds the event of a record; one that was refused at its ingestion is as it was sent. */
+  /**
+   * Builds the event of a record. An event that was refused at its ingestion stays as it was sent.
+   */
   readonly #eventOf = (record: EventRecord): BuiltEvent => {
     const isRefused = record.format === "json" && record.refused !== undefined;
     return isRefused ? eventOf(record) : this.#parts.eventOf(record);
@@ -111,7 +113,10 @@ export class Search {
     }
   }
 
-  /** `onNewer` is called for each record of a newer version that the query may be about. */
+  /**
+   * Begins a search. `onNewer` is called for each record of a newer version that the query may be
+   * about.
+   */
   async #begin(query: SearchQuery, onNewer: () => void): Promise<Map<string, ReverseScan>> {
     const finds = createFinder(query, query.isSource, this.#eventOf);
     const { from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY } = query;

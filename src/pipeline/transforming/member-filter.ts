@@ -19,7 +19,7 @@ export function createMemberFilter(names: readonly string[]): (event: Uint8Array
   const taken = new Set(names);
   const mayContain = mayContainMembers(names);
   return (event) => {
-    // An SDK may write letters of a name as escapes.
+    // An SDK may write letters of a name as escape sequences.
     if (!mayContain(event) && !includes.call(event, ESCAPE)) return event;
     return Buffer.from(withoutTaken(Buffer.from(event).toString(), taken));
   };

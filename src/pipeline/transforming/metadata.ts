@@ -43,7 +43,7 @@ export function createMetadata(
       destinationId: destination.id,
       destinationName: destination.name,
       destinationType: destination.type,
-      // The event's own values replace these three. They keep the keys in their order.
+      // The event's own values replace these three keys, at their place in the order.
       messageId: "",
       rudderId: "",
       receivedAt: "",

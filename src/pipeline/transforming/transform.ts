@@ -40,8 +40,8 @@ export interface TransformContext {
   /** Records whether events wait for a sandbox process, which runs user code. */
   setWaiting(isWaiting: boolean): void;
   /**
-   * Called after the sandbox has run a batch, with the outcomes of its first events or of all, and
-   * the duration in seconds.
+   * Called after the sandbox has run a batch, with the outcomes of all its events or of the first
+   * ones, and the duration in seconds.
    */
   onRun(live: LiveProgram, outcomes: readonly ProgramOutcome[], seconds: number): void;
 }
@@ -70,8 +70,8 @@ export async function transform(
     (event) =>
       resultOfUnwanted(event, destination, passesFilter) ?? resultOfRequeued(event, live, seen),
   );
-  // Code may have been published since the batch was taken, which may then be larger. The events
-  // without a result run again.
+  // The code may have been published after the batch was taken, so that its batches are smaller.
+  // The events without a result run again.
   const due = events.filter((_, index) => results[index] === undefined);
   const inputs =
     due.length > TRANSFORM_BATCH_EVENTS_MAX ? due.slice(0, TRANSFORM_BATCH_EVENTS) : due;
@@ -87,15 +87,15 @@ export async function transform(
 }
 
 /**
- * Result of an event that is not for this destination, by its own words, or by the settings of its
- * source or of the destination; otherwise undefined.
+ * Result of an event that is not for this destination, because the event itself, the settings of
+ * its source or those of the destination exclude it; otherwise undefined.
  */
 function resultOfUnwanted(
   { origin, input }: LaneEvent,
   destination: Destination,
   passesFilter: (json: Uint8Array) => boolean,
 ): TransformResult | undefined {
-  // A dead letter was for this destination.
+  // A dead letter has passed these checks already.
   if ("requeued" in origin) return undefined;
   const { choice, isDropped, json } = input.event;
   const isWanted =
@@ -115,7 +115,7 @@ function resultOfRequeued(
   if (!("requeued" in event.origin)) return undefined;
   const { stage, text, programId, messageId } = event.origin.requeued;
   if (stage === "deliver" && programId === live?.id) {
-    // The destination failed the output, and the same code would make the same output again.
+    // The destination refused the output, and the same code would make the same output again.
     return { outputs: [createOutput(event, Buffer.from(text), live)] };
   }
   // The dead letter is another output of an event that already runs.
@@ -135,7 +135,7 @@ function resultOf(event: LaneEvent, made: ProgramOutcome, live: LiveProgram): Tr
     return { outcome: { ...outcome, line, column }, live };
   }
   if (made.events.length === 0) return { outcome: { kind: "dropped" }, live };
-  // Copied, since one output that waits would otherwise keep the guest's whole answer in memory.
+  // Copied, since one waiting output would otherwise keep the guest's whole answer in memory.
   return { outputs: made.events.map((bytes) => createOutput(event, new Uint8Array(bytes), live)) };
 }
 
@@ -165,7 +165,7 @@ async function runLive(context: TransformContext, events: readonly LaneEvent[]) 
       if (outcomes === undefined) return undefined;
       if (outcomes.length === 0) throw new Error("Expected an outcome, got none");
       assert(outcomes.length <= events.length, "A batch has no more outcomes than events");
-      // Events without an outcome run again, and write their lines again.
+      // Events without an outcome run again, and then write their lines again.
       const ran = lines.filter(({ event = 0 }) => event < outcomes.length);
       context.codeLogs.add(live, destination.id, ran, (at) => events[at]?.input.messageId);
       context.onRun(live, outcomes, (performance.now() - started) / 1_000);

@@ -76,7 +76,7 @@ export class BatchRun {
   #open: number[];
   /** Whether each attempt runs only one event, to find the event that is to blame for a failure. */
   #isAlone = false;
-  /** Index of the event that the next attempt runs alone, as it may have used up the time. */
+  /** Index of the event that the next attempt runs alone, because it may have used up the time. */
   #suspect: number | undefined;
   readonly #culprits: GuestEndCause[] = [];
   readonly #meter = { cpuMs: 0 };

@@ -21,7 +21,7 @@ interface CostRecord {
 }
 
 /**
- * Records programs (user code with its libraries) that lately were costly: an event used up its
+ * Records programs (user code with its libraries) that were costly recently: an event used up its
  * time or ended its guest process (a culprit), or a batch took much CPU time. Costly programs run
  * in the second guest process of their workspace, away from other programs. The more culprits a
  * program had, the fewer of its further events may use the whole CPU time.

@@ -28,7 +28,10 @@ const GUEST_WARM_SPARES = 1;
  * between two batches.
  */
 export const GUEST_PYTHON_RECYCLE_MEMORY_BYTES = 192 << 20;
-/** Milliseconds that exceed a test run on an idle machine (35 ms) in a Python guest that is ready. */
+/**
+ * Milliseconds for which no spare Python guest starts after work had to wait for a guest. Longer
+ * than a test run in a ready guest, which takes 35 ms on an idle machine.
+ */
 const GUEST_PYTHON_REFILL_PAUSE_MS = 100;
 /** Maximum number of threads that compile WebAssembly in a Python guest process. */
 const PYTHON_COMPILER_THREADS_MAX = 4;
@@ -76,8 +79,8 @@ export interface LanguageProfile {
    */
   sparesFromStart: boolean;
   /**
-   * Milliseconds for which no spare guest process starts after somebody had to wait for a guest. On
-   * few processors, the start would slow down the work that was waited for.
+   * Milliseconds for which no spare guest process starts after work had to wait for a guest. On few
+   * processors, the start would slow down that work.
    */
   refillPauseMs: number;
 }

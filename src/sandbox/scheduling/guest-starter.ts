@@ -22,7 +22,10 @@ const STDERR_READ_MS_MAX = 2_000;
  * not count towards the time limits of guests, the processes that run user code.
  */
 const STANDSTILL_MS_MIN = 500;
-/** Milliseconds above which a request for a guest process waited for the start of a process. */
+/**
+ * Waiting time in milliseconds above which a request for a guest process counts as one that waited
+ * for the start of a process.
+ */
 const WAIT_MS_MIN = 5;
 export interface SandboxStatus {
   state: "starting" | "ready" | "unavailable";

@@ -25,7 +25,10 @@ export class OrderedLogEnd {
    */
   #waiting: PromiseWithResolvers<number> | undefined;
   #isAppending = false;
-  /** Positions of the last barriers of this node, one after another: from `from` on, before `end`. */
+  /**
+   * Positions of this node's latest consecutive barriers: from `from` up to, but not including,
+   * `end`.
+   */
   #barriers = { from: 0, end: 0 };
   /** Whether the barrier in flight has waited for longer than `ACKNOWLEDGED_MS_MAX`. */
   #isOverdue = false;
@@ -33,7 +36,7 @@ export class OrderedLogEnd {
   readonly #acknowledgedMsMax: number;
 
   /**
-   * `progress` is that of the node's view of the log. `acknowledgedMsMax` is the longest time in
+   * `progress` belongs to the node's view of the log. `acknowledgedMsMax` is the longest time in
    * milliseconds that calls of `read` wait until a barrier is acknowledged.
    */
   constructor(

@@ -23,8 +23,8 @@ export function resolveChanges(
 }
 
 /**
- * Runs calls of `change` on a view without committing. `base` is the version of the view that they
- * met. It is undefined while the view lacks rows.
+ * Runs calls of `change` on a view without committing. `base` is the version of the view on which
+ * they ran. It is undefined while the view lacks rows.
  */
 export async function dryRunChanges(
   local: LocalStore,

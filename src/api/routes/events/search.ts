@@ -118,12 +118,13 @@ const FoundEvents = Type.Object(
     cursor: Type.Optional(Type.String({ description: "Where to go on; absent at the end" })),
     reachedAt: Type.Optional({
       ...Time,
-      description: "All that came since then was looked through, unless the clock was set back",
+      description:
+        "Start of the time that was searched without a gap, unless the clock was set back",
     }),
     hasNewer: Type.Optional(
       Type.Boolean({
         description:
-          "True when events of the time were not looked through, of any workspace, because a newer version of " +
+          "True when events of the time, of any workspace, were not searched, because a newer version of " +
           "pixelmill stored them; absent otherwise",
       }),
     ),

@@ -3,7 +3,7 @@ import { isNativeError } from "node:util/types";
 
 // Seals the guest's own realm (its global object and built-ins), in which `node:vm` and Python's
 // WebAssembly run. User code runs in another realm inside it. But the engine leaks objects of the
-// guest's realm to user code (an error when the stack is full), and a mistake of ours may do so
+// guest's realm to user code (an error when the stack is full), and a defect of this code may do so
 // too. After the sealing such an object is useless: no function leads to a constructor of code, no
 // prototype can be changed, and the global object has no access to the system.
 

@@ -52,7 +52,7 @@ export async function openJavascript(): Promise<GuestRuntime> {
     const program = programs.get(request.program);
     if (!program) throw new RangeError("Unknown program");
     try {
-      // After a timeout the context was dropped, since what it was doing might go on otherwise.
+      // After a timeout the context was dropped, because its code might continue otherwise.
       program.realm ??= (await compile(program.source)).realm!;
     } catch (error) {
       return { reply: { kind: "loaded", error: faultOf(error) } };

@@ -1,11 +1,11 @@
 import nodeCrypto from "node:crypto";
 
-/** Time that `Date.now` tells, in ms: a day in 2023. */
+/** Time that `Date.now` returns, in milliseconds: a day in 2023. */
 const NOW_MS = 1_700_000_000_000;
 
 /**
  * Fixes the clock (in UTC) and the sequence of random numbers until `restore` is called. Only for a
- * process that makes something at build time: Pyodide asks the globals that this replaces.
+ * process that builds a file: Pyodide reads the globals that this replaces.
  */
 export function withoutChance(): { restore(): void } {
   let state = 1;
@@ -33,7 +33,7 @@ export function withoutChance(): { restore(): void } {
   };
 }
 
-/** Replaces a property; returns what puts it back. */
+/** Replaces a property. Returns the function that restores it. */
 function replace<T, K extends keyof T>(object: T, name: K, value: T[K]): () => void {
   const before = Object.getOwnPropertyDescriptor(object, name);
   Object.defineProperty(object, name, { value, configurable: true, writable: true });
