@@ -68,7 +68,7 @@ export interface App {
    * because another server accepts from the same sockets soon after.
    */
   close(how?: "stop" | "hand-over"): Promise<void>;
-  /** Returns duplicates of the listening sockets, which the caller must close. */
+  /** Returns duplicates of the listening sockets. The caller must close them. */
   sockets(): PlaneSockets;
 }
 

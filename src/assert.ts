@@ -8,7 +8,7 @@ export class InvariantError extends Error {
 /**
  * Checks an invariant, which must hold whatever the input is. Also checks it in production. Throws
  * `InvariantError`, which stops the request, the process or the delivery that meets it, because it
- * would otherwise go on with wrong state.
+ * would otherwise continue with wrong state.
  *
  * @example assert(cursor <= durableEnd, "Cursor is behind the durable end of the log");
  *

@@ -21,7 +21,7 @@ export interface Detail {
   column?: number;
   /** Id of the stored test case that failed. */
   testCase?: string;
-  /** Places at which an output of code is not as its test expects, as JSON pointers and texts. */
+  /** Places at which code's output differs from the expected one, as JSON pointers and texts. */
   differences?: readonly { path: string; expected?: string; actual?: string }[];
 }
 

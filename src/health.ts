@@ -30,7 +30,7 @@ interface ReadinessSources {
   /** Backups that the server makes by itself; undefined when it makes none. */
   backups: { warnings(): string[] } | undefined;
   certificates: Record<string, Pick<Certificate, "warnings">>;
-  /** Sentence about what is not stored yet and requests depend on; undefined once all is. */
+  /** Sentence about what requests depend on and is not stored yet; undefined once all is stored. */
   starting: string | undefined;
 }
 

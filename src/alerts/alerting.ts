@@ -45,7 +45,7 @@ export function createAlerting(parts: AlertingParts) {
   const { catalog, send, consoleUrl, logger } = parts;
   const { alerts } = catalog;
   const elapsed = parts.elapsed ?? (() => performance.now());
-  /** Aborted when nothing new begins; `cutting` when what is in progress is cut off, too. */
+  /** Aborted when nothing new may begin; `cutting` is aborted when work in progress must end. */
   const closing = new AbortController();
   const cutting = new AbortController();
   const lease = new EvaluatorLease(alerts, parts.isShared);
@@ -88,7 +88,7 @@ export function createAlerting(parts: AlertingParts) {
 
   async function keepLease(): Promise<void> {
     if (alerts.workspaces().length === 0) return;
-    // A view that is out of date would show a renewed lease as not renewed.
+    // A view that is out of date would show an old lease, as if it had not been renewed.
     await catalog.current();
     await lease.renewOrTake();
   }
@@ -128,7 +128,7 @@ export function createAlerting(parts: AlertingParts) {
       const send = (phase: "test" | "end") =>
         parts.send(receiver, alertMessage(testAlert(receiver), { ...context, phase }), either);
       let result = await send("test");
-      // A test leaves no open incident in PagerDuty.
+      // A test must not leave an open incident in PagerDuty.
       if (result.kind === "sent" && receiver.type === "pagerduty") result = await send("end");
       await alerts.receivers.note(receiver.id, result);
       return result;

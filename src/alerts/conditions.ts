@@ -34,7 +34,7 @@ export function evaluateRule(rule: AlertRule, facts: AlertFacts, memory: RuleMem
   const isMeant = ({ id }: { id: string }) =>
     rule.subjectIds.length === 0 || rule.subjectIds.includes(id);
   const destinations = facts.destinations.filter(isMeant);
-  // A problem that a node reports is certain. That there is none is certain once all have answered.
+  // A reported problem is certain. That there is none is certain only once all nodes have answered.
   const certain = (holds: boolean) => holds || (facts.isComplete ? false : undefined);
   const { threshold = 0 } = rule;
   switch (rule.kind) {
@@ -110,7 +110,7 @@ function evaluateDeadLetters(
     const last = lastCounts.get(id) ?? count;
     lastCounts.set(id, count);
     const isOpen = open.has(id);
-    // Replays and purges take dead letters away. The next ones count from there on.
+    // Replays and purges remove dead letters. Later ones are counted from the lower number.
     if (isOpen ? count !== mark : count < mark) {
       changed.push({ ruleId, subjectId: id, ...(count > 0 && { value: count }) });
     }
@@ -124,7 +124,7 @@ function evaluateDeadLetters(
   return { conditions, marks: [...changed, ...gone.map((subjectId) => ({ ruleId, subjectId }))] };
 }
 
-/** Evaluates whether sources that have sent events send none. */
+/** Evaluates whether sources that have sent events before now send none. */
 function evaluateSources(
   { id: ruleId, forSeconds }: AlertRule,
   sources: readonly SourceFacts[],

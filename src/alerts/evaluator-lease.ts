@@ -16,7 +16,7 @@ export class EvaluatorLease {
   #seen: LeaseRow | undefined;
   #checksWithoutRenewal = 0;
 
-  /** `isShared` tells that other nodes have the same catalog and may hold the lease. */
+  /** `isShared` is true when other nodes have the same catalog and may hold the lease. */
   constructor(alerts: Alerts, isShared: boolean) {
     this.#alerts = alerts;
     this.#isShared = isShared;

@@ -1,11 +1,11 @@
 /**
- * Facts about one workspace that alert rules evaluate. They are those that the console's overview
- * shows.
+ * Facts about one workspace that alert rules evaluate, from the same state as the console's
+ * overview.
  */
 export interface AlertFacts {
   /**
-   * Whether all nodes of the cluster answered. Otherwise a problem that no node reports may exist
-   * all the same.
+   * Whether all nodes of the cluster answered. Otherwise there may be a problem that no node
+   * reports.
    */
   isComplete: boolean;
   destinations: readonly DestinationFacts[];
@@ -29,7 +29,7 @@ export interface DestinationFacts {
 interface TransformationFacts {
   id: string;
   name: string;
-  /** Last error of suspended code, which is not run for a while because it only fails. */
+  /** Last error of suspended code. Such code does not run for a while, because it only fails. */
   suspended?: { reason: string };
 }
 

@@ -13,8 +13,8 @@ export class Holds {
   }
 
   /**
-   * Notes whether a condition holds now. Returns whether it has held for `ms` at all checks. A check
-   * with an unknown result, undefined, neither counts nor ends the time.
+   * Records whether a condition holds now. Returns whether it has held for `ms` at all checks. A
+   * check with an unknown result (undefined) neither counts nor restarts the time.
    */
   hasHeld(key: string, holds: boolean | undefined, ms: number): boolean {
     if (holds === false) {

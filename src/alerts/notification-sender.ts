@@ -64,7 +64,7 @@ export class NotificationSender {
 
   constructor(parts: SenderContext) {
     this.#parts = parts;
-    // A full bucket and what flows into it within an hour are the limit together.
+    // The limit per hour is the size of the bucket and the tokens added within the hour together.
     const half = ALERT_NOTIFICATIONS_PER_HOUR_MAX / 2;
     this.#budget = new TokenBuckets({
       perSecond: half / 3_600,

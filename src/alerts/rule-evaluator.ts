@@ -10,12 +10,12 @@ import { type Condition, evaluateRule } from "./conditions.ts";
 import type { AlertFacts } from "./facts.ts";
 import { Holds } from "./holds.ts";
 
-/** Pauses of this process count as at most this time in which a condition held. */
+/** Longest time between two evaluations that counts as time in which a condition held. */
 const STEP_MS_MAX = 2 * ALERT_EVALUATION_MS;
 
 /**
- * Evaluates the rules of workspaces by facts, again and again. Remembers for how long conditions have
- * held; after a restart these times begin again.
+ * Evaluates the rules of workspaces repeatedly. Remembers for how long conditions have held; after
+ * a restart, these times begin again.
  */
 export class RuleEvaluator {
   readonly #alerts: Alerts;
@@ -42,7 +42,7 @@ export class RuleEvaluator {
       this.#decide(rule, conditions, { open: open.get(rule.id) ?? [], change, seen, isComplete });
       open.delete(rule.id);
     }
-    // These are no longer evaluated: their rules are disabled or removed.
+    // These alerts are no longer evaluated: their rules are disabled or removed.
     for (const alert of [...open.values()].flat()) change.ended.push(alert.id);
     this.#holds.keepOnly(`${workspaceId} `, (key) => seen.has(key));
     return change;

@@ -7,7 +7,7 @@ import {
 
 /** Defaults and bounds of all alert rules of one kind. */
 interface RuleKind {
-  /** Name of a rule whose creator gave it none. */
+  /** Name of a rule without a name from its creator. */
   name: string;
   /** Default values of a rule. */
   forSeconds: number;
@@ -27,7 +27,7 @@ export const ruleKinds: Readonly<Record<AlertKind, RuleKind>> = {
     name: "Destination down",
     forSeconds: 60,
     clearSeconds: 60,
-    // Covered by `destination-failing`. Both would send two alerts for one outage.
+    // Covered by `destination-failing`: with both, one outage would cause two alerts.
     isFirstRule: false,
     severity: "critical",
   },
@@ -57,7 +57,7 @@ export const ruleKinds: Readonly<Record<AlertKind, RuleKind>> = {
   "code-suspended": {
     name: "Transformation suspended",
     forSeconds: 30,
-    // Suspended code is tried again and again, so that it is not suspended for moments.
+    // Suspended code is retried repeatedly, and is briefly not suspended then.
     clearSeconds: 600,
     isFirstRule: true,
     severity: "error",

@@ -111,7 +111,7 @@ export function createApi(given: ApiDeps) {
     /** Changes the average number of requests per second that a workspace may send; 0 is no limit. */
     setRequestsPerSecondMax: (perSecond: number) =>
       deps.limiters.setRequestsPerSecondMax(perSecond),
-    /** Returns the facts that the alert rules of a workspace judge, from all nodes of a cluster. */
+    /** Returns the facts that a workspace's alert rules evaluate, from all nodes of a cluster. */
     alertFacts: (workspaceId: string) => alertFacts(deps, workspaceId),
     /** Changes certificate and key for new connections, if the listener speaks TLS. */
     setTls: (tls: TlsKeys) => deps.tlsListener.setTls(tls),

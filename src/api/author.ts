@@ -2,7 +2,7 @@ import type { Catalog } from "../catalog/catalog.ts";
 import type { Principal } from "../catalog/model.ts";
 import { unlessMissing } from "../errors.ts";
 
-/** Returns the member, or the service token, that sends a request. Its name is empty once it is deleted. */
+/** Returns the author of a request: a member or a service token. Its name is empty once deleted. */
 export function authorOf(
   { catalog }: { catalog: Pick<Catalog, "members" | "tokens"> },
   { workspaceId, tokenId, memberId }: Pick<Principal, "workspaceId" | "tokenId" | "memberId">,

@@ -58,7 +58,7 @@ export class RequestRefused extends Error {
     readonly status: number,
     message: string,
     readonly details: readonly Detail[],
-    /** Seconds to wait before a retry, from the header Retry-After. */
+    /** Seconds to wait before a retry, from the header Retry-After; undefined without it. */
     readonly retryAfter: number | undefined,
     /** State of a resource that was changed by others, when the status is 412. */
     readonly changed?: ChangedState,
@@ -182,8 +182,8 @@ async function refusedError(response: Response): Promise<RequestRefused> {
 }
 
 /**
- * Maximum milliseconds without a byte of a live tail, in which the server sends one each second. A
- * connection may break without a word when a computer sleeps or changes its network.
+ * Maximum milliseconds without a byte of a live tail, of which the server sends at least one each
+ * second. A connection may break unnoticed when a computer sleeps or changes its network.
  */
 const SILENCE_MS_MAX = 20_000;
 

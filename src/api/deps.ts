@@ -137,7 +137,7 @@ export interface ApiDeps {
   suspensions(workspaceId: string): RevisionSuspension[];
   ready(): Readiness;
   /**
-   * Returns a sentence about what the server has not stored yet and requests depend on, such as the
+   * Returns a sentence about what requests depend on and the server has not stored yet, such as the
    * first token. Undefined once it has.
    */
   starting(): string | undefined;

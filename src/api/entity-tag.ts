@@ -39,15 +39,15 @@ export interface CurrentResource<T = unknown> {
   /** Answer of a GET now, with its entity tag. */
   now: Tagged<T>;
   /**
-   * Returns who changed the resource, and when, since the state that one of these tags names. It
-   * ends a sentence that begins with "but".
+   * Returns who changed the resource, and when, since the state that one of these tags names. The
+   * text ends a sentence that begins with "but".
    */
   changeSince(tags: readonly string[]): string;
-  /** Returns the earlier state that one of these tags names. Undefined when it is not kept. */
+  /** Returns the earlier state that a tag names. Undefined when it is no longer stored. */
   earlier?(tags: readonly string[]): unknown;
 }
 
-/** Returns the current state of a resource that has no history. */
+/** Returns the current state of a resource without history. */
 export function currentState<T>(
   noun: string,
   now: Tagged<T>,

@@ -3,19 +3,19 @@ import { AUDIT_REFUSALS_PER_MINUTE_MAX } from "../catalog/audit/limits.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { Logger } from "../observe/log.ts";
 
-/** Time in milliseconds whose refused requests are stored together. */
+/** Time in milliseconds for which refused requests are collected before they are stored. */
 const COLLECTED_MS = 60_000;
 /**
- * Maximum number of combinations of address, token and reason that are counted apart in one minute.
- * Requests of all other combinations are counted together.
+ * Maximum number of combinations of address, token and reason that are counted separately in one
+ * minute. Requests of all other combinations are counted together.
  */
 const COUNTED_APART_MAX = 1_000;
 
 type Refused = Omit<RefusedRequests, "requests" | "addresses">;
 
 /**
- * Counts the requests that were refused because of their token, by address and minute. Whoever
- * sends thousands of refused requests a second causes a few audit entries in a minute.
+ * Counts the requests that were refused because of their token, by address and minute. A client
+ * that sends thousands of refused requests a second causes only a few audit entries in a minute.
  */
 export class RefusedTokens {
   readonly #store: (refused: readonly RefusedRequests[]) => Promise<void>;
@@ -41,7 +41,7 @@ export class RefusedTokens {
     this.#timer.unref();
   }
 
-  /** Stores what was counted. Never rejects: a request is refused whether this is stored or not. */
+  /** Stores the counts. Never rejects: requests are refused whether or not counts are stored. */
   async flush(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -57,8 +57,8 @@ export class RefusedTokens {
 }
 
 /**
- * Returns an entry for each caller that was refused most often, and one entry for all other callers
- * of a workspace.
+ * Returns an entry for each of the most refused callers, and one entry for all other callers of a
+ * workspace.
  */
 function summarize(counts: readonly RefusedRequests[], uncounted: number): RefusedRequests[] {
   const sorted = counts.toSorted((a, b) => b.requests - a.requests);

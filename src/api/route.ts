@@ -53,7 +53,7 @@ export interface ConditionalPermission<Input> {
   holds(input: Input): boolean;
 }
 
-/** The part of a request that tells which resources it is about. */
+/** The part of a request that determines which resources it is about. */
 export type ResourceCall<Key extends string, Body> = Pick<
   RequestContext<Key, unknown, Body>,
   "deps" | "workspaceId" | "params" | "body"
@@ -80,8 +80,8 @@ interface RouteOptions<
    */
   opensWith?: "opensCode";
   /**
-   * Whether the route answers figures of this moment. It then does not wait until this node has
-   * read all ledgers (delivery progress of partitions), although it needs a permission of events.
+   * Whether the answer contains current figures. The route then does not wait until this node has
+   * read all ledgers (delivery progress of partitions), although it needs a permission for events.
    */
   answersFigures?: boolean;
   query?: Query;
@@ -98,14 +98,14 @@ interface RouteOptions<
   isLong?: boolean;
   /**
    * Returns the current state of the one resource that the path names, or of all resources that the
-   * body names. Empty while there is none. Throws `missing` where the route itself does. A route
-   * with this function heeds If-Match and If-None-Match, and a successful answer of the resource is
-   * `Tagged`.
+   * body names. Empty while there is none. Throws `missing` when the route itself would. A route
+   * with this function honours If-Match and If-None-Match, and a successful answer of the resource
+   * is `Tagged`.
    */
   current?(call: ResourceCall<NoInfer<Key>, Static<NoInfer<Body>>>): readonly CurrentResource[];
   /**
-   * Whether the handler makes the whole response by itself, with an entity tag, and with 304 for a
-   * client that has the current state.
+   * Whether the handler makes the whole response, with an entity tag, and with 304 for a client
+   * that has the current state.
    */
   answersTag?: boolean;
   /** Whether the route creates one resource, so that its answer is `Tagged`. */
@@ -117,7 +117,7 @@ interface RouteOptions<
   media?: string;
   /** Schema of a 400 response that has more fields than an error message. */
   refusal?: TSchema;
-  /** `query` is given where the answer would be 404 without one. */
+  /** `query` is needed if the route would answer 404 without one. */
   example: {
     params?: PathParams<Key>;
     query?: string;
@@ -178,8 +178,8 @@ export function route<
 }
 
 /**
- * Whether a route is one that rudder-server and rudder-transformer call. They send no headers of a
- * browser, and take 429 for a final answer.
+ * Whether a route is one that rudder-server and rudder-transformer call. They send no browser
+ * headers, and treat 429 as a final answer.
  */
 export function isForPrograms({ needs }: Pick<Route, "needs">): boolean {
   return needs !== "open" && needs.includes("workspace-config:read");

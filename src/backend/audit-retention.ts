@@ -5,8 +5,8 @@ import type { Logger } from "../observe/log.ts";
 const PAUSE_MS = 3_600_000;
 
 /**
- * Deletes entries of the audit log beyond its bounds, hourly. In a cluster every node does; one that
- * finds nothing to delete writes nothing. Returns a function that ends this.
+ * Deletes entries of the audit log beyond its bounds, every hour. In a cluster, every node does
+ * this; a node that finds nothing to delete writes nothing. Returns a function that ends this.
  */
 export function startAuditRetention({ audit }: Pick<Catalog, "audit">, logger: Logger): () => void {
   const timer = setInterval(() => {

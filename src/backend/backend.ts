@@ -19,7 +19,7 @@ import type { Store } from "../store/store.ts";
 export interface StartContext {
   /** The settings at the start. */
   config: Config;
-  /** Parts that take new settings while the server runs add themselves here. */
+  /** Settings in force. Parts that take new settings in a running server register here. */
   settings: LiveSettings;
   logger: Logger;
   metrics: Metrics;
@@ -109,7 +109,7 @@ export interface Check {
   message?: string;
 }
 
-/** Returns the check of a part, of which `trouble` says what is wrong, if anything is. */
+/** Returns the result of a part's check. `trouble` says what is wrong; undefined if nothing is. */
 export function checkOf(trouble: string | undefined): Check {
   return trouble === undefined ? { ok: true } : { ok: false, message: trouble };
 }

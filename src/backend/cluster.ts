@@ -184,7 +184,7 @@ export async function openCluster(opening: StartContext): Promise<Backend> {
   };
 }
 
-/** Returns sentences about the topics of a cluster that do not exist, vital ones or others. */
+/** Returns sentences about missing topics of the cluster, for vital topics and for others. */
 function missingTopics(standing: TopicHealth, group: string, isVital: boolean): string[] {
   return TOPICS.filter((it) => it.isVital === isVital).flatMap(
     ({ name }) => standing.missing(`${group}.${name}`) ?? [],
@@ -246,7 +246,7 @@ async function openSharedCatalog(
   const ids = topicIds(config);
   const topic = (name: string) => `${config["cluster.name"]}.${name}`;
   const name = topic("catalog");
-  // A node that was refused before it opened the ledgers has never been in the cluster.
+  // A node that is refused before it opens the ledgers has never been in the cluster.
   const isNewNode = ids.get(topic("ledgers")) === undefined;
   const replicas = config["cluster.replicas"];
   const [order] = await openOrderedTopic({ clients, logger, partitions: 1, replicas, ids, name });
@@ -267,9 +267,9 @@ async function openSharedCatalog(
 }
 
 /**
- * Returns a function that returns the error of this node's clock which ages leave out. It is the last
- * one that a comparison with a broker has shown. Small errors count as none, since they vary with
- * each comparison.
+ * Returns a function that returns the error of this node's clock by which ages are corrected: the
+ * last one that a comparison with a broker has shown. Small errors count as none, because they vary
+ * with each comparison.
  */
 function clockCorrection({ clockErrorMs }: Pick<KafkaClients, "clockErrorMs">): () => number {
   let known = 0;

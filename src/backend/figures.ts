@@ -10,9 +10,9 @@ import type { FigureStorage, StartContext } from "./backend.ts";
 const RETRY_MS = 30_000;
 
 /**
- * Opens the store of figures in the background, because a server delivers without it, and returns a
- * function that begins to record. Recording ends, and the store is closed, with the stack of the
- * server: after the pipeline, which must be opened later.
+ * Opens the store of figures in the background, because a server can deliver without it. Returns a
+ * function that begins to record. The stack of the server ends the recording and closes the store
+ * after it has closed the pipeline, which must therefore be opened later.
  */
 export function openFigures(
   { logger, stack }: Pick<StartContext, "logger" | "stack">,

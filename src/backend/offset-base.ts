@@ -33,9 +33,9 @@ export function syncOffsetBase(store: Store, logs: PartitionLogs, log: string): 
 }
 
 /**
- * Reads the end of a partition with `ask`. When that end means that blocks were lost, the partition's
- * leader must prove it: a leader that was replaced answers an old end, and an offset base is never
- * taken back. `prove` reads the end of the partition from the leader in office.
+ * Reads the end of a partition with `ask`. When that end means that blocks were lost, the
+ * partition's leader must prove it: a leader that was replaced returns an old end, and an offset
+ * base is never reversed. `prove` reads the end of the partition from the leader in office.
  */
 export async function reliableTopicEnd(
   stored: OffsetBase | undefined,

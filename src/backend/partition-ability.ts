@@ -21,9 +21,9 @@ export interface AbilitySources {
 }
 
 /**
- * Tells which partitions this node can run, and which it cannot run because of its own disk, its
- * connections or its guests. A partition that no node can reach is in neither list, and so is one
- * whose events wait for their receiver.
+ * Returns which partitions this node can run, and which it cannot run because of its own disk, its
+ * connections or its guests. A partition that no node can reach is in neither list, and neither is
+ * one whose events wait for their receiver.
  */
 export function partitionAbility(sources: AbilitySources): PartitionAbility {
   const troubles = new Map<number, string>();

@@ -133,7 +133,7 @@ export class PartitionLedgers {
     return this.#ledgers[partition]?.ledger.failure();
   }
 
-  /** Returns a sentence if this node's disk does not take changes of ledgers, else undefined. */
+  /** Returns a sentence if this node's disk does not accept changes of ledgers, else undefined. */
   diskTrouble(): string | undefined {
     const troubles = this.#ledgers.values().map(({ view }) => view.trouble());
     return troubles.find((trouble) => trouble !== undefined);
@@ -177,8 +177,8 @@ export class PartitionLedgers {
 }
 
 /**
- * Maps items, each in its own turn of the event loop: a ledger of 10,000 destinations is read for
- * 30 ms.
+ * Maps items, each in its own turn of the event loop, because reading a ledger of 10,000
+ * destinations takes 30 ms.
  */
 async function mapInTurns<T, R>(items: readonly T[], map: (item: T, index: number) => R) {
   const results: R[] = [];

@@ -115,7 +115,7 @@ export function runPartitionPipelines(options: PartitionPipelinesOptions) {
   return {
     /** Starts and stops the partitions. */
     runner,
-    /** Returns a sentence if a partition that is assigned to this node does not work here. */
+    /** Returns a sentence if a partition that is assigned to this node cannot run here. */
     trouble(partition: number) {
       if (runner.cannotStart(partition)) return `Partition ${partition} cannot be started`;
       const isFailing = running.get(partition)?.ledger.isFailing === true;

@@ -9,13 +9,13 @@ import { readObject } from "./bucket/read-object.ts";
 
 /** A backup that can be read. */
 export interface ArchiveSource {
-  /** Path or URL, for messages. */
+  /** Path or URL of the backup, for messages. */
   name: string;
   read(): AsyncIterable<Uint8Array>;
   close(): void;
 }
 
-/** Opens a backup that an argument of a command names: a file, or an object of a bucket. */
+/** Opens the backup that an argument of a command names: a file, or an object in a bucket. */
 export async function archiveSource(config: Config, argument: string): Promise<ArchiveSource> {
   const url = backupUrlOf(argument);
   return url === undefined ? fileSource(argument) : objectSource(config, url);

@@ -39,15 +39,15 @@ export function logEntries(directory: string, name: string): Entry[] {
 }
 
 /**
- * Returns the archive entry of a file with its current length. Bytes that are appended later, as to
- * the newest segment file of a log, are left out.
+ * Returns the archive entry of a file with its current length. Bytes that are appended later, such
+ * as to the newest segment file of a log, are left out.
  */
 export function fileEntry(source: string, target: string): Entry {
   const { size } = statSync(source);
   // The newest segment is empty between the start of a server and its first pixel.
   if (size === 0) return { type: "content", target, size, mode: 0o600, content: "" };
-  // The file is opened when it is read: there may be more segments than a process may have open
-  // files.
+  // The file is opened only when it is read, because there may be more segments than a process may
+  // have open files.
   const bytes = async function* () {
     yield* createReadStream(source, { end: size - 1 });
   };

@@ -12,7 +12,7 @@ import type { BackupContents } from "./verify.ts";
 /** Name of the directory in which a process makes a backup before it sends it. */
 const STAGING = /^pixelmill-backup-(\d+)-\w+$/;
 
-/** Copies a data directory to what an argument of a command names: a file, or `s3://BUCKET/KEY`. */
+/** Copies a data directory to the destination in an argument: a file or `s3://BUCKET/KEY`. */
 export async function backUpTo(
   config: Config,
   argument: string,
@@ -22,8 +22,8 @@ export async function backUpTo(
 }
 
 /**
- * Copies a data directory into an object of a bucket. The backup is made and read again in the
- * temporary directory, as one of a file is, before it is sent.
+ * Copies a data directory into an object in a bucket. The backup is first made and read again in
+ * the temporary directory, like a backup in a file.
  */
 async function backUpToBucket(
   config: Config,
@@ -52,7 +52,7 @@ async function backUpToBucket(
   }
 }
 
-/** Deletes what processes left behind that were killed. */
+/** Deletes the directories that killed processes have left behind. */
 function removeStaging(): void {
   for (const name of readdirSync(tmpdir())) {
     const pid = STAGING.exec(name)?.[1];
@@ -60,7 +60,7 @@ function removeStaging(): void {
     try {
       rmSync(join(tmpdir(), name), { recursive: true, force: true });
     } catch {
-      // It is another user's.
+      // The directory belongs to another user.
     }
   }
 }

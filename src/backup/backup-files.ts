@@ -3,15 +3,15 @@ import { join } from "node:path";
 import { StartError, systemReason } from "../errors.ts";
 import { type BackupFile, oldestFirst, parseBackupName } from "./backup-name.ts";
 
-/** Name of the directory in which a process made such a backup. */
+/** Name of the directory in which a process makes a backup file before it renames the file. */
 const STAGING = /^\.pixelmill-[\dTZ-]+\.tar\.zst\.(\d+)$/;
 
-/** Lists the backups of a directory, oldest first. Other files are left out. */
+/** Lists the backups in a directory, oldest first. Ignores other files. */
 export function listBackups(directory: string): BackupFile[] {
   return readdirSync(directory)
     .flatMap((name) => {
       const parsed = parseBackupName(name);
-      // A name with the id of a data directory comes from a bucket, and somebody put it here.
+      // A name with a data directory's id comes from a bucket, so a person has put the file here.
       if (parsed === undefined || parsed.dataId !== undefined) return [];
       const path = join(directory, name);
       return [{ path, at: parsed.at, bytes: statSync(path).size }];
@@ -19,7 +19,7 @@ export function listBackups(directory: string): BackupFile[] {
     .sort(oldestFirst);
 }
 
-/** Deletes what backups left behind whose processes ended before their time. */
+/** Deletes directories of backups whose processes ended early. */
 export function removeLeftovers(directory: string): void {
   for (const name of readdirSync(directory)) {
     const pid = STAGING.exec(name)?.[1];
@@ -29,7 +29,7 @@ export function removeLeftovers(directory: string): void {
   }
 }
 
-/** Makes the directory of the backups. Throws a `StartError` when it cannot be written. */
+/** Creates the directory of the backups. Throws a `StartError` when it cannot be written. */
 export function prepareBackupDirectory(directory: string): void {
   try {
     mkdirSync(directory, { recursive: true, mode: 0o700 });

@@ -33,8 +33,8 @@ const PORTION_BYTES = 256 << 10;
 const PENDING_MAX = 100_000;
 
 /**
- * Writes each row to the store that `to` returns for it, in transactions of about `PORTION_BYTES`.
- * Returns the number of rows.
+ * Writes each row to the store that `to` returns for the row, in transactions of about
+ * `PORTION_BYTES`. Returns the number of rows.
  */
 async function copyRows<T>(
   rows: Iterable<T>,
@@ -111,7 +111,7 @@ function endWindows(value: unknown, ends: Positions): unknown {
  */
 export async function writeLaneCursors(
   live: Live,
-  debts: UnsettledKeys,
+  unsettled: UnsettledKeys,
   placed: ReadonlyMap<string, CopiedEvents>,
   ledgerOf: (log: string) => Store,
 ): Promise<void> {
@@ -119,7 +119,7 @@ export async function writeLaneCursors(
     const store = ledgerOf(log);
     const lanes = store.table<LaneRecord, string>("lanes");
     const records = live.lanes().map(({ destination, connections }) => {
-      const owed = debts.get(destination.id) ?? new Set();
+      const owed = unsettled.get(destination.id) ?? new Set();
       const cursor = cursorOf(keys, sequences, owed, end);
       if (cursor.pending.length > PENDING_MAX) {
         const debt = `more than ${PENDING_MAX} events before the last one that it settled`;

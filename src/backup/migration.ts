@@ -138,7 +138,7 @@ export async function exportStandalone(config: Config, logger: Logger): Promise<
   return { workspaces, events: countOf(placed), deadLetters };
 }
 
-/** Returns the repeated events that a ledger has, without a search for more of them. */
+/** Returns the repeated events that are stored in a ledger, without a search for more of them. */
 function storedRepetitions({ repetitions }: Ledger): RepetitionSearch {
   return {
     async search() {},
@@ -150,7 +150,7 @@ function storedRepetitions({ repetitions }: Ledger): RepetitionSearch {
   };
 }
 
-/** Directories with the data of a standalone server; without the first, there are no such data. */
+/** Directories with a standalone server's data. Without the first one, there are no such data. */
 const standaloneDirectories = (config: Config) => [
   catalogDirectory(config),
   eventsDirectory(config),
@@ -159,7 +159,7 @@ const standaloneDirectories = (config: Config) => [
 
 /**
  * Makes the stack remove the directories that do not exist yet, so that a failed command leaves
- * nothing that a later start refuses. The returned function ends this, once all is done.
+ * nothing that a later start refuses. The returned function cancels this after success.
  */
 function removeAfterFailure(stack: AsyncDisposableStack, directories: string[]): () => void {
   let made = directories.filter((it) => !existsSync(it));
@@ -214,7 +214,7 @@ async function appendStandalone(
 function moveDataAside(config: Config): void {
   const aside = join(config.data, "before-cluster");
   mkdirSync(aside, { recursive: true, mode: 0o700 });
-  // Without its catalog, the directory is a node's.
+  // A directory without a catalog belongs to a cluster node.
   for (const path of standaloneDirectories(config))
     if (existsSync(path)) renameSync(path, join(aside, basename(path)));
   syncPath(aside);

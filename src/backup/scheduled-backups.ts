@@ -10,20 +10,20 @@ import { ingestEnvironment } from "../settings/reader.ts";
 import type { BackupFile } from "./backup-name.ts";
 import { type BackupTarget, backupTarget } from "./backup-target.ts";
 
-/** Longest time in milliseconds from a backup that failed to the next attempt. */
+/** Longest time in milliseconds from a failed backup to the next attempt. */
 const RETRY_MS_MAX = 600_000;
-/** Longest time in milliseconds that a timer waits: more would run at once. */
+/** Longest time in milliseconds of one timer. A timer with a much longer time fires at once. */
 const TIMER_MS_MAX = 3_600_000;
 /** Number of intervals after which a missing backup is a warning. */
 const INTERVALS_LATE = 2;
-/** Last bytes of the error output of a backup that go into the log. */
+/** Number of characters at the end of a backup's error output that are logged. */
 const ERROR_CHARS_MAX = 2_000;
 
 /**
- * Starts to make backups of the data directory, by processes of their own with low priority. The
- * times in their names decide when the next one is due, so that a restart makes none too many.
- * Returns undefined when the settings ask for none. Throws a `StartError` for settings that do not
- * fit.
+ * Starts to make backups of the data directory, in separate processes with low priority. The times
+ * in the backups' names decide when the next one is due, so that a restart causes no additional
+ * backup. Returns undefined when the settings ask for no backups. Throws a `StartError` for invalid
+ * settings.
  */
 export function startBackups(
   config: Config,
@@ -85,14 +85,14 @@ class ScheduledBackups {
     this.#wait(0);
   }
 
-  /** Returns sentences about backups that are missing, for `/ready`. */
+  /** Returns sentences about missing backups, for `/ready`. */
   warnings(): string[] {
     if (this.#ageMs() < INTERVALS_LATE * this.#everyMs) return [];
     const hours = Math.floor(this.#ageMs() / 360_000) / 10;
     return [`No backup for ${hours} h: the log says why they fail`];
   }
 
-  /** Ends the backup under way, and makes no more. */
+  /** Ends the backup in progress, and makes no further ones. */
   async stop(): Promise<void> {
     this.#isStopping = true;
     clearTimeout(this.#timer);
@@ -142,7 +142,7 @@ class ScheduledBackups {
     }
   }
 
-  /** Deletes all but the newest backups. One that stays is no reason to make another. */
+  /** Deletes all but the newest backups. One that cannot be deleted causes no further backup. */
   async #prune(): Promise<void> {
     try {
       const backups = await this.target.list();

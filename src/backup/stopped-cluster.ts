@@ -154,7 +154,7 @@ export async function openStoppedCluster(
     },
     /**
      * Throws `StartError` when a node runs, or has run partitions since the cluster was opened. A
-     * node that meets ledgers without their catalog deletes them.
+     * node that finds ledgers without their catalog deletes them.
      */
     async expectNoNodeSince() {
       await expectNoNodes(clients, config["cluster.name"]);
@@ -177,8 +177,8 @@ export async function openStoppedCluster(
 }
 
 /**
- * Reads the ends of all partitions of the event log. Throws `StartError` when the answer leaves out
- * blocks that were acknowledged, as that of a leader that was replaced does.
+ * Reads the ends of all partitions of the event log. Throws `StartError` when an end lies before
+ * acknowledged blocks, as a replaced leader would report it.
  */
 async function readEnds(
   logs: PartitionLogs,

@@ -27,16 +27,16 @@ const keyOf = (log: string, sequence: number) => `${log} ${sequence}`;
 
 /**
  * Finds the events in these logs whose delivery to each destination is not finished, according to
- * the destination's stored cursor. Adds their keys to `debts`. Throws `StartError` when a newer
+ * the destination's stored cursor. Adds their keys to `unsettled`. Throws `StartError` when a newer
  * version stored some of these events.
  */
 export async function addUnsettledKeys(
-  debts: UnsettledKeys,
+  unsettled: UnsettledKeys,
   { live, logs, lane }: { live: Live; logs: LogSet; lane(id: string): LaneRecord | undefined },
 ): Promise<void> {
   for (const { destination, connections } of live.lanes()) {
-    const owed = debts.get(destination.id) ?? new Set();
-    debts.set(destination.id, owed);
+    const owed = unsettled.get(destination.id) ?? new Set();
+    unsettled.set(destination.id, owed);
     const reader = new LaneReader(
       logs,
       createRoutes(destination, connections),
@@ -63,9 +63,9 @@ export async function addUnsettledKeys(
  */
 export async function* unsettledEvents(
   readers: ReadonlyMap<string, LogReader>,
-  debts: UnsettledKeys,
+  unsettled: UnsettledKeys,
 ): AsyncGenerator<UnsettledEvent> {
-  const all = new Set([...debts.values()].flatMap((owed) => [...owed]));
+  const all = new Set([...unsettled.values()].flatMap((owed) => [...owed]));
   const logs = [...readers].map(([log, reader]) => eventsOf(log, reader, all));
   const advance = async (log: AsyncGenerator<UnsettledEvent>) => {
     const { value, done } = await log.next();
@@ -102,8 +102,8 @@ async function* eventsOf(
 /**
  * Computes a destination's delivery cursor in a log that contains only these events. `sequences`
  * are the events' sequence numbers, and `owed` the keys of undelivered ones. In the result, `next`
- * is the position from which on all events are undelivered, and `pending` lists the undelivered
- * events before it.
+ * is the position from which all events are undelivered, and `pending` lists the undelivered events
+ * before it.
  */
 export function cursorOf(
   keys: readonly string[],

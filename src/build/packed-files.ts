@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import type { BunPlugin } from "bun";
 
-/** Highest level without a large window. A file is compressed once, and decompressed as fast. */
+/** Highest level without a large window. Files are compressed once; decompressing stays as fast. */
 const ZSTD_LEVEL = 19;
 const NAMESPACE = "packed-file";
 

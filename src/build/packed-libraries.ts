@@ -44,7 +44,7 @@ export async function packedLibraries(
   return packed;
 }
 
-/** Replaces the libraries by modules that unpack and evaluate them when they are imported. */
+/** Replaces the libraries with modules that unpack and evaluate them when they are imported. */
 export const embedPackedLibraries: BunPlugin = {
   name: "embed compressed libraries",
   setup(build) {

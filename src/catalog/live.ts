@@ -31,8 +31,8 @@ export interface LiveProgram {
 }
 
 /**
- * Reads of the catalog for accepting and delivering events. Each method takes a few LMDB lookups and
- * no scan, except `lanes` and `longestDedupSeconds`.
+ * Reads of the catalog for accepting and delivering events. Each method needs a few LMDB lookups
+ * and no scan, except `lanes` and `longestDedupSeconds`.
  */
 export type Live = ReturnType<typeof openLive>;
 
@@ -58,8 +58,8 @@ export function openLive(store: CatalogStore, tables: Tables, code: CodeTables) 
 
   return {
     /**
-     * Returns the longest window of the setting `dedupSeconds` of all sources; 0 when it is off for
-     * all. Reads all sources, once after each change.
+     * Returns the longest window of the setting `dedupSeconds` of all sources; 0 when all have it
+     * off. Reads all sources, once after each change.
      */
     longestDedupSeconds,
     /** Returns the source with this write key, enabled or not. Undefined when there is none. */
@@ -94,7 +94,7 @@ export function openLive(store: CatalogStore, tables: Tables, code: CodeTables) 
      * Returns the destinations of all workspaces that pixelmill delivers and that have at least one
      * connection, each with its connections. The id of a connection here changes when its source or
      * destination is replaced, so that delivery treats it as a new connection. Reads the whole
-     * catalog. The result is used again, because a start asks several times, but not kept for that.
+     * catalog. The result is reused while anything refers to it, since a start calls this often.
      */
     lanes,
     destination: destinations.find,
@@ -140,7 +140,7 @@ function cachedByEpoch<T>(store: CatalogStore, epoch: Epoch, make: () => T): () 
   };
 }
 
-/** Caches like `cachedByEpoch`, until the garbage collector frees a result without users. */
+/** Caches like `cachedByEpoch`, but the garbage collector may free an unused result. */
 function heldByEpoch<T extends object>(store: CatalogStore, epoch: Epoch, make: () => T): () => T {
   const held = cachedByEpoch<{ value?: WeakRef<T> }>(store, epoch, () => ({}));
   return () => {

@@ -82,7 +82,7 @@ export interface Member extends ChangeableItem {
 /** An account at an OpenID provider. */
 export interface Identity {
   issuer: string;
-  /** Id of the account at the provider, which no other account ever gets. */
+  /** Id of the account at the provider, which is never given to another account. */
   subject: string;
 }
 
@@ -96,8 +96,8 @@ export interface Token extends WorkspaceItem {
   /** Member whose permissions a personal token has at each request. Absent on a service token. */
   memberId?: string;
   /**
-   * Whether the token only carries the sessions of a member who signs in at an OpenID provider.
-   * The secret of such a token is thrown away.
+   * Whether the token only carries the sessions of a member who signs in at an OpenID provider. The
+   * secret of such a token is discarded.
    */
   carriesSessions?: true;
   expiresAt?: number;
@@ -166,7 +166,7 @@ export interface Destination extends ManagedItem {
   config: Record<string, unknown>;
 }
 
-/** Chooses events by fields, as `FieldFilter` of `src/event` explains. */
+/** Chooses events by fields; see `FieldFilter` of `src/event`. */
 export interface DestinationFilter {
   mode: "only" | "except";
   conditions: readonly { path: string; values: readonly string[] }[];
@@ -258,15 +258,12 @@ export interface Resource extends WorkspaceItem {
  */
 export interface TestCase {
   id: string;
-  /** A new one with every change of the test case. */
+  /** Changes with every change of the test case. */
   versionId: string;
   name: string;
   description?: string;
   input: Record<string, unknown>[];
-  /**
-   * Outputs of all events, in order. Absent when the code may return anything, and only must not
-   * fail.
-   */
+  /** Outputs of all events, in order. Absent when the code may return anything without an error. */
   expectedOutput?: Record<string, unknown>[];
   createdAt: number;
   updatedAt: number;

@@ -6,7 +6,7 @@ export const TOKEN_RANDOM_BITS = 192;
 
 /**
  * Smallest random byte that is not used: the largest multiple of 62 up to 256. Larger bytes are
- * drawn again, so that all 62 letters and digits are equally likely.
+ * replaced by new ones, so that all 62 letters and digits are equally likely.
  */
 const FAIR_BYTES = 248;
 const WRITE_KEY_RANDOM_BITS = 160;
@@ -23,8 +23,8 @@ export function isSecret(text: string): boolean {
 }
 
 /**
- * Creates the secret of a session, which the browser stores. It has another form than a token, so
- * it is never accepted as a token.
+ * Creates the secret of a session, which the browser stores. Its form differs from that of a token,
+ * so it is never accepted as a token.
  */
 export function newSessionSecret(): string {
   return `pms_${randomText(TOKEN_RANDOM_BITS)}`;

@@ -1,11 +1,11 @@
-/** Settings of a source: what happens with its events before they reach destinations. */
+/** Settings of a source: how its events are processed before they reach destinations. */
 export interface SourceSettings {
   /**
-   * Whether events get the place of their IP address as `context.geo`. It needs the setting
+   * Whether events get the location of their IP address as `context.geo`. Requires the setting
    * `geolocation.database` of the server.
    */
   geoEnrichment: boolean;
-  /** The part of the address of a request's client that is recorded. */
+  /** The part of the client's IP address that is recorded. */
   ip: (typeof ipModes)[number];
   /** The handling of events whose user agent is a bot. */
   bots: (typeof botModes)[number];
@@ -15,8 +15,8 @@ export interface SourceSettings {
    */
   allowedOrigins: readonly string[];
   /**
-   * Seconds within which an event is not delivered again when an SDK sends it again with the same
-   * messageId; 0 to deliver each event that is sent.
+   * Seconds within which an event that an SDK sends again with the same messageId is not delivered
+   * again; 0 to deliver every event.
    */
   dedupSeconds: number;
 }
@@ -45,7 +45,7 @@ export function settingsOfSource({
 const ORIGIN_PATTERN =
   /^(?=.{1,255}$)https?:\/\/(?:\*\.)?(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?$/i;
 
-/** Whether a text is an origin as `allowedOrigins` may have it. */
+/** Whether a text is a valid item of `allowedOrigins`. */
 export function isOriginPattern(text: string): boolean {
   return ORIGIN_PATTERN.test(text);
 }

@@ -44,8 +44,8 @@ export const LAST = "\uffff";
 
 const TABLES_MAX = 128;
 /**
- * Space in bytes that the file of a standalone catalog keeps. On a full disk, alerts leave only once
- * they are stored, and users sign in and mend what fills the disk.
+ * Disk space in bytes that is reserved for the file of a standalone catalog. On a full disk, alerts
+ * can still be stored and sent, and users can sign in and free space.
  */
 const RESERVE_BYTES = 4 << 20;
 
@@ -73,8 +73,8 @@ export function openStore(
    */
   const epochsNow = new Map<Epoch, number>();
   /**
-   * The condition of the changes that the current asynchronous call makes. No verb of the catalog
-   * takes a condition as an argument, so that none can forget to check it.
+   * The condition of the changes that the current asynchronous call makes. It is not an argument of
+   * the catalog's methods, so that no method can forget to check it.
    */
   const conditions = new AsyncLocalStorage<{ check?: () => void }>();
   /**
@@ -122,7 +122,7 @@ export function openStore(
       try {
         return await conditions.run(condition, run);
       } finally {
-        // Work that `run` started and did not wait for has no condition.
+        // Work that `run` started without waiting for it has no condition.
         delete condition.check;
       }
     },

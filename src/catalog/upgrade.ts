@@ -15,12 +15,12 @@ interface Step {
 
 const steps: readonly Step[] = [
   {
-    // Stored before anything else that a node writes in this format: older nodes stop at it.
+    // This row is stored before any other row in the new format: older nodes stop at it.
     name: `format ${SHARED_FORMAT}`,
     apply() {},
   },
   {
-    // Tokens that could replay and purge by `events:read` alone keep that right.
+    // Tokens whose permission `events:read` allowed replays and purges keep this right.
     name: "events:replay is a permission of its own",
     apply({ tokens, members }) {
       for (const token of tokens.all()) tokens.put(withReplay(token));
@@ -48,7 +48,7 @@ const steps: readonly Step[] = [
     apply: indexAgain,
   },
   {
-    // Tokens and members that could do everything can grant the permission to others.
+    // Tokens and members with all permissions can give the new permission to others.
     name: "workspace-config:read is a permission of its own",
     apply({ tokens, members }) {
       for (const token of tokens.all()) tokens.put(withEveryPermission(token));
@@ -84,7 +84,7 @@ function indexAgain({ sources, destinations, connections }: Tables): void {
   for (const connection of connections.all()) connections.put(connection);
 }
 
-/** Returns a holder of all permissions of older releases with those of this one. */
+/** Returns an item with all permissions of this release, if it has all those of older ones. */
 function withEveryPermission<T extends { permissions: Permission[] }>(holder: T): T {
   const older = permissions.filter((it) => it !== "workspace-config:read");
   const hasAll = older.every((permission) => holder.permissions.includes(permission));

@@ -1,8 +1,8 @@
 /** Result of one check, such as the check of the disk. */
 export interface CheckResult {
   /**
-   * `fails`: a server would not start or not work. `warns`: it would work, but the operator should
-   * know of a problem.
+   * `fails`: a server would not start or not work. `warns`: it would work, but with a problem that
+   * the operator should know.
    */
   state: "ok" | "warns" | "fails";
   subject: string;

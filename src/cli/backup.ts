@@ -20,7 +20,7 @@ export const backup = defineCommand({
     const config = loadConfig(args);
     expectDataDirectory(config);
     expectStandaloneData(config);
-    // Imported when the command runs: LMDB unpacks a library, which --help has to do without.
+    // Imported only when the command runs: LMDB unpacks a library, which `--help` must not do.
     const { backUpTo } = await import("../backup/back-up-to.ts");
     const { bytes, ...contents } = await backUpTo(config, args.file as string);
     print(`backup ${args.file}: ${bytes.toLocaleString("en")} bytes, ${inWords(contents)}`);
@@ -63,7 +63,7 @@ export const release = defineCommand({
   },
 });
 
-/** Says what a backup contains. */
+/** Describes the contents of a backup in one line. */
 export function inWords({ workspaces, records, deadLetters }: BackupContents): string {
   return `workspaces: ${workspaces}, events in the log: ${records}, dead letters: ${deadLetters}`;
 }

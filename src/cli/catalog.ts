@@ -16,7 +16,7 @@ export async function withCatalog(
 ): Promise<void> {
   expectStandaloneData(config);
   const logger = createLogger(config["log.level"]);
-  // Imported when a command runs: LMDB unpacks a library, which --help has to do without.
+  // Imported only when a command runs: LMDB unpacks a library, which `--help` must not do.
   const { openCatalog } = await import("../catalog/open.ts");
   const directory = catalogDirectory(config);
   const catalog = await openCatalog({ directory, logger, audit: auditBoundsOf(config) });

@@ -25,7 +25,7 @@ export const checkBackup = defineCommand({
   },
   async run({ args }) {
     const config = loadConfig(args);
-    // Imported when the command runs: LMDB unpacks a library, which --help has to do without.
+    // Imported only when the command runs: LMDB unpacks a library, which `--help` must not do.
     const { archiveSource } = await import("../backup/archive-source.ts");
     const { verify } = await import("../backup/verify.ts");
     const archive = await archiveSource(config, args.file as string);

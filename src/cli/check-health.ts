@@ -28,7 +28,7 @@ async function askDataPlane(config: Config): Promise<void> {
   try {
     const response = await fetch(url, {
       signal: AbortSignal.timeout(ANSWER_MS_MAX),
-      // The certificate is for the name by which others reach this machine.
+      // The certificate is issued for the name by which other machines reach this one.
       tls: { rejectUnauthorized: false },
     });
     if (response.ok) return;
@@ -38,7 +38,7 @@ async function askDataPlane(config: Config): Promise<void> {
   }
 }
 
-/** An address of this machine for one that means all of them. */
+/** Replaces an address that stands for all addresses by one of this machine. */
 function reachable(host: string): string {
   if (host === "0.0.0.0") return "127.0.0.1";
   if (host === "::") return "[::1]";

@@ -31,8 +31,8 @@ const serverCommands = {
 };
 
 /**
- * Returns the command with all commands below it. The start of a server does not load the commands
- * that are clients of one.
+ * Returns the command with all commands below it. A server start does not load the commands that
+ * are clients of a server.
  */
 async function allCommands(argv: string[]): Promise<CommandDef> {
   const isOfServer = Object.hasOwn(serverCommands, argv[0] ?? "");
@@ -166,7 +166,7 @@ async function usage(pixelmill: CommandDef, command: CommandDef): Promise<string
     isShownInUsage(command, name),
   );
   const shown = { ...command, args: Object.fromEntries(args) };
-  // The full name of a command holds those of the commands above it, except the first.
+  // The full name of a command contains those of the commands above it, except the first.
   const text = await renderUsage(shown, command === pixelmill ? undefined : pixelmill);
   const named = text.replace(/(?<= )[\w-]+(\|[\w-]+){4,}/, "<command>");
   return fitUsage((process.stdout.isTTY ? named : Bun.stripANSI(named)).replaceAll(/ +$/gm, ""));

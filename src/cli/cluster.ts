@@ -9,7 +9,7 @@ function migrationCommand(name: "import" | "export", description: string) {
     args: configFlags,
     async run({ args }) {
       const config = loadConfig(args);
-      // Imported when the command runs, so that the others do not load the client of Kafka.
+      // Imported only when the command runs, so that other commands do not load the Kafka client.
       const { importStandalone, exportStandalone } = await import("../backup/migration.ts");
       const migrate = name === "import" ? importStandalone : exportStandalone;
       const { workspaces, events, deadLetters } = await migrate(config, createLogger("warn"));

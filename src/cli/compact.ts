@@ -19,7 +19,7 @@ export const compact = defineCommand({
     const config = loadConfig(args);
     expectDataDirectory(config);
     expectStandaloneData(config);
-    // Imported when the command runs: LMDB unpacks a library, which --help has to do without.
+    // Imported only when the command runs: LMDB unpacks a library, which `--help` must not do.
     const { compactStore } = await import("../store/lmdb/compact.ts");
     const stores = {
       catalog: join(catalogDirectory(config), "catalog.mdb"),

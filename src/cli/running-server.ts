@@ -8,8 +8,8 @@ import type { Config } from "../settings/keys.ts";
 const ANSWER_MS_MAX = 30_000;
 
 /**
- * Asks the server that runs on the data directory of these settings. Throws `StartError` when none
- * runs there, or with the server's reason when it refuses.
+ * Sends a request to the server that runs on the data directory of these settings. Throws
+ * `StartError` when none runs there, or with the server's reason when it refuses.
  */
 export async function askServer<T>(config: Config, method: string, path: string): Promise<T> {
   const unix = controlSocket(config);

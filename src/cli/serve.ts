@@ -40,8 +40,8 @@ export const serve = defineCommand({
     ignoreTerminalSignals(logger);
     const stop = stopSignal();
     const activated = activatedSockets(systemdEnvironment());
-    // Imported before the running server is asked, because an executable that cannot load its code
-    // must leave that server alone.
+    // Imported before the request to the running server, because an executable that cannot load its
+    // code must not stop that server.
     const { runServer } = await import("./server/run-server.ts");
     const taken = args["take-over"] === true ? await takeSockets(config, logger) : undefined;
     const isActivated = Object.keys(activated).length > 0;
@@ -59,8 +59,8 @@ export const serve = defineCommand({
 });
 
 /**
- * Takes the listening sockets over from the server that runs on the data directory. First checks
- * what could keep this server from starting. Undefined when no server runs.
+ * Takes over the listening sockets of the server that runs on the data directory. First checks what
+ * could prevent this server from starting. Undefined when no server runs.
  */
 async function takeSockets(config: Config, logger: Logger): Promise<TakeOver | undefined> {
   prepareDataDirectory(config);

@@ -32,7 +32,7 @@ const list = defineCommand({
     expectDataDirectory(config);
     await withCatalog(config, ({ workspaces }) => {
       for (const { id, name } of workspaces.list()) {
-        // A name may hold a line break, but each workspace has one line.
+        // A name may contain a line break, but each workspace has one line.
         process.stdout.write(`${id} ${name.replace(/\p{Cc}/gu, " ")}\n`);
       }
     });

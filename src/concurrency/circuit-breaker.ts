@@ -43,7 +43,7 @@ export class CircuitBreaker {
         await probe();
         this.#refusal = undefined;
       } catch (error) {
-        // The loop probes again. A broken invariant is not what opened the circuit: callers get it.
+        // The loop continues to probe. A broken invariant did not open the circuit: callers get it.
         if (error instanceof InvariantError) this.#refusal = { reason: error };
       }
     }

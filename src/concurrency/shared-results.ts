@@ -19,7 +19,7 @@ export class SharedResults {
   /**
    * Returns the result of `compute` for a key, which stands for one kind of result. A caller with
    * another `version` than that of the latest computation gets a new one. Rejects with the reason
-   * of `signal` when it is aborted; others still get the result.
+   * of `signal` when it is aborted; other callers still get the result.
    */
   async get<T>(
     { key, version }: { key: string; version: string },

@@ -49,14 +49,14 @@ export function pluralize(amount: number, singular: string, plural = `${singular
 const DIRECTED =
   /[\p{Bidi_Control}\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}\p{Script=Adlam}]/u;
 
-/** Returns a name with its invisible characters that turn text around, such as U+202E, as numbers. */
+/** Returns a name with numbers in place of invisible direction characters, such as U+202E. */
 export const marked = (name: string) =>
   name.replace(
     /[\u202a-\u202e\u2066-\u2069]/g,
     (it) => `[U+${it.charCodeAt(0).toString(16).toUpperCase()}]`,
   );
 
-/** Returns a marked name for use in a text: its direction affects no text beside it. */
+/** Isolates a marked name, so that its direction does not affect the text around it. */
 export function isolated(name: string): string {
   const shown = marked(name);
   return DIRECTED.test(shown) ? `\u2068${shown}\u2069` : shown;

@@ -20,7 +20,7 @@ export type DeliveryResult =
    * A later attempt may succeed. `afterMs` is the delay in milliseconds that the receiver asks for.
    * Without `scope`, the cause of the failure is the destination and not an event. `delivered`, for
    * kinds with `batchLimits` only, has the indexes of events that were delivered nevertheless and
-   * are not tried again. `answer` is what the receiver answered, here and in a rejection.
+   * are not tried again. `answer` is the receiver's answer, here and in a rejection.
    */
   | {
       kind: "retry";
@@ -36,7 +36,7 @@ export type DeliveryResult =
  * take no event at the moment (refused connections, time-outs, TLS, DNS, 429, 503, a full disk).
  * These failures never count toward giving up an event. `event`: the receiver was reached and
  * failed at this delivery, so that one of its events may be the cause. An event that fails in this
- * way in deliveries of its own, while the receiver takes others, is given up.
+ * way when it is sent alone, while the receiver accepts others, is given up.
  */
 export type FailureScope = "event" | "destination";
 
@@ -201,8 +201,8 @@ export interface DestinationKind<Config = Record<string, unknown>> extends Confi
    */
   formOf?(config: Record<string, unknown>): ConfigForm | undefined;
   /**
-   * Returns where the events go, for people and without secrets: a URL, a bucket, a topic, a database
-   * or a file. Undefined when the config lacks it, which only that of a disabled destination may.
+   * Returns the destination's endpoint for display, without secrets: a URL, a bucket, a topic, a
+   * database or a file. Undefined when a disabled destination's config lacks it.
    */
   endpoint?(config: Partial<Config>): string | undefined;
   /** Largest number of events in one delivery, at least 1. */

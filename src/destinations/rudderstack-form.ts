@@ -37,7 +37,7 @@ export function withRudderstackKeys(kind: DestinationKind, keys: RudderstackKeys
   const theirs = Object.values(keys.names);
   const shared = Object.entries(own).filter(([key]) => !theirs.includes(key) || key in keys.names);
   const schemas = { ...Object.fromEntries(shared.map(optional)), ...keys.schemas };
-  // A number as a text is RudderStack's way.
+  // RudderStack's clients may send a number as a text.
   const isTheirs = (config: Config) =>
     Object.keys(config).some(
       (key) =>

@@ -40,8 +40,8 @@ function deriveKey({ hash, password, salt, iterations }: ScramParameters): Promi
 
 /**
  * Derives SCRAM keys (SaltedPassword of RFC 5802 §3) on other threads. Members of a workspace
- * choose the servers, which choose how costly a key is; so only one key is derived at a time for
- * each workspace, and few in all.
+ * choose the servers, and a server chooses how costly a key is. So only one key is derived at a
+ * time for each workspace, and few in total.
  */
 export class ScramDerivations {
   readonly #permits: FairSemaphore;
@@ -100,7 +100,7 @@ export class ScramKeys {
   }
 
   /**
-   * Returns the key for parameters that a server asks for. Rejects with the signal's reason when
+   * Returns the key for parameters that a server requests. Rejects with the signal's reason when
    * the signal is aborted before the derivation begins.
    */
   async key(parameters: ScramParameters, signal: AbortSignal): Promise<Buffer> {

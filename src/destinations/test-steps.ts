@@ -15,7 +15,7 @@ export interface TestStep {
   message?: string;
   /** Duration of the step in whole milliseconds. */
   durationMs: number;
-  /** The receiver's answer in the step. It is masked before anybody sees it. */
+  /** The receiver's answer in the step. It is masked before it is shown. */
   answer?: ReceiverAnswer;
 }
 

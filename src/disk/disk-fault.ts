@@ -20,7 +20,7 @@ export function describeDiskFault(directory: string, error: unknown): string {
     return `the disk of ${directory} is mounted read-only: check the disk and mount it for writing`;
   }
   if (FAILING.includes(code)) {
-    // LMDB reports a write that a full disk took in part as EIO.
+    // LMDB reports EIO for a write that a full disk accepted in part.
     return freeBytesOf(directory) === 0
       ? describeFullDisk(directory)
       : `the disk of ${directory} fails (EIO): check the disk`;

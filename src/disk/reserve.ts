@@ -20,7 +20,7 @@ export function diskReserve(path: string, bytes: number): () => void {
       const { size } = statSync(path);
       if (size >= enoughTo && allocate(path, size, bytes)) enoughTo = size + bytes / 2;
     } catch {
-      // A change is stored without a reserve too.
+      // A change is also stored without a reserve.
     }
   };
 }

@@ -16,7 +16,7 @@ export class GrowingBuffer {
   }
 
   /**
-   * Adds a piece and returns all bytes so far. The view stays valid: later calls write only behind
+   * Adds a piece and returns all bytes so far. The view stays valid: later calls write only after
    * it.
    */
   append(piece: Uint8Array): Buffer {

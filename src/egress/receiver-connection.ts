@@ -104,7 +104,7 @@ export class ReceiverConnection {
     resolve();
   }
 
-  /** Handles that the receiver has closed its side of the connection. */
+  /** Handles the end of the connection's receiving side: the receiver has closed it. */
   #end(): void {
     const pending = this.#pending;
     if (pending?.reader.end()) this.#complete(pending);

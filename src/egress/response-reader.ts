@@ -77,8 +77,8 @@ export class ResponseReader {
   }
 
   /**
-   * Handles that the receiver has closed its side of the connection. Returns whether the response
-   * is complete.
+   * Handles the end of the connection's receiving side: the receiver has closed it. Returns whether
+   * the response is complete.
    */
   end(): boolean {
     if (this.#state === "close") this.#state = "done";

@@ -18,8 +18,8 @@ export interface BuiltEvent {
   name?: string | undefined;
   /** The event's own messageId; absent for an event whose record has the messageId. */
   messageId?: string | undefined;
-  /** Destinations that the event excludes; absent when all may get it. */
+  /** Destinations that the event selects or excludes; absent when all may get it. */
   choice?: DestinationChoice | undefined;
-  /** Whether the settings of the source forbid to deliver the event. */
+  /** Whether the settings of the source forbid delivering the event. */
   isDropped?: true;
 }

@@ -2,7 +2,7 @@
 export interface ContentFilter {
   /** Path of a field and its value, such as `properties.plan=pro`. Names are separated by dots. */
   property?: string;
-  /** Text that occurs in the event's JSON, in any case. */
+  /** Text that occurs in the event's JSON. Upper and lower case are equal. */
   text?: string;
 }
 
@@ -17,8 +17,8 @@ function parseProperty(property: string): { path: string[]; value: string } | un
 }
 
 /**
- * Returns a function that tells whether an event, as JSON in UTF-8, meets the filter. Undefined for
- * a filter without conditions.
+ * Returns a function that checks whether an event, as JSON in UTF-8, meets the filter. Undefined
+ * for a filter without conditions.
  */
 export function contentMatcher({
   property,

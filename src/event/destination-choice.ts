@@ -1,7 +1,7 @@
 import { isObject } from "../is-object.ts";
 /** The members of an event that choose the destinations which get it. */
 export interface DestinationChoice {
-  /** The member `integrations`: for names or kinds of destinations, and `All`, whether they get it. */
+  /** The member `integrations`: whether names or kinds of destinations, or `All`, get the event. */
   integrations: Readonly<Record<string, unknown>>;
   /** Ids of the consents that the user denied. */
   deniedConsentIds: readonly unknown[];
@@ -32,8 +32,8 @@ interface ChosenDestination {
 }
 
 /**
- * Whether the event may go to this destination. Its name counts before its kind, and this before
- * `All`; without any of them it may. Upper and lower case are equal.
+ * Whether the event may go to this destination. An entry for its name takes precedence over one for
+ * its kind, and this over `All`. Without any entry it may. Upper and lower case are equal.
  */
 export function isChosen(
   { integrations, deniedConsentIds }: DestinationChoice,

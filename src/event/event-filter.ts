@@ -16,8 +16,8 @@ export interface FieldCondition {
 }
 
 /**
- * Returns a function that tells whether an event, as JSON in UTF-8, passes a filter. Without a filter
- * every event passes.
+ * Returns a function that checks whether an event, as JSON in UTF-8, passes a filter. Without a
+ * filter every event passes.
  */
 export function filterOf(filter: FieldFilter | undefined): (json: Uint8Array) => boolean {
   if (filter === undefined) return () => true;

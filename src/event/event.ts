@@ -57,8 +57,8 @@ function eventOfPixel(record: PixelRecord): BuiltEvent {
 }
 
 /**
- * The name of the event that was built last. Neighbouring events often have the same, and a string
- * that is used again need not be made again.
+ * The name of the event that was built last. Neighbouring events often have the same name, and
+ * reusing the string is cheaper than making it again.
  */
 let lastName = "";
 
@@ -241,7 +241,7 @@ function writeUuid(id: Uint8Array, from: number, out: number): number {
   return out;
 }
 
-/** Returns the messageId of an event: that of its record, or the one which its SDK gave it. */
+/** Returns the messageId of an event: that of its record, or the one that its SDK gave it. */
 export function messageIdOf({ messageId }: EventRecord, event: BuiltEvent): string {
   return messageId === undefined ? (event.messageId ?? "") : uuidText(messageId);
 }

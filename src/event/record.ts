@@ -35,7 +35,7 @@ export const eventRecordCodec: RecordCodec<EventRecord> = {
   },
 };
 
-/** A record of a version that only newer executables read. Its other errors mean damage. */
+/** Thrown for a record in a version that only newer executables read. Other errors mean damage. */
 export class NewerRecordError extends RangeError {
   override readonly name = "NewerRecordError";
 
@@ -56,8 +56,8 @@ export function decodeRecord(bytes: Uint8Array): EventRecord {
 }
 
 /**
- * Returns a record that `eventRecordCodec` encoded, for building its event: what the event does not
- * need is decoded when it is asked for. The result shares no memory with `bytes`.
+ * Returns a record that `eventRecordCodec` encoded, for building its event. Fields that the event
+ * does not need are decoded when they are read. The result shares no memory with `bytes`.
  */
 export function encodedRecord(bytes: Uint8Array): EventRecord {
   return jsonReaderOf(bytes)?.decode(asBuffer(bytes)) ?? encodedPixelRecord(known(bytes));

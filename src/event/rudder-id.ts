@@ -4,8 +4,8 @@ const latest = { userId: "", anonymousId: "", id: "" };
 
 /**
  * Computes the `rudderId` of a user as rudder-server does: the MD5 hash of `userId:anonymousId`,
- * formatted as a version 4 UUID. The events of a batch mostly have one user, so the latest id is
- * kept.
+ * formatted as a version 4 UUID. The events of a batch mostly have one user, so the last id is
+ * cached.
  */
 export function rudderId(userId: string, anonymousId: string): string {
   if (latest.id === "" || latest.userId !== userId || latest.anonymousId !== anonymousId) {

@@ -21,7 +21,7 @@ export function uuidBytes(text: string): Uint8Array | undefined {
   return Uint8Array.fromHex(text.replaceAll("-", ""));
 }
 
-/** Bytes of a UUID of `markTimed` besides its time. */
+/** Number of bytes of a UUID of `markTimed` without its time. */
 export const TIMED_ID_REST_BYTES = 8;
 
 /**
@@ -37,21 +37,21 @@ export function markTimed(bytes: Uint8Array, time: number): Uint8Array {
   return bytes;
 }
 
-/** Whether `markTimed` makes such a UUID of this time. */
+/** Whether a UUID has the form that `markTimed` makes, with this time. */
 export function isOfTime(bytes: Uint8Array, time: number): boolean {
   if (bytes[6] !== 0x70 || bytes[7]! > 3 || bytes[8]! >> 6 !== 2) return false;
   return timeOf(bytes) === time;
 }
 
-/** Returns the 8 bytes besides the time of a UUID that `isOfTime`, until the next call. */
+/** Returns the bytes of a UUID after its time, if `isOfTime` is true. Valid until the next call. */
 export function restOfTimedId(bytes: Uint8Array): Uint8Array {
   for (let i = 0; i < TIMED_ID_REST_BYTES; i++) rest[i] = bytes[8 + i]!;
-  // The place of the variant, which is known, takes the two random bits before it.
+  // The two random bits are stored at the place of the variant, which is known.
   rest[0] = (rest[0]! & 0x3f) | (bytes[7]! << 6);
   return rest;
 }
 
-/** Returns the UUID of a time and of the 8 bytes at `offset`. */
+/** Returns the UUID with this time and the 8 bytes at `offset`. */
 export function timedId(time: number, from: Uint8Array, offset: number): Uint8Array {
   const bytes = new Uint8Array(16);
   for (let i = 0; i < TIMED_ID_REST_BYTES; i++) bytes[8 + i] = from[offset + i]!;
@@ -61,12 +61,12 @@ export function timedId(time: number, from: Uint8Array, offset: number): Uint8Ar
 
 const rest = new Uint8Array(TIMED_ID_REST_BYTES);
 
-/** Writes a time, at most 2 ** 48 - 1, with the highest byte first. */
+/** Writes a time, at most 2 ** 48 - 1, highest byte first. */
 function putTime(bytes: Uint8Array, time: number): void {
   const high = Math.floor(time / 2 ** 32);
   bytes[0] = high >> 8;
   bytes[1] = high;
-  // Shifts take the lowest 32 bits of a number.
+  // Shift operators use only the lowest 32 bits of a number.
   bytes[2] = time >> 24;
   bytes[3] = time >> 16;
   bytes[4] = time >> 8;

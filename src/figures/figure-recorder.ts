@@ -11,7 +11,7 @@ const SPREAD_MS = 10_000;
 const COLLECTED_MS = 1_000;
 
 interface FigureRecorderParts {
-  /** Returns the tables; undefined while the store of a cluster cannot be opened. */
+  /** Returns the stored figures; undefined while the store of a cluster cannot be opened. */
   tables(): FigureTables | undefined;
   /** Returns what this node counted in the minute that began at the time `at`, without its lag. */
   collect(at: number): ReadonlyMap<Series, FigureRow>;
@@ -66,7 +66,7 @@ export class FigureRecorder {
     this.#timer.unref();
   }
 
-  /** Stores the minutes that have ended, and tidies some of the tables. Never rejects. */
+  /** Stores the minutes that have ended, and packs or deletes some old rows. Never rejects. */
   async step(): Promise<void> {
     const now = this.#parts.now();
     try {
@@ -124,7 +124,7 @@ export class FigureRecorder {
 
   /** Collects the minutes that began before `until` and were not collected yet. */
   #collectUntil(until: number, now: number): void {
-    // The counters do not go back further: what was counted before is a gap.
+    // The counters do not go back further. Anything counted before is lost, and is a gap.
     this.#next = Math.max(this.#next, minuteOf(now) - (COUNTED_MINUTES - 1) * MINUTE_MS);
     for (; this.#next < until; this.#next += MINUTE_MS) {
       this.#waiting.set(this.#next, this.#rows(this.#next, now));
@@ -135,7 +135,7 @@ export class FigureRecorder {
   #rows(at: number, now: number): NodeRow[] {
     const { collect, share } = this.#parts;
     const rows = new Map(collect(at));
-    // The lag is the current one, which is in the last minute that is stored and in the current one.
+    // The current lag belongs to the last minute that is stored, and to the current one.
     if (now - at < 2 * MINUTE_MS) {
       for (const [series, lag] of this.#lag) {
         rows.set(series, mergeNodes(rows.get(series) ?? [], lag));

@@ -17,35 +17,36 @@ const PACK_AFTER_MS = 600_000;
 const ROWS_AT_ONCE = 500;
 /** Number of series whose rows one transaction packs or deletes. */
 const SERIES_AT_ONCE = 25;
-/** Number of series of each table that one call of `tidy` looks at. */
+/** Number of series of each table that one call of `tidy` examines. */
 const TIDY_SERIES_MAX = 1_000;
 
-/** Row of one minute of an hour, or one hour of a day, with its number there before the row. */
+/** Row of one minute of an hour, or one hour of a day, after the number of that minute or hour. */
 type PackedRow = readonly [number: number, ...FigureRow];
 type PackedTable = Table<PackedRow[], [Series, number]>;
 
-/** Rows of one node about one minute that it has not stored yet. */
+/** Rows of one node for one minute that it has not stored yet. */
 export interface NodeRow {
   series: Series;
   /** Start of the minute, in milliseconds since the epoch. */
   at: number;
-  /** Id of the process that counted. Each start of a node has another one. */
+  /** Id of the process that counted. Each start of a node has a new id. */
   recorder: string;
   row: FigureRow;
 }
 
 /**
- * Stored figures, in a store of their own: in a cluster an ordered log that no start waits for, so
- * that their size slows neither the catalog nor a partition that moves. A node adds one row for each series and minute. Later the rows of an hour are
- * packed into one row with the minutes of the hour, and its sum becomes a part of the row of its
- * day. The minutes are kept for a day, the hours for a month.
+ * Stored figures, in a separate store: in a cluster, an ordered log that no start waits for, so
+ * that its size delays neither the catalog nor a moving partition. A node adds one row for each
+ * series and minute. Later the rows of an hour are packed into one with the minutes of the hour,
+ * and its sum becomes a part of the row of its day. The minutes are kept for a day, the hours for a
+ * month.
  */
 export class FigureTables {
   readonly #store: Store;
   readonly #minutes: Table<FigureRow, [Series, number, string]>;
   readonly #hours: PackedTable;
   readonly #days: PackedTable;
-  /** Series after which the next call of `tidy` goes on, by table. */
+  /** Series after which the next call of `tidy` continues, by table. */
   readonly #tidied = { minutes: "", hours: "", days: "" };
 
   constructor(store: Store) {
@@ -182,7 +183,7 @@ export class FigureTables {
     }
   }
 
-  /** Rows of minutes that are not packed yet, or not even written. */
+  /** Returns rows of minutes that are not packed yet, or not even written. */
   #unpacked(
     series: Series,
     from: number,

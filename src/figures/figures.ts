@@ -54,7 +54,7 @@ export function readPoints(
   });
 }
 
-/** Sums up the latest time of a series. */
+/** Sums up the recent figures of a series. */
 export function readTotals(
   tables: FigureTables | undefined,
   series: Series,
@@ -113,7 +113,7 @@ function bySteps(
   return steps;
 }
 
-/** Rows by minute of what no node has stored yet. */
+/** Returns the rows that no node has stored yet, by minute. */
 function unwrittenRows(
   series: Series,
   from: number,

@@ -14,8 +14,8 @@ export function minuteRing(counters = COUNTERS): CounterRing {
 }
 
 /**
- * Counters of the latest minutes by id, such as events received by source. Bounded: ids that
- * counted nothing in these minutes are forgotten when there is no room for another.
+ * Counters of the latest minutes by id, such as events received by source. Bounded: when there is
+ * no room for another id, ids without counts in these minutes are removed.
  */
 export class MinuteCounters {
   readonly #rings = new Map<string, { ring: CounterRing; at: number }>();

@@ -1,5 +1,5 @@
 /**
- * Figures of one thing (a destination, a source and so on) over one span of time: its counts, its
+ * Figures of one item (a destination, a source and so on) over one span of time: its counts, its
  * lag, and the histogram of its latencies as pairs of a bucket's number and its count. A plain list
  * of numbers, because tables hold millions of rows. Columns that are missing at the end are 0.
  */
@@ -11,7 +11,7 @@ export const DELIVERED = 1;
 export const DROPPED = 2;
 export const FAILED = 3;
 export const RETRIED = 4;
-/** In rows of sources, which have no attempts: events that were sent again and not delivered again. */
+/** In rows of sources, which have no attempts: number of repeated events, not delivered again. */
 export const REPEATED = 4;
 export const LAG_EVENTS = 5;
 export const LAG_SECONDS = 6;
@@ -55,7 +55,7 @@ export interface Lag {
 
 const NO_LAG: Lag = { events: 0, seconds: 0 };
 
-/** Merges what several nodes counted in the same minute: each has the lag of other partitions. */
+/** Merges what several nodes counted in the same minute. Adds lags: their partitions differ. */
 export function mergeNodes(one: FigureRow, other: FigureRow): FigureRow {
   return merge(one, other, (a, b) => a + b);
 }

@@ -1,4 +1,4 @@
-/** Kinds of things that have figures. */
+/** Kinds of items that have figures. */
 export const seriesKinds = [
   "workspace",
   "source",
@@ -8,7 +8,7 @@ export const seriesKinds = [
 ] as const;
 export type SeriesKind = (typeof seriesKinds)[number];
 
-/** Name of the rows of one thing: the first letter of its kind, and its id. */
+/** Name of the rows of one item: the first letter of its kind, and its id. */
 export type Series = string;
 
 export const seriesOf = (kind: SeriesKind, id: string): Series => `${kind[0]}${id}`;

@@ -192,7 +192,7 @@ export function prepareDataDirectory(config: Config): void {
     expectNoFile(directory);
     makeDirectory(directory, 0o700);
     if (existsSync(path)) format = readFileSync(path, "utf8").trim();
-    // The file is empty when the first start was cut off before it wrote the version.
+    // The file is empty when the first start was interrupted before it wrote the version.
     if (format === "") {
       format = String(FORMAT);
       writeFileSync(path, `${format}\n`, { flush: true });

@@ -96,8 +96,8 @@ async function addDemo(parts: DemoDeps, workspace: Workspace): Promise<Demo | un
   const existing = sources.items.find(isDemo);
   if (!existing && sources.total > 0) return undefined;
 
-  // Each step first finds what an interrupted start left; the source is made last, and marks the
-  // end.
+  // Each step first finds what an interrupted start has left; the source is created last, and marks
+  // the end.
   let destination = catalog.destinations.list(workspace.id, 1).items.find(isDemo);
   if (existing && !destination) return { writeKey: existing.writeKey, file, withCode: true };
   destination ??= await catalog.destinations.create(workspace.id, {

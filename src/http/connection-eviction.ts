@@ -34,7 +34,7 @@ export interface OpenConnectionsOptions {
 /**
  * Number of connections that may exceed `max` for a short time. A connection that was chosen for
  * eviction (closing) may receive a request at that moment. Then it stays open, and the new
- * connection is admitted all the same.
+ * connection is admitted nevertheless.
  */
 const CONNECTIONS_BEYOND_MAX = 16;
 

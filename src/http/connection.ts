@@ -33,7 +33,7 @@ export class HttpConnection implements HttpExchange, EvictableConnection {
   hasClientEnded = false;
   /** Number of complete requests that were received so far. */
   requests = 0;
-  /** Client network to which the buffered bytes count; undefined for a trusted proxy. */
+  /** Client network for which the buffered bytes count; undefined for a trusted proxy. */
   readonly network: string | undefined;
   readonly #socket: Socket<HttpConnection>;
   readonly #server: ServerState<HttpConnection>;

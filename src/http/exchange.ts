@@ -34,7 +34,7 @@ export interface HttpExchange {
    */
   body(): Buffer;
   /**
-   * Whether the client has closed its side of the connection. It stays true, and it may be read
+   * Whether the client has closed its side of the connection. Once true, it stays true. May be read
    * after the handler has returned.
    */
   readonly hasClientEnded: boolean;

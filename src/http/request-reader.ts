@@ -5,7 +5,7 @@ import { canBeginHead } from "./byte-classes.ts";
 import { hasBareFeed, head, readHead } from "./head.ts";
 import { InputBuffer } from "./input-buffer.ts";
 
-/** The empty line after a request head, as bytes: five times as fast to search for as a string. */
+/** The empty line after a request head, as bytes: five times as fast to search as a string. */
 const HEAD_END = Buffer.from("\r\n\r\n");
 const CR = 0x0d;
 const LF = 0x0a;
@@ -55,9 +55,9 @@ export class RequestReader {
   }
 
   /**
-   * Finds the next request in the input, and passes over it. Returns 0 when it is complete; its
-   * parsed head is `head` then. Returns the HTTP status with which it must be refused, or
-   * `INCOMPLETE`.
+   * Finds the next request in the input, and moves past it. Returns 0 when the request is complete;
+   * `head` then contains its parsed head. Returns the HTTP status with which the request must be
+   * refused, or `INCOMPLETE`.
    */
   next(): number {
     if (this.#body !== undefined) return this.#readBody(this.#body);
@@ -91,7 +91,7 @@ export class RequestReader {
   }
 
   /**
-   * Sets `head` back to the request whose body is incomplete or was refused, by parsing that head
+   * Sets `head` again to the request whose body is incomplete or was refused, by parsing that head
    * again. Returns false when there is no such request.
    */
   readHeadAgain(): boolean {

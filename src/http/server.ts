@@ -131,9 +131,9 @@ export function serveHttp(options: HttpServerOptions) {
     /** Changes the number of open connections of one client network; 0 means no limit. */
     setConnectionsPerNetworkMax: (max: number) => open.setPerNetworkMax(max),
     /**
-     * Asks clients to leave, and still accepts connections: each response closes its connection, and
-     * after `KEPT_CONNECTIONS_MS` the idle connections are closed too. Clients that keep connections
-     * then seldom send a request at the moment at which `stop` closes them.
+     * Asks clients to close their connections, and still accepts new ones: each response closes its
+     * connection, and after `KEPT_CONNECTIONS_MS` the idle connections are closed too. Clients that
+     * keep connections then seldom send a request at the moment when `stop` closes them.
      */
     async drain() {
       state.isStopping = true;
@@ -143,7 +143,7 @@ export function serveHttp(options: HttpServerOptions) {
     },
     /**
      * Stops accepting connections. Resolves when all requests were responded to. Connections that
-     * were accepted just now, or have sent part of a request, get `REQUEST_EXPECTED_MS` for it.
+     * are new, or have sent part of a request, get `REQUEST_EXPECTED_MS` to complete it.
      */
     async stop() {
       state.isStopping = true;
@@ -187,7 +187,7 @@ function createAcceptor(fd: number, handlers: AcceptorHandlers) {
       fd: duplicate(fd),
       // A client may close its side after its last request and still read the responses.
       allowHalfOpen: true,
-      // Bun keeps what it has parsed of the same certificate and key: this takes 0.05 ms.
+      // Bun caches what it has parsed of the same certificate and key, so this takes 0.05 ms.
       ...(tls && { tls }),
       socket: socketHandlers,
     } as never);

@@ -67,7 +67,7 @@ export function boundedAnswer<T>(kafka: Decoding, read: ReadAnswer<T>): ReadAnsw
     // Each read of a buffer in pieces searches its piece.
     const whole = buffer.buffers.length > 1 ? kafka.Reader.from(buffer.buffer) : reader;
     const { stackTraceLimit } = Error;
-    // The library makes an error for each error code: 40,000 took 400 ms, and 160 ms without stacks.
+    // The library makes an error for each error code: 40,000 took 400 ms, and 160 without stacks.
     Error.stackTraceLimit = 0;
     try {
       const answer = read(id, key, version, whole);
@@ -121,7 +121,7 @@ function boundSocket({ socket }: Pick<Kafka.Connection, "socket">): void {
     if (event !== "data") return emit(event, ...args);
     const mayLackTls = isFirst && !(socket instanceof TLSSocket);
     isFirst = false;
-    // The library says that the broker expects TLS, which no retry changes.
+    // The library reports that the broker expects TLS, which a retry does not change.
     if (mayLackTls && isTlsAlert(args[0] as Buffer)) {
       emit(event, ...args);
       socket.destroy();
@@ -138,7 +138,7 @@ function boundSocket({ socket }: Pick<Kafka.Connection, "socket">): void {
   Object.assign(socket, { emit: emitBounded });
 }
 
-/** Whether a broker answers with an alert of TLS, which is the answer to a client without TLS. */
+/** Whether a broker answers with a TLS alert, which is the answer to a client without TLS. */
 function isTlsAlert(piece: Buffer): boolean {
   return piece[0] === 0x15 && piece[1] === 0x03;
 }

@@ -122,8 +122,8 @@ export class BrokerHealth {
   }
 
   /**
-   * Asks all probed brokers at once, from now on also for `topics`. Resolves once the first of them
-   * has answered, and the others that answer have had a moment for it. Rejects when none answers.
+   * Asks all probed brokers at once, and from then on also about `topics`. Resolves once the first
+   * of them has answered and the others have had a moment to answer. Rejects when none answers.
    */
   async refresh(topics: readonly string[]): Promise<void> {
     if (!this.#isOpen) throw this.#closedError();
@@ -247,8 +247,8 @@ export class BrokerHealth {
 
   /**
    * Returns `brokers` and all members of the cluster in the order in which they are tried: first
-   * those that respond and agree with the others, last those that do not respond. Brokers of another
-   * Kafka cluster are not among them.
+   * those that respond and agree with the others, last those that do not respond. Leaves out
+   * brokers of another Kafka cluster.
    */
   #inOrder(brokers: readonly Broker[]): Broker[] {
     const all = new Map(

@@ -73,7 +73,7 @@ type GroupConsumerOptions = GroupOptions & { groupId: string };
 
 /**
  * Loads the Kafka library and starts to monitor the brokers. Only cluster servers call this,
- * because loading takes 76 MB of memory and a third of a second.
+ * because loading takes 76 MB of memory and 0.3 seconds.
  */
 export async function connectClients(settings: BrokerSettings): Promise<KafkaClients> {
   const kafka = await loadKafkaLibrary();

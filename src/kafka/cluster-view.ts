@@ -56,14 +56,14 @@ const EMPTY: MergedView = {
  * Merges the last answers of all brokers that answer into one view of the cluster. Each partition
  * has the leader with the highest leader epoch. A broker belongs to the cluster when at least half
  * of the answers list it; answers that are behind in a leader epoch do not count for this. A broker
- * that is cut off from the others therefore decides nothing, whatever the order of the answers. All
- * answers are of the Kafka cluster that answered first: those of another one are not used.
+ * that is cut off from the others therefore decides nothing, whatever the order of the answers.
+ * Answers count only if they are of the Kafka cluster that answered first.
  */
 export class ClusterView {
   readonly #answers = new Map<string, MetadataAnswer>();
   /** Brokers whose last answer was of another Kafka cluster, and the id of that cluster. */
   readonly #foreign = new Map<string, string>();
-  /** Id of the Kafka cluster. Undefined before a broker has told one. */
+  /** Id of the Kafka cluster. Undefined before a broker has reported it. */
   #clusterId: string | undefined;
   /** Addresses of all brokers that any answer has listed so far. */
   readonly #named = new Set<string>();
@@ -121,7 +121,7 @@ export class ClusterView {
     return this.#merged.controllerId;
   }
 
-  /** Id of the Kafka cluster; empty before a broker has told one. */
+  /** Id of the Kafka cluster; empty before a broker has reported it. */
   get clusterId(): string {
     return this.#clusterId ?? "";
   }
@@ -203,7 +203,7 @@ export class ClusterView {
   }
 }
 
-/** Partition for which a broker names a leader with a lower epoch than another broker does. */
+/** Partition for which a broker names a leader with a lower epoch than another broker. */
 interface BehindLeader {
   topic: string;
   partition: number;
@@ -229,7 +229,7 @@ function mergedTopic(
         id: brokers.find((it) => addressOf(it) === address)?.nodeId,
       })),
   );
-  // A topic that was created again has another id; its leader epochs begin again.
+  // A topic that was created again has another id; its leader epochs start again.
   const key = mostFrequent(all.map(({ topic }) => identityOf(topic)));
   const same = all.filter(({ topic }) => identityOf(topic) === key);
   if (key === MISSING) return same[0]!.topic;

@@ -90,7 +90,7 @@ export function decompressSnappy(data: Buffer, bytesMax: number): Buffer {
 }
 
 function readSnappy(input: Input, output: Output): void {
-  // The length of the output, which the elements decide.
+  // The length of the output, which the elements determine anyway.
   while (input.byte() >= 0x80);
   while (input.left > 0) {
     const tag = input.byte();

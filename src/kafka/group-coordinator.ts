@@ -121,10 +121,10 @@ export function followCoordinator(
   const client = consumer as unknown as Internals;
   const getApi = client[kGetApi]!.bind(consumer);
   const getConnection = client[kGetConnection]!.bind(consumer);
-  /** Whether the next request to the coordinator must wait for a new answer who it is. */
+  /** Whether the coordinator must be determined again before the next request to it. */
   let isDoubted = false;
 
-  /** Wraps a request to the coordinator, so that an undecided failure raises a doubt. */
+  /** Wraps a request to the coordinator, so that an undecided failure raises a doubt about it. */
   function groupApi(api: Api): Api {
     const ask = (...args: unknown[]) => {
       const answer = args.pop() as Callback<unknown>;
@@ -149,8 +149,8 @@ export function followCoordinator(
     }
     isDoubted = false;
     if (broker === undefined) consumer.clearMetadata();
-    // The library asks for the coordinator again after this error, unless it says that the list of
-    // brokers is out of date.
+    // The library asks for the coordinator again after this error, unless it reports that the list
+    // of brokers is out of date.
     const message = `The coordinator of the group ${group} must be found again`;
     (callback as Callback<Connection>)(new NetworkError(message, { canRetry: true }));
   };

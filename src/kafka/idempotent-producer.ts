@@ -11,7 +11,7 @@ interface IdempotentProducerOptions {
   pauseMs?: number;
 }
 
-/** Why the brokers did not take the last batch of a partition. */
+/** Why the brokers did not accept the last batch of a partition. */
 export interface WriteRefusal {
   /** Address of the broker that leads the partition, as far as this process knows. */
   leader: string | undefined;
@@ -30,8 +30,8 @@ const RETRY_MS = 250;
  * Pause in milliseconds between a leader's response and the next request to this leader. Clients
  * send their next events after an acknowledgement, and events that arrive during the pause join one
  * request. With 48 connections, a pause of 1 ms saves at least an eighth of the requests
- * (measured). Longer pauses make the requests of such clients no fuller: each has one value of
- * every client that waits for this leader already.
+ * (measured). Longer pauses do not make such requests fuller: each already has one value of every
+ * client that waits for this leader.
  */
 const PAUSE_MS = 1;
 /**
@@ -98,7 +98,7 @@ export class IdempotentProducer {
   async #sendWaiting(): Promise<void> {
     if (this.#gathering) return;
     this.#gathering = true;
-    // Values of this turn of the event loop join, and of the next turns while more arrive.
+    // Waits for values of this turn of the event loop, and of the next while more arrive.
     let added: number;
     do {
       added = this.#added;
@@ -147,7 +147,7 @@ export class IdempotentProducer {
     }
   }
 
-  /** Takes over the leaders that the brokers last named. Returns whether any leaders are known. */
+  /** Copies the leaders that the brokers last named. Returns whether any leaders are known. */
   #takeLeaders(): boolean {
     const { producer, topic, onPartitions } = this.#options;
     const before = this.#leaders?.length ?? 0;

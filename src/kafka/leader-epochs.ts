@@ -7,10 +7,10 @@ export interface LeaderStatement {
 }
 
 /**
- * Returns the statement with the highest leader epoch among what several brokers state about one
- * partition. A broker that is cut off from the others still names the leaders of the time before.
- * The result does not depend on the order: among equal epochs the leader counts that most
- * statements name, and then the one with the lowest id.
+ * Returns the statement of one broker about the leader of a partition: the one with the highest
+ * leader epoch. A broker that is cut off from the others still names former leaders. Among equal
+ * epochs, the leader counts that most statements name, and then the one with the lowest id, so that
+ * the order of the statements does not matter.
  */
 export function latestStatement<T extends LeaderStatement>(
   statements: readonly T[],
@@ -38,8 +38,8 @@ function supporters(statement: LeaderStatement, all: readonly LeaderStatement[])
 }
 
 /**
- * Groups what several answers state about the partitions of one topic by partition. Partitions are
- * numbered without gaps; other numbers are ignored.
+ * Groups the statements of several answers about the partitions of one topic by partition.
+ * Partitions are numbered without gaps; other numbers are ignored.
  */
 export function statementsByPartition<T extends { partitionIndex: number }>(
   answers: readonly (readonly T[])[],

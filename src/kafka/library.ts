@@ -50,7 +50,7 @@ async function importProtocol() {
   return { ...wire, ...apis, ...errors, ...groups };
 }
 
-/** Loads the whole Kafka library, and bounds it as `loadKafkaProtocol` does, and its connections. */
+/** Loads the whole Kafka library. Bounds its decoding (see `loadKafkaProtocol`) and connections. */
 export async function loadKafkaLibrary(): Promise<KafkaLibrary> {
   await loadKafkaProtocol();
   const kafka = await import("@platformatic/kafka");

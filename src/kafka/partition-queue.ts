@@ -6,7 +6,7 @@ export interface ProducerId {
   producerEpoch: number;
 }
 
-/** Batch of records, which the broker writes either all or not at all. */
+/** Batch of records. The broker writes either all of them or none. */
 export interface ProducerBatch<R> {
   records: readonly R[];
   producerId: ProducerId;

@@ -14,7 +14,7 @@ export interface ProduceClient {
    * while none answers.
    */
   leaders(topic: string): readonly number[] | undefined;
-  /** Asks the brokers for the leaders. */
+  /** Asks the brokers for the leaders of a topic's partitions. */
   refreshLeaders(topic: string): Promise<void>;
   /** Returns the address of the broker with this id, if the brokers list it. */
   addressOf(leader: number): string | undefined;
@@ -60,7 +60,7 @@ export class BrokerClock {
     this.#elapsed = elapsed;
   }
 
-  /** Notes an append, in milliseconds since the epoch: the first and the last by this process. */
+  /** Records an append, in milliseconds since the epoch. `appendedAt` is the broker's time. */
   note(sentAt: number, appendedAt: number, answeredAt: number): void {
     const ahead = Math.max(0, sentAt - appendedAt);
     const behind = Math.max(0, appendedAt - answeredAt);
@@ -70,7 +70,7 @@ export class BrokerClock {
 
   /**
    * Smallest number of milliseconds by which this process's clock is ahead of the broker's, or
-   * behind it when negative. Undefined when no broker has told its time lately.
+   * behind it when negative. Undefined when no broker has reported its time recently.
    */
   errorMs(): number | undefined {
     return this.#elapsed() - this.#comparedAt < FRESH_MS ? this.#errorMs : undefined;
@@ -82,7 +82,7 @@ interface ProduceClientOptions {
   /** Time in milliseconds that a leader waits for its replicas. */
   waitMs: number;
   compression: Compression;
-  /** Clock that is compared with each time of an append that a broker answers. */
+  /** Clock that is compared with the append times in the brokers' answers. */
   clock?: BrokerClock;
 }
 
@@ -135,7 +135,7 @@ export function createProduceClient(
   };
 }
 
-/** Append time that a broker returns for a topic whose records have the times of their writers. */
+/** Append time that a broker returns for a topic whose records keep the times of their writers. */
 const NO_TIME = -1n;
 
 type ProduceApi = KafkaLibrary["produceV11"]["api"];

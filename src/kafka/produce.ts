@@ -72,7 +72,7 @@ export async function produce(
   };
   const over = withRequest as Connection;
   const response = await api.async(over, kafka.ProduceAcks.ALL, waitMs, [], {}).catch((error) => {
-    // An error of one partition comes with the responses for all others.
+    // An error of one partition contains the responses for all others.
     if (error instanceof kafka.ResponseError) return error.response;
     throw error;
   });

@@ -8,7 +8,7 @@ export interface BatchRecord {
   /** Absent for a record without a key. */
   key?: Uint8Array | undefined;
   value: Uint8Array;
-  /** Names and values of the record's headers in turn. */
+  /** Names and values of the record's headers, alternating. */
   headers?: readonly string[];
   /**
    * Time in milliseconds since the epoch; the time of the first record when absent. A batch whose
@@ -25,8 +25,8 @@ interface RecordBatchOptions {
 }
 
 /**
- * How the records of a batch are compressed. `zstd` leaves a batch plain that is small, or that a
- * reader would refuse because it becomes too small.
+ * How the records of a batch are compressed. `zstd` leaves a batch uncompressed that is small, or
+ * that would exceed the ratio which readers accept.
  */
 export type Compression = "none" | "gzip" | "zstd";
 
@@ -37,11 +37,11 @@ const ALGORITHMS = { none: 0, gzip: 1, zstd: 4 };
 const ZSTD_LEVEL = 1;
 /**
  * Smallest number of bytes of records that zstd compresses. Below it, compressing costs more CPU
- * than the writing of the bytes that it saves.
+ * than writing the bytes that it saves.
  */
 const ZSTD_BYTES_MIN = 4_096;
 /**
- * Largest ratio of plain to compressed records. It is half of what readers accept
+ * Largest ratio of uncompressed to compressed records. It is half of what readers accept
  * (`OUTPUT_RATIO_MAX` of `bounded-decompression.ts`).
  */
 const ZSTD_RATIO_MAX = 100;
@@ -99,13 +99,13 @@ export async function recordBatch(
 
 const compress = promisify(gzip);
 
-/** Compresses the records of a batch. Returns undefined for a batch that stays plain. */
+/** Compresses the records of a batch. Returns undefined for a batch that stays uncompressed. */
 async function compressed(batch: Buffer, compression: Compression): Promise<Buffer | undefined> {
   if (compression === "none") return undefined;
   const records = batch.subarray(HEAD_BYTES);
   const isZstd = compression === "zstd";
   if (isZstd && records.length < ZSTD_BYTES_MIN) return undefined;
-  // Zstandard takes less CPU on this thread than a call of another thread costs.
+  // Compressing on this thread takes less CPU than handing the batch to another thread.
   const packed = isZstd
     ? Bun.zstdCompressSync(records, { level: ZSTD_LEVEL })
     : await compress(records);
@@ -113,7 +113,7 @@ async function compressed(batch: Buffer, compression: Compression): Promise<Buff
   return Buffer.concat([batch.subarray(0, HEAD_BYTES), packed]);
 }
 
-/** Writes records to a buffer, behind the room for the head of their batch. */
+/** Writes records to a buffer, after the room for the head of their batch. */
 class RecordWriter {
   #bytes: Buffer;
   #at = HEAD_BYTES;
@@ -129,7 +129,7 @@ class RecordWriter {
   }
 
   write({ key, value, headers = [] }: BatchRecord, index: number, delay: number): void {
-    // The length of the record stands before it, and is known only afterwards.
+    // The length of a record precedes it, and is known only afterwards.
     const lengthAt = this.#at;
     const start = lengthAt + NUMBER_BYTES_MAX;
     // Attributes of a record are unused.

@@ -18,7 +18,7 @@ export function useClusterView(
     { topics = [], forceUpdate, retries },
     callback,
   ) => {
-    // The list of brokers alone is never older than the last probes.
+    // A list of brokers alone is never older than the last probes.
     const isForced = (forceUpdate || isStale) && topics.length > 0;
     const known = isForced ? undefined : metadataOf(kafka, view, topics);
     if (known !== undefined && !(known instanceof Error)) {
@@ -80,7 +80,7 @@ function metadataOf(
   }
   return {
     id: view.clusterId,
-    // The library only reads it.
+    // The library only reads this object.
     brokers: view.brokers as Map<number, ListedBroker>,
     topics: found,
     controllerId: view.controllerId,

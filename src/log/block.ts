@@ -19,8 +19,8 @@ import type { LogRecord } from "./event-log.ts";
 export const LOG_BLOCK_BYTES_MAX = 1 << 20;
 
 /**
- * First four bytes of every block. The bytes F5 and FF occur in no UTF-8 text. So text that a
- * client sent cannot look like the start of a block when a damaged file is searched for one.
+ * First four bytes of every block. The bytes F5 and FF occur in no UTF-8 text. So text from a
+ * client cannot look like the start of a block when a damaged file is searched for blocks.
  */
 const MAGIC = Buffer.from([0xf5, 0x50, 0x58, 0xff]);
 const MAGIC_U32 = MAGIC.readUInt32LE(0);

@@ -128,7 +128,7 @@ export class Batcher<T> {
 
   /**
    * Adds records to the waiting batch, in one block when they fit one. Returns the batch's promise,
-   * which settles when the batch was written. Without records there is nothing to wait for.
+   * which settles when the batch was written. Without records, the promise is resolved already.
    */
   add(records: readonly T[]): Promise<void> {
     if (records.length === 0) return Promise.resolve();

@@ -13,8 +13,8 @@ export type PackedEntry =
   | { path: string; link: string };
 
 /**
- * Writes a tar archive in which entries are sorted, belong to root unless they say otherwise, and
- * have the time `time`. Directories that no entry names are added, with mode 755.
+ * Writes a tar archive. Its entries are sorted, have the time `time`, and belong to root unless
+ * they state another owner. Directories without an entry are added with mode 755.
  */
 export async function tarOf(
   entries: PackedEntry[],

@@ -1,10 +1,10 @@
-/** The files that packages have beside the executable. */
+/** The files in packages besides the executable. */
 import { readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { printedBlocks } from "../cli/print/printed-blocks.ts";
 import { output, type PackedFile, ROOT } from "./product.ts";
 
-/** The file is `root:pixelmill` once it is installed. */
+/** Path of the settings file in a package. Once installed, it belongs to `root:pixelmill`. */
 export const SETTINGS_FILE = "etc/pixelmill/pixelmill.toml";
 
 export const settingsFile = (): string =>
@@ -12,7 +12,7 @@ export const settingsFile = (): string =>
 
 export const licence = (): string => readFileSync(join(ROOT, "LICENSE"), "utf8");
 
-/** Unit files of systemd by name, as `pixelmill print systemd` prints them. */
+/** Unit files for systemd by name, as `pixelmill print systemd` prints them. */
 export async function unitFiles(): Promise<[name: string, text: string][]> {
   const blocks = await printedBlocks("systemd");
   return blocks.map(({ file, text }): [string, string] => [basename(file!), text]).sort();
@@ -20,7 +20,7 @@ export async function unitFiles(): Promise<[name: string, text: string][]> {
 
 /**
  * Unit files for a Debian package: the executable is in /usr/bin, the settings are in a file, and a
- * user of its own owns the data, also while no server runs.
+ * separate user owns the data, even while no server runs.
  */
 export async function debianUnitFiles(): Promise<[name: string, text: string][]> {
   const changes: [from: string, to: string][] = [
@@ -43,7 +43,7 @@ function replaced(text: string, from: string, to: string): string {
   throw new Error(`Expected the unit file in docs/operating.md to have ${from}`);
 }
 
-/** The man page, and completion for shells, under `share`. */
+/** The man page, and completion scripts for shells, under `share`. */
 export function manualFiles(paths: Record<Manual, string>): PackedFile[] {
   return Object.entries(paths).map(([words, path]) => ({
     path,
@@ -54,7 +54,7 @@ export function manualFiles(paths: Record<Manual, string>): PackedFile[] {
 
 type Manual = "man" | "completion bash" | "completion zsh" | "completion fish";
 
-/** Texts that commands have printed, by their words. */
+/** Texts printed by commands, by the words of the command. */
 const printed = new Map<string, string>();
 
 function manual(words: string): string {
@@ -64,7 +64,7 @@ function manual(words: string): string {
   return text;
 }
 
-/** Compresses as gzip, without a name and a time. */
+/** Compresses data with gzip, without a name and a time. */
 export const compressed = (
   content: string | Uint8Array<ArrayBuffer>,
   level: 6 | 9 = 6,

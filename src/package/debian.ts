@@ -22,12 +22,12 @@ import { debianNames, output, type PackedFile, type Product, ROOT } from "./prod
 
 const SCRIPTS = join(import.meta.dir, "debian");
 
-/** A version of npm as Debian orders it: 1.0.0-rc.1 comes before 1.0.0. */
+/** Converts an npm version to Debian's order of versions: 1.0.0-rc.1 must precede 1.0.0. */
 export const debianVersion = (version: string): string => version.replace("-", "~");
 
 /**
- * Makes a package of Debian at `path`. The libraries are those of Debian 12 and Ubuntu 22.04, whose
- * dpkg also reads zstd, which takes a twentieth of the time of xz.
+ * Makes a Debian package at `path`. It depends on the libraries of Debian 12 and Ubuntu 22.04.
+ * Their dpkg also reads zstd, which takes a twentieth of the time of xz.
  */
 export async function debianPackage(product: Product, path: string): Promise<void> {
   if (Bun.which("dpkg-deb") === null) {
@@ -143,7 +143,7 @@ function put(stage: string, { path, mode, content }: PackedFile): void {
   chmodSync(file, mode);
 }
 
-/** Sets modes of directories and the time of all, whatever the umask is. */
+/** Sets the modes of directories and the time of all files, independently of the umask. */
 function setTimes(stage: string, time: number): void {
   const paths = [".", ...new Bun.Glob("**").scanSync({ cwd: stage, onlyFiles: false, dot: true })];
   for (const path of paths) {

@@ -1,14 +1,14 @@
 /**
- * Packages of another processor that an executable for it needs: Bun itself, and the native addon
- * of lmdb. npm installs only those of its own machine, so they are fetched apart, by the versions
- * and hashes of package-lock.json.
+ * Packages that an executable for another processor needs: Bun itself, and the native addon of
+ * lmdb. npm installs only those for its own machine, so they are fetched separately, with the
+ * versions and hashes of package-lock.json.
  */
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { patchAddonFile } from "../store/lmdb/patch-addon.ts";
 
-/** A processor by the name that Node.js and lmdb have for it. */
+/** Processor architecture, by the name in Node.js and lmdb. */
 export type Architecture = "x64" | "arm64";
 
 const ROOT = join(import.meta.dir, "../..");
@@ -23,7 +23,7 @@ interface Lock {
   packages: Record<string, { version: string; integrity?: string } | undefined>;
 }
 
-/** Returns the packages for `architecture`, and fetches with npm those that are not there yet. */
+/** Returns the packages for `architecture`, and fetches the missing ones with npm. */
 export function foreignModules(architecture: Architecture) {
   const lock = JSON.parse(readFileSync(join(ROOT, "package-lock.json"), "utf8")) as Lock;
   const directory = (name: string) => fetched(name, lock);
@@ -37,7 +37,7 @@ export function foreignModules(architecture: Architecture) {
   };
 }
 
-/** Returns the directory of a package. It has its name only when it is complete. */
+/** Returns the directory of a package. The directory gets this name only once it is complete. */
 function fetched(name: string, lock: Lock): string {
   const locked = lock.packages[`node_modules/${name}`];
   if (locked?.integrity === undefined) {
@@ -52,7 +52,7 @@ function fetched(name: string, lock: Lock): string {
   const part = mkdtempSync(`${directory}.part-`);
   try {
     unpack(`${name}@${locked.version}`, locked.integrity, part);
-    // Another build may have put it there meanwhile.
+    // Another build may have created it meanwhile.
     if (!existsSync(directory)) renameSync(join(part, "package"), directory);
   } finally {
     rmSync(part, { recursive: true });

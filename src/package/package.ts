@@ -1,7 +1,8 @@
 /**
- * Makes the packages: `npm run package [-- --architecture x64] [--kind deb] [--directory DIRECTORY]`.
- * For each processor it writes a package of Debian, an archive, and an image as a directory and as
- * an archive of it, then a bill of materials and SHA256SUMS. The same commit gives the same bytes.
+ * Makes the packages: `npm run package [-- --architecture x64] [--kind deb] [--directory
+ * DIRECTORY]`. For each processor it writes a Debian package, an archive, and an image as a
+ * directory and as an archive; then a bill of materials and SHA256SUMS. Builds of one commit are
+ * equal.
  */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -44,7 +45,7 @@ function chosen<T extends string>(name: string, given: string[], known: readonly
   throw new Error(`Expected --${name} to be one of ${known.join(", ")}, got ${wrong}`);
 }
 
-/** Names of the files in SHA256SUMS. The blobs of an image have their hashes as names. */
+/** Names of the files in SHA256SUMS, without an image's blobs, whose names are their hashes. */
 const written: string[] = [];
 
 function write(name: string, content: PackedFile["content"]): void {
@@ -71,7 +72,7 @@ const makers: Record<Kind, (product: Product) => Promise<void>> = {
   },
 };
 
-/** Builds the executable. Its name is a part of it, and is the same for each processor. */
+/** Builds the executable. It contains its own file name, which is the same for every processor. */
 function executable(architecture: Architecture): Uint8Array<ArrayBuffer> {
   const stage = mkdtempSync(join(tmpdir(), "pixelmill-package-"));
   try {

@@ -7,7 +7,7 @@ export const ROOT = join(import.meta.dir, "../..");
 export interface Product {
   version: string;
   architecture: Architecture;
-  /** Time of the commit, in seconds: the time of every file in a package. */
+  /** Time of the commit in seconds since the epoch. Every file in a package has it. */
   time: number;
   executable: Uint8Array<ArrayBuffer>;
 }
@@ -19,7 +19,7 @@ export interface PackedFile {
   content: Uint8Array<ArrayBuffer> | string;
 }
 
-/** Names of the processors in Debian's packages and in images. */
+/** Names of the processors in Debian packages and images. */
 export const debianNames: Record<Architecture, "amd64" | "arm64"> = {
   x64: "amd64",
   arm64: "arm64",
@@ -37,7 +37,7 @@ export function output(command: string[], env?: Record<string, string>): string 
 }
 
 /**
- * Returns the time of the packages: `SOURCE_DATE_EPOCH`, or the time of the commit. Throws where
+ * Returns the time of the packages: `SOURCE_DATE_EPOCH`, or the time of the commit. Throws when
  * there is neither.
  */
 export function packageTime(): number {

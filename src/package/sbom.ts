@@ -1,7 +1,7 @@
 /**
  * Writes the bill of materials (CycloneDX) of all packages: npm lists the modules of
- * package-lock.json, and the image's Debian packages are added. The serial number is made of the
- * content, and the time is the commit's, so that two builds write the same.
+ * package-lock.json, and the image's Debian packages are added. The serial number is computed from
+ * the content, and the time is that of the commit, so that two builds write the same file.
  */
 import { basePackages } from "./image/base-packages.ts";
 import { output } from "./product.ts";
@@ -36,7 +36,7 @@ export function billOfMaterials(time: number): string {
   }
   const bom = JSON.parse(output(command)) as BillOfMaterials;
   const { metadata } = bom;
-  // npm takes the name of the folder.
+  // npm uses the name of the folder.
   metadata.component.name = "pixelmill";
   metadata.component.type = "application";
   metadata.timestamp = new Date(time * 1000).toISOString();
@@ -70,7 +70,7 @@ function debianComponent(
   };
 }
 
-/** A UUID of version 8 (of one's own making, RFC 9562) from the hash of a text. */
+/** Returns a UUID of version 8 (custom format, RFC 9562) from the hash of a text. */
 function uuidOf(text: string): string {
   const hex = new Bun.CryptoHasher("sha256").update(text).digest("hex");
   const parts = [

@@ -47,10 +47,7 @@ export class LaneRegistry {
   readonly #unremoved = new Set<string>();
   /** The next lane whose read position is written although it holds back no trimming. */
   readonly #nextLane = roundRobin(this.#lanes);
-  /**
-   * The next lane to check for a read position that holds back trimming, and the number of lanes
-   * left to check.
-   */
+  /** The next lane to check for a position that holds back trimming, and how many are left. */
   readonly #nextHolding = roundRobin(this.#lanes);
   readonly #nextToRest = roundRobin(this.#lanes);
   #checkpointsLeft = 0;
@@ -90,10 +87,7 @@ export class LaneRegistry {
     }
   }
 
-  /**
-   * Logs that the catalog cannot be read. The lanes continue unchanged until the next call of
-   * `refresh`.
-   */
+  /** Logs that the catalog cannot be read. The lanes stay unchanged until the next `refresh`. */
   #noteUnread(error: unknown): void {
     this.#topology = undefined;
     this.#parts.logger.error({ err: error }, "cannot read the catalog");
@@ -216,10 +210,7 @@ export class LaneRegistry {
     this.#updates.add(known.union(this.#replaying).union(wanted));
   }
 
-  /**
-   * Updates the lanes of these destinations, and those that wait until a lane is removed or a
-   * replay ends.
-   */
+  /** Updates the lanes of these destinations, and those that wait for a removal or replay. */
   #updateSome(ids: ReadonlySet<string>): void {
     const all = ids.union(this.#unremoved).union(this.#replaying);
     this.#unremoved.clear();

@@ -44,7 +44,7 @@ export function createPublisher(parts: { catalog: Catalog; sandbox: Sandbox }) {
   const tests = createTests(parts);
   /**
    * Runs the updates of each transformation or library one after the other. Simultaneous updates
-   * would amend the same revision, and all but one would have to be repeated and tested again.
+   * would change the same revision, and all but one would have to be repeated and tested again.
    */
   const byResource = new KeyedMutex();
 
@@ -141,7 +141,7 @@ export function createPublisher(parts: { catalog: Catalog; sandbox: Sandbox }) {
     });
     const { message, validationOutput } = toValidationResult(catalog, testRun);
     const named = [...libraries, ...transformations.map(({ revision }) => revision)];
-    // A rollback must always work. Anything new must leave all live code working.
+    // A rollback must always work. After any other publication, all live code must work.
     const isRollback = named.every((it) => catalog.code.history(it).imports !== undefined);
     if (message !== undefined && !isRollback) {
       return { published: false, message, validationOutput };

@@ -15,7 +15,7 @@ export const StoredCode = Type.Object(
     codeVersion: Type.Literal("1"),
     language: Type.String({ description: "javascript or pythonfaas" }),
     imports: Type.Array(Type.String()),
-    // rudder-transformer has called it both.
+    // rudder-transformer has used both names.
     importName: Type.Optional(Type.String({ description: "Of a library alone" })),
     handleName: Type.Optional(Type.String({ description: "The same" })),
     createdAt: Type.String(),

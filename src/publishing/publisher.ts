@@ -36,7 +36,7 @@ export interface UpdateCodeInput extends PublishableInput, Partial<RevisionInput
 
 export interface CodeSelection extends NotedRequest {
   /**
-   * Transformations by versionId, with test events. `testInput` has events only; a suite in
+   * Transformations by versionId, with test events. `testInput` has only events; a suite in
    * `testSuite` may also have expected outputs.
    */
   transformations: { versionId: string; testInput?: TestEvent[]; testSuite?: TestSuite[] }[];
@@ -52,7 +52,7 @@ export interface TestSuite {
   expectedOutput?: unknown[];
   /**
    * Whether the suite is a test case that is stored with the transformation. Its results are then
-   * apart from those of the request's events.
+   * separate from those of the request's events.
    */
   isTestCase?: boolean;
 }

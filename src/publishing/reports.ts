@@ -2,8 +2,8 @@ import { type Static, Type } from "@sinclair/typebox";
 import { oneOf } from "../settings/schema-types.ts";
 
 /**
- * Schemas for the reports of publish tests and test runs, as they are made here and as the API
- * answers them. rudder-cli reads this format.
+ * Schemas for the reports of publish tests and test runs, which the API also returns. rudder-cli
+ * reads this format.
  */
 
 /** Maximum number of differences that the result of one test suite names. */
@@ -21,7 +21,7 @@ export const Differences = Type.Array(
   { description: `Where the outputs differ from the expected ones, the first ${DIFFERENCES_MAX}` },
 );
 
-/** One place at which an output is not as expected. */
+/** One place at which an output differs from the expected one. */
 export type Difference = Static<typeof Differences>[number];
 
 const SuiteResult = Type.Object(

@@ -8,10 +8,10 @@ import { truncateMessage } from "./testing/truncate-message.ts";
 
 /**
  * Converts a test report to the response of `/transformations/libraries/test`. Code counts as
- * failed when it does not load, when any of its test events fails and when an output is not as its
- * suite expects, because RudderStack's GitHub Action reads only whether the code failed. The action
- * compares `transformedEvents` with a file, so these are the outputs of the request's own events:
- * stored test cases have their results apart. Pure function.
+ * failed when it does not load, when any of its test events fails, and when an output differs from
+ * the one that its suite expects, because RudderStack's GitHub Action reads only whether the code
+ * failed. The action compares `transformedEvents` with a file, so it contains only the outputs of
+ * the request's own events; results of stored test cases are separate. Pure function.
  */
 export function toTestResult({ transformations, libraries }: CodeTestReport): TestResult {
   const success: TestResult["successTestResults"] = [];

@@ -19,11 +19,11 @@ export function clientEnvironment(environment: Record<string, string | undefined
     /** Path of a file with the token. */
     tokenFile: given("PIXELMILL_TOKEN_FILE"),
     profile: given("PIXELMILL_PROFILE"),
-    /** Token of RudderStack's API, under the name that rudder-cli reads. */
+    /** Token of RudderStack's API, in the environment variable that rudder-cli reads. */
     rudderStackToken: given("RUDDERSTACK_ACCESS_TOKEN"),
     /** Path of the file with the profiles. */
     profilesFile: join(configHome, "pixelmill", "profiles.toml"),
-    /** Whether the user accepts colours (https://no-color.org), and the terminal can show them. */
+    /** Whether the user accepts colours (https://no-color.org) and the terminal can show them. */
     allowsColor: given("NO_COLOR") === undefined && environment.TERM !== "dumb",
   };
 }

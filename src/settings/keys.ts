@@ -22,7 +22,7 @@ export const isSecret = (key: Key): boolean => schemas[key].writeOnly === true;
  */
 export const isReloadable = (key: Key): boolean => schemas[key].reloadable !== undefined;
 
-/** Whether a running server takes this change of a setting. */
+/** Whether a running server can take this change of a setting. */
 export function takesChange(key: Key, before: Config, after: Config): boolean {
   const isSame = (before[key] === undefined) === (after[key] === undefined);
   return isReloadable(key) && (isSame || schemas[key].reloadable !== "when set");

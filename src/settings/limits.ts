@@ -1,5 +1,5 @@
 /**
- * Limits that a caller or an operator can meet, grouped by where; each name ends in its unit.
+ * Limits that a caller or an operator can reach, grouped by area; each name ends in its unit.
  * Limits of one room are in its own `limits.ts`, internal ones beside their code. The reference of
  * limits is generated from these files, group by group.
  */
@@ -131,13 +131,11 @@ export const LOG_PENDING_BYTES_MAX = 64 << 20;
  */
 export const INGEST_REFUSED_SHARE_MAX = 0.5;
 /**
- * Share of the pixels of the last minute that are refused with 503 from which on `/ready` warns of
- * it.
+ * Share of the pixels of the last minute that are refused with 503 from which `/ready` warns of it.
  */
 export const INGEST_REFUSED_SHARE_WARNED = 0.01;
 /**
- * Minimum number of pixels in the last minute from which on `/ready` judges the share of those that
- * are refused.
+ * Minimum number of pixels in the last minute from which `/ready` judges the share of refused ones.
  */
 export const INGEST_JUDGED_PIXELS_MIN = 20;
 
@@ -145,11 +143,11 @@ export const INGEST_JUDGED_PIXELS_MIN = 20;
 /** Maximum size of a file with certificates or a private key. */
 export const TLS_FILE_BYTES_MAX = 1 << 20;
 /**
- * Time after which the files of `tls.certificate`, `tls.key` and the same settings of the control
- * plane are looked at again. Changed files are read.
+ * Time between two checks of the files of `tls.certificate`, `tls.key` and the same settings of the
+ * control plane. Changed files are read.
  */
 export const TLS_FILES_CHECK_MS = 2_000;
-/** Time before a certificate's end from which on `/ready` warns. */
+/** Time before a certificate expires from which `/ready` warns. */
 export const TLS_EXPIRY_WARNING_SECONDS = 1_209_600;
 /**
  * Time in which a client of the control plane must complete the TLS handshake. On the data plane it
@@ -157,8 +155,8 @@ export const TLS_EXPIRY_WARNING_SECONDS = 1_209_600;
  */
 export const TLS_HANDSHAKE_SECONDS_MAX = 10;
 /**
- * Maximum number of TLS handshakes with the control plane that are not complete. A further one ends
- * the oldest.
+ * Maximum number of incomplete TLS handshakes with the control plane. A further one ends the
+ * oldest.
  */
 export const TLS_HANDSHAKES_MAX = 256;
 /** Maximum number of open TLS connections to the control plane. A further one is closed at once. */
@@ -194,7 +192,7 @@ export const REVISION_NOTE_CHARS_MAX = 500;
  * generates all other ids, which have 27 characters.
  */
 export const ID_CHARS_MAX = 255;
-/** Maximum length of a member's e-mail address (RFC 3696: 320). */
+/** Maximum length of a member's email address (RFC 3696: 320). */
 export const EMAIL_CHARS_MAX = 320;
 /** Maximum number of consent ids of a destination. */
 export const CONSENT_IDS_MAX = 100;
@@ -264,11 +262,11 @@ export const OVERVIEW_CONNECTIONS_MAX = 60;
  */
 export const STATUS_ITEMS_MAX = 20_000;
 /**
- * Number of destinations from which on those who look at a workspace's state at about the same time
- * share it.
+ * Number of destinations from which requests for a workspace's state at about the same time share
+ * one result.
  */
 export const STATUS_SHARED_ITEMS_MIN = 1_000;
-/** Maximum age in milliseconds of a workspace's state that is shared. */
+/** Maximum age in milliseconds of a workspace's shared state. */
 export const STATUS_SHARED_MS_MAX = 3_000;
 /** Maximum number of destinations in one question about their state to the nodes of a cluster. */
 export const STATUS_DESTINATIONS_ASKED_MAX = 500;
@@ -305,7 +303,7 @@ export const TAIL_PENDING_BYTES_MAX = 1 << 20;
 export const RECENT_EVENTS_MAX = 100;
 /**
  * Maximum number of events of one outcome at one destination that a node takes into its recent
- * events per second, after the first `RECENT_EVENTS_MAX`. It takes some of more events.
+ * events per second, after the first `RECENT_EVENTS_MAX`. If there are more, it takes some of them.
  */
 export const RECENT_EVENTS_PER_SECOND_MAX = 10;
 /** Maximum size of an event in the recent events. Only the outcome of a longer one is kept. */
@@ -349,8 +347,8 @@ export const SEARCH_MS_MAX = 5_000;
 /** Maximum length of the cursor with which a request continues a search. */
 export const SEARCH_CURSOR_CHARS_MAX = 4_096;
 /**
- * Maximum number of events in one export of a search, but for the last part of up to
- * `SEARCH_EVENTS_MAX`. The last line of its response then has a cursor to continue.
+ * Maximum number of events in one export of a search; the last part of up to `SEARCH_EVENTS_MAX`
+ * events may exceed it. The last line of the response then has a cursor to continue.
  */
 export const SEARCH_EXPORT_EVENTS_MAX = 10_000;
 /** Maximum length of each text in the filter of a search. */
@@ -417,7 +415,7 @@ export const THROW_AWAY_GUESTS_OF_WORKSPACE_MAX = 4;
 export const ALERT_RULES_OF_WORKSPACE_MAX = 100;
 /** Maximum number of receivers of alerts of a workspace. One more is answered with 409. */
 export const ALERT_RECEIVERS_OF_WORKSPACE_MAX = 20;
-/** Maximum number of e-mail addresses of one receiver of alerts. */
+/** Maximum number of email addresses of one receiver of alerts. */
 export const ALERT_ADDRESSES_MAX = 20;
 /** Maximum length of the URL or another secret of a receiver of alerts. */
 export const ALERT_SECRET_CHARS_MAX = 2_048;
@@ -434,7 +432,7 @@ export const ALERTS_KEPT_OF_WORKSPACE_MAX = 1_000;
  * wait. A notification of an alert that ends meanwhile is not sent.
  */
 export const ALERT_NOTIFICATIONS_PER_HOUR_MAX = 120;
-/** Maximum number of attempts to send a notification. After the last one, it is given up. */
+/** Maximum number of attempts to send a notification. After the last one, it counts as failed. */
 export const ALERT_ATTEMPTS_MAX = 20;
 /** Maximum time between two attempts to send a notification. */
 export const ALERT_RETRY_MS_MAX = 600_000;
@@ -573,7 +571,7 @@ export const SUSPENDED_MS_MAX = 300_000;
  */
 export const COSTLY_PROGRAM_MS = 600_000;
 /**
- * CPU time from which on a batch counts as costly. A batch that used the whole time of its guest
+ * CPU time from which a batch counts as costly. A batch that used the whole time of its guest
  * (confined process for user code), or that ended the guest, is costly too.
  */
 export const COSTLY_BATCH_CPU_MS = 1_000;
@@ -592,16 +590,16 @@ export const GUEST_IDLE_MS_MAX = 60_000;
 
 // Delivery
 /**
- * Maximum number of messageIds of one source that are kept to find events that were sent again.
- * When a source sends more within the window of its setting `dedupSeconds`, the oldest are
- * forgotten, and an event that repeats one of them is delivered again.
+ * Maximum number of messageIds of one source that are kept to find repeated events. When a source
+ * sends more within the window of its setting `dedupSeconds`, the oldest are forgotten, and an
+ * event that repeats one of them is delivered again.
  */
 export const DEDUP_IDS_OF_SOURCE_MAX = 500_000;
 /** Maximum number of messageIds of all sources that one node keeps; each takes 42 bytes. */
 export const DEDUP_IDS_MAX = 1_000_000;
 /**
- * Maximum number of repeated events of a partition that are kept marked. The oldest marks are
- * removed first; a destination that is still behind them gets these events again.
+ * Maximum number of repeated events of a partition whose marks are kept. The oldest marks are
+ * removed first; a destination that has not read these events yet then gets them again.
  */
 export const DEDUP_MARKS_MAX = 100_000;
 /**
@@ -759,27 +757,26 @@ export const CONNECTION_TESTS_MAX = 32;
 // Backups
 /** Maximum time between two backups that a server makes by itself. */
 export const BACKUP_SECONDS_MAX = 2_592_000;
-/** Maximum number of such backups that are kept. */
+/** Maximum number of backups made by the server that are kept. */
 export const BACKUPS_KEPT_MAX = 1_000;
 /**
- * Size of the parts in which a backup is sent to a bucket, and read from one, which is what is in
- * memory at a time. Parts are larger when the backup would have more of them than
- * `BACKUP_PARTS_MAX`.
+ * Size of the parts in which a backup is sent to a bucket, and read from one; one part is in memory
+ * at a time. Parts are larger when the backup would have more of them than `BACKUP_PARTS_MAX`.
  */
 export const BACKUP_PART_BYTES = 16_777_216;
-/** Maximum number of parts of a backup in a bucket, as stores have it. */
+/** Maximum number of parts of a backup in a bucket, which object stores allow. */
 export const BACKUP_PARTS_MAX = 10_000;
-/** Number of tries of one request to the store of backups, when it fails for a moment. */
+/** Number of attempts at one request to the store of backups when it fails temporarily. */
 export const BACKUP_REQUEST_TRIES_MAX = 5;
 /** Time limit of one request to the store of backups, from the DNS query to the last byte. */
 export const BACKUP_REQUEST_MS_MAX = 300_000;
-/** Maximum number of pages, of 1,000 keys, that are read to find the backups of a bucket. */
+/** Maximum number of pages with 1,000 keys each that are read to find the backups in a bucket. */
 export const BACKUP_LIST_PAGES_MAX = 100;
 
 // Start and stop
 /**
- * Maximum size of a file with a secret, of which a `_FILE` environment variable or systemd's
- * credentials have the path.
+ * Maximum size of a file with a secret, from a `_FILE` environment variable or systemd's
+ * credentials.
  */
 export const SECRET_FILE_BYTES_MAX = 16_384;
 /**
@@ -803,8 +800,8 @@ export const WAITING_CONNECTIONS_MAX = 4_096;
  */
 export const KEPT_CONNECTIONS_MS = 1_000;
 /**
- * Maximum time for which a stopping server waits for the rest of a request that has come in part,
- * or for the first request of a new connection.
+ * Maximum time for which a stopping server waits for the rest of a partly received request, or for
+ * the first request of a new connection.
  */
 export const REQUEST_EXPECTED_MS = 300;
 /** Maximum time from SIGTERM to the end of the process, whatever is still in flight. */

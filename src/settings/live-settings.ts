@@ -3,7 +3,7 @@ import { type Config, isReloadable, type Key, keys, takesChange } from "./keys.t
 import type { ReadSettings, SettingOrigin } from "./reader.ts";
 import { type ReportedSetting, reportSettings } from "./report.ts";
 
-/** A part of the server that takes new values of some settings while it runs. */
+/** A part of the server that can take new values of some settings while it runs. */
 interface ReloadablePart {
   /** The settings whose new values the part takes. */
   keys: readonly Key[];
@@ -17,7 +17,7 @@ interface ReloadablePart {
 export interface ReloadResult {
   /** Settings with a new value that is in force now. */
   changed: Key[];
-  /** Settings with a new value that takes a restart. */
+  /** Settings with a new value that requires a restart. */
   needRestart: Key[];
 }
 
@@ -47,12 +47,12 @@ export class LiveSettings {
     this.#parts.push(part);
   }
 
-  /** Removes all parts, which are closed. A server that opens again adds its parts again. */
+  /** Removes all parts, after they were closed. A server that opens again adds its parts again. */
   removeParts(): void {
     this.#parts.length = 0;
   }
 
-  /** Asserts that each setting that is said to change without a restart is taken by a part. */
+  /** Asserts that a part takes each setting that is declared to change without a restart. */
   expectComplete(): void {
     const taken = new Set(this.#parts.flatMap((part) => part.keys));
     const isTaken = (key: Key) => taken.has(key) === isReloadable(key);
@@ -72,7 +72,7 @@ export class LiveSettings {
       nextOrigins[key] = this.#inForce.origins[key];
     }
     const settings = Object.freeze(next) as Config;
-    // A part prepares even if its settings are the same, since the files they name may differ.
+    // A part prepares even if its settings are unchanged, because their files may have changed.
     const commits = this.#parts.map((part) => part.prepare(settings));
     for (const commit of commits) commit();
     this.#inForce = { config: settings, origins: nextOrigins as ReadSettings["origins"] };

@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { oneOf, optionalText } from "./schema-types.ts";
 
-/** Settings of the mail server that sends alerts by e-mail, as a part of `configSchema`. */
+/** Settings of the mail server that sends alerts by email, as a part of `configSchema`. */
 export const mailSettings = {
   "smtp.server": Type.Optional(
     Type.String({

@@ -45,7 +45,7 @@ export const booleanFlags: ReadonlySet<string> = new Set(
 /** The settings in force, and where the value of each came from. */
 export interface ReadSettings {
   config: Config;
-  /** Source of each value, and its name there, such as that of an environment variable. */
+  /** Source of each value, and its name in that source, such as an environment variable. */
   origins: Readonly<Record<Key, SettingOrigin>>;
 }
 
@@ -155,7 +155,7 @@ function list(value: unknown): unknown {
 }
 
 /**
- * Checks of items in a list setting that a regular expression cannot make, by the title of the
+ * Checks of items in a list setting that a regular expression cannot express, by the title of the
  * item's schema.
  */
 const itemFits: Record<string, (item: string) => boolean> = {
@@ -207,8 +207,8 @@ function parseToml(text: string): object {
 }
 
 /**
- * Returns the number of the line with a TOML error, which Bun does not report. It is the line after
- * the longest beginning of the text that is valid.
+ * Returns the line number of a TOML error, which Bun does not report. It is the line after the
+ * longest valid beginning of the text.
  */
 function lineOfFault(text: string): number {
   const lines = text.split("\n");

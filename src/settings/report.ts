@@ -25,7 +25,7 @@ export function reportSettings({ config, origins }: ReadSettings): ReportedSetti
   }));
 }
 
-/** Returns the settings whose values differ from their defaults. Values of secrets are left out. */
+/** Returns the settings whose values differ from their defaults. Leaves out secrets. */
 export function nonDefaultSettings(config: Config): Record<string, unknown> {
   const defaults = Value.Default(configSchema, {}) as Record<string, unknown>;
   const changed = keys.filter((key) => !Bun.deepEquals(config[key], defaults[key]));
@@ -45,7 +45,7 @@ export function settingsAsToml(settings: readonly ReportedSetting[]): string {
 function tomlLine({ key, value, source, name }: ReportedSetting): string {
   if (value === undefined) return `# ${key} is not set\n`;
   const origin = source === "default" ? source : name;
-  // A JSON text of a string, a number, a boolean or a list of strings is a TOML value as well.
+  // JSON text of a string, a number, a boolean or a list of strings is also valid TOML.
   const text = `${key} = ${JSON.stringify(value)}`;
   return isSecret(key) ? `# ${key} is set  # ${origin}\n` : `${text}  # ${origin}\n`;
 }

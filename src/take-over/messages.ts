@@ -7,7 +7,8 @@
  * 3. the running server answers what is in flight, closes its stores, and sends `released`
  * 4. the successor opens the stores, listens, and sends `serving`; the running server exits
  *
- * When the connection ends before `serving`, the running server opens its stores again and goes on.
+ * When the connection ends before `serving`, the running server opens its stores again and
+ * continues.
  */
 
 import { closeSync } from "node:fs";
@@ -19,13 +20,13 @@ export type Plane = (typeof planes)[number];
 /** Listening sockets of a server. A missing one is opened by the server itself. */
 export type PlaneSockets = Partial<Record<Plane, ListeningSocket>>;
 
-/** Where a server listens according to its settings. */
+/** Address at which a server listens according to its settings. */
 export interface Address {
   host: string;
   port: number;
 }
 
-/** A listening socket that is handed over; its file descriptor is sent beside the message. */
+/** A listening socket that is handed over. Its file descriptor is sent with the message. */
 export interface HandedSocket {
   plane: Plane;
   /** Address in the settings of the running server, whose port may be 0. */

@@ -92,7 +92,7 @@ export function offerSockets(options: OfferOptions): Offer {
   // Set before the socket exists, because other users could connect before a later change.
   const mask = process.umask(0o177);
   try {
-    // A server that was killed has left its socket behind.
+    // A killed server has left its socket behind.
     rmSync(path, { force: true });
     listener = Bun.listen<Client>({ unix: path, socket: handlers });
   } catch (error) {

@@ -13,7 +13,7 @@ const FIRST_FD = 3;
  */
 export function activatedSockets(environment: Record<string, string | undefined>): PlaneSockets {
   const { LISTEN_FDS = "", LISTEN_PID, LISTEN_FDNAMES = "" } = environment;
-  // Variables for another process were inherited by accident.
+  // Variables for another process, inherited by accident.
   if (LISTEN_PID !== String(process.pid)) return {};
   const names = LISTEN_FDNAMES.split(":");
   const sockets: PlaneSockets = {};
@@ -46,6 +46,6 @@ export function notifySystemd(state: "READY=1" | "STOPPING=1", path: string | un
       closeSync(fd);
     }
   } catch {
-    // The service manager is gone. It then needs no message.
+    // The service manager has ended, so it needs no message.
   }
 }

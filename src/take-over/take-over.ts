@@ -40,8 +40,8 @@ export interface TakeOver {
 
 /**
  * Takes the listening sockets over from the server that runs on the same data directory. Resolves
- * with undefined when none runs. The running server goes on when this process ends before it calls
- * `serving`. Throws `StartError` when the running server keeps its sockets.
+ * with undefined when none runs. The running server continues when this process ends before it
+ * calls `serving`. Throws `StartError` when the running server keeps its sockets.
  */
 export async function takeOver(options: TakeOverOptions): Promise<TakeOver | undefined> {
   const channel = openChannel(options.path);

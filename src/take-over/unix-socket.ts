@@ -22,10 +22,10 @@ const FD_BYTES = 4;
 /** Longest path of a socket in bytes, with the byte that ends it. */
 const PATH_BYTES_MAX = 108;
 const RECEIVED_BYTES_MAX = 4_096;
-/** Largest number of file descriptors that one message may bring. */
+/** Largest number of file descriptors in one message. */
 const DESCRIPTORS_MAX = 8;
 
-/** A message that was received: its bytes, and the file descriptors that came with it. */
+/** A received message: its bytes, and the file descriptors that came with it. */
 export interface Received {
   bytes: Buffer;
   descriptors: number[];
@@ -45,7 +45,7 @@ export function connectUnix(path: string, type: "stream" | "datagram"): number {
   const kind = type === "stream" ? SOCK_STREAM : SOCK_DGRAM;
   const fd = socket(AF_UNIX, kind | SOCK_CLOEXEC, 0);
   if (fd < 0) throw systemError("create a socket");
-  // The address of an abstract name ends with its last byte.
+  // The address of an abstract name ends with the name's last byte.
   const length = path.startsWith("@") ? address.length : address.length - 1;
   if (connect(fd, ptr(address), length) === 0) return fd;
   const error = systemError("connect to a socket");
@@ -110,8 +110,8 @@ export function peerUser(fd: number): number | undefined {
 }
 
 /**
- * A `struct msghdr` of the C library for bytes and control data. Control data is in the same memory,
- * since the structure holds only addresses, which do not keep other memory from being freed.
+ * A `struct msghdr` of the C library for bytes and control data. The control data is in the same
+ * memory, because the structure holds only addresses, which keep no other memory alive.
  */
 class Message {
   readonly memory: Buffer;
@@ -119,7 +119,7 @@ class Message {
 
   constructor(bytes: Buffer, controlBytes: number) {
     const memory = Buffer.alloc(MSGHDR_BYTES + IOVEC_BYTES + controlBytes);
-    // Before the address is taken, because the first `subarray` can move the memory of a buffer.
+    // The address is read after the first `subarray`, which can move the memory of a buffer.
     this.control = memory.subarray(MSGHDR_BYTES + IOVEC_BYTES);
     const address = BigInt(ptr(memory));
     const vector = address + BigInt(MSGHDR_BYTES);

@@ -2,10 +2,10 @@ import { assert } from "../assert.ts";
 import { Permit } from "../concurrency/permit.ts";
 import { TRANSFORMER_BYTES_MAX, TRANSFORMER_BYTES_OF_WORKSPACE_MAX } from "./limits.ts";
 
-/** Bytes that a request counts at least, for what it costs beside its body. */
+/** Smallest number of bytes that a request counts, for its costs besides its body. */
 const REQUEST_BYTES_MIN = 65_536;
 
-/** Bounds the bytes of the requests that are being transformed, in all and by workspace. */
+/** Bounds the bytes of the requests that are being transformed, in total and by workspace. */
 export class Admission {
   readonly #max: number;
   readonly #ofWorkspaceMax: number;

@@ -2,8 +2,8 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import type { HttpExchange } from "../http/exchange.ts";
 
 /**
- * Creates the check of a request's shared secret, which comes as the name or the password of Basic
- * authorization, or as a Bearer token. Without a secret, every request has it.
+ * Creates the check of a request's shared secret, which is the name or the password of Basic
+ * authorization, or a Bearer token. If no secret is set, every request passes.
  */
 export function secretCheck(secret: string | undefined): (exchange: HttpExchange) => boolean {
   if (secret === undefined) return () => true;
@@ -24,7 +24,7 @@ function secretsIn(authorization: string): string[] {
 
 const digest = (text: string) => createHash("sha256").update(text).digest();
 
-/** Host names under which a page that a browser loaded cannot reach this machine's loopback. */
+/** Host names from which a page in a browser cannot reach this machine's loopback address. */
 const LOCAL = /^(localhost|\d{1,3}(\.\d{1,3}){3}|\[[0-9a-f:.]+\])(:\d+)?$/i;
 
 /**

@@ -37,7 +37,7 @@ export interface TransformerOptions
   requestMsMax?: number;
 }
 
-/** The listener that speaks to rudder-server as RudderStack's transformer does. */
+/** The listener that imitates RudderStack's transformer for rudder-server. */
 export type Transformer = ReturnType<typeof startTransformer>;
 
 const NO_SECRET = "Expected the secret of the setting transformer.secret";
@@ -69,7 +69,7 @@ export function startTransformer(options: TransformerOptions) {
 
   function refusalOf(exchange: HttpExchange, isTransform: boolean): HttpResponse | undefined {
     if (!hasSecret(exchange)) {
-      // A status of 401 would make rudder-server give its events up.
+      // After a 401, rudder-server would drop its events.
       return isTransform
         ? againResponse("secret_missing", NO_SECRET)
         : textResponse(401, NO_SECRET);
@@ -107,7 +107,7 @@ export function startTransformer(options: TransformerOptions) {
       status === 503
         ? againResponse("busy", "Too many bytes wait to be read")
         : textResponse(status, "The request is refused, its size or its form is not accepted"),
-    // All requests are those of one or two servers.
+    // All requests come from one or two servers.
     networkOf: () => undefined,
     bodyBytesMax: (path) =>
       path === CUSTOM_TRANSFORM ? TRANSFORMER_BODY_BYTES_MAX : BODY_BYTES_MAX,
@@ -124,8 +124,8 @@ export function startTransformer(options: TransformerOptions) {
     /** Changes certificate and key for new connections. Open ones keep theirs. */
     setTls: server.setTls,
     /**
-     * Stops accepting requests. Requests that are not answered after `DRAIN_MS_MAX` are answered so
-     * that rudder-server sends them again.
+     * Stops accepting requests. Requests without an answer after `DRAIN_MS_MAX` get one after which
+     * rudder-server sends them again.
      */
     stop: () =>
       stop(server, () => stopping.resolve(againResponse("stopping", "The server is stopping"))),
@@ -147,7 +147,7 @@ function listen(address: { host: string; port: number }): ListeningSocket {
   }
 }
 
-/** Answers a path without an endpoint, which is never `/customTransform` of a server. */
+/** Answers a path without an endpoint. It is never a server's `/customTransform`. */
 function nothing(path: string): HttpResponse {
   const hint = path === CUSTOM_TRANSFORM ? ": it expects POST" : "";
   return textResponse(404, `There is nothing at this path${hint}`);

@@ -7,32 +7,32 @@ import { unlessMissing } from "../errors.ts";
 import { programOf } from "../publishing/guest-program.ts";
 import type { Program } from "../sandbox/program.ts";
 
-/** Which program a server of RudderStack asks for. */
+/** The program that a server of RudderStack requests. */
 export interface ProgramRequest {
   workspaceId: string;
   versionId: string;
   /**
-   * Versions of libraries that come before the published ones. The server names all libraries of
-   * its workspace as it last heard of them.
+   * Versions of libraries that take precedence over the published ones. The server sends the
+   * versions of all libraries of its workspace that it last received.
    */
   libraryVersionIds: readonly string[];
-  /** Credentials beside those of the workspace. They come first. */
+  /** Credentials in addition to those of the workspace. They take precedence. */
   credentials: Readonly<Record<string, string>>;
 }
 
 /** A revision that is published, or was once, with the names that it imports. */
 type PublishedCode = ImportedLibrary;
 
-/** Number of revisions that are kept in memory. Beyond it, the oldest entry is removed. */
+/** Number of revisions that are cached in memory. Beyond it, the oldest entry is removed. */
 const REVISIONS_KEPT_MAX = 1_024;
 
 /**
- * Finds programs by the version of their transformation. Only code that is published, or was once,
- * is found: a server asks for a version until it has heard of a newer one.
+ * Finds programs by the version of their transformation. Finds only code that is published, or was
+ * once, because a server requests a version until it has received a newer one.
  */
 export class Programs {
   readonly #catalog: Catalog;
-  /** Code by workspace, kind and version. A revision that was published once always was. */
+  /** Code by workspace, kind and version. Stays valid: published once means published for good. */
   readonly #known = new Map<string, PublishedCode>();
 
   constructor(catalog: Catalog) {
@@ -81,7 +81,7 @@ export class Programs {
     };
   }
 
-  /** Returns the library that is published under an import name now. */
+  /** Returns the library that is currently published under an import name. */
   #publishedNow({ workspaceId, language }: Revision, importName: string) {
     const found = this.#catalog.code.libraryByImportName(workspaceId, language, importName);
     return found && this.#published(workspaceId, "library", found.versionId);
@@ -102,7 +102,7 @@ export class Programs {
   }
 }
 
-/** Returns a digest that changes with the credentials, so that programs with others differ. */
+/** Returns a digest of credentials, so that programs with different credentials differ. */
 function digestOf(credentials: Record<string, string>): string {
   const sorted = Object.entries(credentials).sort(([a], [b]) => (a < b ? -1 : 1));
   if (sorted.length === 0) return "0";

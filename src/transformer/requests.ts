@@ -3,8 +3,8 @@ import type { HttpResponse } from "../http/response.ts";
 import { isObject } from "../is-object.ts";
 
 /**
- * Answers a request. It reads the exchange before it returns, and answers or rejects; what it rejects
- * with is a fault of this server. `isAwaited` tells whether the client still waits for the answer.
+ * Answers a request. It must read the exchange before it returns. If it rejects, the fault is this
+ * server's. `isAwaited` returns whether the client still waits for the answer.
  */
 export type Handler = (
   exchange: HttpExchange,
@@ -12,7 +12,7 @@ export type Handler = (
 ) => HttpResponse | Promise<HttpResponse>;
 
 /**
- * Error of a request whose body lacks a required part. Its message is that of RudderStack's
+ * Error of a request whose body lacks a required part. Its message equals that of RudderStack's
  * transformer.
  */
 export class RequestFault extends Error {

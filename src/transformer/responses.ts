@@ -1,7 +1,7 @@
 import { HttpResponse } from "../http/response.ts";
 
 const JSON_TYPE = "application/json; charset=utf-8";
-/** Version of the answers, without which rudder-server ends itself. */
+/** Headers with the version of the answers. Without this version, rudder-server exits. */
 const versioned = { "Content-Type": JSON_TYPE, apiVersion: "2" };
 
 /** Creates a response with a JSON body, which may be given as bytes. */
@@ -14,7 +14,7 @@ export function textResponse(status: number, text: string): HttpResponse {
   return new HttpResponse(status, { "Content-Type": "text/plain; charset=utf-8" }, text);
 }
 
-/** Why a request is sent again: a label of rudder-server's metrics, which takes no sentences. */
+/** Why a request is sent again: a label of rudder-server's metrics, so not a sentence. */
 export type AgainReason =
   | "busy"
   | "failed"
@@ -26,7 +26,7 @@ export type AgainReason =
 
 /**
  * Creates the response after which rudder-server sends the same request again, as often as needed.
- * After any other response than 200 it gives the events up, or ends itself after some attempts.
+ * After any other response than 200, it drops the events, or exits after some attempts.
  */
 export function againResponse(reason: AgainReason, message: string): HttpResponse {
   const headers = {

@@ -23,7 +23,7 @@ export interface RouteParts {
 
 export const CUSTOM_TRANSFORM = "/customTransform";
 
-/** Destination transformations that this server has: none, since it only runs user code. */
+/** Destination transformations that this server has: none, because it only runs user code. */
 const features = {
   routerTransform: {},
   regulations: [],
@@ -58,7 +58,7 @@ export function transformerRoutes(parts: RouteParts): ReadonlyMap<string, Handle
   ]);
 }
 
-/** Creates a handler for a test of code. All faults of requests and of code are answered 400. */
+/** Creates a handler for a test of code. Answers all faults of requests and code with 400. */
 function testing(answer: (body: Record<string, unknown>) => Promise<unknown>): Handler {
   return async (exchange) => {
     try {

@@ -6,7 +6,7 @@ import { messageOf } from "../../errors.ts";
 import { ALERT_SEND_MS_MAX } from "../../settings/limits.ts";
 import type { AlertMessage } from "./message.ts";
 
-/** The operator's mail server, over which alerts are sent by e-mail. */
+/** The operator's mail server, through which alerts are sent by email. */
 export interface MailServer {
   host: string;
   port: number;
@@ -19,7 +19,7 @@ export interface MailServer {
   ca?: string;
 }
 
-/** Sends a notification by e-mail over the operator's mail server. Never rejects. */
+/** Sends a notification by email through the operator's mail server. Never rejects. */
 export async function sendByEmail(
   egress: Egress,
   server: MailServer,
@@ -121,7 +121,7 @@ function beginningOf({ id }: AlertMessage): string {
   return id.replace("-end-", "-begin-");
 }
 
-/** Returns a sentence about a failed mail. It has no text of the mail server, which may be long. */
+/** Returns a sentence about a failed mail, without the mail server's own text: it may be long. */
 function mailReason(error: unknown, late: AbortSignal): string {
   const { code, responseCode } = error as { code?: string; responseCode?: number };
   if (late.aborted) return "The mail server did not answer in time";

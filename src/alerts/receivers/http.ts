@@ -7,7 +7,7 @@ import type { AlertMessage } from "./message.ts";
 
 /** Bytes of a receiver's answer that are read. Its content is not used. */
 const ANSWER_BYTES_MAX = 64 << 10;
-/** Where PagerDuty takes events, unless the receiver names another URL. */
+/** URL of PagerDuty's Events API, unless the receiver has another URL. */
 export const PAGERDUTY_URL = "https://events.pagerduty.com/v2/enqueue";
 
 /** Sends a notification to a receiver of a type that takes HTTP requests. Never rejects. */
@@ -66,7 +66,7 @@ function slackText(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }
 
-/** Length up to which PagerDuty takes a summary. */
+/** Longest summary that PagerDuty accepts. */
 const PAGERDUTY_SUMMARY_CHARS_MAX = 1_024;
 
 function pagerDutyBody(receiver: AlertReceiver, message: AlertMessage) {

@@ -21,9 +21,9 @@ export function alertMessage(alert: Alert, context: MessageContext) {
   const label = { begin: "Alert", end: "Resolved", test: "Test" }[phase];
   return {
     phase,
-    /** The same for all notifications of one alert. Receivers join them by it. */
+    /** Key that is equal for all notifications of one alert, by which receivers group them. */
     dedupKey: `pixelmill-${id}`,
-    /** The same for all attempts to send one notification. */
+    /** Id that is equal for all attempts to send one notification. */
     id: `${id}-${phase}-${receiverId}`,
     /** One line without line breaks. */
     title: oneLine(`[${label}] ${ruleName}: ${subject.name}`),

@@ -5,9 +5,9 @@ import { sendByHttp } from "./http.ts";
 import type { AlertMessage } from "./message.ts";
 
 interface SenderParts {
-  /** Way to receivers, whose addresses users enter. */
+  /** Connections to receivers, whose addresses users enter. */
   egress: Egress;
-  /** Way to the mail server, whose address the operator sets. */
+  /** Connections to the mail server, whose address the operator sets. */
   mailEgress: Egress;
   /** Returns the mail server that the operator has set; undefined when there is none. */
   mailServer(): MailServer | undefined;

@@ -2,14 +2,14 @@ import { promisify } from "node:util";
 import { constants, gzip } from "node:zlib";
 
 const compress = promisify(gzip);
-/** Requests for the same body after which it is compressed. */
+/** Number of requests for the same body after which it is compressed. */
 const REQUESTS_BEFORE_COMPRESSION = 2;
 
 /** The configuration of one workspace, or of several, as rudder-server gets it. */
 export class ConfigBody {
   /** The configuration as JSON. A blob is sent without a copy. */
   readonly json: Blob;
-  /** Entity tag without its double quotes. It is the same on all nodes, but for rare accidents. */
+  /** Entity tag without its double quotes. It is nearly always the same on all nodes. */
   readonly tag: string;
   /** When this node noticed the last change, in milliseconds since the epoch. */
   readonly updatedAt: number;
@@ -23,12 +23,12 @@ export class ConfigBody {
   }
 
   /**
-   * Returns the body compressed with gzip; undefined while it is not. A body is compressed in a
-   * thread once it has been asked for twice, because most bodies of a busy catalog are sent once.
+   * Returns the body compressed with gzip; undefined while it is not compressed. A body is
+   * compressed in a thread after its second request, because most are sent only once.
    */
   compressed(): Blob | undefined {
     this.#requests += 1;
-    // Where it fails, the body stays as it is.
+    // When compressing fails, the body stays uncompressed.
     if (this.#requests === REQUESTS_BEFORE_COMPRESSION) this.#compress().catch(() => {});
     return this.#gzip;
   }

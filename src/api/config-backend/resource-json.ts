@@ -10,7 +10,7 @@ import { isoTime } from "../schema/common.ts";
 
 /** The JSON of sources and destinations as rudder-server reads them. */
 
-/** A destination that rudder-server delivers, with all that its JSON is made from. */
+/** A destination that rudder-server delivers, with everything that its JSON is made from. */
 export interface RoutedDestination {
   destination: Destination;
   definition: DestinationDefinition;
@@ -35,7 +35,7 @@ export function destinationJson(
     isProcessorEnabled: true,
     isConnectionEnabled: true,
     workspaceId,
-    // rudder-server and its transformer take another revision for another destination.
+    // rudder-server caches code by revision, so each destination gets its own revision id.
     revisionId: `${id}-${updatedAt}`,
     config: configForSource(definition, config, sourceType),
     secretConfig: {},

@@ -19,7 +19,7 @@ export interface RoutedResourcesParts {
   slicer: TimeSlicer;
 }
 
-/** JSON of one source, of its connections, and a number that tells them from others. */
+/** JSON of one source and of its connections, with a number that identifies it. */
 export interface SourcePiece {
   source: Uint8Array<ArrayBuffer>;
   connections: string;
@@ -30,7 +30,7 @@ const never = new AbortController().signal;
 
 /**
  * The sources of a workspace with those of their destinations that rudder-server delivers, as JSON.
- * Keeps the JSON of each source, and makes again only what a change of the catalog concerns.
+ * Caches the JSON of each source, and makes it again only when a change of the catalog concerns it.
  */
 export class RoutedResources {
   readonly #parts: RoutedResourcesParts;
@@ -77,7 +77,7 @@ export class RoutedResources {
     await slicer.each([...this.#destinations.values()], readLink, never);
   }
 
-  /** Makes the JSON of sources that has changed, and returns that of all sources in their order. */
+  /** Makes the JSON of changed sources again, and returns that of all sources in their order. */
   async pieces(): Promise<SourcePiece[]> {
     const missing = [...this.#sources.values()].filter(({ id }) => !this.#pieces.has(id));
     await this.#parts.slicer.each(missing, (source) => this.#makePiece(source), never);
@@ -154,7 +154,7 @@ export class RoutedResources {
     this.#pieces.set(source.id, { source: json, connections, hash });
   }
 
-  /** Returns all items of a list. Reads each page in a slice of its own. */
+  /** Returns all items of a list. Reads each page in a separate slice. */
   async #listed<T>(list: (page: number) => { items: T[] }): Promise<T[]> {
     const all: T[] = [];
     for (let page = 1; ; page += 1) {

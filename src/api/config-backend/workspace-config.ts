@@ -25,7 +25,7 @@ export class WorkspaceConfig {
   readonly #parts: WorkspaceConfigParts;
   readonly #workspaceId: string;
   readonly #resources: RoutedResources;
-  /** Counters of changes at which the catalog was read. Undefined before the first read. */
+  /** Counters of changes when the catalog was last read. Undefined before the first read. */
   #readAt: { topology: number; programs: number } | undefined;
   #workspaceParts: WorkspaceParts = { libraries: "", credentials: "" };
   #body: ConfigBody | undefined;
@@ -65,7 +65,7 @@ export class WorkspaceConfig {
     const { routing } = this.#parts.catalog;
     const before = this.#readAt;
     const now = { topology: routing.topology(), programs: routing.programs() };
-    // After an error everything is read again.
+    // After an error, everything is read again.
     this.#readAt = undefined;
     const changed = before && routing.changedSince(before.topology);
     if (changed === undefined) await this.#resources.readAll();

@@ -2,8 +2,8 @@ import { ConfigBody } from "./config-body.ts";
 import { WorkspaceConfig, type WorkspaceConfigParts } from "./workspace-config.ts";
 
 /**
- * Maximum difference of the clocks of two nodes. A workspace counts as changed for so long after a
- * change, so that a rudder-server that asks one node after the other misses none.
+ * Maximum difference of the clocks of two nodes. A workspace counts as changed for this time after
+ * a change, so that a rudder-server that asks one node after the other misses no change.
  */
 const CLOCK_DIFFERENCE_MS_MAX = 60_000;
 

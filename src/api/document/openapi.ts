@@ -138,7 +138,7 @@ function unavailable({ method, status, needs, isLong }: Route): string {
     : `${why}. The request may still take effect; read the state before you repeat it`;
 }
 
-/** Whether the path or the query of a route names an item, which may be missing. */
+/** Whether the path or the query of a route names an item, which may not exist. */
 function namesThing({ path, query }: Route): boolean {
   const { id, versionId } = query.properties;
   return (id ?? versionId) !== undefined || path.includes("{") || path === "/v2/workspace";

@@ -1,7 +1,7 @@
 const object = { type: "object" };
 const list = { type: "array", items: object };
 
-/** An address where the listener is as a rule. The control plane does not know who asks for it. */
+/** The usual address of the listener. The control plane does not know its actual address. */
 const servers = [{ url: "http://127.0.0.1:9090", description: "Listener for rudder-server" }];
 const about =
   "On a listener of its own, with the setting transformer.port. It has no tokens; with " +

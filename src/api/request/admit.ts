@@ -45,7 +45,7 @@ function countRequest(route: Route, { limiters }: RouteDeps, { workspaceId }: Pr
   try {
     limiters.countRequest(workspaceId);
   } catch (error) {
-    // rudder-transformer gives events up when it gets 429 for their code, and asks again after 503.
+    // rudder-transformer drops events when it gets 429 for their code, and asks again after 503.
     throw isForPrograms(route) && error instanceof TooManyRequests
       ? new ApiError("unavailable", error.message)
       : error;

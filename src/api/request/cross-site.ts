@@ -30,21 +30,21 @@ export function refuseCrossSite(
   // A foreign page that could sign the user in would make the user work in the attacker's
   // workspace.
   const repeated = isSentByBrowser(headers) || key === "POST /v2/session";
-  // rudder-server sends Basic credentials to whatever name it reaches the control plane by.
+  // rudder-server sends Basic credentials under any name by which it reaches the control plane.
   if ((repeated && !isForPrograms({ needs })) || key === "GET /metrics") expectHost(headers, hosts);
   // A GET changes nothing, and another origin's page cannot read the answer.
   if (method === "GET") return;
   const site = headers.get("sec-fetch-site");
   if (site === "cross-site" || site === "same-site") throw crossSiteError();
   // Browsers send no Sec-Fetch-Site over plain HTTP to a host name, and send cookies to every port
-  // of a host, so that Origin has to do.
+  // of a host, so that only Origin remains.
   const origin = headers.get("origin");
   if (repeated && origin !== null && !isSameOrigin(origin, headers, hosts)) throw crossSiteError();
   if (!usesSessionCookie(headers)) return;
   // Only browsers have sessions, and browsers send an Origin with every request that changes
   // something.
   if (needs !== "open" && origin === null) throw crossSiteError();
-  // A page sends this type to another origin only if the server agrees (CORS), and it never does.
+  // A page may send this type to another origin only if the server allows it (CORS): it never does.
   if (!isJson(headers)) {
     throw new ApiError(
       "forbidden",

@@ -39,7 +39,7 @@ export interface ListenerContext {
 
 /**
  * Whether the answer depends on stored data. Open routes that only read are about the process
- * itself, and answer before there are any.
+ * itself, and answer before data is stored.
  */
 const readsStore = ({ needs, method }: Route) => needs !== "open" || method !== "GET";
 
@@ -108,7 +108,7 @@ async function runRoute(
 ) {
   const { request, params } = incoming;
   const query = readQuery(route.query, request.url);
-  // Before the body is read: what the query decides, and what every body of the route needs.
+  // Before the body is read: conditions on the query, and those that every body must meet.
   permitConditional(route, principal, { query, body: {} });
   const body = await readValidBody(route, deps, incoming, principal);
   permitConditional(route, principal, { query, body });

@@ -28,7 +28,7 @@ interface ListQuery {
   count?: number;
 }
 
-/** Returns the query parameter by which a list is sorted, `-` for the reverse order. */
+/** Returns the query parameter by which a list is sorted. `-` before a key reverses the order. */
 export const sortBy = <Key extends string>(keys: readonly Key[], otherwise: string) =>
   Type.Optional(
     Type.Union(
@@ -41,21 +41,21 @@ export function pageOf<T>(items: readonly T[], { page = 1, count = 50 }: ListQue
   return items.slice((page - 1) * count, page * count);
 }
 
-/** Returns a filter of items by a part of the name, or by the whole id. */
+/** Returns a filter that matches items by a part of the name, or by the whole id. */
 export function matching(text = "") {
   const part = text.trim().toLowerCase();
   return ({ id, name }: { id: string; name: string }) =>
     name.toLowerCase().includes(part) || id === text.trim();
 }
 
-/** How long work on the items of a list leaves the event loop to others. */
+/** How work on a list's items is divided, so that the event loop can do other work in between. */
 export interface Slicing {
   slices: TimeSlicer;
-  /** Is aborted when the client leaves. */
+  /** Aborted when the client disconnects. */
   signal: AbortSignal;
 }
 
-/** Items of a workspace in pages. */
+/** The items of a workspace, in pages. */
 export interface ItemList<Item> {
   list(
     workspaceId: string,
@@ -64,7 +64,7 @@ export interface ItemList<Item> {
   ): CatalogPage<Item> | Promise<CatalogPage<Item>>;
 }
 
-/** Returns the list of those items for which `isMatch` is true. Finds them in slices. */
+/** Returns the list of the items for which `isMatch` is true. Finds them in slices. */
 export function filtered<Item extends { externalId?: string }>(
   each: (workspaceId: string) => Iterable<Item>,
   isMatch: (item: Item) => boolean,
@@ -94,7 +94,7 @@ interface SearchedItem {
   externalId?: string;
 }
 
-/** Returns the list of those items of a kind that match a text, or of all without a text. */
+/** Returns the list of the items of a kind that match a text, or of all items without a text. */
 export function searched<Item extends SearchedItem>(
   items: ItemList<Item> & { each(workspaceId: string): Iterable<Item> },
   text: string | undefined,
@@ -117,7 +117,7 @@ export function sortRows<Row>(rows: Row[], sort: string | undefined, keys: SortK
   rows.sort((one, other) => sign * compare(keyOf(one), keyOf(other)));
 }
 
-// One for all comparisons: `localeCompare` with options makes one each time.
+// One collator for all comparisons: `localeCompare` with options makes one each time.
 const byText = new Intl.Collator(undefined, { numeric: true, sensitivity: "base" });
 
 function compare(one: string | number, other: string | number): number {

@@ -16,13 +16,13 @@ interface StateListQuery {
 interface StateList<Item, State> extends Slicing {
   /** Stored items of the workspace. */
   items: Iterable<Item>;
-  /** Returns the state of all items, where it is at hand. */
+  /** Returns the state of all items, if it is available already. */
   all(): Promise<readonly State[] | undefined>;
   /** Returns the state of some items, in the same order. */
   measure(items: readonly Item[]): Promise<readonly State[]>;
   /** Returns the measured items that are listed, in the order of the list. */
   arrange(measured: readonly State[]): State[];
-  /** Whether the list has only items with some state. */
+  /** Whether the list has only items in some state. */
   isFiltered?: boolean;
 }
 

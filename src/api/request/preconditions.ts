@@ -52,12 +52,12 @@ export function expectPreconditions(
   }
 }
 
-/** Whether a GET is answered 304, since the client has the current state already. */
+/** Whether a GET is answered 304, because the client has the current state already. */
 export function isNotModified({ ifNoneMatch }: Preconditions, now: Tagged<unknown>): boolean {
   return ifNoneMatch !== undefined && !fulfilsIfNoneMatch(ifNoneMatch, now);
 }
 
-/** If-Match compares strongly: a weak tag fits nothing. */
+/** If-Match compares strongly: a weak tag matches nothing. */
 function fulfilsIfMatch(condition: TagCondition, { tag }: Tagged<unknown>): boolean {
   return condition === "*" || condition.some((it) => !it.isWeak && it.tag === tag);
 }

@@ -59,7 +59,7 @@ async function runAction<T>(
   });
   const conclude = (end: Parameters<typeof audit.conclude>[1]) =>
     audit.conclude(entry, end).catch((error: unknown) => {
-      // The entry stays, with an unknown outcome.
+      // The entry remains, with an unknown outcome.
       deps.logger.warn({ err: error, entry: entry.id }, "outcome of an action not recorded");
     });
   try {

@@ -5,9 +5,9 @@ import { API_ANSWER_MS_MAX } from "../limits.ts";
 const PAUSE_MS_MIN = 1_000;
 
 /**
- * The time that the waits of one request may take together. However many steps an answer needs, its
- * client waits no longer. Time between two calls of `run` does not count: a client sends its body
- * then.
+ * The time that the parts of one request may take together, so that its client waits no longer,
+ * however many steps an answer needs. Time between two calls of `run` does not count, because the
+ * client sends its body then.
  */
 export class RequestDeadline {
   #leftMs: number;
@@ -17,8 +17,8 @@ export class RequestDeadline {
   }
 
   /**
-   * Runs a part of the request. Rejects with an `unavailable` error once the time is used up, and
-   * leaves the part to itself.
+   * Runs a part of the request. Rejects with an `unavailable` error once the time is used up; the
+   * part itself continues.
    */
   async run<T>(part: () => T | Promise<T>): Promise<T> {
     const startedAt = performance.now();

@@ -35,7 +35,7 @@ export function signInCookieValue(headers: Headers): string | undefined {
 
 /**
  * Returns a Set-Cookie header with the values of a sign-in at the OpenID provider. The browser
- * sends the cookie when the provider sends it back, which SameSite=Strict would prevent.
+ * sends the cookie when it comes back from the provider, which SameSite=Strict would prevent.
  */
 export function signInCookie(headers: Headers, value: string, seconds: number): string {
   const isSecure = usesTls(headers);

@@ -40,8 +40,8 @@ export function expectShape<S extends TSchema>(
 }
 
 /**
- * Validates a body, and returns it without the fields that its schema lacks, which were not
- * validated: a handler that stores its body must not store them.
+ * Validates a body, and returns it without fields that its schema does not have. These were not
+ * validated, so a handler must not store them.
  */
 export function expectBody<S extends TSchema>(schema: S, value: unknown): Static<S> {
   const body = expectShape(schema, value) as Record<string, unknown>;
@@ -144,7 +144,7 @@ function refuseMisspelt(known: readonly string[], sent: Iterable<string>): void 
   }
 }
 
-/** Returns a parameter's value as its schema has it. Choices are found in any case. */
+/** Converts a parameter's text to its schema's type. Case does not matter in an enumeration. */
 function convertParam(schema: TSchema, text: string): unknown {
   if (schema.type === "boolean" && /^(true|false)$/.test(text)) return text === "true";
   if (schema.type === "integer" && /^\d+$/.test(text)) return Number(text);
@@ -199,6 +199,6 @@ function bounds(min?: number, max?: number, unit = ""): string {
   return max === undefined ? "" : ` of at most ${max}${unit}`;
 }
 
-/** Returns the texts that a parameter may be; none for other parameters. */
+/** Returns the texts that a parameter may have; an empty list if it is no enumeration. */
 const choicesOf = ({ anyOf = [] }: TSchema): string[] =>
   anyOf.map((it: TSchema) => it.const).filter((it: unknown) => typeof it === "string");

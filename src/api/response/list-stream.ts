@@ -22,8 +22,8 @@ interface Part {
  * Responds with a list of any length: `{[key]: [item…], …rest}`. Items are read and written as fast
  * as the client reads, a few milliseconds at a time, so that other requests are not delayed. All
  * lists of a server share these slices of time. A list that fits into one chunk is sent as an
- * ordinary response. The number of longer lists that are sent at the same time is limited. An item
- * that is undefined is left out: an iterator yields it where it has searched for a while without
+ * ordinary response. The number of longer lists that are sent at the same time is limited. An
+ * undefined item is left out: an iterator yields it when it has searched for some time without
  * finding an item.
  */
 export async function streamList(
@@ -69,7 +69,7 @@ export function partStream(
       async pull(controller) {
         try {
           const { text, done } = await nextPart();
-          // An empty part keeps the stream going where nothing was found yet.
+          // An empty part continues the stream when nothing was found yet.
           controller.enqueue(Buffer.from(text));
           if (!done) return;
           controller.close();

@@ -12,7 +12,7 @@ import {
   TEST_EVENTS_MAX,
 } from "../../settings/limits.ts";
 
-/** Schemas that several resources use in requests and answers. */
+/** Schemas of requests and answers that several resources use. */
 
 export const Id = Type.String({ minLength: 1, maxLength: ID_CHARS_MAX });
 export const Name = Type.String({
@@ -30,7 +30,7 @@ export const Note = Type.Optional(
 export const Code = Type.String({ format: "code" });
 export const Time = Type.String({ format: "date-time", description: "ISO 8601 in UTC" });
 
-/** Where an event failed. */
+/** Stage in which an event failed. */
 export const Stage = oneOf(["transform", "deliver"]);
 
 /** Formats a time (milliseconds since the epoch) in ISO 8601, as all responses do. */
@@ -38,7 +38,7 @@ export function isoTime(ms: number): string {
   return new Date(ms).toISOString();
 }
 
-/** Members of an answer, of which times may still be numbers. */
+/** Members of an answer in which times may still be numbers. */
 type Unformatted<Answer> = {
   [Key in keyof Answer]:
     | Answer[Key]
@@ -47,7 +47,7 @@ type Unformatted<Answer> = {
 };
 
 /**
- * Returns an answer with those members of an item that its schema has. Times (milliseconds since the
+ * Returns an answer with the members of an item that the schema has. Times (milliseconds since the
  * epoch) become ISO 8601.
  */
 export function answerOf<S extends TObject>(schema: S, item: Unformatted<Static<S>>): Static<S> {

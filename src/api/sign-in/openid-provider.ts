@@ -11,12 +11,12 @@ export interface OpenIdSettings {
   /** URL of the provider, as its tokens name it (`iss`). */
   issuer: string;
   clientId: string;
-  /** Absent for a public client, which proves itself by PKCE alone. */
+  /** Secret of the client. Absent for a public client, which authenticates with PKCE alone. */
   clientSecret?: string;
   scopes: readonly string[];
   /** Claim that has the names of the account's groups. */
   groupsClaim: string;
-  /** Roles that groups give. The group `*` is everybody's. */
+  /** Roles that groups give. The group `*` contains everybody. */
   roles: readonly { group: string; role: WorkspaceRole }[];
   /** URL of the console, which the provider sends browsers back to. */
   consoleUrl: string;
@@ -28,7 +28,7 @@ export interface OpenIdSettings {
 export interface PendingSignIn {
   state: string;
   nonce: string;
-  /** PKCE code verifier: proves that the browser that comes back is the one that was sent. */
+  /** PKCE code verifier: proves that the browser that returns is the one that was sent. */
   verifier: string;
 }
 
@@ -56,8 +56,8 @@ const CLOCK_TOLERANCE_SECONDS = 60;
 const METADATA_MS_MAX = 3_600_000;
 
 /**
- * An OpenID provider: sends browsers to it, and reads what it answers. The metadata of the provider
- * are read at the first sign-in, so that the server starts without the provider.
+ * An OpenID provider: sends browsers to it, and reads its answers. The metadata of the provider are
+ * read at the first sign-in, so that the server starts without the provider.
  */
 export class OpenIdProvider {
   readonly settings: OpenIdSettings;
@@ -125,7 +125,7 @@ export class OpenIdProvider {
       maxTokenAge: LOGOUT_TOKEN_AGE_MAX,
       clockTolerance: CLOCK_TOLERANCE_SECONDS,
       requiredClaims: ["jti", "events"],
-      // Signatures that anyone with the client's secret can make are not the provider's.
+      // A signature that holders of the client's secret can make is not accepted as the provider's.
       algorithms: asymmetricAlgorithms,
     });
     const { events, nonce, sub, sid } = payload;
@@ -176,7 +176,7 @@ export class OpenIdProvider {
         execute: isPlain ? [client.allowInsecureRequests] : [],
       },
     );
-    // Also checks signatures of ID tokens that come straight from the provider.
+    // Also checks signatures of ID tokens that come directly from the provider.
     client.enableNonRepudiationChecks(configuration);
     const { jwks_uri } = configuration.serverMetadata();
     if (jwks_uri === undefined) throw new Error("The provider's metadata have no jwks_uri");

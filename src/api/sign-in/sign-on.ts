@@ -5,7 +5,7 @@ import type { Config } from "../../settings/keys.ts";
 import { TLS_FILE_BYTES_MAX } from "../../settings/limits.ts";
 import { OpenIdProvider } from "./openid-provider.ts";
 
-/** Single sign-on: the provider, and what its accounts get here. */
+/** Single sign-on: the provider, and the workspace and session of its accounts. */
 export interface SignOn {
   provider: OpenIdProvider;
   /** Name of the provider on the console's button. */

@@ -27,7 +27,7 @@ export class TlsListener {
 
   /**
    * Returns the address from which a request came. Undefined when it did not come through the TLS
-   * relay but from another process of this machine: such a request is refused.
+   * relay but from another process of this machine; such a request is refused.
    */
   peerOf(request: Request, server: Server<unknown> | null): string | undefined {
     const peer = server?.requestIP(request);

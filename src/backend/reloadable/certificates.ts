@@ -12,7 +12,7 @@ import type { Config, Key } from "../../settings/keys.ts";
 import { TLS_EXPIRY_WARNING_SECONDS, TLS_FILES_CHECK_MS } from "../../settings/limits.ts";
 import type { StartContext } from "../backend.ts";
 
-/** The certificate and key of one listener, which are read again when their files change. */
+/** The certificate and key of one listener. They are read again when their files change. */
 export type Certificate = ReturnType<typeof openCertificate>;
 
 export type Certificates = Readonly<Record<Plane, Certificate>>;
@@ -26,9 +26,9 @@ export const listenerNames: Readonly<Record<Plane, string>> = {
 };
 
 /**
- * Reads the TLS files of all listeners. Throws `StartError` when a server could not use them. Later,
- * files that cannot be used change nothing: the keys before them stay in force, and `warnings` says
- * so.
+ * Reads the TLS files of all listeners. Throws `StartError` when a server could not use them.
+ * Later, files that cannot be used change nothing: the former keys stay in force, and `warnings`
+ * reports the files.
  */
 export function openCertificates(opening: StartContext): Certificates {
   const data = openCertificate(opening, "data");
@@ -108,13 +108,13 @@ function openCertificate({ config, settings, logger, stack }: StartContext, plan
   return {
     /** The keys in force; undefined when the listener does not speak TLS. */
     keys: () => read?.keys,
-    /** Milliseconds since the epoch at which the certificate in force ends. */
+    /** Time at which the certificate in force expires, in milliseconds since the epoch. */
     expiresAt: () => read?.expiresAt,
-    /** Whether the files can be used, as they were when they were last looked at. */
+    /** Whether the files could be used when they were last checked. */
     isUsable: () => trouble === undefined,
     /** Calls `use` with each new pair of certificate and key. */
     onChange: (user: (keys: TlsKeys) => void) => void users.push(user),
-    /** Returns sentences about files that cannot be used, and a certificate that ends soon. */
+    /** Returns sentences about files that cannot be used, and a certificate that expires soon. */
     warnings: () => [
       ...(trouble === undefined
         ? []

@@ -13,7 +13,7 @@ export interface ControlFault {
 
 /**
  * Listens on a Unix socket in the data directory, for the commands `reload` and `config --running`.
- * Only the owner of the data directory can reach it. Takes new settings at SIGHUP too.
+ * Only the owner of the data directory can reach it. Also reloads the settings at SIGHUP.
  */
 export function openControlSocket({
   config,
@@ -29,7 +29,7 @@ export function openControlSocket({
   stack.defer(() => void process.off("SIGHUP", reloadAtSignal));
   const unix = controlSocket(config);
   try {
-    // The data directory is locked, so that this is the socket of a server that was killed.
+    // The data directory is locked, so the socket belongs to a server that was killed.
     rmSync(unix, { force: true });
     const server = Bun.serve({ unix, fetch: (request) => answer(request, { settings, reload }) });
     stack.defer(() => server.stop(true));

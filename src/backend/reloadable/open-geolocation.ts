@@ -7,7 +7,7 @@ import type { StartContext } from "../backend.ts";
 export interface GeolocationDatabase {
   /** Returns the record of an IP address for user code. Throws when there is no database. */
   record(ip: string): object | null;
-  /** Returns the place of an IP address as JSON text; undefined for an unknown one. */
+  /** Returns the location of an IP address as JSON text; undefined for an unknown address. */
   place(ip: string): string | undefined;
 }
 

@@ -16,7 +16,7 @@ export interface IngestSources {
   sockets: { "data-plane"?: ListeningSocket };
 }
 
-/** Starts the ingest processes. They take new limits and a new log level while they run. */
+/** Starts the ingest processes. They can take new limits and a new log level while they run. */
 export async function openIngest(
   { config, settings, logger, metrics, stack }: StartContext,
   { backend, received, certificates, sockets }: IngestSources,

@@ -9,7 +9,7 @@ interface ControlPlaneSources {
   sockets: { "control-plane"?: ListeningSocket };
 }
 
-/** Starts the listener of the control plane, which takes new certificates while it runs. */
+/** Starts the listener of the control plane, which can take new certificates while it runs. */
 export async function startApi(
   api: Api,
   { config }: StartContext,

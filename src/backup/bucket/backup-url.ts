@@ -1,6 +1,6 @@
 import { StartError } from "../../errors.ts";
 
-/** A backup in a bucket, as `s3://BUCKET/KEY` names it. */
+/** A backup in a bucket, from a URL such as `s3://BUCKET/KEY`. */
 export interface BackupUrl {
   bucket: string;
   /**

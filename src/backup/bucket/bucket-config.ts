@@ -15,8 +15,8 @@ const settingOf: Record<string, string> = {
 };
 
 /**
- * Returns the config of the store of backups, with a bucket that may be another one than that of
- * the settings. Throws a `StartError` that names a setting which is missing or does not fit.
+ * Returns the config of the store of backups, with a bucket that may differ from the one in the
+ * settings. Throws a `StartError` that names a setting which is missing or invalid.
  */
 export function bucketConfig(config: Config, bucket: string): S3Config {
   const values = {

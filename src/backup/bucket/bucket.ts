@@ -9,15 +9,15 @@ import { authoritiesOf, bucketConfig } from "./bucket-config.ts";
 import { adviceOf } from "./failure-advice.ts";
 import { type ListedObject, listPage, uploadsPage } from "./listing.ts";
 
-/** Bytes of a page of 1,000 keys that are read. */
+/** Largest number of bytes that are read of one page of a list, which has 1,000 keys. */
 const LIST_BYTES_MAX = 4 << 20;
 const RETRY_MS = 1_000;
 const nothing = new Uint8Array();
 
-/** A request, and what it is for, which begins the text of its failure: `Cannot …`. */
+/** A request with its purpose, which begins the message of its failure: `Cannot …`. */
 export interface BucketRequest extends Omit<ObjectRequest, "signal" | "body"> {
   purpose: string;
-  /** Permission of Amazon's that the access key needs for it. */
+  /** Permission of Amazon S3 that the request needs. */
   permission: string;
   body?: Uint8Array;
 }
@@ -27,7 +27,7 @@ export type Bucket = ReturnType<typeof openBucket>;
 
 /**
  * Opens the bucket of the settings, or another one in the same store. The store's address is the
- * operator's own choice, so the address rules for tenants (`egress.allow`) do not concern it.
+ * operator's own choice, so the address rules for tenants (`egress.allow`) do not apply.
  */
 export function openBucket(
   config: Config,
@@ -41,7 +41,7 @@ export function openBucket(
   const egress = createEgress({ allow: ["0.0.0.0/0", "::/0"], nameServers, ...(ca && { ca }) });
   const store = s3.endpoint ?? `Amazon's store in ${s3.region}`;
 
-  /** Sends a request once. Returns the failure, and whether it may be gone a moment later. */
+  /** Sends a request once. Returns the failure, and whether it may be temporary. */
   async function attempt(request: BucketRequest) {
     try {
       const signed = await sign({ body: nothing, ...request, signal });
@@ -55,8 +55,8 @@ export function openBucket(
   }
 
   /**
-   * Sends a request, again when it fails for a moment. Rejects with a `StartError` that names the
-   * bucket, the reason and what to do.
+   * Sends a request, and repeats it after temporary failures. Rejects with a `StartError` that
+   * names the bucket, the reason and what to do.
    */
   async function send(request: BucketRequest): Promise<EgressResponse> {
     for (let tries = 1; ; tries++) {
@@ -108,10 +108,10 @@ export function openBucket(
   }
 
   return {
-    /** Prefix of the settings for the keys of backups: empty, or with a slash at its end. */
+    /** Prefix of the keys of backups, from the settings: empty, or with a slash at its end. */
     prefix: s3.prefix === undefined ? "" : `${s3.prefix}/`,
     send,
-    /** Lists the objects whose keys begin with this. */
+    /** Lists the objects whose keys begin with this prefix. */
     list: (prefix: string): Promise<ListedObject[]> =>
       pages(
         { purpose: "list the backups", permission: "s3:ListBucket" },
@@ -122,7 +122,7 @@ export function openBucket(
       const purpose = `delete ${key}`;
       await send({ purpose, permission: "s3:DeleteObject", method: "DELETE", key });
     },
-    /** Ends uploads in parts that were not completed, of those keys that `isOurs` accepts. */
+    /** Aborts incomplete multipart uploads of the keys for which `isOurs` returns true. */
     async abortUploads(prefix: string, isOurs: (key: string) => boolean): Promise<void> {
       const open = await pages(
         { purpose: "list unfinished uploads", permission: "s3:ListBucketMultipartUploads" },

@@ -1,18 +1,18 @@
-/** One object of a bucket. */
+/** An object in a bucket. */
 export interface ListedObject {
   key: string;
   bytes: number;
 }
 
-/** An upload in parts that was begun and not completed. */
+/** A multipart upload that was begun and not completed. */
 interface OpenUpload {
   key: string;
   uploadId: string;
 }
 
 /**
- * Reads a page of `ListObjectsV2`. Keys with characters that XML escapes are not those of backups,
- * and stay as they are.
+ * Parses a page of `ListObjectsV2`. Keys with characters that XML escapes are not those of backups,
+ * and are not unescaped.
  */
 export function listPage(xml: string): {
   items: ListedObject[];
@@ -28,7 +28,7 @@ export function listPage(xml: string): {
   return { items, next };
 }
 
-/** Reads a page of `ListMultipartUploads`. */
+/** Parses a page of `ListMultipartUploads`. */
 export function uploadsPage(xml: string): {
   items: OpenUpload[];
   next: Record<string, string> | undefined;
@@ -50,7 +50,7 @@ export function textOf(xml: string, name: string): string | undefined {
   return content ? unescaped(content) : undefined;
 }
 
-/** Returns the contents of the elements of a name, in one pass over the text. */
+/** Returns the contents of all elements with this name, in one pass over the text. */
 function elements(xml: string, name: string, most = Number.POSITIVE_INFINITY): string[] {
   const found: string[] = [];
   const [begin, end] = [`<${name}>`, `</${name}>`];

@@ -3,8 +3,8 @@ import { BACKUP_PART_BYTES } from "../../settings/limits.ts";
 import type { Bucket } from "./bucket.ts";
 
 /**
- * Reads an object, in parts of which one is in memory at a time. All parts are of the object that
- * was there at first.
+ * Reads an object in parts, of which one is in memory at a time. All parts belong to the version of
+ * the object that existed at the start.
  */
 export async function* readObject(bucket: Bucket, key: string): AsyncGenerator<Uint8Array> {
   const about = { purpose: `read ${key}`, permission: "s3:GetObject", key };

@@ -8,8 +8,8 @@ const CONTENT_TYPE = "application/zstd";
 const permission = "s3:PutObject";
 
 /**
- * Sends a file to a bucket, in parts when it is long; one part is in memory at a time. The object
- * exists only once it is whole.
+ * Sends a file to a bucket, in parts when it is large; one part is in memory at a time. The object
+ * exists only once it is complete.
  */
 export async function upload(bucket: Bucket, path: string, key: string): Promise<void> {
   const file = await open(path);
@@ -53,21 +53,21 @@ async function inParts(bucket: Bucket, file: FileHandle, size: number, key: stri
       query: new URLSearchParams({ uploadId }),
       body: Buffer.from(completion(tags)),
     });
-    // Stores answer 200 before they put the parts together, and say in the body that they failed.
+    // Stores answer 200 before they join the parts, and report a failure in the body.
     const text = Buffer.from(body).toString("utf8");
     const code = textOf(text, "Code");
     if (text.includes("<Error>")) {
       throw new StartError(`Cannot write ${key}: the store failed at the end (${code})`);
     }
   } catch (error) {
-    // The parts take space until the upload is ended; the next backup ends what stays here.
+    // The parts take space until the upload is aborted; the next backup aborts uploads that remain.
     const query = new URLSearchParams({ uploadId });
     await bucket.send({ ...begun, method: "DELETE", query }).catch(() => {});
     throw error;
   }
 }
 
-/** Returns the size of each part but the last of a file. */
+/** Returns the size of each part of a file except the last. */
 export function partBytesOf(size: number): number {
   return Math.max(BACKUP_PART_BYTES, Math.ceil(size / BACKUP_PARTS_MAX));
 }

@@ -165,7 +165,7 @@ export function openAlerts(store: CatalogStore, tables: AlertTables) {
       get: receivers.get,
       list: receivers.list,
       state: (id: string): ReceiverState => receiverStates.get(id) ?? {},
-      /** Stores the result of a test notification in the receiver's state. */
+      /** Stores the result of a test notification in the state of the receiver. */
       note: (id: string, result: NotificationResult) => store.change(() => noteState(id, result)),
     },
     /** Lists alerts, newest first. */
@@ -179,14 +179,14 @@ export function openAlerts(store: CatalogStore, tables: AlertTables) {
     open: tables.open,
     /** Returns the alerts with notifications that wait to be sent, oldest first. */
     pending: tables.pending,
-    /** Returns the values that a rule remembers about items, by the item's id. */
+    /** Returns the values that a rule remembers about items, by item id. */
     marks: tables.marks,
     /** Returns the ids of the workspaces with receivers, open alerts or unsent notifications. */
     workspaces: () => [
       ...new Set([...receivers.all().map((it) => it.workspaceId), ...tables.active()]),
     ],
     lease: tables.lease,
-    /** Makes a process the holder of the lease, if the lease is still as in `seen`. */
+    /** Makes a process the holder of the lease, if the lease is unchanged since `seen` was read. */
     takeLease: (holder: string, seen: LeaseRow | undefined) =>
       store.change(() => {
         const lease = tables.lease();
@@ -248,8 +248,8 @@ function notification(receiverId: string, phase: "begin" | "end"): AlertNotifica
 }
 
 /**
- * Returns the notifications of an alert that ends. A beginning that no attempt was made to send is
- * dropped. A receiver that got the beginning, or may have got it, gets the end.
+ * Returns the notifications of an alert that ends. A beginning that was never tried is dropped. A
+ * receiver that got the beginning, or may have got it, gets the end.
  */
 function atEnd(notifications: readonly AlertNotification[]): AlertNotification[] {
   const before = notifications.map(
@@ -270,7 +270,7 @@ function settled(before: AlertNotification, result: NotificationResult): AlertNo
   return { ...before, state: kind === "dropped" ? "dropped" : "failed", reason };
 }
 
-/** Returns a changed item: with new fields, and the id, workspace and time of creation of before. */
+/** Returns an item with new fields, and with its former id, workspace and creation time. */
 function changed<T extends ChangeableItem>(before: T, fields: Omit<T, keyof ChangeableItem>) {
   const { id, workspaceId, createdAt } = before;
   return { id, workspaceId, ...fields, createdAt, updatedAt: changeTime(before) };

@@ -23,7 +23,7 @@ export function isServerAlertKind(kind: AlertKind): boolean {
 
 /** Daily period in which a rule's notifications wait. It may go past midnight. */
 export interface QuietHours {
-  /** Times of day such as `22:00`, in the time zone. */
+  /** Time of day such as `22:00`, in the time zone. */
   from: string;
   to: string;
   /** IANA name of a time zone, such as `Europe/Berlin`. */

@@ -13,7 +13,7 @@ export interface LeaseRow {
   renewals: number;
 }
 
-/** Tables of alert rules, receivers, alerts and what rules remember. */
+/** Tables of alert rules, receivers, alerts and the values that rules remember. */
 export type AlertTables = ReturnType<typeof openAlertTables>;
 
 export function openAlertTables(store: CatalogStore) {

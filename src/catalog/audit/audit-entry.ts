@@ -3,7 +3,7 @@ import { oneOf } from "../../settings/schema-types.ts";
 
 const Named = (what: string) => Type.Optional(Type.String({ description: what }));
 
-/** Schemas of the fields of an audit entry that the API answers as they are stored. */
+/** Schemas of the audit entry fields that the API returns as they are stored. */
 export const auditFields = {
   action: Type.String({ description: "Such as `destination.update` or `token.refuse`" }),
   actor: Type.Object(
@@ -64,7 +64,7 @@ type AuditFields = Static<TObject<typeof auditFields>>;
 export interface AuditEntry extends AuditFields {
   /** Id that sorts by time. */
   id: string;
-  /** Workspace that the entry belongs to. Empty for a refused token that no workspace knows. */
+  /** Workspace of the entry. Empty for a refused token that belongs to no workspace. */
   workspaceId: string;
   at: number;
   /** Ids of other items that the entry concerns, such as both ends of a connection. */

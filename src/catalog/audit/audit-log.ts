@@ -19,7 +19,7 @@ export interface AuditBounds {
   refusalsBytes: number;
 }
 
-/** Bounds of a process that does not know the settings: it deletes nothing for its age. */
+/** Bounds of a process that does not know the settings: it deletes no entry because of its age. */
 export const AUDIT_BOUNDS: AuditBounds = {
   ageMs: 0,
   workspaceBytes: AUDIT_WORKSPACE_BYTES_MAX,
@@ -56,7 +56,7 @@ const REFUSED = " refused";
 export interface FoundEntries {
   /** Entries, newest first. */
   entries: AuditEntry[];
-  /** Id of the last entry that was looked at. Absent when there are no older ones. */
+  /** Id of the last entry that the search examined. Absent when there are no older ones. */
   reached?: string;
   /** Time since which all entries are kept. Absent while there are none. */
   keptSince?: number;
@@ -94,7 +94,7 @@ export class AuditTables {
     this.#put(division, entry);
   }
 
-  /** Whether entries are older or more than the bounds allow. */
+  /** Whether entries are older than the bounds allow, or too large together. */
   isOverBounds(now: number): boolean {
     return this.#divisions().some((division) => this.#overfull(division, now) !== undefined);
   }
@@ -109,8 +109,8 @@ export class AuditTables {
   }
 
   /**
-   * Finds a workspace's entries, newest first, at most `count`. Goes on after the entry `after` of
-   * an earlier answer. `others` adds refused tokens that no workspace knows.
+   * Finds a workspace's entries, newest first, at most `count`. Continues after the entry `after`
+   * of an earlier answer. `others` adds entries about refused tokens that belong to no workspace.
    */
   find(
     workspaceId: string,
@@ -242,7 +242,7 @@ export class AuditTables {
   }
 }
 
-/** Range of the keys that begin with `first`, from the second part `before` on, backwards. */
+/** Range of the keys that begin with `first`, from before the second part `before` backwards. */
 function newestBefore(first: string, before: string) {
   const [start, end]: EntryKey[] = [
     [first, before],
@@ -251,7 +251,7 @@ function newestBefore(first: string, before: string) {
   return { start: start!, end: end!, reverse: true, limit: READ_AT_ONCE_MAX };
 }
 
-/** Entries of refused tokens have a division of their own, so that they displace no others. */
+/** Entries about refused tokens have their own division, so that they displace no others. */
 function divisionOf({ workspaceId, requests }: AuditEntry): Division {
   return requests === undefined ? workspaceId : workspaceId + REFUSED;
 }

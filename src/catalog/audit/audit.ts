@@ -31,7 +31,7 @@ export interface RefusedRequests {
   addresses?: number;
 }
 
-/** Number of old entries that one transaction deletes at most, so that others wait little. */
+/** Largest number of old entries that one transaction deletes, so that others wait little. */
 const TRIMMED_AT_ONCE_MAX = 500;
 
 /** The audit log: who did what in a workspace. Changes of the catalog record themselves. */
@@ -47,8 +47,8 @@ export function openAuditLog(store: CatalogStore, tables: AuditTables) {
 
   return {
     /**
-     * Finds a workspace's entries, newest first, at most `count`. `after` is `reached` of an earlier
-     * answer. Looks through a limited number of entries, so that it may find fewer, and none.
+     * Finds a workspace's entries, newest first, at most `count`. `after` is `reached` of an
+     * earlier answer. Reads a limited number of entries, so it may find fewer, or none.
      */
     find: (workspaceId: string, filter: AuditFilter, page: { after?: string; count: number }) =>
       tables.find(workspaceId, filter, { ...page, others: isFirst(workspaceId) }),

@@ -24,7 +24,7 @@ export function runAs<T>(caller: Caller, run: () => T): T {
   return callers.run(caller, run);
 }
 
-/** Returns the caller of the code that runs; undefined when the server acts by itself. */
+/** Returns the caller for whom the current code runs; undefined when the server acts by itself. */
 export function currentCaller(): Caller | undefined {
   return callers.getStore();
 }

@@ -16,7 +16,7 @@ export interface ComparableItem {
 
 /**
  * Compares an item before and after a change, field by field. Undefined stands for an item that did
- * not exist. A secret is compared and its values are left out.
+ * not exist. For a secret, only whether it changed is returned.
  */
 export function fieldChanges(
   before: ComparableItem | undefined,

@@ -1,13 +1,13 @@
 /** Limits of the audit log. */
 
 // The audit log
-/** Maximum length of a value in an audit entry, as JSON. A longer one is cut, and is marked so. */
+/** Maximum length of a value in an audit entry, as JSON. A longer one is cut, and marked as cut. */
 export const AUDIT_VALUE_CHARS_MAX = 500;
 /** Maximum number of changed fields in one audit entry. The entry counts the others. */
 export const AUDIT_CHANGES_MAX = 50;
 /**
- * Maximum size of the audit entries of one workspace. Above it, the oldest are deleted before the
- * setting `audit.retention` asks for it.
+ * Maximum size of the audit entries of one workspace. Above it, the oldest are deleted earlier than
+ * the setting `audit.retention` requires.
  */
 export const AUDIT_WORKSPACE_BYTES_MAX = 32 << 20;
 /**
@@ -22,11 +22,11 @@ export const AUDIT_BYTES_MAX = 256 << 20;
 export const AUDIT_REFUSALS_BYTES_MAX = 2 << 20;
 /**
  * Maximum number of audit entries about refused tokens that one node writes in a minute. One more
- * entry stands for the requests from all other addresses.
+ * entry counts the requests from all other addresses.
  */
 export const AUDIT_REFUSALS_PER_MINUTE_MAX = 20;
 /**
- * Maximum number of audit entries that one request looks through. Then it answers what it has found,
+ * Maximum number of audit entries that one request reads. It then returns the entries found so far,
  * with a cursor to continue.
  */
 export const AUDIT_ENTRIES_SCANNED_MAX = 5_000;

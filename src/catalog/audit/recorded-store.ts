@@ -76,7 +76,7 @@ export function recordChanges(store: CatalogStore, audit: AuditWriter): CatalogS
       // Rows also change for reasons of the server, such as the window of a connection whose
       // destination was disabled.
       if (found.changes.length === 0 && old?.version === now?.version && !hasNewNote) continue;
-      // A note explains one change, so an entry shows none from before it.
+      // A note explains one change, so an entry does not show a note from before it.
       found.changes.push(...fieldChanges(undefined, { fields: { note: now?.note } }).changes);
       const action = `${item.type}.${verb?.(before, after) ?? verbOf(item.type, before, after)}`;
       audit.add({ ...entryOf(item, caller, read), action, ...found });

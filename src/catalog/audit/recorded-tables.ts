@@ -16,7 +16,7 @@ import type {
 import type { StoredSession } from "../tables/tables.ts";
 import type { ComparableItem } from "./field-changes.ts";
 
-/** A row as the audit log describes it. */
+/** A row in the form that the audit log shows. */
 export interface RecordedItem extends ComparableItem {
   type: string;
   id: string;
@@ -24,9 +24,9 @@ export interface RecordedItem extends ComparableItem {
   workspaceId: string;
   /** Ids of other items that the entry concerns, such as both ends of a connection. */
   concerns?: readonly string[];
-  /** Token that acts when the request has none: that of a session which begins. */
+  /** Token that acts when the request has none: the token of a session that begins. */
   tokenId?: string;
-  /** Why the last change was made. An entry shows it beside what changed. */
+  /** Why the last change was made. An entry shows it beside the changed fields. */
   note?: string;
   /** Text that differs after each change by a caller, even to the same values. */
   version?: string;
@@ -50,7 +50,7 @@ interface RecordedTable<T> {
   verb?(before: T | undefined, after: T | undefined): string;
 }
 
-/** Tables whose writes the audit log records, each with the form in which it shows their rows. */
+/** Tables whose writes the audit log records, each with the functions that describe their rows. */
 const recorded = {
   workspaces: table<Workspace>((row) => {
     return item("workspace", { ...row, workspaceId: row.id }, { name: row.name });
@@ -169,8 +169,8 @@ const recorded = {
 } as const;
 
 /**
- * Tables whose writes the audit log leaves out: indexes and copies of recorded rows, and what the
- * server notes for itself. A table that stands in neither list cannot be opened.
+ * Tables whose writes the audit log leaves out: indexes and copies of recorded rows, and rows that
+ * the server writes for its own use. A table that is in neither list cannot be opened.
  */
 const unrecorded = new Set([
   ...["members", "tokens", "credentials", "sources", "destinations", "connections"].map(
@@ -201,7 +201,7 @@ export function recordedTable(name: string): RecordedTable<unknown> | undefined 
   return found as RecordedTable<unknown>;
 }
 
-/** Returns what a write did to an item, unless its table knows more. */
+/** Returns what a write did to an item, unless its table has a function `verb`. */
 export function verbOf(type: string, before: unknown, after: unknown): string {
   if (before !== undefined && after !== undefined) return "update";
   if (type === "session") return after === undefined ? "end" : "begin";

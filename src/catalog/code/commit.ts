@@ -85,7 +85,7 @@ function checkUsedLibraries(tables: CodeTables, workspaceId: string, change: Cod
   }
 }
 
-/** Throws when the code to publish uses a library that was not there in the tests. */
+/** Throws when the code to publish uses a library that did not exist in the tests. */
 function checkNoUnusedLibraries(tables: CodeTables, workspaceId: string, change: CodeChange): void {
   const known = new Set([...change.publish, ...change.usedLibraries].map((it) => it.versionId));
   for (const { kind, id, imports } of change.publish) {
@@ -156,7 +156,7 @@ function publish(
   tables.putResource(after);
 }
 
-/** Stores why a revision was saved or published. Without a note, an earlier one stays with it. */
+/** Stores why a revision was saved or published. Without a note, an earlier note is kept. */
 function keepNote(
   tables: CodeTables,
   { id, versionId }: { id: string; versionId: string },

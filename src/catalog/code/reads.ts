@@ -31,7 +31,7 @@ export function createReads(tables: CodeTables) {
   }
 
   function history({ id, versionId }: Revision): RevisionHistory {
-    // A version that an earlier release published has no stored history; its publication has the
+    // A version that an earlier release published has no stored history; its publication lists the
     // imports.
     const live = publications.get(id);
     return {
@@ -84,8 +84,8 @@ export function createReads(tables: CodeTables) {
       return revision;
     },
     /**
-     * Returns a revision by its versionId, even if its transformation or library was deleted. Throws
-     * `missing` when it belongs to the other kind of code.
+     * Returns a revision by its versionId, even if its transformation or library was deleted.
+     * Throws `missing` when the revision belongs to the other kind of code.
      */
     revisionByVersion: byVersion,
     /**

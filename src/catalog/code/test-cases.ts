@@ -13,8 +13,8 @@ export interface TestCaseInput extends Pick<TestCase, "name" | "input" | "create
 
 /**
  * Storage of the test cases of transformations. All members of the workspace share them. They
- * belong to the transformation and not to one revision, so that a new revision is tested with all
- * of them, and a deleted transformation that is published again still has them.
+ * belong to the transformation and not to one revision: a new revision is tested with all of them,
+ * and a deleted transformation that is published again still has them.
  */
 export function openTestCases(store: CatalogStore, tables: CodeTables) {
   const cases = store.table<TestCase, [transformationId: string, id: string]>("test-cases");
@@ -38,7 +38,7 @@ export function openTestCases(store: CatalogStore, tables: CodeTables) {
     }
   }
 
-  /** Throws unless the test case fits beside the other ones of its transformation. */
+  /** Throws unless the test case fits beside the other test cases of its transformation. */
   function put(transformationId: string, testCase: TestCase): TestCase {
     const others = of(transformationId).filter(({ id }) => id !== testCase.id);
     if (others.length >= TEST_CASES_MAX) {
@@ -65,8 +65,8 @@ export function openTestCases(store: CatalogStore, tables: CodeTables) {
       return of(transformationId);
     },
     /**
-     * Adds a test case. Rejects with `conflict` when the transformation has as many as it may have,
-     * or when they would be too large together.
+     * Adds a test case. Rejects with `conflict` when the transformation already has the largest
+     * number of test cases, or when they would be too large together.
      */
     add(workspaceId: string, transformationId: string, input: TestCaseInput) {
       return store.change(() => {

@@ -9,8 +9,8 @@ import type { ItemLimits } from "./item-limits.ts";
 const nameShape = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
 /**
- * Credentials: named secrets that user code reads. Their values are written here, and cannot be
- * read; delivery reads them with `Live`.
+ * Credentials: named secrets that user code reads. The API writes their values and never returns
+ * them; delivery reads them with `Live`.
  */
 export function openCredentials(store: CatalogStore, { credentials }: Tables, limits: ItemLimits) {
   function moved(workspaceId: string): void {

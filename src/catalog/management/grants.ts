@@ -9,7 +9,7 @@ export type Grantor = Pick<Principal, "tokenId" | "memberId" | "permissions"> | 
 
 /**
  * Returns what a caller with these permissions may do. Administrators may read the audit log of
- * their workspace, also those that had their permissions before it existed.
+ * their workspace, even if they got their permissions before that permission existed.
  */
 export function effectivePermissions(given: ReadonlySet<Permission>): ReadonlySet<Permission> {
   return given.has("workspace:admin") ? new Set([...given, "audit:read"]) : given;

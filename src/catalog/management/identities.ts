@@ -20,7 +20,7 @@ export function openIdentities(
   { members, tokens }: Pick<Tables, "members" | "tokens">,
   limits: ItemLimits,
 ) {
-  /** Returns the member with the email address of an account who has no account yet. */
+  /** Returns the member with an account's email address, if the member has no account yet. */
   function unlinked(workspaceId: string, account: ProviderAccount): Member | undefined {
     if (!account.isEmailVerified) return undefined;
     const email = account.email.toLowerCase();

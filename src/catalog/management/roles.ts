@@ -28,7 +28,7 @@ const rolePermissions: Readonly<Record<WorkspaceRole, readonly Permission[]>> = 
 };
 
 /**
- * Returns the permissions that a member has: its own, those of its workspace role, and those of its
+ * Returns the permissions of a member: its own, those of its workspace role, and those of its
  * legacy role.
  */
 export function permissionsOf(member: Member): Set<Permission> {

@@ -11,8 +11,8 @@ export interface PublishedLink {
 }
 
 /**
- * Reads of the catalog from which the configuration of rudder-server is made. The two counters say
- * when to read again. No method reads code.
+ * Reads of the catalog from which rudder-server's configuration is made. The two counters show when
+ * to read again. No method reads code.
  */
 export function openRouting(store: CatalogStore, tables: Tables, code: CodeTables) {
   const versionOf = (id: string) => code.publications.get(id)?.versionId;
@@ -28,8 +28,8 @@ export function openRouting(store: CatalogStore, tables: Tables, code: CodeTable
     /** Returns the connections of a destination, whoever delivers its events. */
     connectionsOf: tables.connections.ofDestination,
     /**
-     * Returns the published transformation that a destination is linked to. Undefined when no
-     * published one is.
+     * Returns the published transformation that a destination is linked to. Undefined when it is
+     * linked to none.
      */
     publishedLink(destinationId: string): PublishedLink | undefined {
       const id = code.links.of(destinationId);

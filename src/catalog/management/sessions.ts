@@ -46,7 +46,7 @@ export function openSessions(
     assert(count <= SESSIONS_OF_TOKEN_MAX, "A token has at most SESSIONS_OF_TOKEN_MAX sessions");
   }
 
-  /** Returns the token that carries a member's sessions, and creates it when there is none. */
+  /** Returns the token that carries a member's sessions. Creates it when there is none. */
   function carrierOf(workspaceId: string, memberId: string): StoredToken {
     const member = members.get(workspaceId, memberId);
     const found = tokens.ofMember(member.id).find(({ carriesSessions }) => carriesSessions);
@@ -61,7 +61,7 @@ export function openSessions(
       memberId,
       carriesSessions: true,
       createdAt: now,
-      // The secret is thrown away, so that only sessions use the token.
+      // The secret is discarded, so that only sessions use the token.
       hash: hashOf(newSecret()),
     };
     tokens.put(token);
@@ -96,8 +96,8 @@ export function openSessions(
     },
     /**
      * Begins a session of a member who signed in at an OpenID provider, until `expiresAt`
-     * (milliseconds since the epoch). The session belongs to a personal token of the member whose
-     * secret is thrown away. Revoking that token ends the sessions. `providerSession` is the
+     * (milliseconds since the epoch). The session belongs to a personal token of the member, whose
+     * secret is discarded. Revoking that token ends the sessions. `providerSession` is the
      * provider's id of the session (`sid`), if it sends one. Rejects with `missing` when the member
      * does not exist.
      */

@@ -66,7 +66,7 @@ export function openTokens(
           if (tokens.find(id) !== undefined) tokens.uses.put(id, at);
         }
       });
-      // Uses are shown from memory until they are stored; a newer use waits for the next flush.
+      // Uses are read from memory until they are stored; a newer use waits for the next flush.
       for (const [id, at] of noted) if (used.get(id) === at) used.delete(id);
     } catch (error) {
       logger.warn({ err: error }, "token uses not stored");
@@ -152,8 +152,8 @@ export function openTokens(
       return token && principalOf(token);
     },
     /**
-     * Returns the token that a secret belonged to which `authenticate` does not accept any more.
-     * Undefined when the token is unknown or was deleted.
+     * Returns the token of a secret that `authenticate` no longer accepts. Undefined when the token
+     * is unknown or was deleted.
      */
     expired(secret: string) {
       const token = isSecret(secret) ? tokens.byHash(hashOf(secret)) : undefined;

@@ -16,7 +16,7 @@ export interface RevisionHistory {
    * none were sent.
    */
   events?: Record<string, unknown>[];
-  /** Reason of the last save or publication that had one. Absent without any. */
+  /** Reason of the last save or publication that had a reason. Absent without any. */
   note?: string;
 }
 

@@ -30,7 +30,7 @@ export function topologyChanges(store: CatalogStore) {
     },
     /**
      * Returns the ids of the destinations that have changed since the epoch `topology` had the
-     * value `since`. Undefined when this is no longer stored.
+     * value `since`. Undefined when these changes are no longer stored.
      */
     changedSince(since: number): ReadonlySet<string> | undefined {
       const now = store.epoch("topology");

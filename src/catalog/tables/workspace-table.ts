@@ -40,7 +40,7 @@ export function managedTable<T extends Managed>(store: CatalogStore, name: strin
 
   return {
     ...items,
-    /** Returns the id of the item of this table that has an external id; undefined when none has. */
+    /** Returns the id of the item of this table with an external id; undefined when none has it. */
     owner: (workspaceId: string, externalId: string) => owners.get([name, workspaceId, externalId]),
     /**
      * Returns one page of a list of items. With `marked` true, the list has only items with an
@@ -118,7 +118,7 @@ export function workspaceTable<T extends WorkspaceItem>(
       assert(found.length <= Math.max(0, total - offset), "A list has all items of its pages");
       return { items: found, total };
     },
-    /** Iterates over a workspace's items. Items that are removed meanwhile are left out. */
+    /** Iterates over a workspace's items. Skips items that are removed meanwhile. */
     *each(workspaceId: string): Iterable<T> {
       // The keys are collected first: nothing else may run while a cursor is open.
       for (const [, id] of [...order.getKeys(rangeOf(workspaceId))]) {
@@ -126,7 +126,7 @@ export function workspaceTable<T extends WorkspaceItem>(
         if (item !== undefined) yield item;
       }
     },
-    /** Returns those of a workspace's items that have one of the ids. */
+    /** Returns the items of a workspace that have one of the ids. */
     withIds: (workspaceId: string, ids: readonly string[]) =>
       ids.map(find).filter((item) => item?.workspaceId === workspaceId) as T[],
     /** Returns the number of a workspace's items. Takes time in proportion to that number. */

@@ -26,7 +26,7 @@ type Letter = AnswerOf<"GET /v2/dead-letters">["deadLetters"][number];
 type LettersQuery = QueryOf<"GET /v2/dead-letters">;
 type Filter = Pick<LettersQuery, "destinationId" | "groupId" | "reason" | "from" | "to">;
 
-/** Letters that `list` prints without `--count`, and that one request answers. */
+/** Number of dead letters that `list` prints without `--count`, and that one request returns. */
 const LIST_DEFAULT = 20;
 const PAGE_LETTERS = 100;
 
@@ -153,7 +153,7 @@ const purge = clientCommand(
   },
 );
 
-/** Returns the selection that flags name, and how many dead letters it has at most. */
+/** Returns the dead letters that flags select, and an upper bound of their number. */
 async function selectionOf({ client, args }: CommandCall) {
   const filter = await filterOf(client, args);
   if (Object.keys(filter).length === 0 && args.all !== true) {

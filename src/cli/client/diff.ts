@@ -39,7 +39,7 @@ export function stateLine({ path, state }: ComparedCode, output: CommandOutput):
   return `${output.paint("bold", plain(path))}: ${words[state]}`;
 }
 
-/** Prints what a push would change: lines of the server as removed, lines of here as added. */
+/** Prints what a push would change: lines of the server as removed, local lines as added. */
 function printContents({ local, server }: ComparedCode, output: CommandOutput): void {
   const here = local ? filesOf(local.content) : new Map<string, string>();
   const there = server ? filesOf(server.content) : new Map<string, string>();

@@ -19,7 +19,7 @@ interface ShownOverview {
   server: string;
 }
 
-/** Formats an overview: what needs a person first, then figures, destinations and sources. */
+/** Formats an overview: problems first, then figures, destinations and sources. */
 export function overviewLines(shown: ShownOverview, output: CommandOutput): string[] {
   const { overview, workspace, server } = shown;
   const { totals } = overview;

@@ -54,7 +54,7 @@ function unpublished({ args }: CommandCall, codes: ComparedCode[]): string {
 
 /**
  * Pushes libraries before the transformations that import them. Returns the server's code by path;
- * undefined when somebody changed some of it meanwhile.
+ * undefined when others changed some of it meanwhile.
  */
 async function pushAll(
   { client, output }: CommandCall,
@@ -66,7 +66,7 @@ async function pushAll(
     try {
       const now = await applyContent(client, local!.content, server);
       pushed.set(path, now);
-      // A change that others made since then differs from this content.
+      // If others have changed the code since then, it differs from this content.
       record(state, path, { id: now.id, content: local!.content });
     } catch (error) {
       state.save();

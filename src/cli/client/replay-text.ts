@@ -6,11 +6,11 @@ import { fit, jsonText, plain } from "../terminal/text.ts";
 
 type ShownReplay = AnswerOf<"GET /v2/replays/{id}">["replay"];
 
-/** Milliseconds from the start to the first look at a replay, and later between two looks. */
+/** Pause in milliseconds before the first request about a replay, and between later ones. */
 const LOOK_MS_MIN = 100;
 const LOOK_MS_MAX = 1_000;
 
-/** Formats how far a replay is, in one line. */
+/** Formats the progress of a replay in one line. */
 export function replayLine(replay: ShownReplay, columns: number): string {
   const { id, kind, state, progress, counts, left, perSecond, error } = replay;
   const parts = [
@@ -28,8 +28,8 @@ export function replayLine(replay: ShownReplay, columns: number): string {
 }
 
 /**
- * Prints a replay. With `--wait`, looks until it has ended, and returns 1 when events failed or it
- * was cancelled.
+ * Prints a replay. With `--wait`, requests it repeatedly until it has ended, and returns 1 when
+ * events failed or the replay was cancelled.
  */
 export async function finishReplay(call: CommandCall, started: ShownReplay): Promise<number> {
   const { client, output, args } = call;

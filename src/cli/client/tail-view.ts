@@ -5,7 +5,7 @@ import { fit, jsonText, plain } from "../terminal/text.ts";
 
 export const stages = ["received", "delivered", "dropped", "dead-letter"];
 
-/** A message of the live tail with its stage; the stage `missed` has a count alone. */
+/** A message of the live tail with its stage. The stage `missed` has only a count. */
 export interface TailLine {
   stage: string;
   sourceId?: string;
@@ -23,7 +23,7 @@ export interface TailFilter {
   count: number;
 }
 
-/** Makes a filter of the flags. Throws a `StartError` for an invalid one. */
+/** Makes a filter from the flags. Throws a `StartError` for an invalid flag. */
 export function tailFilter(args: Record<string, unknown>): TailFilter {
   const given = (name: string) => (args[name] === undefined ? undefined : String(args[name]));
   const chosen = given("stage")?.split(",");
@@ -57,7 +57,7 @@ const colors = {
 } as const;
 const STAGE_WIDTH = 11;
 
-/** Prints lines of a tail as text or JSON, and counts those it leaves out. */
+/** Prints lines of a tail as text or JSON, and counts the lines that it leaves out. */
 export class TailView {
   shown = 0;
   #filtered = 0;
@@ -70,7 +70,7 @@ export class TailView {
     readonly asJson: boolean,
   ) {}
 
-  /** Prints a line when the filters want it. Resolves once the reader has room for more. */
+  /** Prints a line if it passes the filters. Resolves once the reader has room for more. */
   async add(line: TailLine, isWanted: boolean): Promise<void> {
     if (line.stage === "missed") this.#missed += line.count ?? 0;
     else if (isWanted) this.shown++;

@@ -7,7 +7,7 @@ import { pause, stopSignal } from "../terminal/stop-signal.ts";
 import { plain } from "../terminal/text.ts";
 import { stages, type TailFilter, type TailLine, TailView, tailFilter } from "./tail-view.ts";
 
-/** Milliseconds before the first and the later attempts to connect again. */
+/** Milliseconds before the first attempt to reconnect; the pause grows with further attempts. */
 const RETRY_MS_MIN = 500;
 const RETRY_MS_MAX = 15_000;
 
@@ -46,7 +46,7 @@ export const tail = clientCommand(
   },
 );
 
-/** Follows the tail, and connects again when it is lost, until the user or the count ends it. */
+/** Follows the tail, and reconnects after a loss, until the user or the count ends it. */
 async function follow(
   { client, server, output }: CommandCall,
   asked: { sourceId?: string; destinationId?: string },

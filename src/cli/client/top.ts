@@ -5,10 +5,10 @@ import { pause, stopSignal } from "../terminal/stop-signal.ts";
 import { fit, jsonText } from "../terminal/text.ts";
 import { type Overview, overviewLines } from "./overview-text.ts";
 
-/** Shows a second screen of the terminal, without cursor, and returns to the first. */
+/** Escape sequences that show a terminal's alternate screen without cursor, and leave it. */
 const ENTER_SCREEN = "\x1b[?1049h\x1b[?25l";
 const LEAVE_SCREEN = "\x1b[?25h\x1b[?1049l";
-/** Moves to the first line; clears the rest of a line; clears below. */
+/** Escape sequences that move to the first line, clear a line's rest, and clear all below. */
 const HOME = "\x1b[H";
 const CLEAR_LINE = "\x1b[K";
 const CLEAR_BELOW = "\x1b[J";
@@ -27,7 +27,7 @@ export const top = clientCommand(
     const count = positive(args, "count", Number.POSITIVE_INFINITY);
     const stop = stopSignal(output);
     const { workspace } = await client.call("GET /v2/workspace");
-    // The first answer also tells whether the token has the permission.
+    // The first answer also shows whether the token has the permission.
     let overview = await client.call("GET /v2/overview");
     const asJson = args.json === true || !output.isTerminal;
     const screen = asJson ? undefined : new Screen(call, workspace.name);
@@ -47,7 +47,7 @@ export const top = clientCommand(
   },
 );
 
-/** Asks until the server answers. Undefined once the user has ended the command. */
+/** Requests the overview until an answer comes. Undefined once the user has ended the command. */
 async function nextOverview(
   { client, server, output }: CommandCall,
   screen: Screen | undefined,
@@ -70,7 +70,7 @@ async function nextOverview(
   return undefined;
 }
 
-/** The second screen of a terminal, which is drawn again and again. */
+/** The alternate screen of a terminal, which is drawn repeatedly. */
 class Screen {
   #lines: string[] = [];
 

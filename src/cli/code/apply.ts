@@ -4,8 +4,8 @@ import { readServerItem, type ServerCode } from "./server-code.ts";
 
 /**
  * Makes the server's code equal to a content, as a new revision that is not live. Each request
- * names the state that was read, so that a change of others meanwhile is refused and not
- * overwritten. Returns the code as the server has it then.
+ * names the state that was read, so that a change that others made meanwhile is not overwritten:
+ * the request is refused. Returns the server's code afterwards.
  */
 export async function applyContent(
   client: Client,
@@ -43,7 +43,7 @@ async function update(client: Client, content: CodeContent, { id, tag }: ServerC
   else await client.call("POST /transformations/{id}", request);
 }
 
-/** Adds, replaces and deletes test cases. Test cases of one name are paired in their order. */
+/** Adds, replaces and deletes test cases. Test cases with the same name are paired in order. */
 async function applyTests(
   client: Client,
   id: string,
@@ -77,8 +77,8 @@ async function applyTests(
 }
 
 /**
- * Publishes the newest revisions, all or none. Returns the sentences that say why the server
- * refused; none when they are live.
+ * Publishes the newest revisions, all or none. Returns sentences about why the server refused; none
+ * when they are live.
  */
 export async function publishAll(client: Client, codes: readonly ServerCode[]): Promise<string[]> {
   const versions = (kind: CodeContent["kind"]) =>

@@ -15,13 +15,13 @@ import {
 } from "./code-item.ts";
 
 /**
- * A directory of transformations and libraries, as people keep it in git:
+ * A directory of transformations and libraries, for example in a git repository:
  *
- *     transformations/shout-titles/transformation.json   name and description
- *     transformations/shout-titles/code.js                or code.py
- *     transformations/shout-titles/tests/a-title.json     a test case
- *     libraries/text-tools/library.json
- *     libraries/text-tools/code.js
+ * transformations/shout-titles/transformation.json   name and description
+ * transformations/shout-titles/code.js                or code.py
+ * transformations/shout-titles/tests/a-title.json     a test case
+ * libraries/text-tools/library.json
+ * libraries/text-tools/code.js
  */
 
 /** Code of a directory, with its path below the root, such as `transformations/shout-titles`. */
@@ -30,7 +30,7 @@ export interface LocalCode {
   content: CodeContent;
 }
 
-/** Reads all code of a directory. Throws a `StartError` that names a file that does not fit. */
+/** Reads all code of a directory. Throws a `StartError` that names an invalid file. */
 export function readCodeDirectory(root: string): LocalCode[] {
   const found = (["library", "transformation"] as const).flatMap((kind) =>
     entriesOf(join(root, folders[kind]))
@@ -93,7 +93,7 @@ function readTestCase(file: string): CaseContent {
   return { name, description, input, expectedOutput } as CaseContent;
 }
 
-/** Writes code into its folder, and removes files of an earlier content. */
+/** Writes code into its folder, and removes files of former content. */
 export function writeCode(root: string, { path, content }: LocalCode): void {
   const directory = join(root, path);
   const tests = join(directory, "tests");

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 
-/** A test case of a transformation, as its file holds it. */
+/** A test case of a transformation, as its file contains it. */
 export interface CaseContent {
   name: string;
   description?: string;
@@ -8,7 +8,7 @@ export interface CaseContent {
   expectedOutput?: Record<string, unknown>[];
 }
 
-/** A transformation or a library with all that a directory keeps of it. */
+/** A transformation or a library with everything that a directory stores of it. */
 export interface CodeContent {
   kind: "transformation" | "library";
   name: string;
@@ -21,10 +21,10 @@ export interface CodeContent {
 
 export const extensions = { javascript: "js", python: "py" } as const;
 
-/** The folder in which a kind of code is kept. */
+/** The folder for each kind of code. */
 export const folders = { transformation: "transformations", library: "libraries" } as const;
 
-/** Sorts test cases, so that equal sets of them are equal lists. */
+/** Sorts test cases, so that equal sets become equal lists. */
 export function sortedTests(tests: readonly CaseContent[]): CaseContent[] {
   return [...tests].sort(
     (one, other) =>
@@ -32,22 +32,22 @@ export function sortedTests(tests: readonly CaseContent[]): CaseContent[] {
   );
 }
 
-/** Orders texts by their UTF-16 units, the same on every machine. */
+/** Compares texts by their UTF-16 units, so that the order is the same on every machine. */
 export function compareTexts(one: string, other: string): number {
   return one < other ? -1 : one > other ? 1 : 0;
 }
 
-/** Formats a test case as its file holds it. */
+/** Formats a test case as the text of its file. */
 export function caseText({ name, description, input, expectedOutput }: CaseContent): string {
   return `${JSON.stringify({ name, description, input, expectedOutput }, null, 2)}\n`;
 }
 
-/** Formats name and description as the file beside the code holds them. */
+/** Formats name and description as the text of the file beside the code. */
 export function metadataText({ name, description }: CodeContent): string {
   return `${JSON.stringify({ name, description: description || undefined }, null, 2)}\n`;
 }
 
-/** Returns a fingerprint of a content: equal contents have the same. */
+/** Returns a fingerprint, which is equal for equal contents. */
 export function fingerprint(content: CodeContent): string {
   const { kind, language, code, tests } = content;
   const whole = [kind, metadataText(content), language, code, tests.map(caseText)];
@@ -55,8 +55,8 @@ export function fingerprint(content: CodeContent): string {
 }
 
 /**
- * Returns a name of a file for a name that the server has: letters, digits and hyphens. A name of
- * the server never leads out of its folder.
+ * Returns a file name for a name on the server: letters, digits and hyphens. No name on the server
+ * can lead out of its folder.
  */
 export function fileNameOf(name: string, taken: ReadonlySet<string>): string {
   const words =
@@ -70,5 +70,5 @@ export function fileNameOf(name: string, taken: ReadonlySet<string>): string {
     if (!taken.has(free)) return free;
   }
 }
-/** Characters of a name that its file name keeps. File systems allow 255 bytes. */
+/** Largest number of characters of a name in its file name. File systems allow 255 bytes. */
 const FILE_NAME_CHARS_MAX = 60;

@@ -11,15 +11,15 @@ export interface ComparedCode {
   server?: ServerCode;
   /**
    * `same`: equal. `new-here`, `new-there`: on one side only. `changed-here`, `changed-there`:
-   * changed on one side since both were equal. `changed-both`: changed on both sides, or they were
-   * never known to be equal.
+   * changed on one side since both were equal. `changed-both`: changed on both sides, or never seen
+   * to be equal.
    */
   state: "same" | "new-here" | "new-there" | "changed-here" | "changed-there" | "changed-both";
 }
 
 /**
- * Finds for each folder the code of the server: the one that it held before, else the one of the
- * same name. Records the pairs that are equal in `state`.
+ * Finds the server's code for each folder: the code that the folder had before, else the code with
+ * the same name. Records the pairs that are equal in `state`.
  */
 export function compareCode(
   locals: readonly LocalCode[],
@@ -62,7 +62,7 @@ export function compareCode(
   return [...both, ...others].sort((one, other) => compareTexts(one.path, other.path));
 }
 
-/** Records the content that a folder and the server had at the same time. */
+/** Records the content that a folder and the server had in common. */
 export function record(
   state: SyncState,
   path: string,

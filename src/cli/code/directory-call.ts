@@ -15,10 +15,10 @@ export const directoryArgs = {
   },
 } as const;
 
-/** A directory of code beside the code of a server. */
+/** A directory of code compared with the code of a server. */
 export type ComparedDirectory = Awaited<ReturnType<typeof compareDirectory>>;
 
-/** Reads the directory and the server, and compares them. */
+/** Reads the directory and the server's code, and compares them. */
 export async function compareDirectory({ client, args }: CommandCall) {
   const root = String(args.directory ?? ".");
   if (!isDirectory(root)) throw new StartError(`Expected a directory, got ${root}`);

@@ -1,6 +1,6 @@
 import type { TestOutcome } from "./run-tests.ts";
 
-/** Formats outcomes of tests in the XML of JUnit, which continuous integration servers read. */
+/** Formats test outcomes as JUnit XML, which continuous integration servers read. */
 export function junitText(outcomes: readonly TestOutcome[]): string {
   const suites = Map.groupBy(outcomes, ({ path }) => path);
   const lines = [...suites].flatMap(([path, tests]) => [

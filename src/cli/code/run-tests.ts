@@ -25,8 +25,8 @@ export interface TestInput {
 }
 
 /**
- * Runs code that is not saved over its test cases on the server. The outcome of code without test
- * cases says whether it loads.
+ * Runs the test cases of unsaved code on the server. For code without test cases, the outcome says
+ * whether it loads.
  */
 export async function runTests(client: Client, input: TestInput): Promise<TestOutcome[]> {
   const { path, content, libraries } = input;
@@ -42,7 +42,7 @@ export async function runTests(client: Client, input: TestInput): Promise<TestOu
       ...(drafts.length > 0 && {
         libraries: drafts.map((library) => ({ name: library.name, code: library.code })),
       }),
-      // The position is the id, since several test cases may have the same name.
+      // The position serves as id, because several test cases may have the same name.
       ...(tests.length > 0 && { testSuite: tests.map((it, at) => ({ ...it, id: String(at) })) }),
     },
   });

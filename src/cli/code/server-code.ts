@@ -5,7 +5,7 @@ import { type CaseContent, type CodeContent, sortedTests } from "./code-item.ts"
 const READS_AT_ONCE = 8;
 const PAGE_ROWS = 100;
 
-/** Code of a server: its newest revision, published or not. */
+/** Code on a server: its newest revision, published or not. */
 export interface ServerCode {
   id: string;
   versionId: string;
@@ -13,7 +13,7 @@ export interface ServerCode {
   /** Header ETag of the state that was read. */
   tag: string | undefined;
   content: CodeContent;
-  /** Ids and versions of its test cases, in the order of `content.tests`. */
+  /** Ids and versions of the code's test cases, in the order of `content.tests`. */
   tests: { id: string; versionId: string; content: CaseContent }[];
 }
 
@@ -40,7 +40,7 @@ async function idsOf(client: Client, kind: CodeContent["kind"]): Promise<string[
   }
 }
 
-/** Reads one transformation or library with the tag of its state. */
+/** Reads one transformation or library with the entity tag of its state. */
 export async function readServerItem(
   client: Client,
   kind: CodeContent["kind"],
@@ -56,14 +56,14 @@ export async function readServerItem(
     client.call("GET /v2/transformations/{id}/test-cases", { params: { id } }),
   ]);
   const tests = testCases.map(({ id, versionId, name, description, input, expectedOutput }) => {
-    // JSON leaves out what is undefined.
+    // JSON leaves out undefined values.
     const content = { name, description, input, expectedOutput } as CaseContent;
     return { id, versionId, content };
   });
   return serverCodeOf(kind, answer, tag, tests);
 }
 
-/** Fields of the answers about transformations and libraries that a directory keeps. */
+/** Fields of the API's answers about code that a directory stores. */
 interface Answered {
   id: string;
   versionId: string;

@@ -6,18 +6,18 @@ import { isObject } from "../../is-object.ts";
 /** Name of the file in the root of a directory of code. */
 const FILE = ".pixelmill-state.json";
 
-/** The code of the server that a folder had the last time they were equal. */
+/** The server's code that a folder contained when both were last equal. */
 interface SyncedCode {
   id: string;
-  /** Fingerprint of the content. */
+  /** Fingerprint of the content at that time. */
   base: string;
 }
 
 type States = Record<string, Record<string, SyncedCode>>;
 
 /**
- * Remembers, for each workspace, which code of the server each folder holds and the content that
- * both had. A content of the server that differs from it was changed by others.
+ * Stores, for each workspace, which code of the server each folder contains, and the content that
+ * both had. If the server's content differs from it, others have changed it.
  */
 export class SyncState {
   readonly #states: States;
@@ -35,7 +35,7 @@ export class SyncState {
     return this.#own[path];
   }
 
-  /** Returns the folder that held this code of the server. */
+  /** Returns the folder that contained this code of the server. */
   pathOf(id: string): string | undefined {
     return Object.entries(this.#own).find(([, synced]) => synced.id === id)?.[0];
   }
@@ -48,7 +48,7 @@ export class SyncState {
     delete this.#own[path];
   }
 
-  /** Writes the file when something changed. */
+  /** Writes the file if something has changed. */
   save(): void {
     const sorted = Object.fromEntries(
       Object.entries(this.#own).sort(([a], [b]) => (a < b ? -1 : 1)),

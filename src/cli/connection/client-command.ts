@@ -3,15 +3,15 @@ import { CommandOutput } from "../terminal/output.ts";
 import { connect, connectionFlags, type ServerAccess } from "./connection.ts";
 import { EXIT_NOT_ANSWERED, failureOf } from "./failure.ts";
 
-/** Arguments and surroundings of a command that is a client of a server. */
+/** Arguments and environment of a command that is a client of a server. */
 export interface CommandCall extends ServerAccess {
   output: CommandOutput;
   args: Record<string, unknown>;
 }
 
 /**
- * Defines a command that asks a running server. Adds the flags of the connection. `run` returns the
- * exit code; a server that is away or refuses ends the command with exit code 3 and one sentence.
+ * Defines a command that sends requests to a running server. Adds the flags of the connection.
+ * `run` returns the exit code. If the server does not answer or refuses, the exit code is 3.
  */
 export function clientCommand(
   name: string,

@@ -8,12 +8,12 @@ import { quietStreamEnds } from "./quiet-stream.ts";
 const SERVER_DEFAULT = "http://127.0.0.1:8081";
 
 /**
- * Milliseconds that a command waits for an answer. It is more than the server needs to run the
- * tests of all code that one request may name.
+ * Longest time in milliseconds that a command waits for an answer. It exceeds the time that the
+ * server needs to run the tests of all code in one request.
  */
 const ANSWER_MS_MAX = 600_000;
 
-/** Flags that say which server a command asks, in the form of the parser citty. */
+/** Flags that select the server of a command, in the form of the parser citty. */
 export const connectionFlags = {
   server: {
     type: "string",
@@ -32,7 +32,7 @@ export const connectionFlags = {
   },
 } as const;
 
-/** A server that a command asks. */
+/** The server of a command, with the token. */
 export interface ServerAccess {
   /** URL of the control plane, without a slash at its end. */
   server: string;
@@ -41,12 +41,12 @@ export interface ServerAccess {
 
 /**
  * Finds the server and the token: from flags, else from the environment, else from a profile. The
- * token of a profile goes to no other server than that of the profile.
+ * token of a profile is sent only to the server of that profile.
  */
 export function connect(flags: Record<string, unknown>): ServerAccess {
   const environment = clientEnvironment();
   const named = flags.profile === undefined ? environment.profile : String(flags.profile);
-  // A profile that a flag names goes before the environment.
+  // A profile that a flag names takes precedence over the environment.
   const variables = flags.profile === undefined ? environment : undefined;
   const profile = readProfile(environment.profilesFile, named);
   const given = (flags.server as string | undefined) ?? variables?.server;
@@ -86,7 +86,7 @@ function serverUrl(text: string): string {
   return url.href.replace(/\/+$/, "");
 }
 
-/** Fetches with a bound of time. The stream of a live tail is bounded by its heartbeats instead. */
+/** Sends a request with a time limit. Heartbeats limit the stream of a live tail instead. */
 const patientFetch = (async (url: string, init: RequestInit = {}) => {
   if (init.signal) return quietStreamEnds(await fetch(url, init));
   return fetch(url, { ...init, signal: AbortSignal.timeout(ANSWER_MS_MAX) });

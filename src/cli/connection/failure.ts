@@ -2,10 +2,10 @@ import { RequestRefused } from "../../api/client.ts";
 import { ApiError, messageOf, StartError, systemReason } from "../../errors.ts";
 import { plain } from "../terminal/text.ts";
 
-/** Exit code of a command whose server is away or refuses the request. */
+/** Exit code of a command whose server cannot be reached or refuses the request. */
 export const EXIT_NOT_ANSWERED = 3;
 
-/** Reasons of `fetch` that are not errors of the system, in words. */
+/** Descriptions of `fetch` failures that are not errors of the system. */
 const reasons: Record<string, string> = {
   ConnectionClosed: "the connection was closed",
   ECONNRESET: "the connection was closed",
@@ -22,8 +22,8 @@ const reasons: Record<string, string> = {
 };
 
 /**
- * Says in a sentence why a request to the server failed. Undefined for errors that are bugs of this
- * program.
+ * Returns a sentence about why a request to the server failed. Undefined for errors that are bugs
+ * of this program.
  */
 export function failureOf(error: unknown, server: string): string | undefined {
   if (error instanceof RequestRefused) return refusalOf(error, server);
@@ -49,7 +49,7 @@ function refusalOf({ status, message, details }: RequestRefused, server: string)
   return said + places.join("");
 }
 
-/** Whether a request may succeed when it is sent again: the server is away, or has no time. */
+/** Whether a repeated request may succeed: the server is unreachable or overloaded. */
 export function isPassing(error: unknown): boolean {
   if (error instanceof RequestRefused) return error.status >= 500 || error.status === 429;
   return error instanceof Error && !(error instanceof StartError) && messageOf(error) !== "";

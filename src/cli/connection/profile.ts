@@ -2,10 +2,10 @@ import { readFileSync, statSync } from "node:fs";
 import { messageOf, StartError, systemReason } from "../../errors.ts";
 import { nearestName } from "../../settings/nearest-name.ts";
 
-/** Bits of a file's mode that let others than its owner read or write it. */
+/** Bits of a file's mode that let users other than its owner read or write it. */
 const OTHERS = 0o077;
 
-/** A named server with its token, in the file of profiles. */
+/** A named server with its token, from the file of profiles. */
 interface Profile {
   server?: string;
   token?: string;
@@ -13,8 +13,8 @@ interface Profile {
 
 /**
  * Reads a profile: a table of a TOML file with `server` and `token`. Returns an empty profile when
- * `name` is undefined and the file or its table `default` does not exist. Throws a `StartError` when
- * a named profile is missing, and when others than the owner may read the file.
+ * `name` is undefined and the file or its table `default` does not exist. Throws a `StartError`
+ * when a named profile is missing, and when users other than the owner may read the file.
  */
 export function readProfile(path: string, name: string | undefined): Profile {
   const profiles = readProfiles(path, name);

@@ -5,8 +5,8 @@
 const QUIET_MS_MAX = 15_000;
 
 /**
- * Returns the response with a body that fails when no byte comes for `quietMsMax`. A peer that is
- * gone without closing its connection, as after a power loss, sends nothing.
+ * Returns the response with a body that fails when no byte arrives for `quietMsMax`. A peer that
+ * ends without closing its connection, such as after a power loss, sends nothing.
  */
 export function quietStreamEnds(response: Response, quietMsMax = QUIET_MS_MAX): Response {
   const { body } = response;

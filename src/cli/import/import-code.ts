@@ -7,15 +7,15 @@ interface Code {
   libraries: readonly RemoteCode[];
   transformations: readonly RemoteCode[];
 }
-/** Versions of this server that RudderStack has published, libraries before what imports them. */
+/** Versions on this server that RudderStack has published. Libraries precede their importers. */
 interface Published {
   libraries: string[];
   transformations: string[];
 }
 
 /**
- * Copies libraries and transformations with their versions, publishes what RudderStack has
- * published, and connects transformations to the copied destinations.
+ * Copies libraries and transformations with their versions, publishes the versions that RudderStack
+ * has published, and connects transformations to the copied destinations.
  */
 export async function importCode(client: Client, run: ImportRun, code: Code): Promise<void> {
   const publish: Published = { libraries: [], transformations: [] };
@@ -39,7 +39,7 @@ export async function importCode(client: Client, run: ImportRun, code: Code): Pr
   }
 }
 
-/** Copies all versions of one item. Returns the published one, if it was copied now. */
+/** Copies all versions of one item. Returns the published version, if this call copied it. */
 async function copyCode(
   client: Client,
   run: ImportRun,
@@ -79,7 +79,7 @@ async function addVersion(
     : await client.call("POST /transformations/{id}", next);
 }
 
-/** Publishes all versions or none, since they may import each other. */
+/** Publishes all versions or none, because they may import each other. */
 async function publishAll(client: Client, run: ImportRun, body: Published): Promise<void> {
   await run.attempt("publishing", async () => {
     const answer = await client.call("POST /transformations/publish", { body });
@@ -102,14 +102,14 @@ async function connect(
   if (transformationId === undefined || id === undefined) return;
   await run.attempt(`transformation of destination ${destination}`, async () => {
     const now = await client.call("GET /v2/destinations/{id}", { params: { id } });
-    // One that was chosen here stays.
+    // A transformation that was chosen on this server is kept.
     if (now.destination.transformation !== undefined) return;
     const request = { params: { id }, body: { transformationId } };
     await client.call("PUT /v2/destinations/{id}/transformation", request);
   });
 }
 
-/** Returns the ids of this server's code by external ids, published or not. */
+/** Returns the ids of this server's code, published or not, by external id. */
 async function knownCode(client: Client, kind: Kind): Promise<Map<string, string>> {
   const known = new Map<string, string>();
   for (const published of [true, false]) {

@@ -13,7 +13,7 @@ interface Resources {
 
 /**
  * Copies sources, destinations and connections. The id in RudderStack becomes the external id, by
- * which the next run knows what is here already. Destinations are rudder-server's, as before.
+ * which the next run recognizes copied items. rudder-server still delivers the destinations.
  */
 export async function importResources(
   client: Client,
@@ -30,7 +30,7 @@ export async function importResources(
   const secrets = await secretKeys(client);
   for (const { id: externalId, name, type, enabled, config } of destinations) {
     const own = secrets.get(type.toUpperCase()) ?? new Set();
-    // RudderStack shows a secret in another form than it has, or not at all.
+    // RudderStack shows a secret in changed form, or not at all.
     const open = Object.fromEntries(Object.entries(config).filter(([key]) => !own.has(key)));
     await run.copy(`destination ${name}`, externalId, known.destinations, async () => {
       const deliveredBy = "rudder-server" as const;
@@ -55,7 +55,7 @@ export async function importResources(
   }
 }
 
-/** Returns the ids of this server's items by their external ids. */
+/** Returns the ids of this server's items by external id. */
 async function knownResources(client: Client) {
   const query = (page: number) => ({ query: { page, hasExternalId: true } });
   return {

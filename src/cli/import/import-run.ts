@@ -2,14 +2,14 @@ import { RequestRefused } from "../../api/client.ts";
 import type { CommandOutput } from "../terminal/output.ts";
 import { plain } from "../terminal/text.ts";
 
-/** The course of one import: what it copied, and the ids that the copies have. */
+/** State of one import: what it has copied, and the ids of the copies. */
 export class ImportRun {
   readonly #output: CommandOutput;
   readonly isDry: boolean;
   /** Number of items that were copied, or would be. */
   copied = 0;
   failures = 0;
-  /** Id in RudderStack → id here. A dry run has ids only of what was copied before. */
+  /** Id in RudderStack → id on this server. In a dry run, only items of earlier runs are here. */
   readonly ids = new Map<string, string>();
 
   constructor(output: CommandOutput, isDry: boolean) {
@@ -18,8 +18,8 @@ export class ImportRun {
   }
 
   /**
-   * Copies an item unless an earlier run did, and prints one line. Returns whether it was copied
-   * now. An item that the server refuses is printed, and does not stop the import.
+   * Copies an item unless an earlier run did, and prints one line. Returns whether this run copied
+   * it. A refusal of the server is printed, and does not stop the import.
    */
   async copy(
     title: string,
@@ -45,7 +45,7 @@ export class ImportRun {
     });
   }
 
-  /** Runs a step. Returns whether it succeeded; a refusal of the server is printed and counted. */
+  /** Runs a step. Returns whether it succeeded. A refusal of the server is printed and counted. */
   async attempt(title: string, step: () => Promise<void>): Promise<boolean> {
     try {
       await step();

@@ -8,10 +8,10 @@ const ANSWER_MS_MAX = 60_000;
 const ANSWER_BYTES_MAX = 67_108_864;
 /** Maximum number of pages of one list. */
 const PAGES_MAX = 1_000;
-/** Number of versions of one transformation that are asked for. RudderStack's default is 5. */
+/** Number of versions of one transformation that are requested. RudderStack's default is 5. */
 const VERSIONS = 100;
 
-/** Maximum number of times that a request is sent that RudderStack does not answer for now. */
+/** Largest number of attempts at a request that RudderStack cannot answer at present. */
 const ATTEMPTS_MAX = 6;
 /** Longest wait before a request is sent again. */
 const WAIT_SECONDS_MAX = 60;
@@ -47,13 +47,13 @@ export interface RemoteConnection {
   enabled: boolean;
 }
 
-/** Reads the listings of a workspace by RudderStack's public API. Only reads. */
+/** Reads sources, destinations and code with RudderStack's public API. Changes nothing. */
 export class RudderStackApi {
   readonly #url: string;
   readonly #token: string;
   readonly #note: (text: string) => void;
 
-  /** `note` gets a sentence for each wait. */
+  /** `note` is called with a sentence for each wait. */
   constructor(url: string, token: string, note: (text: string) => void) {
     this.#url = url.replace(/\/+$/, "");
     this.#token = token;
@@ -104,7 +104,7 @@ export class RudderStackApi {
   }
 
   async #pages(path: string, key: string): Promise<Json[]> {
-    // By id, since an item may move to the next page while pages are read.
+    // Items by id, because an item may move to the next page while pages are read.
     const all = new Map<string, Json>();
     for (let page = 1; page <= PAGES_MAX; page++) {
       const answer = await this.#get(`${path}?page=${page}`);
@@ -133,7 +133,7 @@ export class RudderStackApi {
     return body;
   }
 
-  /** Sends a request until it is answered with a status that stays. */
+  /** Sends a request until the status of its answer is not a temporary one. */
   async #answered(place: string, path: string): Promise<Response> {
     for (let attempt = 1; ; attempt++) {
       const answer = await fetch(place, {
@@ -151,7 +151,7 @@ export class RudderStackApi {
   }
 }
 
-/** Returns the seconds to wait before the next attempt, as the answer or else the count says. */
+/** Returns the seconds before the next attempt: as the answer states, else by attempts. */
 function waitSeconds(answer: Response, attempt: number): number {
   const asked = Number(answer.headers.get("retry-after") ?? Number.NaN);
   return Math.min(WAIT_SECONDS_MAX, asked >= 0 ? asked : 2 ** (attempt - 1));
@@ -200,7 +200,7 @@ function textOf(item: Json, key: string): string {
   throw new StartError(`Expected a text as ${key} of an item of RudderStack, got something else`);
 }
 
-/** RudderStack's listings say `enabled` or `isEnabled`. */
+/** Whether an item is enabled. RudderStack's lists call the field `enabled` or `isEnabled`. */
 function isEnabled({ enabled, isEnabled: is }: Json): boolean {
   return enabled !== false && is !== false;
 }

@@ -1,6 +1,6 @@
 import type { ArgDef, ArgsDef, CommandDef } from "citty";
 
-/** A command with its flags and the commands below it, as completion and manual show them. */
+/** A command with its flags and the commands below it, for completion scripts and the manual. */
 export interface CommandNode {
   /** Words after `pixelmill`, such as `["token", "create"]`. */
   words: string[];
@@ -13,12 +13,12 @@ export interface CommandNode {
 interface CommandFlag {
   name: string;
   description: string;
-  /** Placeholder of the value. Undefined for a flag without a value. */
+  /** Placeholder for the value of the flag. Undefined for a flag without a value. */
   value: string | undefined;
   isRequired: boolean;
 }
 
-/** Describes a command and all below it. `isShown` tells which flags a command's usage text lists. */
+/** Describes a command and all below it. `isShown`: whether a command's usage lists a flag. */
 export function commandTree(
   command: CommandDef,
   isShown: (command: CommandDef, flag: string) => boolean,
@@ -48,7 +48,7 @@ export function commandTree(
   };
 }
 
-/** Lists a command and all below it, each before those below it. */
+/** Lists a command and all commands below it, each before those below it. */
 export function allNodes(node: CommandNode): CommandNode[] {
   return [node, ...node.below.flatMap(allNodes)];
 }

@@ -4,7 +4,7 @@ import type { CommandNode } from "./command-tree.ts";
 import { completionScripts } from "./completion.ts";
 import { manPage } from "./man-page.ts";
 
-/** Returns the commands that print what is written from the tree of all commands. */
+/** Returns the commands that print texts made from the command tree. */
 export function manualCommands(tree: () => CommandNode): Record<string, CommandDef> {
   const print = (name: string, description: string, text: () => string) =>
     defineCommand({

@@ -1,11 +1,11 @@
 import { allNodes, type CommandNode } from "./command-tree.ts";
 
-/** Scripts that make shells complete commands and flags, written from the tree of commands. */
+/** Scripts that complete commands and flags in shells, made from the command tree. */
 export const completionScripts = { bash, zsh, fish };
 
 const HEAD = "# Completion of pixelmill, written by: pixelmill completion";
 
-/** The words that may follow a command: commands below it and its flags. */
+/** The words that may follow a command: the commands below it, and its flags. */
 function candidates({ below, flags }: CommandNode): string[] {
   return [
     ...below.map(({ words }) => words.at(-1)!),
@@ -75,7 +75,7 @@ if [[ "$funcstack[1]" == _pixelmill ]]; then _pixelmill "$@"; else compdef _pixe
 `;
 }
 
-/** Formats a candidate of zsh with its description. */
+/** Formats a completion candidate for zsh with its description. */
 const described = (word: string, description: string) =>
   quoted(`${word.replaceAll(":", "\\:")}:${description}`);
 
@@ -114,7 +114,7 @@ ${lines.join("\n")}
 `;
 }
 
-/** A pattern of a shell's case that matches each command's words. */
+/** A pattern for a shell's `case` that matches the words of each command. */
 function commandPattern(tree: CommandNode): string {
   return allNodes(tree)
     .slice(1)

@@ -1,6 +1,6 @@
 import { allNodes, type CommandNode } from "./command-tree.ts";
 
-/** Writes the man page of section 1 in roff, from the tree of commands. */
+/** Formats the man page (section 1) in roff, from the command tree. */
 export function manPage(tree: CommandNode, version: string): string {
   const commands = allNodes(tree).slice(1);
   return [

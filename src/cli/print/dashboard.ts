@@ -1,11 +1,11 @@
 interface Panel {
   title: string;
   unit: string;
-  /** Expressions of Prometheus with the names of their lines. */
+  /** Prometheus expressions, each with the name of its line. */
   lines: [expression: string, legend: string][];
 }
 
-/** Range over which rates are computed, four scrapes at least. */
+/** Range for computing rates: at least four scrapes. */
 const RATE = "[$__rate_interval]";
 const rate = (metric: string, by: string) => `sum by (${by}) (rate(${metric}${RATE}))`;
 const quantile = (share: number, metric: string) =>
@@ -94,7 +94,7 @@ export const panels: readonly Panel[] = [
 const WIDTH = 12;
 const HEIGHT = 8;
 
-/** Formats the dashboard as Grafana imports it. */
+/** Formats the dashboard in the JSON that Grafana imports. */
 export function dashboardText(): string {
   const datasource = { type: "prometheus", uid: "$datasource" };
   const dashboard = {

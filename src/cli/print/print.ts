@@ -2,7 +2,7 @@ import { type CommandDef, defineCommand } from "citty";
 import { dashboardText } from "./dashboard.ts";
 import { printedBlocks } from "./printed-blocks.ts";
 
-/** Prints the blocks of a topic as the guide shows them, each with the path of its file. */
+/** Prints the code blocks of a topic from the guide, each with the path of its file. */
 const printBlocks = (topic: string, description: string) =>
   defineCommand({
     meta: { name: `print ${topic}`, description },

@@ -19,15 +19,15 @@ interface RunOptions {
   stop: StopSignal;
   /** Listening sockets from another process. */
   sockets: PlaneSockets;
-  /** Whether systemd has opened the sockets, and keeps them open between two servers. */
+  /** Whether systemd has opened the sockets. It keeps them open between two servers. */
   isActivated: boolean;
-  /** The running server that gave its sockets. */
+  /** The running server that handed over its sockets. */
   taken: TakeOver | undefined;
 }
 
 /**
- * Runs the server until a signal stops it, until it cannot go on, or until another server has taken
- * its sockets over. Resolves with the exit code.
+ * Runs the server until a signal stops it, until it cannot continue, or until another server has
+ * taken over its sockets. Resolves with the exit code.
  */
 export async function runServer(options: RunOptions): Promise<number> {
   const { logger, stop, taken } = options;
@@ -44,7 +44,7 @@ export async function runServer(options: RunOptions): Promise<number> {
     const why = await reasonToEnd(app, offer, stop);
     offer.close();
     if (!("successor" in why)) {
-      // Closed first, because the kernel queues connections while a duplicate is open.
+      // Closed first, because the kernel queues connections as long as a duplicate is open.
       closeSockets(held);
       return await end(app, options, why);
     }
@@ -111,7 +111,7 @@ async function end(app: App, { logger, stop, isActivated }: RunOptions, why: End
   return late === undefined && "signal" in why ? 0 : 1;
 }
 
-/** Closes the server for its successor. Returns whether it could be closed in time. */
+/** Closes the server for its successor. Returns whether it was closed in time. */
 async function handOver(
   app: App,
   successor: Successor,
@@ -128,7 +128,7 @@ function hasSuccessor(successor: Successor, stop: StopSignal): Promise<boolean> 
   return Promise.race([successor.isServing, stop.first.then(() => true)]);
 }
 
-/** Closes the server. Resolves with the reason when it does not wait until the end. */
+/** Closes the server. Resolves with a reason when it stops waiting before the end. */
 function closeInTime(app: App, how: "stop" | "hand-over", stop: StopSignal) {
   const late = Bun.sleep(SHUTDOWN_MS_MAX).then(() => "late" as const);
   return Promise.race([app.close(how), stop.second, late]);

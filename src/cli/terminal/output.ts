@@ -1,14 +1,14 @@
 import { styleText } from "node:util";
 import { clientEnvironment } from "../../settings/client-environment.ts";
 
-/** Columns of a terminal that does not tell its width. */
+/** Number of columns of a terminal that does not report its width. */
 const COLUMNS_DEFAULT = 80;
 
 type Style = Parameters<typeof styleText>[0];
 
 /** The standard output of a command that is a client of a server. */
 export class CommandOutput {
-  /** Aborts when nothing reads the output any more, as after `| head`. */
+  /** Aborts when the output is no longer read, such as after `| head`. */
   readonly closed: AbortSignal;
   readonly isTerminal = process.stdout.isTTY === true;
   readonly #hasColor = this.isTerminal && clientEnvironment().allowsColor;
@@ -19,7 +19,7 @@ export class CommandOutput {
     process.stdout.on("error", () => closing.abort());
   }
 
-  /** Columns of the terminal. Without bound for a file or a pipe. */
+  /** Number of columns of the terminal. Infinite for a file or a pipe. */
   get columns(): number {
     if (!this.isTerminal) return Number.POSITIVE_INFINITY;
     return process.stdout.columns || COLUMNS_DEFAULT;
@@ -48,7 +48,7 @@ export class CommandOutput {
     this.closed.removeEventListener("abort", go);
   }
 
-  /** Prints a line to the standard error, which `--json` and pipes leave apart from results. */
+  /** Prints a line to standard error, which is separate from the results of `--json` and pipes. */
   note(line: string): void {
     process.stderr.write(`${line}\n`);
   }

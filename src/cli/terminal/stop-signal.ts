@@ -2,8 +2,8 @@ import { setTimeout } from "node:timers/promises";
 import type { CommandOutput } from "./output.ts";
 
 /**
- * Returns a signal that aborts when the user ends a command that runs on (Ctrl-C, SIGTERM), and
- * when nothing reads its output any more.
+ * Returns a signal that aborts when the user ends a long-running command (Ctrl-C, SIGTERM), and
+ * when its output is no longer read.
  */
 export function stopSignal(output: CommandOutput): AbortSignal {
   const stop = new AbortController();

@@ -6,7 +6,7 @@ const GAP = "  ";
 
 /**
  * Formats rows as columns. The first row is the heading. Columns of numbers align right. When the
- * rows do not fit `width`, the widest columns are cut. Texts are made safe for a terminal.
+ * rows do not fit `width`, the widest columns are cut. Control characters are escaped.
  */
 export function table(rows: readonly (readonly string[])[], width: number): string[] {
   const safe = rows.map((row) => row.map(plain));
@@ -26,7 +26,7 @@ export function table(rows: readonly (readonly string[])[], width: number): stri
   );
 }
 
-/** Makes the widest of some widths smaller until their sum is at most `sum`. */
+/** Reduces the widest of some widths until their sum is at most `sum`. */
 function shrink(widths: number[], sum: number): void {
   for (let surplus = widths.reduce((all, width) => all + width, -sum); surplus > 0; surplus--) {
     const widest = Math.max(...widths);

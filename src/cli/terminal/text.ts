@@ -1,5 +1,5 @@
 /**
- * Characters that could change what a terminal shows: control characters, those that set the
+ * Characters that could change what a terminal shows: control characters, characters that set the
  * direction of text, line separators, and halves of surrogate pairs.
  */
 const UNSAFE = /[\p{Cc}\p{Cs}\p{Bidi_Control}\u2028\u2029]/gu;
@@ -20,7 +20,7 @@ export function plainLines(text: string): string {
   return text.replace(UNSAFE_IN_LINES, escaped);
 }
 
-/** Formats a value as JSON whose texts hold no character that a terminal obeys. */
+/** Formats a value as JSON. Characters that a terminal would obey are escaped. */
 export function jsonText(value: unknown, indent = 0): string {
   return plainLines(JSON.stringify(value, null, indent) ?? "null");
 }
@@ -31,7 +31,7 @@ function escaped(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }
 
-/** Cuts a text to a number of terminal columns; a text that was cut ends with `…`. */
+/** Cuts a text to a number of terminal columns. A cut text ends with `…`. */
 export function fit(text: string, columns: number): string {
   if (text.length <= columns / 2 || Bun.stringWidth(text) <= columns) return text;
   const graphemes = new Intl.Segmenter("en", { granularity: "grapheme" });
@@ -51,7 +51,7 @@ export function pad(text: string, columns: number, side: "left" | "right" = "lef
   return side === "left" ? text + spaces : spaces + text;
 }
 
-/** Breaks a text into lines of at most a number of columns, at spaces where it has some. */
+/** Breaks a text into lines of at most a number of columns, at spaces where possible. */
 export function wrap(text: string, columns: number): string[] {
   if (text.length <= columns / 2 || Bun.stringWidth(text) <= columns) return [text];
   const lines: string[] = [];

@@ -5,8 +5,8 @@ const COLUMNS_MAX = 80;
 const INDENT_MAX = 44;
 
 /**
- * Breaks the long lines of a usage text, so that it fits 80 columns. The rest of a description
- * begins below its first line.
+ * Breaks the long lines of a usage text, so that it fits 80 columns. The rest of a description is
+ * indented below its first line.
  */
 export function fitUsage(text: string): string {
   const columns = Math.min(COLUMNS_MAX, process.stdout.columns || COLUMNS_MAX);

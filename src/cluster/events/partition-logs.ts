@@ -36,10 +36,7 @@ export interface PartitionLogsOptions {
 
 /** Longest time in milliseconds that a broker delays a fetch response while it has no new block. */
 const TAIL_WAIT_MS = 500;
-/**
- * Largest number of compressed bytes of one partition in one response. Blocks compress to about a
- * fifteenth.
- */
+/** Largest size in bytes of one partition's blocks in one response, compressed (to about 1/15). */
 const WINDOW_BYTES = 64 << 10;
 /** Pause in milliseconds between two requests for the end offsets of all partitions. */
 const ENDS_MS = 1_000;

@@ -27,10 +27,7 @@ export interface MembershipOptions {
   /** Name of the topic whose partitions are divided among the members. */
   topic: string;
   self: NodeInfo;
-  /**
-   * Returns which partitions this node can run at present. Absent: nothing is known, and it refuses
-   * nothing.
-   */
+  /** Returns which partitions this node can run now. Absent: it is unknown; none are refused. */
   ability?(): PartitionAbility;
   /** Time in milliseconds without a heartbeat after which the group removes a node. */
   sessionMs: number;
@@ -57,10 +54,7 @@ const HEARTBEAT_MS = 400;
 const RETRY_MS = 500;
 /** Interval in milliseconds between two checks whether partitions were added to the topic. */
 const GROWTH_MS = 5_000;
-/**
- * Interval in milliseconds between two checks of the brokers, and of which partitions this node can
- * run.
- */
+/** Milliseconds between two checks of the brokers, and of which partitions this node can run. */
 const WATCH_MS = 500;
 /**
  * Time without a response after which a member closes its connections, as a multiple of
@@ -69,8 +63,7 @@ const WATCH_MS = 500;
 const HEARTBEAT_SESSIONS = 0.3;
 /**
  * Time without a response after which a joining member closes its connections, as a multiple of
- * `sessionMs`. It is longer than for other requests, because the broker delays the response to a
- * join while another member hangs.
+ * `sessionMs`. It is longer because the broker delays a join while another member hangs.
  */
 const JOIN_SESSIONS = 1.2;
 /** Time without a response after which `state` reports a `trouble`, as a multiple of `sessionMs`. */
@@ -263,8 +256,7 @@ export class Membership {
 
   /**
    * Observes whether this node can run its partitions. Joins the group again when the result has
-   * changed: then each member reports which partitions it can run, and the leader assigns them
-   * again.
+   * changed, so that each member reports and the leader assigns again.
    */
   async #watchAbility(): Promise<void> {
     const { ability, runner, logger } = this.#options;

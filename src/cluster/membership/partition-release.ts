@@ -47,9 +47,7 @@ export class PartitionRelease {
     this.#sessionMs = sessionMs;
   }
 
-  /**
-   * Records which partitions this node can run and which it holds, `elapsedMs` after the last call.
-   */
+  /** Records which partitions this node can run and holds, `elapsedMs` after the last call. */
   observe(ability: PartitionAbility, held: readonly number[], elapsedMs: number): void {
     const stepMs = Math.min(elapsedMs, OBSERVED_MS_MAX);
     this.#sinceReportMs += stepMs;

@@ -4,10 +4,7 @@ const PASSAGE_MS_MAX = 3_000;
 /** Follows whether the messages of this node reach the topic, and whether this node reads them. */
 export class MessagePassage {
   readonly #now: () => number;
-  /**
-   * Time at which the oldest message was sent that was not read back yet. Undefined while there is
-   * none.
-   */
+  /** Time of sending of the oldest message that was not read back yet. Undefined without any. */
   #sentAt: number | undefined;
   /** Whether the last message was written. */
   isWritten = true;

@@ -82,10 +82,7 @@ export function createNodeRpc(options: NodeRpcOptions) {
   const heardAt = new Map<string, number>();
   const asked = new Map<string, Asked>();
   const serving = new Map<string, Promise<NodeAnswers>>();
-  /**
-   * Answers one question at a time, in slices, because an answer about many destinations takes
-   * long.
-   */
+  /** Answers one question at a time, in slices: an answer about many destinations takes long. */
   const slices = new TimeSlicer();
   let isClosed = false;
   let answer: ((question: unknown) => unknown) | undefined;

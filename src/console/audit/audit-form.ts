@@ -26,7 +26,7 @@ export const auditActions = [
   "workspace",
 ] as const;
 
-/** Values of the filter form. Empty values do not filter. */
+/** Values of the filter form. Empty values filter nothing. */
 export interface AuditForm extends LocalTimeRange {
   action: string;
   actor: string;

@@ -118,7 +118,7 @@ function columnsOf(open: (entry: AuditEntry) => void): Column<AuditEntry>[] {
   ];
 }
 
-/** Name of who acted, which filters the log by the member, or else the token. */
+/** Name of the member or token that acted. It filters the log by the member, or else the token. */
 function Who({ entry }: { entry: AuditEntry }) {
   const { memberId, tokenId } = entry.actor;
   const actor = memberId ?? tokenId;

@@ -50,7 +50,7 @@ const newestFirst = (count: number) => ({ count, orderBy: "desc" as const });
 
 interface CodeLabels {
   singular: string;
-  /** Title of the screen of one while its name is unknown. */
+  /** Title of the screen for one item while its name is unknown. */
   heading: string;
   title: string;
   icon: IconName;
@@ -62,14 +62,14 @@ function codeKind(kind: "transformation" | "library", labels: CodeLabels) {
   const isLibrary = kind === "library";
   /** Name of the screen for this kind of code. It is the first segment of the screen's routes. */
   const screen: "libraries" | "transformations" = isLibrary ? "libraries" : "transformations";
-  // Both kinds have the same routes. `CodeItem` and `Revision` name what their answers have.
+  // Both kinds have the same routes. `CodeItem` and `Revision` name the fields of both answers.
   const path = screen as "transformations";
   return {
     ...labels,
     screen,
     /** Lists published items, then the drafts that were never published. */
     async list(query: ListQuery): Promise<ListPage<ListedCode>> {
-      // The server refuses an order that it does not have.
+      // The server refuses an order that it does not support.
       const typed = { ...query, kind } as CodeListQuery;
       const { code, total } = await client.call("GET /v2/code", { query: typed });
       return { items: code, total };
@@ -85,7 +85,7 @@ function codeKind(kind: "transformation" | "library", labels: CodeLabels) {
     /** Lists the latest `count` revisions, newest first. */
     async listRevisions(id: string, count: number): Promise<Revision[]> {
       const request = { params: { id }, query: newestFirst(count) };
-      // The only member of the answer has another name for each kind.
+      // The only member of the answer has a different name for each kind.
       return Object.values(await client.call(`GET /${path}/{id}/versions`, request)).flat();
     },
     save(

@@ -111,7 +111,7 @@ function LoadedCodePage(props: {
   const { kind, newest, published } = context;
   const hasUnpublishedChanges = published !== undefined && published.versionId !== newest.versionId;
   const isRolledBack = hasUnpublishedChanges && newest.wasPublished;
-  // After a rollback, the editor begins with what is live. The newer revision is in the history.
+  // After a rollback, the editor begins with the live code. The newer revision is in the history.
   const edited = isRolledBack ? { ...context, newest: published } : context;
   const tabs = [
     { name: "code", text: codeTexts.code },

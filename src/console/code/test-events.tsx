@@ -25,7 +25,7 @@ export function TestEvents(props: {
    * fields of these events.
    */
   onRealEvents: (events: readonly unknown[]) => void;
-  /** Shown above the events. */
+  /** Content that is shown above the events. */
   switcher?: ComponentChildren;
 }) {
   const { events: text, setEvents: setText, eventsError, run, save } = props.editor;
@@ -101,7 +101,7 @@ function RealEvents(props: {
   const shownOrigin = useRef<EventOrigin>(undefined);
   useEffect(() => {
     const stop = new AbortController();
-    // Events that are picked stay when the same list is loaded again after a failure.
+    // Selected events stay selected when the same list is loaded again after a failure.
     const isNew = shownOrigin.current !== origin || selected.size === 0;
     shownOrigin.current = origin;
     if (isNew) clear();
@@ -179,7 +179,7 @@ const emptyTexts: Record<EventOrigin, string> = {
 
 type AddEvent = (event: unknown) => void;
 
-/** Functions that list events. `isNew` is false when the events of before are still listed. */
+/** Functions that list events. `isNew` is false while the previous events are still listed. */
 const loadEvents: Record<
   EventOrigin,
   (add: AddEvent, signal: AbortSignal, isNew: boolean) => Promise<void>

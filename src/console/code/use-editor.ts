@@ -63,7 +63,7 @@ function useEditorTexts({ kind, newest, line }: CodeContext) {
 
   useEffect(() => {
     if (line === undefined) return;
-    // A link with a line comes from an event that failed at this line. The event is the latest
+    // A link with a line comes from an event that failed at this line. That event is the latest
     // sample.
     const [latest] = sampleEvents.value;
     if (latest) setEvents(JSON.stringify(latest, null, 2));
@@ -76,7 +76,7 @@ function useEditorTexts({ kind, newest, line }: CodeContext) {
     codeFormat,
     events,
     setEvents,
-    /** Why the code is changed, for the revision that is saved or published next. */
+    /** Why the code is changed: the note of the revision that is saved or published next. */
     note,
     setNote,
     trial,
@@ -179,8 +179,8 @@ function useEditorActions(
       } else showToast(codeTexts.noChanges);
     },
     /**
-     * Runs the code with the test events, and opens the publish dialog if no event fails. Others
-     * may have saved a revision meanwhile: then it opens the merge.
+     * Runs the code with the test events, and opens the publish dialog if no event fails. If others
+     * have saved a revision meanwhile, opens the merge instead.
      */
     requestPublish: () =>
       runExclusively("run", async () => {

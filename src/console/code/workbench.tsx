@@ -55,7 +55,7 @@ export function Workbench(context: CodeContext) {
     () => [...annotationsOf(report, libraryName), ...formatErrors],
     [report, libraryName, formatErrors],
   );
-  /** Part that a narrow screen shows. A wide one shows the code and the last one of the others. */
+  /** The part that a narrow screen shows. A wide screen shows the code beside another part. */
   const [view, setView] = useState<"code" | Side>(context.isNewTestCase ? "tests" : "code");
   const side = useRef<Side>("tests");
   if (view !== "code") side.current = view;

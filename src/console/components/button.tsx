@@ -18,7 +18,7 @@ export interface ButtonProps {
   compact?: boolean;
   /** Accessible name of a button that shows only an icon. */
   label?: string;
-  /** Keys that do the same, such as `Shift+Alt+F`. */
+  /** Keys with the same effect, such as `Shift+Alt+F`. */
   shortcut?: string;
   type?: "button" | "submit";
   /**

@@ -50,7 +50,7 @@ export function JsonBlock(props: { value: unknown; name: string; marked?: Readon
   );
 }
 
-/** Highlights each line for itself, which works because no JSON token has a line break. */
+/** Highlights each line separately, which works because no JSON token has a line break. */
 function highlightLines(text: string, marked: ReadonlySet<number>) {
   return text.split("\n").map((line, number) => {
     const shown = highlightJson(number === 0 ? line : `\n${line}`);

@@ -22,7 +22,7 @@ export function Dialog(props: {
     const opener = document.activeElement;
     dialog.current?.showModal();
     return () => {
-      // A dialog that is removed while it is open does not give the focus back by itself.
+      // The browser gives no focus back when a dialog is removed while it is open.
       if (document.activeElement === document.body && opener instanceof HTMLElement) opener.focus();
     };
   }, []);
@@ -63,7 +63,7 @@ interface ConfirmationRequest {
 }
 
 const pendingConfirmation = signal<ConfirmationRequest | undefined>(undefined);
-// Another screen does not show the subject of the question.
+// A dialog closes when the screen changes: the new screen does not show what it asks about.
 addEventListener("hashchange", () => {
   pendingConfirmation.value = undefined;
 });

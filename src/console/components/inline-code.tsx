@@ -10,6 +10,6 @@ export function InlineCode({ text }: { text: string }) {
   );
 }
 
-/** Shows a text as `InlineCode` does. Other content stays what it is. */
+/** Shows a text as `InlineCode` does. Returns other content unchanged. */
 export const withCode = (content: ComponentChildren) =>
   typeof content === "string" ? <InlineCode text={content} /> : content;

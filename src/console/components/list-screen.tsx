@@ -109,7 +109,7 @@ export function ListScreen<Item extends { id: string; name: string }>(props: {
   );
 }
 
-/** Returns the latest value that is not undefined, so that a list stays while its next page loads. */
+/** Returns the latest defined value, so that a list stays visible while its next page loads. */
 function useLatest<T>(value: T | undefined): T | undefined {
   const latest = useRef<T | undefined>(undefined);
   if (value !== undefined) latest.current = value;
@@ -117,8 +117,8 @@ function useLatest<T>(value: T | undefined): T | undefined {
 }
 
 /**
- * Returns a page of a list whose answers have twice as many items as a page of the screen. `ask` asks
- * for one of these pages.
+ * Returns a page of a list for which the server's pages have twice as many items. `ask` requests
+ * one of the server's pages.
  */
 export async function halfOf<Item>(
   { page }: ListQuery,

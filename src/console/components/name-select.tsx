@@ -20,7 +20,7 @@ interface SelectProps {
   none?: string;
   onChange: (id: string) => void;
 }
-/** A search that the screen itself made, and the ids that cannot be selected. */
+/** A search that the screen itself does, and the ids that cannot be selected. */
 interface Searched {
   names: NameSearch;
   without?: ReadonlySet<string>;
@@ -106,7 +106,7 @@ function Combobox(props: SelectProps & Searched & { attributes: Attributes }) {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (step !== undefined && isOpen) setSelected((at + step + rows.length) % rows.length);
     else if (step !== undefined) write("");
-    // The names of an earlier text are not those that the key is meant for.
+    // The names found for an earlier text are not the ones that the key refers to.
     else if (event.key === "Enter" && isOpen) choose(names.isCurrent ? rows[at] : undefined);
     else if (event.key === "Escape" && isOpen) write(undefined);
     else return;

@@ -33,7 +33,7 @@ export const narrowColumn = <Row,>(...of: Parameters<typeof column<Row>>): Colum
   kind: "narrow",
 });
 
-/** Returns a column of figures, as wide as they are. */
+/** Returns a column of figures, as wide as its content. */
 export const numberColumn = <Row,>(...of: Parameters<typeof column<Row>>): Column<Row> => ({
   ...column(...of),
   kind: "number narrow",
@@ -53,7 +53,7 @@ interface TableProps<Row> {
   columns: readonly Column<Row>[];
   rows: readonly Row[] | undefined;
   keyOf: (row: Row) => string;
-  /** Makes the titles of columns with an order to buttons. */
+  /** Makes the titles of columns that have an order buttons. */
   order?: TableOrder | undefined;
   /** Text in place of the table when it has no rows. Absent for one that always has rows. */
   empty?: EmptyText;
@@ -100,7 +100,7 @@ export function Table<Row>(props: TableProps<Row>) {
   );
 }
 
-/** Panel with a table of loaded rows. It shows an error in place of rows that cannot be loaded. */
+/** Panel with a table of loaded rows. Shows an error in place of rows that cannot be loaded. */
 export function TablePanel<Row>(
   props: TableProps<Row> & {
     title?: string;
@@ -124,7 +124,7 @@ export function TablePanel<Row>(
   );
 }
 
-/** Line below a table with what was loaded so far, and a button that loads older rows. */
+/** Line below a table that says what was loaded so far, with a button that loads older rows. */
 export function OlderRows(props: {
   text: ComponentChildren;
   isComplete: boolean;
@@ -154,7 +154,7 @@ function ColumnHeader<Row>(props: { column: Column<Row>; order: TableOrder | und
   }
   const isUp = order.sort === sort;
   const isDown = order.sort === `-${sort}`;
-  // The largest number is sought more often than the smallest.
+  // Users look for the largest number more often than for the smallest.
   const first = kind.startsWith("number") ? `-${sort}` : sort;
   const other = first === sort ? `-${sort}` : sort;
   return (

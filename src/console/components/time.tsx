@@ -31,8 +31,8 @@ setInterval(() => {
 }, TICK_MS);
 
 /**
- * Shows how long ago a time was, such as `5 min ago`. A future time and one of more than a week ago
- * are shown as a date. With `exact`, shows the time with milliseconds, and the date unless it is
+ * Shows how long ago a time was, such as `5 min ago`. A future time, and one more than a week ago,
+ * is shown as a date. With `exact`, shows the time with milliseconds, and the date unless it is
  * today. Hovering or focusing it shows date and time, local and in UTC.
  */
 export function Time({ at, exact = false }: { at: string | number; exact?: boolean }) {
@@ -70,12 +70,12 @@ function TimeElement(props: { time: Date; title: string; children: ComponentChil
   );
 }
 
-/** Formats a time of a chart's axis as hour and minute, on a clock of 24 hours. */
+/** Formats a time of a chart's axis as hour and minute, on a 24-hour clock. */
 export const formatClock = (at: number) => hourAndMinute.format(at);
 /** Formats a time of a chart's axis as day and month. */
 export const formatDay = (at: number) => dayAndMonth.format(at);
 
-/** Formats a time with its date, on a clock of 24 hours. */
+/** Formats a time with its date, on a 24-hour clock. */
 export const formatTime = (at: string | number) => dateAndTime.format(new Date(at));
 
 /** Returns the milliseconds since a time. A component that calls it is rendered again at each tick. */

@@ -12,7 +12,7 @@ export interface EditedValues {
 
 /**
  * Values that were typed into forms and not saved, by workspace and form. They survive a change of
- * the screen and the end of a session. They are kept in memory alone, since they may be secrets.
+ * the screen and the end of a session. They are kept only in memory, because they may be secrets.
  */
 const keptValues = new Map<string, EditedValues>();
 

@@ -25,7 +25,7 @@ export type LetterPage = AnswerOf<"GET /v2/dead-letters">;
 export type DeadLetterGroups = AnswerOf<"GET /v2/dead-letter-groups">;
 export type DeadLetterGroup = DeadLetterGroups["deadLetterGroups"][number];
 export type DeadLetterGroupDetails = AnswerOf<"GET /v2/dead-letter-groups/{id}">["deadLetterGroup"];
-/** An event of the last time, before user code and at its destinations. */
+/** A recent event, before user code and at its destinations. */
 export type RecentEvent = AnswerOf<"GET /v2/events/recent">["events"][number];
 
 /** States of a destination, the most urgent first. */

@@ -1,9 +1,9 @@
 import { useEffect, useRef } from "preact/hooks";
 import { RequestRefused } from "../../api/client.ts";
 
-/** Time in milliseconds after which a failed load is repeated, where the failure may pass. */
+/** Time in milliseconds after which a failed load is repeated, if the failure may be temporary. */
 const RETRY_MS = 3_000;
-/** Maximum time for which a load waits because the server asked for it with Retry-After. */
+/** Maximum time in milliseconds that a load waits because of the server's header Retry-After. */
 const RETRY_MS_MAX = 60_000;
 
 /**
@@ -11,13 +11,13 @@ const RETRY_MS_MAX = 60_000;
  * change before the connection broke.
  */
 export class OutcomeUnknown extends TypeError {
-  /** Whether the request, sent twice, changes no more than when it is sent once. */
+  /** Whether sending the request twice has the same effect as sending it once. */
   constructor(readonly isRepeatable: boolean) {
     super();
   }
 }
 
-/** Whether an error may pass by itself: the server did not answer, or it could not answer now. */
+/** Whether an error may be temporary: the server did not answer, or could not at that moment. */
 function mayPass(error: unknown): boolean {
   if (error instanceof RequestRefused) return error.status === 429 || error.status >= 500;
   return error instanceof TypeError;
@@ -29,13 +29,13 @@ export function retryDelayMs(error: unknown): number {
   return Math.min(Math.max(seconds * 1_000, RETRY_MS), RETRY_MS_MAX);
 }
 
-/** Whether the server has asked to wait longer than for other failures. */
+/** Whether the server has requested a longer delay than the one after other failures. */
 export function asksToWait(error: unknown): boolean {
   return mayPass(error) && retryDelayMs(error) > RETRY_MS;
 }
 
 /**
- * Calls `load` again a while after each failure that may pass. `error` is that of the latest load, a
+ * Calls `load` again some time after each temporary failure. `error` is that of the latest load, a
  * new object for each, and undefined after a success.
  */
 export function useRetry(error: unknown, load: () => unknown): void {

@@ -12,7 +12,7 @@ export interface StoredState {
   reload: () => Promise<void>;
 }
 
-/** A field that the user and somebody else changed to different values. */
+/** A field that the user and others changed to different values. */
 export interface FieldConflict {
   key: string;
   base: unknown;
@@ -36,7 +36,7 @@ export class SaveConflict extends Error {
 /**
  * Merges the user's values with those that are stored now. A field that only one side has changed
  * since `base` gets that side's value. A field that both have changed keeps the user's value, and
- * is a conflict unless both values are equal. A secret that the user has changed is one, too.
+ * is a conflict unless both values are equal. So is every secret that the user has changed.
  */
 export function mergeValues(
   base: Values,
@@ -53,11 +53,11 @@ export function mergeValues(
     ...Object.keys(yours),
   ])) {
     const [old, own, other] = [base[key], yours[key], theirs[key]];
-    // An equal value may be the user's own, of a save whose answer did not arrive.
+    // An equal value may come from the user's own save whose answer did not arrive.
     if (!isEqual(old, other) && !isEqual(own, other)) changedByOthers.push(key);
     const value = isEqual(old, own) ? other : own;
     if (value !== undefined) merged[key] = value;
-    // Answers never show a secret, which others may have changed too.
+    // Answers never show a secret, so others may have changed it too.
     const isHidden = isSecret(key) && !isEqual(old, own);
     if (!isHidden && (isEqual(old, own) || isEqual(old, other) || isEqual(own, other))) continue;
     conflicts.push({ key, base: old, theirs: other, yours: own });
@@ -114,7 +114,7 @@ export function changedState(error: unknown): ChangedState | undefined {
 
 /**
  * Waits for a request about an item that the screen shows. If others changed the item meanwhile,
- * loads it again before the promise rejects, so that the user sees what it is now.
+ * loads it again before the promise rejects, so that the user sees its current state.
  */
 export async function reloadIfChanged<T>(
   request: Promise<T>,

@@ -45,7 +45,7 @@ async function fetchSignedIn(url: string, init: RequestInit = {}): Promise<Respo
 
 /**
  * Sends a request, and reads its answer to the end within `limitMs`. A request with a signal gets a
- * stream, whose end its reader decides; only its beginning is limited.
+ * stream, which the reader ends; only the time until it begins is limited.
  */
 async function fetchWithin(limitMs: number, url: string, init: RequestInit): Promise<Response> {
   const limit = new AbortController();

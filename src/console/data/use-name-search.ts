@@ -12,7 +12,7 @@ export interface Named {
 export type NameSearch = ReturnType<typeof useNameSearch>;
 
 interface SearchState {
-  /** The text that `found` answers. */
+  /** The text to which `found` belongs. */
   text?: string;
   found?: readonly Named[];
   total: number;
@@ -22,7 +22,7 @@ interface SearchState {
 export type SearchedKind = NamedKind | "transformation";
 
 const PAGE_ITEMS = 50;
-/** Milliseconds without a key press after which the server is asked. */
+/** Milliseconds without a key press after which the console asks the server. */
 const PAUSE_MS = 150;
 
 /** Searches the names of all items of a kind on the server, a page at a time. */
@@ -59,16 +59,16 @@ export function useNameSearch(kind: SearchedKind) {
   useRetry(state.error, () => load(pages.current));
 
   return {
-    /** The names that fit the text. Undefined until the first answer. */
+    /** The names that match the text. Undefined until the first answer. */
     found: state.found,
-    /** Number of names that fit the text. */
+    /** Number of names that match the text. */
     total: state.total,
-    /** Whether `found` answers the latest text, and not an earlier one. */
+    /** Whether `found` belongs to the latest text, and not to an earlier one. */
     isCurrent: state.text === text,
     /** Number of all names. Undefined until the first answer. */
     all,
     error: state.error,
-    /** Name of an id, also where the search did not find it. */
+    /** Name of an id, even if the search did not find it. */
     nameOf: (id: string) =>
       seen.current.get(id) ?? (kind === "transformation" ? id : lookup[kind](id)),
     search: setText,

@@ -15,12 +15,12 @@ const NAMES_MAX = 100;
 /** Time after which the console requests a shown name again, since the name may have changed. */
 const FRESH_MS = 30_000;
 
-/** Names by workspace, kind and id. A new map whenever a name comes. */
+/** Names by workspace, kind and id. Replaced by a new map whenever a name arrives. */
 const names = signal<ReadonlyMap<string, string>>(new Map());
 /** Time after which a name whose request failed is asked for again. */
 const RETRY_MS = 3_000;
 
-/** When each name was asked for, and when it came. */
+/** Time at which each name was requested, and at which it arrived. */
 const askedAt = new Map<string, number>();
 const answeredAt = new Map<string, number>();
 const waiting: Record<NamedKind, Set<string>> = { source: new Set(), destination: new Set() };

@@ -13,7 +13,7 @@ interface PagesState<T, Answer> {
   error?: unknown;
 }
 
-/** The items that a form asks for, loaded a page at a time. */
+/** The items that match a form, loaded a page at a time. */
 export interface Pages<T, Answer> extends PagesState<T, Answer> {
   /** Loads the first page again. */
   restart(): void;
@@ -22,8 +22,8 @@ export interface Pages<T, Answer> extends PagesState<T, Answer> {
 }
 
 /**
- * Loads the first page whenever the form changes, and after a failure that may pass. `request` asks
- * the server, and `itemsOf` returns the items of an answer.
+ * Loads the first page whenever the form changes, and after a temporary failure. `request` asks the
+ * server, and `itemsOf` returns the items of an answer.
  */
 export function usePages<Answer extends Page, T>(
   form: object,

@@ -4,9 +4,9 @@ import { asksToWait, useRetry } from "./retry.ts";
 export type LoadedResource<T> = ReturnType<typeof useResource<T>>;
 
 /**
- * Loads a resource and keeps its latest value. It calls `load` again whenever `inputs` change, every
- * `everyMs` milliseconds while the page is visible and no load is under way, and after a failure that
- * may pass.
+ * Loads a resource and keeps its latest value. It calls `load` again whenever `inputs` change,
+ * every `everyMs` milliseconds while the page is visible and no load is in progress, and after a
+ * temporary failure.
  */
 export function useResource<T>(
   load: () => Promise<T>,
@@ -17,7 +17,7 @@ export function useResource<T>(
   const key = JSON.stringify(inputs);
   const latest = useRef({ key, load });
   latest.current = { key, load };
-  /** Number of loads that are under way, and whether the server has asked to wait. */
+  /** Number of loads in progress, and whether the server has asked to wait. */
   const loading = useRef(0);
   const isHeldBack = useRef(false);
 

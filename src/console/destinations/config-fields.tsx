@@ -13,8 +13,8 @@ interface ConfigFieldsProps extends Pick<FormProps, "values" | "onChange" | "err
 }
 
 /**
- * Fields of a destination's settings: one for each, or JSON where only RudderStack knows them. The
- * required consents are only for destinations that pixelmill delivers.
+ * Fields of a destination's settings: one field for each, or JSON if only RudderStack knows them.
+ * The required consents are only for destinations that pixelmill delivers.
  */
 export function ConfigFields(props: ConfigFieldsProps) {
   const { type, consents, onConsents, ...more } = props;
@@ -48,7 +48,7 @@ export function ConfigFields(props: ConfigFieldsProps) {
   );
 }
 
-/** Text area with all settings but the secrets that have fields of their own. */
+/** Text area with all settings except the secrets that have separate fields. */
 function JsonField(
   props: Pick<ConfigFieldsProps, "values" | "onChange" | "errorAt"> & {
     secrets: ReadonlySet<string>;
@@ -59,7 +59,7 @@ function JsonField(
   const entries = Object.entries(values);
   const others = Object.fromEntries(entries.filter(([key]) => !secrets.has(key)));
   const parsed = typed === undefined ? undefined : parseObject(typed);
-  // The form may get other values than those typed here, such as when changes are discarded.
+  // The form may set other values than those typed here, such as when changes are discarded.
   const isTyped =
     typed !== undefined &&
     (parsed === undefined || JSON.stringify(parsed) === JSON.stringify(others));

@@ -28,7 +28,7 @@ export function isMissing(config: Values, pointer: string): boolean {
   return holder[key] === undefined || holder[key] === "" || holder[key] === null;
 }
 
-/** Names a secret by the labels of its fields, such as “Headers: X-Api-Key”. */
+/** Describes a secret by the labels of its fields, such as “Headers: X-Api-Key”. */
 export function secretLabel(schema: JsonSchema, config: Values, pointer: string): string {
   const [key = "", inner = "", last] = pointer.split("/").slice(1);
   const property = schema.properties?.[key];

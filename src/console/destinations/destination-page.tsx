@@ -35,7 +35,7 @@ import { Trouble } from "./trouble.tsx";
 const POLL_MS = 5_000;
 
 /**
- * Screen of one destination. It begins with what is wrong and what to do. The settings and
+ * Screen of one destination. It shows problems and what to do about them first. The settings and
  * connections need `workspace:admin`; a session without it sees the state, figures and errors.
  */
 export function DestinationPage({ id, tab }: { id: string; tab: string }) {
@@ -130,7 +130,7 @@ function HealthTab(
   const { id, destination, tag, status, error, reload } = props;
   const [tests, setTests] = useState(0);
   const state = status?.destination;
-  // The panels follow each other, so one that comes later would move the others.
+  // The panels are rendered together, because a panel that loads later would move the others.
   const isLoading =
     error === undefined && status === undefined && missingPermission("events:read") === undefined;
   if (isLoading) return <Skeleton />;

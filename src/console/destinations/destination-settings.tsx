@@ -21,7 +21,7 @@ interface SettingsProps extends StoredState {
   destination: Destination;
 }
 
-/** Panels with the forms that edit a destination's settings, and which events it gets. */
+/** Panels with the forms that edit a destination's settings and its event filter. */
 export function DestinationSettings(props: SettingsProps) {
   const types = useResource(listDestinationTypes, []);
   const { deliveredBy } = props.destination;
@@ -103,13 +103,13 @@ function SettingsForm(props: SettingsProps & { type: DestinationType | undefined
   );
 }
 
-/** Labels of the values that are no settings of the config. */
+/** Labels of the form's values that are not in the config. */
 const ownLabels: Record<string, string> = {
   name: commonTexts.name,
   consentIds: destinationTexts.consents,
 };
 
-/** Prefix of the settings of a config among the values of the form, beside name and consents. */
+/** Prefix of config settings among the form's values, which also have name and consents. */
 const CONFIG = "config.";
 const configKey = (key: string) => key.slice(CONFIG.length);
 

@@ -12,7 +12,7 @@ export async function listDestinationTypes(): Promise<DestinationType[]> {
   return (await client.call("GET /v2/destination-types")).destinationTypes;
 }
 
-/** Returns the type of a destination. Undefined when the server does not know it any more. */
+/** Returns the type of a destination. Undefined when the server no longer knows the type. */
 export function typeOf(
   types: readonly DestinationType[],
   destination: Pick<Destination, "type" | "deliveredBy">,
@@ -20,7 +20,7 @@ export function typeOf(
   return types.find((it) => optionOf(it) === optionOf(destination));
 }
 
-/** Returns a text that differs for types of one name that pixelmill and rudder-server deliver. */
+/** Returns a text that identifies a type: pixelmill and rudder-server may share a type's name. */
 export function optionOf({ type, deliveredBy }: Pick<Destination, "type" | "deliveredBy">): string {
   const name = type.toLowerCase();
   return deliveredBy === "pixelmill" ? name : `${deliveredBy} ${name}`;

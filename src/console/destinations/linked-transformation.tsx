@@ -18,7 +18,7 @@ const OPTIONS_MAX = 100;
  */
 export function LinkedTransformation(props: {
   destination: Destination;
-  /** Name of the linked transformation; undefined when it is not known. */
+  /** Name of the linked transformation; undefined while it is unknown. */
   currentName: string | undefined;
   reload: () => Promise<void>;
 }) {

@@ -11,9 +11,9 @@ import { destinationTexts } from "../texts/destinations.ts";
 const troubled = new Set<DestinationRow["state"]>(["down", "failing", "suspended"]);
 
 /**
- * Panel that says first what is wrong with a destination and what to do: the reason, what the
- * receiver answered, since when and how many events failed; advice, and links to the settings, to a
- * test and to a replay. Nothing is shown for a destination without failure.
+ * Panel that shows first what is wrong with a destination and what to do: the reason, the
+ * receiver's answer, since when and how many events failed; advice, and links to the settings, to a
+ * test and to a replay. Nothing is shown for a destination without a failure.
  */
 export function Trouble(props: {
   state: DestinationRow;
@@ -82,7 +82,7 @@ export function Trouble(props: {
   );
 }
 
-/** Whether the latest failure is one of the transformation, which no setting and no test mends. */
+/** Whether the latest failure is in the transformation, which no setting or test changes. */
 function failsInCode({ state, lastError }: DestinationRow): boolean {
   return state === "suspended" || lastError?.stage === "transform";
 }
@@ -95,7 +95,7 @@ function firstLine(body = ""): string | undefined {
     .find((line) => line !== "");
 }
 
-/** Says what to do about a failure, by its stage or the HTTP status that the receiver answered. */
+/** Returns advice about a failure, by its stage or the HTTP status of the receiver's answer. */
 function adviceFor(state: DestinationRow, failure: DestinationFailure | undefined): string {
   const { advice } = destinationTexts;
   if (state.state === "suspended") return advice.suspended;

@@ -1,7 +1,7 @@
 /**
- * Characters that a text shows as something else than it is: control and format characters (bidi
- * overrides and isolates, zero-width characters, tags) and others that are drawn as nothing. Tab,
- * line feed, carriage return and the selector of coloured emoji are ordinary.
+ * Characters that are displayed as something else than they are: control and format characters
+ * (bidi overrides and isolates, zero-width characters, tags) and other invisible ones. Tab, line
+ * feed, carriage return and the selector of coloured emoji are not among them.
  */
 export const specialCharacters =
   /(?!\uFE0F|[\t\n\r])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;

@@ -5,7 +5,7 @@ type Column =
   | ("received" | "delivered" | "dropped" | "failed" | "retried" | "repeated")
   | ("p50Ms" | "p99Ms" | "lagSeconds");
 
-/** Share of a point for which figures must have been recorded. A point with less is a gap. */
+/** Share of a point's time that must have been recorded. A point with less is a gap. */
 const RECORDED_SHARE_MIN = 0.1;
 
 /** Steps of an axis of seconds that divide minutes, hours and days. */
@@ -22,8 +22,8 @@ export function pointTimes({ from, stepSeconds, recordedSeconds }: Metrics): num
 }
 
 /**
- * Events per minute of each point, over the time that was recorded: the last point is still under
- * way, and a restart may have cut another. Null for a gap.
+ * Events per minute of each point, over the recorded time: the last point is not complete, and a
+ * restart may have shortened others. Null for a gap.
  */
 export function perMinute(metrics: Metrics, column: Column): (number | null)[] {
   const { recordedSeconds, stepSeconds } = metrics;

@@ -105,7 +105,7 @@ export function FlowGraphView({ overview }: { overview: Overview }) {
 function Nodes(props: {
   title: string;
   children: ComponentChildren;
-  /** Screen that lists all items of the column, and the number of items that the graph leaves out. */
+  /** Screen that lists all items of the column, and the number that the graph leaves out. */
   screen?: string;
   hidden?: number;
 }) {

@@ -13,7 +13,7 @@ import {
 interface TransformationNode {
   id: string;
   transformation: TransformationOverview | undefined;
-  /** Rate of the events that it takes, per second. Each counts once for each source. */
+  /** Rate of the events that it receives, per second. An event counts once for each source. */
   rate: number;
 }
 

@@ -12,8 +12,8 @@ const SHOWN_FIRST = 8;
 const urgent = new Set<Problem["kind"]>(["not-ready", "destination-down", "suspended"]);
 
 /**
- * Shows the problems of the workspace, worst first as in the server's answer, each with its age and
- * what to do. `total` is the number of all problems; those that the answer lacks are linked to.
+ * Shows the workspace's problems, worst first as in the server's answer, each with its age and what
+ * to do. `total` is the number of all problems; a link leads to those that the answer leaves out.
  */
 export function ProblemList({ problems, total }: { problems: readonly Problem[]; total: number }) {
   const [isWhole, setWhole] = useState(false);

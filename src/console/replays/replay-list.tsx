@@ -89,7 +89,7 @@ function countColumn(
   };
 }
 
-/** Returns the state as shown: a complete replay some of whose events failed is not just done. */
+/** Returns the state to show: a complete replay of which some events failed is not simply done. */
 function shownState({ state, counts }: Replay): keyof typeof tones {
   return state === "done" && counts.failed > 0 ? "partlyFailed" : state;
 }
@@ -146,7 +146,7 @@ function ReplayScope({ replay, names }: { replay: Replay; names: NameLookup }) {
   );
 }
 
-/** Why events of a replay failed, most frequent reason first, with links to their dead letters. */
+/** Shows why a replay's events failed, most frequent reason first, linked to dead letters. */
 function FailureReasons({ replay: { failures = [] } }: { replay: Replay }) {
   if (failures.length === 0) return null;
   const more = failures.length - REASONS_MAX;

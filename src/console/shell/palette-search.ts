@@ -61,8 +61,8 @@ function actionEntries(): PaletteEntry[] {
 }
 
 /**
- * Searches the names of all items on the server: the first of every kind for an empty text.
- * `searchPalette` then offers what was found.
+ * Searches the names of all items on the server. An empty text finds the first items of every kind.
+ * `searchPalette` then also offers the found items.
  */
 export async function searchServer(text: string): Promise<void> {
   latestText = text;

@@ -7,12 +7,12 @@ import { shellTexts } from "../texts/shell.ts";
 type Readiness = Pick<AnswerOf<"GET /ready">, "ready" | "checks">;
 
 const POLL_MS = 10_000;
-/** Screens that show the server's troubles themselves. */
+/** Screens that show the problems of the server themselves. */
 const showThemselves = new Set(["", "system"]);
 
 /**
- * Says on every screen why the server cannot take or deliver events now: a healthy destination
- * receives nothing then. Nothing is shown while the server is ready, or does not answer.
+ * Notice on every screen about why the server cannot accept or deliver events now, not even for
+ * healthy destinations. Nothing is shown while the server is ready, or does not answer.
  */
 export function ServerTrouble() {
   const { value } = useResource(readReadiness, [], POLL_MS);
@@ -33,7 +33,7 @@ export function ServerTrouble() {
   );
 }
 
-/** The answer has the checks also when it is 503. Undefined without a usable answer. */
+/** Reads the checks of `/ready`, also of an answer with status 503. Undefined if unusable. */
 async function readReadiness(): Promise<Readiness | undefined> {
   try {
     const response = await fetch("/ready", { signal: AbortSignal.timeout(POLL_MS) });

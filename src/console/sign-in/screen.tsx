@@ -27,7 +27,7 @@ function takeFailure(): string | undefined {
 export function SignIn() {
   const [token, setToken] = useState("");
   const { submit, busy, error } = useSubmit(() => signIn(token.trim()));
-  // Without an answer, the form still takes a token, and says itself what is wrong.
+  // Without an answer, the form still accepts a token, and reports the failure itself.
   const { value: provider } = useResource(
     async () => (await client.call("GET /v2/sign-in")).signIn.provider,
     [],

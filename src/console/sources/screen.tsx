@@ -19,7 +19,7 @@ export function Screen({ subpath: [id] }: ScreenProps) {
 
 const POLL_MS = 10_000;
 
-/** Screen of one source for a session that may read its events and not its settings. */
+/** Screen of one source for a session that may read its events but not its settings. */
 function SourceFigures({ id, permission }: { id: string; permission: string }) {
   const resource = useResource(() => loadSource(id), [id], POLL_MS);
   const source = resource.value;

@@ -149,7 +149,7 @@ async function followVisitor(
         onMessage(message);
     }
   } catch {
-    // The signal aborted, or the tail ended. The messages received so far stay on the screen.
+    // The signal aborted, or the tail ended. The messages received so far stay visible.
   }
 }
 

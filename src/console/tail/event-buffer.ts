@@ -15,12 +15,12 @@ export interface TailEvent {
   at: string;
   /** Time by which events are sorted: that of the first message about the event. */
   firstAt: string;
-  /** The event as the server received it. Undefined when no message about that has come. */
+  /** The event as the server received it. Undefined until a message about this arrives. */
   received?: unknown;
   /** Why the event was refused at its ingestion; absent for other events. */
   refused?: string;
   outcomes: readonly DestinationOutcome[];
-  /** Whether `outcomes` has all destinations of the event, as opposed to those of new messages. */
+  /** Whether `outcomes` has all destinations of the event, and not only those of new messages. */
   hasAllOutcomes: boolean;
 }
 
@@ -55,7 +55,7 @@ export class EventBuffer {
     this.#deleteOldest();
   }
 
-  /** Adds events of the last time, and outcomes of which no message has come. */
+  /** Adds recent events, and outcomes for which no message has arrived. */
   addRecent(events: readonly RecentEvent[]): void {
     // The server lists the newest first. Events of one millisecond keep this order.
     for (const event of events.toReversed()) {
@@ -125,7 +125,7 @@ export function latestOf(
   return latest;
 }
 
-/** An event of the server's memory and logs as an event of the tail. */
+/** Converts an event of the server's memory and logs into an event of the tail. */
 export function tailEventOf({ at, receivedAt, outcomes, ...event }: RecentEvent): TailEvent {
   return {
     ...event,
@@ -137,10 +137,10 @@ export function tailEventOf({ at, receivedAt, outcomes, ...event }: RecentEvent)
 }
 
 /**
- * Merges outcomes of one event, each once: the same can come with the recent events and in a message
- * of the tail. An outcome with its time replaces what the server's store told about the destination,
- * except a dead letter. They are sorted by destination, so that each event lists its destinations in
- * the same order.
+ * Merges outcomes of one event without duplicates: an outcome can come both with the recent events
+ * and in a message of the tail. An outcome with a time replaces the stored outcome at the
+ * destination, except a dead letter. They are sorted by destination, so that each event lists its
+ * destinations in the same order.
  */
 function mergeOutcomes(
   before: readonly DestinationOutcome[],

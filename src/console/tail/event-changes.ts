@@ -1,6 +1,6 @@
-/** How an event differs from the event that was received. */
+/** Differences of an event from the event that was received. */
 export interface EventChanges {
-  /** Numbers of the lines, from 0 on, that are new or other in the indented JSON of the event. */
+  /** Numbers of the lines, from 0 on, that are new or changed in the indented JSON of the event. */
   lines: ReadonlySet<number>;
   /** Paths of fields that the event no longer has, such as `context.ip`. */
   removed: readonly string[];

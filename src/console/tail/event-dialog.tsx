@@ -80,7 +80,7 @@ export function EventDialog(props: { event: TailEvent; names: NameLookup; onClos
   );
 }
 
-/** Why an event has its outcome at a destination, and the event there with what code changed. */
+/** Shows why an event has its outcome at a destination, and there its changes by code. */
 function OutcomeDetails(props: { outcome: DestinationOutcome; label: string; received: unknown }) {
   const { outcome, label, received } = props;
   const { event, reason, response, deadLetterId } = outcome;
@@ -111,7 +111,7 @@ function OutcomeDetails(props: { outcome: DestinationOutcome; label: string; rec
   );
 }
 
-/** The reason why an event in flight waits, if not for its turn, and since when. */
+/** Shows why an event in flight waits, unless it waits only for its turn, and since when. */
 function Waiting({ destinationId: id }: { destinationId: string }) {
   const load = () => client.call("GET /v2/status/destinations/{id}", { params: { id } });
   const destination = useResource(load, [id], STATUS_MS).value?.destination;

@@ -21,8 +21,8 @@ const ROWS_FIRST = 5;
 type Outcome = (typeof outcomeOptions)[number]["value"];
 
 /**
- * Panel with the latest events of a source or a destination, and what became of them. Its rows stand
- * still under the pointer. Nothing is shown without the permission to read events.
+ * Panel with the latest events of a source or a destination, and their outcomes. Its rows do not
+ * move under the pointer. Nothing is shown without the permission to read events.
  */
 export function RecentEvents({ of }: { of: { sourceId: string } | { destinationId: string } }) {
   if (missingPermission("events:read") !== undefined) return null;

@@ -111,8 +111,8 @@ export function Screen({ query }: ScreenProps) {
 }
 
 /**
- * Returns the event in the open dialog, in its latest state. The event remains available after
- * newer events have displaced it from the buffer.
+ * Returns the event in the open dialog, in its latest state. The event remains available after newer
+ * events have displaced it from the buffer.
  */
 function useOpenEvent(id: string | undefined, { buffer, tick }: TailState): TailEvent | undefined {
   const [event, setEvent] = useState<TailEvent>();
@@ -123,10 +123,10 @@ function useOpenEvent(id: string | undefined, { buffer, tick }: TailState): Tail
   return event?.messageId === id ? event : undefined;
 }
 
-/** Events that stay on the screen while the buffer takes new ones. */
+/** Events that stay visible while the buffer receives new ones. */
 interface FrozenEvents {
   events: readonly TailEvent[];
-  /** Number of events that had ever been added to the buffer. */
+  /** Number of events that had been added to the buffer by then. */
   added: number;
 }
 
@@ -138,7 +138,7 @@ function useFrozen(buffer: EventBuffer, isFrozen: boolean): FrozenEvents | undef
   return frozen.current;
 }
 
-/** Whether an event fits the filter. The server filters new events, but not those of a pause. */
+/** Whether an event matches the filter. The server filters new events, but not those of a pause. */
 function isOf(event: TailEvent, filter: { sourceId?: string; destinationId?: string }): boolean {
   const { sourceId = event.sourceId, destinationId } = filter;
   if (event.sourceId !== sourceId) return false;
@@ -156,7 +156,7 @@ function hasOutcome({ outcomes, hasAllOutcomes }: TailEvent, wanted: string): bo
 function TailStateBadge(props: {
   tail: TailState;
   frozen: FrozenEvents | undefined;
-  /** Whether the user pressed the button, rather than points at the rows. */
+  /** Whether the user pressed the button, rather than pointing at the rows. */
   isPaused: boolean;
 }) {
   const { tail, frozen, isPaused } = props;

@@ -18,7 +18,7 @@ interface TailTableProps {
   open: (messageId: string) => void;
   /**
    * Whether all events are of one source, or all outcomes of one destination. Its name is then left
-   * out. Absent: of several.
+   * out. Absent: there are several.
    */
   of?: "source" | "destination" | undefined;
 }
@@ -32,8 +32,8 @@ export interface TailHolds {
 export const noHolds: TailHolds = { pointer: false, focus: false };
 
 /**
- * Table of events. Calls `hold` when the pointer comes or leaves, and when the keyboard moves into
- * the table or out of it, so that no row moves away.
+ * Table of events. Calls `hold` when the pointer enters or leaves, and when the focus moves into
+ * the table or out of it, so that no row moves under the user.
  */
 export function TailTable({
   label = commonTexts.events,

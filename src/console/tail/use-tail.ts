@@ -39,9 +39,9 @@ interface TailCounters {
 }
 
 /**
- * Follows the live tail (stream of new events) while the screen is open. Begins with the events that
- * the server keeps of the last time. Reconnects after the stream has ended, and then adds the events
- * of the time between. A new filter begins with an empty buffer.
+ * Follows the live tail (stream of new events) while the screen is open. Begins with the recent
+ * events that the server has in memory. Reconnects after the stream has ended, and then adds the
+ * events that it missed. A new filter begins with an empty buffer.
  */
 export function useTail(filter: TailFilter): TailState {
   const counters = useRef<TailCounters>(null);
@@ -134,7 +134,7 @@ async function addRecentEvents(
   signal: AbortSignal,
   counters: TailCounters,
 ): Promise<void> {
-  // Without them, the tail shows new events.
+  // Without the recent events, the tail shows only new ones.
   const answer = await client
     .call("GET /v2/events/recent", { query: filter })
     .catch(() => undefined);

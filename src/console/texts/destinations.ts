@@ -47,7 +47,7 @@ export const destinationTexts = {
   createDestination: "Create destination",
   testSettings: "Test settings",
   duplicate: "Duplicate",
-  /** Name of a copy, for the field in which it can be changed. */
+  /** Default name of a copy. The user can change it. */
   copyOf: (original: string) => `Copy of ${original}`,
   copyExplained: (name: string) =>
     `The settings of ${isolated(name)} are copied. Its connections and its transformation are not.`,
@@ -72,7 +72,7 @@ export const destinationTexts = {
   lastFailed: (time: ComponentChildren) => ["Last failed event ", time],
   /** Accessible name of the panel that says what is wrong with a destination. */
   trouble: "What is wrong",
-  /** Why the last delivery failed, with the first line of the receiver's answer. */
+  /** Reason of the last failed delivery, with the first line of the receiver's answer. */
   cause: (reason: string, answer: string | undefined) =>
     answer === undefined || reason.includes(answer) ? reason : `${reason}: ${answer}`,
   /** Advice about a failure, by the answer of the receiver. */

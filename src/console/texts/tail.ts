@@ -20,7 +20,7 @@ export const tailTexts = {
   receivedEarlier: "The event as received is no longer in memory",
   receivedEventNoun: "received event",
   eventAt: (destination: string) => `event at ${isolated(destination)}`,
-  /** Name of a destination that received several events for one. */
+  /** Name of a destination that received several outputs of one event. */
   numberedOutcome: (destination: string, number: number) => `${isolated(destination)}, ${number}`,
   savedAsTestEvent: "Saved as a test event; the editor lists it",
   useAsTestEvent: "Use as test event",
@@ -88,7 +88,7 @@ export const tailTexts = {
     text: "Events appear here when they arrive. Older ones may be in the event search.",
   },
   noRecentMatches: "No recent event has this outcome",
-  /** How far back the event logs were read, where they have more than was read. */
+  /** Says how far back the event logs were read, if they have older events. */
   readBackTo: (time: ComponentChildren, search: ComponentChildren) => [
     "Searched back to ",
     time,

@@ -9,8 +9,8 @@ import type { SecretMask } from "./secret-mask.ts";
 type Mask = Pick<SecretMask, "mask">;
 
 /**
- * The answer of a receiver to a delivery that failed, or to a connection test, as it came. It may repeat secrets of the
- * request, so it is never stored, logged or shown: `shownAnswer` makes the text that is.
+ * The unmasked answer of a receiver to a failed delivery or to a connection test. It may repeat
+ * secrets of the request, so it is never stored, logged or shown; `shownAnswer` masks it.
  */
 export interface ReceiverAnswer {
   status?: number | undefined;
@@ -36,7 +36,7 @@ export interface ShownAnswer {
 
 /**
  * Names of the headers that are kept: those that say what was refused and by whom, when to try
- * again, and by which id the receiver's operator finds the request.
+ * again, and which id the request has at the receiver.
  */
 const shownHeaders = [
   "content-type",
@@ -56,7 +56,7 @@ const shownHeaders = [
   "cf-ray",
 ];
 
-/** Returns the answer of an HTTP receiver. `sent` are secrets of the request beside the config's. */
+/** Returns the answer of an HTTP receiver. `sent` are the request's secrets outside the config. */
 export function answerOf(
   { status, headers, body }: EgressResponse,
   sent?: readonly string[],
@@ -90,8 +90,8 @@ export function shownReason(reason: string, mask: Mask): string {
 }
 
 /**
- * Characters after the end of what is shown that are searched for secrets too, so that the end
- * shows no beginning of one.
+ * Number of characters after the shown text that are also searched for secrets, so that the shown
+ * text does not end with the beginning of one.
  */
 const BEHIND_CHARS = 64;
 
@@ -114,8 +114,8 @@ function boundedText(body: Uint8Array | string, mask: Mask) {
 }
 
 /**
- * Replaces characters that change how other text is read: control characters, and those that turn
- * the direction of a line or have no width.
+ * Replaces characters that change how other text is displayed: control characters, and characters
+ * that change the direction of a line or have no width.
  */
 function harmless(text: string): string {
   return text

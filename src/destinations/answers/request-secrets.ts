@@ -29,12 +29,12 @@ const openHeaders = new Set([
   "x-clickhouse-user",
 ]);
 
-/** Number of characters from which on a part of a URL's path may be a secret. */
+/** Minimum number of characters of a part of a URL's path that counts as a secret. */
 const PATH_TOKEN_CHARS_MIN = 16;
 
 /**
- * Returns the parts of a request that its receiver must not make readable by repeating them: the
- * values of its headers, and the secret parts of its URL.
+ * Returns the parts of a request that its receiver must not reveal by repeating them: the values of
+ * its headers, and the secret parts of its URL.
  */
 export function secretsOfRequest({
   headers,

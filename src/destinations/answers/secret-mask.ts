@@ -6,11 +6,11 @@ import { MASK } from "../masked-url.ts";
  */
 const RUN_CHARS = 8;
 /**
- * Length of a secret up to which it is masked only where it stands as a word: the password `1` must
- * not mask every digit 1.
+ * Length of a secret up to which it is masked only as a whole word: the password `1` must not mask
+ * every digit 1.
  */
 const WORD_CHARS_MAX = 3;
-/** Factor of the rolling hash: an odd number, so that no character loses its effect. */
+/** Factor of the rolling hash: an odd number, so that every character affects the hash. */
 const HASH_FACTOR = 0x01000193;
 const OLDEST_FACTOR = powerOf(HASH_FACTOR, RUN_CHARS);
 
@@ -44,7 +44,7 @@ export class SecretMask {
 
   #maskRuns(text: string): string {
     let result = "";
-    /** End of the text that `result` covers; `from` and `to` are the stretch to mask next. */
+    /** End of the text that `result` covers; `from` and `to` are the next range to mask. */
     let copied = 0;
     let from = -1;
     let to = -1;

@@ -62,7 +62,7 @@ export class ClickhouseDatabase implements TableConnection {
     try {
       return rowsOf(await this.#run(sql.columnsQuery(name, true)));
     } catch (error) {
-      // Old versions of ClickHouse do not tell which columns are virtual.
+      // Old versions of ClickHouse do not report which columns are virtual.
       if (!(error instanceof DatabaseFailure && error.code === UNKNOWN_SETTING)) throw error;
       return rowsOf(await this.#run(sql.columnsQuery(name, false)));
     }

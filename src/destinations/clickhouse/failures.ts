@@ -31,8 +31,8 @@ const meanings = new Map<number, string>([
 /**
  * Error codes that refuse the events of a statement for good, so that a retry cannot help. These
  * are errors about the names, the values or the size of a statement, in which events differ. An
- * error about the server, the account, or the definition of a table would meet other events too, so
- * its code is missing here and the delivery is retried. The same holds for a code that may have
+ * error about the server, the account, or the definition of a table would affect other events too,
+ * so its code is missing here and the delivery is retried. The same holds for a code that may have
  * either cause.
  */
 const refusing = new Set([
@@ -48,8 +48,8 @@ const refusing = new Set([
   ...[128, 131, 161, 167, 168, 229, 248, 306, 565],
 ]);
 /**
- * Error codes that have their cause in the database and would meet any rows: no sign-in, a
- * time-out, no resources, a read-only or missing table or database, no replica.
+ * Error codes whose cause is the database, so that any rows would fail: no sign-in, a time-out, no
+ * resources, a read-only or missing table or database, no replica.
  */
 const ofDatabase = new Set([
   ...[516, 192, 193, 194, 195, 164, 242, 243, 241, 252, 159, 202, 60, 81],

@@ -118,7 +118,7 @@ export function createTable(
   );
 }
 
-/** Type of a column that keeps the value which was inserted last, as RudderStack's table of users. */
+/** Returns the type of a column that keeps the value inserted last, as RudderStack's users have. */
 const latest = (type: ColumnType) =>
   `SimpleAggregateFunction(anyLast, Nullable(${sqlTypes[type]}))`;
 
@@ -142,7 +142,7 @@ export function insertRows(table: string, { columns, records }: TableLoad): Uint
   const used = new Set<string>();
   for (const record of records) for (const name in record) used.add(name);
   const names = [...columns.keys()].filter((name) => used.has(name)).map(quoted);
-  // A list without its brackets: ClickHouse passes over commas between rows.
+  // A list without its brackets: ClickHouse skips commas between rows.
   const rows = Buffer.from(JSON.stringify(records)).subarray(1, -1);
   const token = createHash("sha256").update(rows).digest("hex");
   const head =

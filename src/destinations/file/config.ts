@@ -62,8 +62,8 @@ export function fileFaults(config: Record<string, unknown>): Detail[] {
 }
 
 /**
- * Returns the message for an invalid path. Most invalid paths are texts of a valid length, so the
- * schema's message would not help.
+ * Returns the message for an invalid path. Most invalid paths have a valid length, so the schema's
+ * message would not help.
  */
 function cameOfPath(path: unknown): string {
   if (typeof path !== "string" || path === "") return describeValue(path);

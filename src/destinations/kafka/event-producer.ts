@@ -246,7 +246,7 @@ export class EventProducer {
       return;
     }
     if (this.#hasTemplate && answer.errorCode === NOT_AUTHORISED) {
-      // The topic is one of many: it must not block events for the others.
+      // The topic may be one of many, and must not block events for the others.
       const reason = sentenceOf(NOT_AUTHORISED, partition.topic);
       for (const record of partition.queue.discard()) record.result = reason;
       round.isProgress = true;

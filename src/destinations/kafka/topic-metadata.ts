@@ -148,7 +148,7 @@ export class TopicMetadata {
  * `before` has the statements of earlier answers.
  */
 function latestLeaders(answers: MetadataAnswer["topics"], before?: TopicLeaders): TopicLeaders {
-  // The leader epochs of a topic that was created again begin again.
+  // The leader epochs of a topic that was created again begin at 0 again.
   const id = mostFrequent(answers.map(({ topicId }) => topicId ?? ""));
   const same = answers.filter(({ topicId }) => (topicId ?? "") === id);
   const leaders = statementsByPartition(same.map(({ partitions }) => partitions)).map(

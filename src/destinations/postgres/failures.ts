@@ -35,7 +35,7 @@ const meanings: Record<string, string> = {
 /**
  * SQLSTATE codes that refuse the events of a statement for good, so that a retry cannot help. These
  * are errors about the names, the values or the size of a statement, in which events differ. An
- * error about the server, the account, or the definition of a table would meet other events too, so
+ * error about the server, the account, or the definition of a table would affect other events too, so
  * its code is missing here and the delivery is retried. The same holds for a code that may have
  * either cause.
  *
@@ -53,10 +53,10 @@ const refusing = /^(21|22|23|42|44|54|P0)/;
 const definitions =
   /^(42501|42601|42P0[1-7]|42P10|42P17|42P2[12]|42703|42704|42710|42723|42725|42804|42846|42883)/;
 /**
- * SQLSTATE codes and classes that have their cause in the database and would meet any rows: no
+ * SQLSTATE codes and classes whose cause is the database, so that any rows would fail: no
  * connection, no sign-in, a conflict with other transactions, no resources, a lock, a time-out, an
  * operator, the disk, a read-only database, no such database or schema. Other codes, such as a
- * missing grant, may be about one table.
+ * missing grant, may concern one table.
  */
 const ofDatabase = /^(08|28|40|53|55|57|58|25006|3D|3F)/;
 /**

@@ -170,7 +170,7 @@ export function insertRows(
   );
 }
 
-/** SQL that replaces the values of a row by later ones. A value that is absent replaces none. */
+/** SQL that replaces the values of a row by later ones. An absent value replaces nothing. */
 function updatesOf(names: readonly string[]): string[] {
   const isLater = names.includes("received_at")
     ? "excluded.received_at < t.received_at is not true"

@@ -1,6 +1,6 @@
 import type { DefinitionConfig, DestinationDefinition, SourceDefinition } from "./definition.ts";
 
-/** Types of sources that have settings of their own in destinations. */
+/** Types of sources for which destinations may have separate settings. */
 const sourceTypes = [
   ...["web", "android", "androidKotlin", "ios", "iosSwift", "unity", "amp", "cloud", "warehouse"],
   ...["reactnative", "flutter", "cordova", "shopify"],

@@ -10,7 +10,7 @@ export interface DestinationDefinition {
   defaults: Readonly<Record<string, unknown>>;
 }
 
-/** The settings of a definition, of which pixelmill reads some. */
+/** The settings of a definition. pixelmill reads some of them. */
 export interface DefinitionConfig {
   /** Paths of secret settings: `password`, or `headers.to` in each item of a list. */
   secretKeys?: readonly string[];
@@ -26,13 +26,13 @@ export interface DefinitionConfig {
 export interface SourceDefinition {
   /** Name in RudderStack's spelling, such as `Javascript`. */
   name: string;
-  /** Kind of the type, by which per-source settings are chosen, such as `web` or `cloud`. */
+  /** Category of the type, such as `web` or `cloud`, which selects per-source settings. */
   type: string;
   /** Null for event streams. rudder-server accepts no events of the others at its gateway. */
   category: string | null;
 }
 
-/** The definitions of the types that a rudder-server may be told about. */
+/** The definitions of the source and destination types that a rudder-server may receive. */
 export class Definitions {
   readonly #destinations: ReadonlyMap<string, DestinationDefinition>;
   readonly #sources: ReadonlyMap<string, SourceDefinition>;
@@ -45,12 +45,12 @@ export class Definitions {
     this.#sources = new Map(sources.map((it) => [typeKey(it.name), it]));
   }
 
-  /** Returns the definition of a type of destination, in any case. */
+  /** Returns the definition of a type of destination. Upper and lower case are equal. */
   destination(type: string): DestinationDefinition | undefined {
     return this.#destinations.get(typeKey(type));
   }
 
-  /** Returns the definition of a type of source, in any case: by default that of an HTTP source. */
+  /** Returns the definition of a source type, in any case, or by default that of an HTTP source. */
   source(type: string): SourceDefinition {
     return this.#sources.get(typeKey(type)) ?? { name: type, type: "cloud", category: null };
   }

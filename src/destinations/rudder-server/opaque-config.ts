@@ -7,8 +7,8 @@ import { OPAQUE_CONFIG_BYTES_MAX, OPAQUE_SECRETS_MAX } from "./limits.ts";
 type Config = Record<string, unknown>;
 
 /**
- * Settings that name no receiver of a secret, whatever the type: which events rudder-server sends,
- * and when.
+ * Settings that name no receiver of a secret, whatever the type: they select which events
+ * rudder-server sends, and when.
  */
 const receiverless = new Set([
   ...["blacklistedEvents", "connectionMode", "consentManagement", "eventDelivery"],

@@ -32,7 +32,7 @@ export function readDefinitions(directory: string | undefined): Definitions {
   return new Definitions(destinations, sources.length === 0 ? builtInSources : sources);
 }
 
-/** Reads the definition in each folder of a folder that has one. */
+/** Reads the definitions in the folders of a folder, skipping folders without a definition. */
 function readAll<T extends { name: string }>(
   folder: string,
   read: (file: DefinitionFile) => T,
@@ -141,7 +141,7 @@ class DefinitionFile {
     return new StartError(`Expected ${expected} in ${this.path}, got something else`);
   }
 
-  /** Returns a text, or `otherwise` when it is absent or null. */
+  /** Returns a text member, or `otherwise` when it is absent or null. */
   text(key: string, otherwise?: string): string {
     const value = this.#content[key] ?? otherwise;
     if (typeof value !== "string" || (value === "" && otherwise === undefined)) {
@@ -150,7 +150,7 @@ class DefinitionFile {
     return value;
   }
 
-  /** Returns an object. One that is absent is empty, unless it is needed. */
+  /** Returns an object member. An absent one is empty, unless it is needed. */
   object(key: string, isNeeded: boolean): Json {
     const value = this.#content[key] ?? (isNeeded ? undefined : {});
     if (!isObject(value)) throw this.fault(`${key} to be an object`);

@@ -17,7 +17,7 @@ export interface ObjectRequest {
   headers?: Readonly<Record<string, string>>;
   body: Uint8Array;
   contentType?: string;
-  /** Number of bytes of the response that are read, when it is more than an error message. */
+  /** Number of bytes of the response that are read, if more than those of an error message. */
   answerBytesMax?: number;
   signal: AbortSignal;
 }

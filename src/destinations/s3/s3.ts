@@ -88,7 +88,7 @@ function openS3(egress: Egress, config: S3Config, workspaceId: string): OpenDest
     async deliver(events, signal, name = crypto.randomUUID()): Promise<DeliveryResult> {
       const folderOf = createFolders();
       const groups = [...Map.groupBy(events.keys(), (index) => folderOf(events[index]!))];
-      // Each attempt begins with another object, so that one that always fails stops no other.
+      // Each attempt begins with another object, so that one that always fails blocks no other.
       const first = attempts++ % groups.length;
       const delivered = new Set<number>();
       for (const [folder, indexes] of [...groups.slice(first), ...groups.slice(0, first)]) {
@@ -121,8 +121,8 @@ function secretsSent({ headers: { authorization = "" } }: EgressRequest): string
 }
 
 /**
- * Returns a function that returns the folder of an event: its source, date and hour in UTC, such as
- * `source/2026-02-16/01`. The folder is the same in each attempt to deliver the event, so that a
+ * Returns a function that computes the folder of an event: its source, date and hour in UTC, such
+ * as `source/2026-02-16/01`. The folder is the same in each attempt to deliver the event, so that a
  * repeated attempt overwrites the same objects.
  */
 function createFolders(): (event: OutgoingEvent) => string {

@@ -54,7 +54,7 @@ function timeOf(value: unknown): Time | undefined {
   const first = value.charCodeAt(0);
   if (!(first >= 0x30 && first <= 0x39) && first !== 0x2b && first !== 0x2d) return undefined;
   // Most times have this form, which costs a fifth of the others. Days that some months do not have
-  // are left to the code below.
+  // are left to the slower path below.
   if (ownForm.test(value) && Number(value.slice(8, 10)) < 29) {
     const ms = Date.parse(value);
     return ms >= timeMin && ms <= timeMax ? { ms, micros: "" } : undefined;
@@ -115,7 +115,7 @@ export function fit(value: unknown, column: TableColumn): Cell | undefined {
     case "datetime": {
       const time = timeOf(value);
       if (time === undefined || !within(time.ms, column.range)) return undefined;
-      // Most texts already have the form that is returned here.
+      // Most texts already have the form to return here.
       if (ownForm.test(value as string)) return value as string;
       return new Date(time.ms).toISOString().replace("Z", `${time.micros}Z`);
     }

@@ -2,8 +2,8 @@ import type { TableLoad } from "./table-database.ts";
 import type { TableRecord } from "./table-records.ts";
 
 /**
- * Returns a load of the table of users with one record for each user, in the order of their ids, so
- * that two writers lock rows in the same order. The later of two values counts.
+ * Returns a load of the table of users with one record for each user, ordered by user id, so that
+ * two writers lock rows in the same order. The later of two values counts.
  */
 export function merged(load: TableLoad): TableLoad {
   const byId = new Map<string, TableRecord>();

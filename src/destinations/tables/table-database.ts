@@ -14,8 +14,8 @@ export interface TableLoad {
    */
   refused?: ReadonlyMap<number, string>;
   /**
-   * Whether a record is merged with the row that has its key: the later values, by the column
-   * `received_at`, replace the earlier ones.
+   * Whether a record is merged with the row that has its key: later values, by the column
+   * `received_at`, replace earlier ones.
    */
   isMerged?: boolean;
 }
@@ -140,8 +140,8 @@ export function columnsOf(
 }
 
 /**
- * Throws the failure after which the loader describes the tables again, because another program
- * changes the table.
+ * Throws the failure that makes the loader describe the tables again, because another program has
+ * changed the table.
  */
 export function changedByOthers(table: string): never {
   const reason = `Another program changes the table ${table}`;

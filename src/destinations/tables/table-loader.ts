@@ -52,7 +52,7 @@ const FOREIGN_NAMES_MAX = 10_000;
 export class TableLoader {
   readonly #options: TableLoaderOptions;
   readonly #key: string;
-  /** The table in which new values of a row replace its earlier ones. */
+  /** The table in which new values of a row replace earlier ones. */
   readonly #mergedTable: string | undefined;
   /** Cached columns by table name. */
   readonly #tables = new Map<string, TableColumns>();
@@ -275,7 +275,7 @@ export class TableLoader {
     return this.#tableCount < TABLES_OF_DESTINATION_MAX;
   }
 
-  /** Creates a table. Returns the relation that has the name then; undefined when none has it. */
+  /** Creates a table. Returns the relation that then has the name; undefined when none has it. */
   async #create(
     table: string,
     rows: readonly EventRow[],

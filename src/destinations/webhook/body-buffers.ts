@@ -1,15 +1,15 @@
 import { REQUEST_HEAD_ROOM_BYTES } from "../../egress/http-client.ts";
 
-/** Largest buffer, in bytes, that is used again. Memory for larger bodies is freed at once. */
+/** Largest buffer, in bytes, that is reused. Larger buffers are freed at once. */
 const BUFFER_BYTES_MAX = 256 << 10;
 const BUFFER_BYTES_MIN = 16 << 10;
 /** Largest number of free buffers of all webhook destinations together. */
 const FREE_BUFFERS_MAX = 16;
 
 /**
- * Memory for request bodies, which later requests use again. Fresh memory for each body of many
- * events costs page faults and garbage collections, a tenth of delivering its events. Before each
- * body is room for the head of its request.
+ * Buffers for request bodies, which later requests reuse. New memory for each large body costs page
+ * faults and garbage collections, a tenth of delivering its events. Each buffer has room for the
+ * request head before the body.
  */
 export class BodyBuffers {
   readonly #free: ArrayBuffer[] = [];
@@ -24,17 +24,17 @@ export class BodyBuffers {
     return new Uint8Array(buffer, REQUEST_HEAD_ROOM_BYTES, length);
   }
 
-  /** Takes the memory of a body back, which nothing may read any more. */
+  /** Takes back the memory of a body. Nothing may read it any more. */
   give({ buffer }: Uint8Array): void {
     if (!(buffer instanceof ArrayBuffer) || buffer.byteLength > BUFFER_BYTES_MAX) return;
-    // The largest are kept, because they are enough for more bodies.
+    // The largest are kept, because they fit more bodies.
     this.#free.push(buffer);
     this.#free.sort((a, b) => a.byteLength - b.byteLength);
     if (this.#free.length > FREE_BUFFERS_MAX) this.#free.shift();
   }
 }
 
-/** A size that bodies of similar lengths share. */
+/** Rounds a length up to a size that bodies of similar lengths share. */
 function sizeFor(bytes: number): number {
   if (bytes > BUFFER_BYTES_MAX) return bytes;
   let size = BUFFER_BYTES_MIN;

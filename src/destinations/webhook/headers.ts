@@ -33,8 +33,8 @@ export function headerValueFault(value: string): string | undefined {
 }
 
 /**
- * Whether the value of a header in a config is secret: as the config says, else by the header's
- * name.
+ * Whether the value of a header in a config is secret: as the config says, else according to the
+ * header's name.
  */
 export function isSecretHeader({ from, secret }: { from?: unknown; secret?: unknown }): boolean {
   if (typeof secret === "boolean") return secret;

@@ -91,8 +91,8 @@ function openWebhook(
         const request = await requestOf(events, signal);
         if (tokens !== undefined) return await deliverWithToken(egress, tokens, request);
         const answer = await egress.request(request);
-        // All of the body was sent, or its connection is closed. A request that fails may still
-        // be on its way.
+        // The whole body was sent, or its connection is closed. A request that fails may still be
+        // on its way.
         if (request.hasHeadRoom) buffers.give(request.body);
         return resultOfStatus(answer, () => secretsOfRequest(request));
       } catch (error) {
@@ -173,7 +173,7 @@ async function testWebhook(
   signal: AbortSignal,
 ): Promise<TestStep[]> {
   const signIn = new TestSteps();
-  // A test signs in by itself, whatever token is kept.
+  // A test signs in by itself, even if a token is cached.
   const tokens = tokensOf(config, workspaceId, { egress, kept: new KeptTokens() });
   const token = await signInToTest(tokens, signIn, signal);
   if (signIn.done.some(({ ok }) => !ok)) return signIn.done;

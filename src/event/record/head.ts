@@ -1,6 +1,6 @@
 /**
  * Offset of a record's time of receipt (f64, little endian) in every version of the encoding. Every
- * executable thereby finds the time of records that later versions wrote, and deletes none early.
+ * executable therefore finds the time of later versions' records, and deletes none early.
  */
 export const TIME_AT = 8;
 

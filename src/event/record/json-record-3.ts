@@ -26,7 +26,7 @@ const SENT_AT_IS_FAR = 128;
 
 /** Length of a source id that is packed into `SIX_BIT_ID_BYTES`. */
 const PACKED_ID = 255;
-/** A length of an address from here on is this number more than the bytes of its text. */
+/** From this number on, an address's length is that of a text, with this number added. */
 const ADDRESS_TEXT = 32;
 
 /** Where the variable parts of an encoded record begin. */

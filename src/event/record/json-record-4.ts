@@ -32,7 +32,7 @@ const HAS_MESSAGE_ID = 32;
 const HAS_SENT_AT = 64;
 const HAS_MORE = 128;
 
-/** Further flags. Source id and address that are texts begin with their length u8. */
+/** Bits of the further flags. A source id or address stored as text begins with its length u8. */
 const SOURCE_IS_TEXT = 1;
 const MESSAGE_ID_IS_WHOLE = 2;
 /** `sentAt` is the time itself as f64, not the difference to receivedAt. */
@@ -91,7 +91,7 @@ export const jsonRecordCodec: RecordCodec<JsonRecord> = {
     }
     if (after !== undefined) at = putDenseEnds(after, into, at);
     if (refused !== undefined) {
-      // `write` ends before a character that does not fit.
+      // `write` stops before a character that does not fit.
       const length = into.write(refused, at + 1, REFUSAL_BYTES_MAX, "utf8");
       into[at] = length;
       at += 1 + length;
@@ -111,9 +111,9 @@ function putText(text: string, into: Buffer, offset: number): number {
   return offset + 1 + into.write(text, offset + 1, "latin1");
 }
 
-/** Whether a difference of times is an i32, whose `zigzag` is exact. */
+/** Whether a time difference fits an i32, for which `zigzag` is exact. */
 const isNear = (difference: number): boolean => difference === (difference | 0);
-/** Numbers differences such that small ones of either sign are small. */
+/** Maps integers to unsigned integers so that small ones of either sign stay small. */
 const zigzag = (difference: number): number => ((difference << 1) ^ (difference >> 31)) >>> 0;
 const unzigzag = (value: number): number => (value >>> 1) ^ -(value & 1);
 

@@ -28,14 +28,14 @@ export interface JsonRecord
   refused?: string | undefined;
 }
 
-/** How the encoded records of one version are read. All functions throw `RangeError` for damaged ones. */
+/** Functions that read encoded records of one version. All throw `RangeError` for damaged ones. */
 export interface JsonRecordReader {
   /** Decodes a record. The result shares no memory with `buffer`. */
   decode(buffer: Buffer): JsonRecord;
   sourceId(buffer: Buffer): string;
   /**
-   * Returns what a search looks at: the JSON, and the messageId that the server made, which is
-   * undefined when the event has its own. Both may share memory with `buffer`.
+   * Returns the parts that a search reads: the JSON, and the messageId that the server made, which
+   * is undefined when the event has its own. Both may share memory with `buffer`.
    */
   searched(buffer: Buffer): { json: Buffer; messageId: Uint8Array | undefined };
   /** Whether the event was refused when it arrived. */

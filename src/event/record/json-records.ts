@@ -4,13 +4,13 @@ import { JSON_RECORD_VERSION, jsonRecord4 } from "./json-record-4.ts";
 
 const EARLIER_VERSION = 3;
 
-/** Returns how an encoded record is read; undefined when it is no event that an SDK sent. */
+/** Returns the functions that read an encoded record; undefined for one that no SDK sent. */
 export function jsonReaderOf(bytes: Uint8Array): JsonRecordReader | undefined {
   if (bytes[0] === JSON_RECORD_VERSION) return jsonRecord4;
   return bytes[0] === EARLIER_VERSION ? jsonRecord3 : undefined;
 }
 
-/** Whether an encoded record of any version is of an event that was refused at its ingestion. */
+/** Whether an encoded record of any version holds an event that was refused at its ingestion. */
 export function isRefusedRecord(bytes: Uint8Array): boolean {
   return jsonReaderOf(bytes)?.isRefused(bytes) ?? false;
 }

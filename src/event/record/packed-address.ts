@@ -1,6 +1,6 @@
 import ipaddr from "ipaddr.js";
 
-/** Bytes of addresses that are no IP address in its usual form: none are packed. */
+/** Packed form of addresses that are no IP address in its usual form: they are not packed. */
 const none = new Uint8Array(0);
 
 /** Cache of one address and its bytes: all events of a batch usually have the same address. */
@@ -9,7 +9,7 @@ let lastBytes = none;
 
 /**
  * Returns the 4 bytes of an IPv4 address or the 16 of an IPv6 address. Undefined for a text that
- * `unpackAddress` would not give back, which is stored as it is.
+ * `unpackAddress` would not restore exactly; it is stored as text.
  */
 export function packAddress(text: string): Uint8Array | undefined {
   if (text === lastText) return lastBytes;

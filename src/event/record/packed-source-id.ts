@@ -25,8 +25,8 @@ interface PackedId {
 }
 
 /**
- * Ids that were packed and unpacked lately, at a place that their last characters or first bytes
- * decide. A string that is used again need not be made and hashed again.
+ * Size of a cache of ids that were recently packed and unpacked. The slot depends on an id's last
+ * characters or first bytes. Reusing a string saves making and hashing it again.
  */
 const KEPT_IDS = 64;
 const none: PackedId = { id: "0".repeat(ID_CHARS), bytes: new Uint8Array(PACKED_ID_BYTES) };

@@ -7,7 +7,7 @@ import { decodeEnds, encodeEnds, endOfEnds, endsBytes, type LogEnd } from "./log
  * is delivered is built from this record.
  */
 export interface PixelRecord {
-  /** Absent, which tells it from a `JsonRecord`. */
+  /** Absent. `JsonRecord` has this field, which distinguishes the two. */
   format?: undefined;
   type: "page" | "track";
   /** Time of receipt, in milliseconds since the epoch. */
@@ -80,8 +80,8 @@ export function decodePixelRecord(bytes: Uint8Array): PixelRecord {
 }
 
 /**
- * A record in its encoded form, whose texts are made when they are asked for. Its event is written
- * from the bytes: making strings of them first costs a tenth of delivering an event.
+ * A record in its encoded form, whose texts are decoded when they are read. Its event is written
+ * directly from the bytes: making strings of them first costs a tenth of delivering an event.
  */
 export class EncodedPixelRecord implements PixelRecord {
   constructor(
@@ -145,7 +145,7 @@ export function encodedPixelRecord(bytes: Uint8Array): EncodedPixelRecord {
 
 /**
  * The source id of the record that was decoded last. Neighbouring records mostly have the same, and
- * a string that is used again need not be made and hashed again.
+ * reusing the string saves making and hashing it again.
  */
 let lastSourceId = "";
 

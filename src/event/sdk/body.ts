@@ -22,19 +22,19 @@ export { eventAt, type SdkEventFacts } from "./event-facts.ts";
 /** The contents of the body of an SDK request. All offsets are offsets in `bytes`. */
 export interface SdkBody {
   /**
-   * The body as well-formed UTF-8, until the next body is scanned: a copy in which invalid sequences
-   * are U+FFFD.
+   * The body as well-formed UTF-8, valid until the next body is scanned: a copy in which invalid
+   * sequences are U+FFFD.
    */
   bytes: Buffer;
   /** Number of events. `eventAt` has the facts of each, until the next body is scanned. */
   events: number;
   /** The write key of the batch, or of the single event; undefined when it is no string. */
   writeKey: string | undefined;
-  /** The `sentAt` of the batch, in milliseconds since the epoch. */
+  /** The member `sentAt` of the batch, in milliseconds since the epoch. */
   sentAt: number | undefined;
-  /** The object `context` of the batch, for events that have none. */
+  /** The object `context` of the batch, which events without one inherit. */
   context: Span | undefined;
-  /** The object `integrations` of the batch, for events that have none. */
+  /** The object `integrations` of the batch, which events without one inherit. */
   integrations: Span | undefined;
 }
 
@@ -72,8 +72,8 @@ const TOO_MANY = -3;
 
 /**
  * Scans the body of an SDK request: one event, or an object with an array `batch` of events. What
- * `JSON.parse` refuses is refused; invalid UTF-8 in a string becomes U+FFFD. Each event is judged by
- * itself: a bad one has a problem among its facts.
+ * `JSON.parse` refuses is refused; invalid UTF-8 in a string becomes U+FFFD. Each event is checked
+ * by itself: the facts of an invalid one contain its problem.
  */
 export function scanBody(body: Buffer, isBatch: boolean): SdkBody | BodyProblem {
   const utf8 = isUtf8(body) ? body : Buffer.from(body.toString("utf8"));
@@ -102,14 +102,14 @@ export function scanBody(body: Buffer, isBatch: boolean): SdkBody | BodyProblem 
   };
 }
 
-/** Returns the offset after the batch that begins at `start`, and notes its events and members. */
+/** Returns the offset after the batch that begins at `start`, and stores its events and members. */
 function scanBatch(bytes: Buffer, start: number): number {
   if (bytes[start] !== BRACE_OPEN) return skipValue(bytes, start);
   let at = firstMember(bytes, start);
   while (at >= 0) {
     const member = batchMember(bytes);
     const isEvents = member === BATCH && bytes[at] === BRACKET_OPEN;
-    // The last of several members `batch` counts, as for JSON.parse.
+    // The last of several members `batch` counts, for JSON.parse too.
     if (member === BATCH) clearEvents();
     const valueEnd = isEvents ? scanEvents(bytes, at) : skipValue(bytes, at);
     if (valueEnd < 0) return valueEnd;

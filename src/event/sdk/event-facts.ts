@@ -15,11 +15,11 @@ export interface SdkEventFacts {
   /** Where the event's JSON starts and ends in the `bytes` of the body. */
   start: number;
   end: number;
-  /** Why the event is refused, as a sentence; undefined when it is good. */
+  /** Why the event is refused, as a sentence; undefined when it is valid. */
   problem: string | undefined;
   /** Whether the value, an object or not, has more levels than an event may have. */
   isTooDeep: boolean;
-  /** The event's own type; undefined when it has none that is known. */
+  /** The event's own type; undefined when it has no known type. */
   type: EventType | undefined;
   /** Whether the event has a usable `messageId`: a string of a limited size that is not blank. */
   hasMessageId: boolean;
@@ -61,7 +61,7 @@ const TOO_LARGE = 3;
 const NO_ID = 4;
 const NO_TYPE = 5;
 
-/** Facts of the events of the body that was scanned last: for each event `FIELDS` numbers. */
+/** Number of stored facts for each event. The next scanned body overwrites them. */
 const FIELDS = 5;
 const START = 0;
 const END = 1;
@@ -90,8 +90,8 @@ export function eventCount(): number {
 }
 
 /**
- * Returns the offset after the event that begins at `start`, or `NOT_JSON`, and notes its facts. An
- * event of a batch must have a type.
+ * Returns the offset after the event that begins at `start`, or `NOT_JSON`, and stores its facts.
+ * An event of a batch must have a type.
  */
 export function scanEvent(bytes: Buffer, start: number, isInBatch: boolean): number {
   const isObject = bytes[start] === BRACE_OPEN;
@@ -111,7 +111,7 @@ export function scanEvent(bytes: Buffer, start: number, isInBatch: boolean): num
   return end;
 }
 
-/** Notes what the members of the event say, and returns its problem. */
+/** Stores what the members of the event say, and returns its problem. */
 function judge(bytes: Buffer, at: number, isInBatch: boolean): number {
   const type = typeIndex(bytes) + 1;
   let flags = type | table[at + FLAGS]!;
@@ -149,7 +149,7 @@ function hasMessageId(bytes: Buffer): boolean {
 
 const typeTexts = eventTypes.map((type) => Buffer.from(`"${type}"`));
 
-/** Returns the index in `eventTypes` of the event's type, in any case; -1 for no known type. */
+/** Returns the index of the event's type in `eventTypes`, ignoring case; -1 for an unknown type. */
 function typeIndex(bytes: Buffer): number {
   const start = starts[TYPE]!;
   if (start === ABSENT || bytes[start] !== QUOTE) return -1;
@@ -166,8 +166,8 @@ function isAt(text: Buffer, bytes: Buffer, start: number): boolean {
 }
 
 /**
- * Adds what events inherit from their batch to their sizes: refuses those that become too large, and
- * returns the size of all others. The sizes are those of the batch's `context` and `integrations`.
+ * Adds the members that events inherit from their batch to their sizes. Refuses events that become
+ * too large, and returns the total size of the others. The arguments are sizes in the batch.
  */
 export function inherit(contextBytes: number, integrationsBytes: number): number {
   let total = 0;

@@ -8,7 +8,7 @@ export interface EventTimes {
   /** The time of sending by the client's clock. */
   sentAt: number;
   receivedAt: number;
-  /** The time of the event that the SDK gave, or the client's time without its clock's error. */
+  /** The time of the event that the SDK gave, or the client's time corrected by its clock error. */
   timestamp: number;
 }
 

@@ -25,7 +25,7 @@ import { parsedEvent } from "./parsed-event.ts";
 
 /**
  * Builds the event that an SDK sent as JSON: with the type of the record, a messageId, the rudderId
- * of its user, times by the server's clock, and the client's address. All other members are as they were sent.
+ * of its user, times by the server's clock, and the client's address. Other members are unchanged.
  */
 export function eventOfJson(record: JsonRecord): BuiltEvent {
   const json = withoutLineBreaks(asBuffer(record.json));
@@ -174,7 +174,7 @@ function writtenEvent(
   return plainScratch.slice(0, out);
 }
 
-/** Returns the same bytes as a plain array, whose `slice` copies. That of a Buffer does not. */
+/** Returns the same bytes as a plain `Uint8Array`, whose `slice` copies; a Buffer's does not. */
 function plainOf(buffer: Buffer): Uint8Array {
   return new Uint8Array(buffer.buffer, buffer.byteOffset, buffer.byteLength);
 }
@@ -202,7 +202,7 @@ function putContext(json: Buffer, address: string, start: number): number {
   if (isObjectAt(json, CONTEXT)) {
     out = putMember(json, CONTEXT, start);
     if (address === "" || outline.hasIp) return out;
-    // The closing brace makes room for the address.
+    // The address overwrites the closing brace.
     out--;
     if (!isEmptyAt(json, CONTEXT)) scratch[out++] = COMMA;
   } else {

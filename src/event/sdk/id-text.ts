@@ -3,9 +3,9 @@ import { userHash } from "../user-hash.ts";
 import { stringText } from "./json-scanner.ts";
 
 /**
- * Returns the text of an id, given as a JSON value between two offsets: of a string its text, of a
- * number or boolean the text that JavaScript writes for it. Integers keep all their digits. Returns
- * an empty text for a value that is no scalar, and for null.
+ * Returns the text of an id, given as a JSON value between two offsets: the content of a string, or
+ * the text that JavaScript writes for a number or boolean. Integers keep all their digits. Returns
+ * an empty text for null and for a value that is no scalar.
  */
 export function idText(bytes: Buffer, start: number, end: number): string {
   if (start < 0) return "";

@@ -8,7 +8,7 @@ const LETTER_T = 0x54;
 const LETTER_Z = 0x5a;
 
 /**
- * Returns the time, in milliseconds since the epoch, that the JSON value between two offsets is: a
+ * Returns the time, in milliseconds since the epoch, of the JSON value between two offsets: a
  * string in the form of ISO 8601, such as `2026-11-20T07:31:05.123Z`. Undefined for other values.
  */
 export function timeAt(bytes: Buffer, start: number, end: number): number | undefined {
@@ -31,7 +31,7 @@ export const isIsoTime = (time: number): boolean => time >= ISO_TIME_MIN && time
 const MONTH_DAYS = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 const CASE_BIT = 0x20;
 
-/** Where `readNumber` reads: its text ends at `end`. `at` is -1 after a text that is no number. */
+/** Position of `readNumber`. The text ends at `end`. `at` is -1 after a text that is no number. */
 const cursor = { at: 0, end: 0 };
 
 /**
@@ -76,7 +76,7 @@ function readDayTime(bytes: Uint8Array): number {
   return cursor.at === cursor.end ? time : time - readOffset(bytes);
 }
 
-/** Reads digits after a dot as milliseconds; further digits do not count. */
+/** Reads digits after a dot as milliseconds. Further digits are ignored. */
 function readFraction(bytes: Uint8Array): number {
   const first = ++cursor.at;
   let ms = 0;
@@ -129,7 +129,7 @@ function readNumber(bytes: Uint8Array, digits: number): number {
   return value;
 }
 
-/** Returns the number of a date's day since the epoch (Howard Hinnant, as `writeIsoTime`). */
+/** Returns a date as days since the epoch (Howard Hinnant's algorithm, as in `writeIsoTime`). */
 function daysOf(year: number, month: number, day: number): number {
   const shifted = month > 2 ? year : year - 1;
   const era = Math.floor(shifted / 400);

@@ -89,7 +89,7 @@ export function tokenAt(bytes: Buffer, start: number): number {
   return at;
 }
 
-/** Returns the offset after the JSON value that begins at `start`, where no white space is. */
+/** Returns the offset after the JSON value at `start`, where no white space may be. */
 export function skipValue(bytes: Buffer, start: number): number {
   let at = start;
   let level = 0;
@@ -166,7 +166,7 @@ export function firstMember(bytes: Buffer, start: number): number {
 }
 
 /**
- * Finds the member after the one whose value ends at `valueEnd`, as `firstMember` finds the first.
+ * Finds the member after the one whose value ends at `valueEnd`. Results are as for `firstMember`.
  */
 export function nextMember(bytes: Buffer, valueEnd: number): number {
   const at = bytes[valueEnd]! <= SPACE ? tokenAt(bytes, valueEnd) : valueEnd;

@@ -12,7 +12,7 @@ import {
 export const OTHER_NAME = -1;
 
 /**
- * Returns a function that tells which of `names` the member has that the scanner found last
+ * Returns a function that finds which of `names` the member has that the scanner found last
  * (`scanned.nameStart`): its index in `names`, or `OTHER_NAME`. A name may be written with escapes.
  */
 export function memberNames(names: readonly string[]): (bytes: Buffer) => number {

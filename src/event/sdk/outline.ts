@@ -39,7 +39,7 @@ export const outline = {
   starts: new Int32Array(MEMBERS_MAX),
   valueStarts: new Int32Array(MEMBERS_MAX),
   valueEnds: new Int32Array(MEMBERS_MAX),
-  /** Whether the object `context` has a member `ip`, and where its consentManagement begins. */
+  /** Whether the object `context` has a member `ip`, and the offset of its `consentManagement`. */
   hasIp: false,
   consentStart: -1,
 };
@@ -50,7 +50,7 @@ export const outline = {
  */
 const slotHashes = new Int32Array(1 << SLOT_BITS);
 const slotObjects = new Int32Array(1 << SLOT_BITS);
-/** How far a hash is shifted to give a slot. A short event uses the first slots alone. */
+/** Number of bits that shift a hash to give a slot. A short event uses only the first slots. */
 let slotShift = 32 - SLOT_BITS;
 let objects = 0;
 let firstObject = 0;
@@ -98,7 +98,7 @@ export function outlineOf(json: Buffer): boolean {
         if (at > end) return false;
       }
       if (at > end) return false;
-      // Only a name has a colon behind it.
+      // Only a name is followed by a colon.
       let next = at;
       while (bytes[next]! <= SPACE) next++;
       if (bytes[next] !== COLON) continue;
@@ -125,7 +125,7 @@ export function outlineOf(json: Buffer): boolean {
   return true;
 }
 
-/** The JSON of the event, followed by a few other bytes, so that four can be read at every offset. */
+/** The JSON of the event and a few bytes after it, so that four can be read at every offset. */
 let bytes = Buffer.alloc(64 << 10);
 let words = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
@@ -144,8 +144,8 @@ const ONES = 0x01010101;
 const HIGH_BITS = 0x80808080 | 0;
 
 /**
- * Returns an offset at or after `start`, before which no quote and no backslash is, and at most four
- * bytes before the next. Tests four bytes at a time: a byte of `x` is zero where one is.
+ * Returns an offset at or after `start`, before the next quote or backslash by four bytes at most.
+ * Tests four bytes at a time: a byte of `x` is zero where a quote or backslash is.
  */
 function plainEnd(start: number): number {
   let at = start;
@@ -158,13 +158,13 @@ function plainEnd(start: number): number {
   }
 }
 
-/** Notes a name of an object. Returns false when the object has had it before. */
+/** Adds a name of an object. Returns false when the object already has it. */
 function addName(start: number, end: number, object: number, hasEscape: boolean): boolean {
   if (++namesSeen > NAMES_MAX) return false;
   const hash = hasEscape ? hashOfEscaped(start, end) : hashOf(start + 1, end - 1);
   let slot = mix(hash ^ Math.imul(object, 0x9e3779b1)) >>> slotShift;
   while (slotObjects[slot]! >= firstObject) {
-    // Two names with one hash are rare. Then the event is read by `JSON.parse` without need.
+    // Two names with one hash are rare. The event is then read by `JSON.parse` unnecessarily.
     if (slotObjects[slot] === object && slotHashes[slot] === hash) return false;
     slot = (slot + 1) & (-1 >>> slotShift);
   }
@@ -211,12 +211,12 @@ function noteContext(valueStart: number): void {
   else if (name === 1) outline.consentStart = valueStart;
 }
 
-/** Notes that the value of the last member ends at or before `at`. */
+/** Records that the value of the last member ends at or before `at`. */
 function endMember(at: number): void {
   if (outline.members > 0) outline.valueEnds[outline.members - 1] = at;
 }
 
-/** Takes white space off the end of a member's value, and notes where the value is. */
+/** Removes white space from the end of a member's value, and records where the value is. */
 function trimValue(member: number): void {
   let end = outline.valueEnds[member]!;
   while (bytes[end - 1]! <= SPACE) end--;

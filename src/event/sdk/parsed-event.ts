@@ -17,7 +17,7 @@ interface MadeMembers {
 
 /**
  * Returns the JSON of an event by way of `JSON.parse`, for which the last of equal names counts.
- * Numbers become what JavaScript makes of them.
+ * Numbers are written as JavaScript writes them.
  */
 export function parsedEvent(
   json: Buffer,

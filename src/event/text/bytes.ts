@@ -33,8 +33,8 @@ for (let value = 0; value < 16; value++) {
 }
 
 /**
- * Writes a string at an offset, one byte per character. The characters must be ASCII: of others,
- * only the low byte is written.
+ * Writes a string at an offset, one byte per character. The characters must be ASCII: only the low
+ * byte of others is written.
  */
 export function writeAscii(text: string, into: Uint8Array, offset: number): number {
   for (let i = 0; i < text.length; i++) into[offset + i] = text.charCodeAt(i);

@@ -15,8 +15,8 @@ const O_NONBLOCK = 0o4000;
 const ADDRESS_BYTES = 128;
 
 /**
- * Prepares a socket that another process has opened, so that it can be accepted from: sets it to
- * not block, and closes it in processes that this one starts. Returns undefined when the file
+ * Prepares a socket that another process has opened for accepting connections: makes it
+ * non-blocking, and keeps child processes from inheriting it. Returns undefined when the file
  * descriptor is no listening TCP socket.
  */
 export function inheritedSocket(fd: number): Required<ListeningSocket> | undefined {

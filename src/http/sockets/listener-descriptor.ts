@@ -9,7 +9,7 @@ const DESCRIPTORS = "/proc/self/fd";
 
 /**
  * Calls `listen`, which must open one listening socket before it returns. Returns the file
- * descriptor of this socket, which `Bun.serve` does not tell. The descriptor belongs to Bun.
+ * descriptor of this socket, which `Bun.serve` does not report. The descriptor belongs to Bun.
  */
 export function descriptorOfListener(listen: () => void): number {
   const before = new Set(descriptors().values());
@@ -43,7 +43,7 @@ export function replaceSocket(fd: number, socketFd: number): void {
   if (!isReplaced) throw new Error(`Cannot accept from descriptor ${socketFd}`);
 }
 
-/** Finds how Bun's event loop waits for a file descriptor (see proc_pid_fdinfo(5)). */
+/** Finds how Bun's event loop watches a file descriptor (see proc_pid_fdinfo(5)). */
 function watchOf(fd: number) {
   for (const [epoll, target] of descriptors()) {
     if (target !== "anon_inode:[eventpoll]") continue;
@@ -72,7 +72,7 @@ function descriptors(): Map<number, string> {
       try {
         return [Number(fd), readlinkSync(`${DESCRIPTORS}/${fd}`)];
       } catch {
-        // The descriptor with which the directory was read is closed again.
+        // The descriptor with which the directory was read is closed by now.
         return [Number(fd), ""];
       }
     }),

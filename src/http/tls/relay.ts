@@ -45,7 +45,7 @@ export function relayTls(options: TlsRelayOptions) {
   let listener = listen(options.tls);
   const sweep = setInterval(() => {
     const since = performance.now() - 1_000 * TLS_HANDSHAKE_SECONDS_MAX;
-    // The oldest handshakes stand first.
+    // The oldest handshakes come first.
     for (const it of handshakes) {
       if (it.handshakeSince > since) break;
       it.client.terminate();
@@ -132,7 +132,7 @@ export function relayTls(options: TlsRelayOptions) {
       listener.stop();
       listener = next;
     },
-    /** Stops accepting connections. Open ones end with those of the server. */
+    /** Stops accepting connections. Open connections end with those of the server. */
     stop() {
       clearInterval(sweep);
       listener.stop();

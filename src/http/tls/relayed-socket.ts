@@ -2,8 +2,8 @@ import type { Socket } from "bun";
 import { IDLE_CONNECTION_SECONDS_MAX } from "../../settings/limits.ts";
 
 /**
- * One side of a relay: a socket, and the bytes that wait until it takes more. While bytes wait, the
- * other side is not read.
+ * One side of a relay: a socket, and the bytes that wait until it accepts more. While bytes wait,
+ * the other side is not read.
  */
 export class RelayedSocket {
   #socket: Socket<unknown> | undefined;
@@ -12,7 +12,7 @@ export class RelayedSocket {
   #after: "finish" | "close" | undefined;
   #isTerminated = false;
 
-  /** Sets the socket once it is open, and sends the bytes that have come before. */
+  /** Sets the socket once it is open, and sends the bytes that arrived before. */
   attach(socket: Socket<unknown>, other: RelayedSocket): void {
     this.#socket = socket;
     if (this.#isTerminated) socket.terminate();
@@ -21,14 +21,14 @@ export class RelayedSocket {
 
   /** Sends bytes that the other side has received, and pauses that side while they wait. */
   send(bytes: Buffer, other: RelayedSocket): void {
-    // Bun uses the memory of received bytes again.
+    // Bun reuses the memory of received bytes.
     const sent = this.#unsent.length > 0 ? 0 : this.#write(bytes);
     if (sent === bytes.length) return;
     this.#unsent.push(Buffer.from(bytes.subarray(sent)));
     other.#socket?.pause();
   }
 
-  /** Called when the socket takes more bytes; the other side is read again once all are sent. */
+  /** Called when the socket accepts more bytes. The other side is read again once all are sent. */
   drained(other: RelayedSocket): void {
     if (this.#flush()) other.#socket?.resume();
   }

@@ -21,10 +21,7 @@ interface ZlibHandle {
 /** Smallest number of bytes that gzip's header and trailer take. */
 const GZIP_FRAME_BYTES = 18;
 const MEMORY_BYTES_MIN = 16_384;
-/**
- * Number of bytes by which the buffer exceeds the data, so that zlib finds the end of the data
- * without another buffer.
- */
+/** Bytes by which the buffer exceeds the data, so that zlib finds the end without another one. */
 const SLACK_BYTES = 64;
 
 /**

@@ -3,10 +3,7 @@ import { HttpResponse } from "../../http/response.ts";
 import { errorBody, NO_STORE } from "../responses.ts";
 import type { SdkAnswer } from "./source-config.ts";
 
-/**
- * Largest number of origins whose responses are cached. When another one would exceed it, the cache
- * is cleared.
- */
+/** Largest number of origins with cached responses. One more clears the cache. */
 const ORIGINS_REMEMBERED_MAX = 1_000;
 /** An origin as browsers send it. Other values are not repeated in a response. */
 const ORIGIN = /^[\x21-\x7e]{1,512}$/;

@@ -18,8 +18,7 @@ export interface SourceConfigOptions {
  * Creates the answers to SDKs that ask for their configuration. No answer lists destinations,
  * because the server alone delivers to them.
  *
- * The answer for a disabled source is 404 for both kinds of SDKs. An answer with `enabled: false`
- * would make mobile
+ * For a disabled source, both get 404. An answer with `enabled: false` would make mobile
  * SDKs delete the events that they have stored.
  */
 export function createSourceConfig({ source, publicUrl }: SourceConfigOptions) {

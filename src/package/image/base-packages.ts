@@ -1,8 +1,9 @@
 /**
- * Debian packages from which the image takes its libraries and its shell, by the versions and hashes
- * in base.json. apt fetches them with the machine's own sources and keys, into separate directories,
- * so that it can also fetch packages for another processor. `bun src/package/image/base-packages.ts`
- * writes the current versions into base.json, and is run when a mirror no longer has the old ones.
+ * Debian packages from which the image takes its libraries and its shell, by the versions and
+ * hashes in base.json. apt fetches them with the machine's own sources and keys, into separate
+ * directories, so that it can also fetch packages for another processor. `bun
+ * src/package/image/base-packages.ts` writes the current versions into base.json, for when a mirror
+ * no longer has the old ones.
  */
 import {
   existsSync,
@@ -28,7 +29,7 @@ interface BasePackage {
 
 export const basePackages: Readonly<Record<DebianName, readonly BasePackage[]>> = base;
 
-/** Returns the paths of the packages for a processor, and fetches those that are not there yet. */
+/** Returns the paths of the packages for a processor, and fetches the missing ones. */
 export function fetchBasePackages(architecture: DebianName): string[] {
   const directory = join(ROOT, "dist/foreign/debian");
   mkdirSync(directory, { recursive: true });
@@ -67,7 +68,7 @@ function download(apt: Apt, directory: string, { name, version }: BasePackage): 
 
 type Apt = (words: string[], cwd?: string) => string;
 
-/** Gives `use` an apt-get that knows packages for `architecture` alone, and an empty directory. */
+/** Calls `use` with an apt-get for packages of `architecture` only, and an empty directory. */
 function withApt(architecture: DebianName, use: (apt: Apt, downloads: string) => void): void {
   if (Bun.which("apt-get") === null) {
     throw new Error(
@@ -86,7 +87,7 @@ function withApt(architecture: DebianName, use: (apt: Apt, downloads: string) =>
       `Dir::State::status=${join(state, "status")}`,
       `Dir::Cache=${join(state, "cache")}`,
       "Acquire::Languages=none",
-      // The directories belong to the user who builds.
+      // The directories belong to the user who runs the build.
       "APT::Sandbox::User=",
     ].flatMap((option) => ["-o", option]);
     const apt: Apt = (words, cwd = state) =>
@@ -98,7 +99,7 @@ function withApt(architecture: DebianName, use: (apt: Apt, downloads: string) =>
   }
 }
 
-/** Writes the versions that the machine's apt sources have now. */
+/** Writes the package versions that the machine's apt sources have now. */
 function updateBase(): void {
   const names = base.amd64.map(({ name }) => name);
   const now = Object.fromEntries(

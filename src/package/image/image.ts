@@ -1,5 +1,5 @@
 /**
- * Makes an image as an OCI layout, without a daemon: two layers, a configuration, a manifest and an
+ * Makes an image in the OCI layout without a daemon: two layers, a configuration, a manifest and an
  * index. `manifest.json` beside them is for `docker load` with its older store.
  */
 import { type PackedEntry, tarOf } from "../archive.ts";
@@ -104,8 +104,8 @@ function configuration(product: Product, revision: string, layers: Layer[]) {
         "PATH=/usr/bin:/bin",
         "PIXELMILL_DATA=/data/pixelmill",
         "PIXELMILL_ADMIN_HOST=0.0.0.0",
-        // Bun unpacks lmdb's library here. The root may be read-only, and a tmpfs of Docker does not
-        // allow executing.
+        // Bun unpacks lmdb's library here. The root may be read-only, and Docker's tmpfs does not
+        // allow executing files.
         "TMPDIR=/data",
       ],
       Entrypoint: ["/usr/bin/pixelmill"],
@@ -113,7 +113,7 @@ function configuration(product: Product, revision: string, layers: Layer[]) {
       Volumes: { "/data": {} },
       WorkingDir: "/data",
       StopSignal: "SIGTERM",
-      // Docker runs it; the OCI format has no word for it, and lets others ignore it.
+      // Docker runs the health check. The OCI format lacks this field; other runtimes ignore it.
       Healthcheck: {
         Test: ["CMD", "/usr/bin/pixelmill", "check", "health"],
         Interval: 30 * SECOND_NS,

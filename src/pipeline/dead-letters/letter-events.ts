@@ -63,9 +63,7 @@ function storedAttempts(attempts: readonly FailedAttempt[], letterReason: string
   });
 }
 
-/**
- * Largest number of characters of the reason of an earlier attempt that failed for another reason.
- */
+/** Largest length of an earlier attempt's reason that differs from the last reason. */
 const ATTEMPT_REASON_CHARS_MAX = 200;
 
 function answered(response: ShownAnswer): Pick<NewLetter, "status" | "code" | "response"> {

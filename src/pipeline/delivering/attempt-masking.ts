@@ -24,10 +24,7 @@ export class AttemptMasking {
   readonly #parts: AttemptMaskingParts;
   #credentials: Credentials | undefined;
   #mask: SecretMask | undefined;
-  /**
-   * The mask of the last request's own secrets. Most requests of a destination have the same
-   * secrets.
-   */
+  /** The mask of the last request's own secrets, which most requests of a destination share. */
   #sent: { key: string; mask: SecretMask } | undefined;
 
   constructor(parts: AttemptMaskingParts) {

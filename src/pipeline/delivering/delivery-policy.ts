@@ -25,8 +25,7 @@ export interface DeliveryPolicyContext {
   /**
    * The current outage: set while every attempt fails, undefined otherwise. `since` and `at` are
    * the times of its first and its last failed attempt by `elapsed()`. `since` also includes the
-   * outage that earlier processes recorded. `reason` and `response` belong to the last failed
-   * attempt.
+   * outage that earlier processes recorded. `reason` and `response` are from the last failure.
    */
   failure(): ({ since: number; at: number } & FailureCause) | undefined;
 }
@@ -51,7 +50,7 @@ export class DeliveryPolicy {
     const routes = this.#context.routes();
     const cause = this.#downCause();
     return outputs.filter((output) => {
-      // An output is rarely checked against other routes than when its code ran.
+      // Mostly, the routes are unchanged since the output's code ran.
       const isChecked = output.laneEvent.checkedRoutes === routes;
       if (!isChecked && this.#settleUnsendable(output)) return false;
       if (cause === undefined || !this.#hasWindowEnded(output)) return true;

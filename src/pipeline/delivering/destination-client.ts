@@ -63,10 +63,7 @@ export class DestinationClient {
   readonly #closing = new Set<Promise<void>>();
   readonly #workspaceId: string;
   #config: Record<string, unknown>;
-  /**
-   * Largest number of events in one delivery, cached because it is read for each event; undefined
-   * before the first.
-   */
+  /** Largest number of events in one delivery, which each event needs; undefined at first. */
   #batchSize: number | undefined;
   #masking: AttemptMasking;
   #client: OpenClient | undefined;
@@ -81,10 +78,7 @@ export class DestinationClient {
   failure: (FailureState & { at: number }) | undefined;
   /** The last attempt that failed or was refused, since this config is in use. */
   lastFailure: LastFailure | undefined;
-  /**
-   * Outage in milliseconds that earlier processes recorded, until the first attempt of this
-   * process.
-   */
+  /** Milliseconds of outage that earlier processes recorded, until this one's first attempt. */
   #earlierOutageMs: number;
   /**
    * Set while the receiver answers but refuses all events; undefined after a delivery with an

@@ -31,9 +31,8 @@ export function botName(userAgent: string): string | undefined {
 }
 
 /**
- * Returns the word by which a bot names itself in its user agent, such as `bingbot`: the first word
- * that contains a bot's usual ending, else the first word. The list of bots tells only that the
- * whole text belongs to a bot.
+ * Returns the name in a bot's user agent, such as `bingbot`: the first word with `bot` or similar,
+ * else the first word. The list of bots tells only that the whole text belongs to a bot.
  */
 function nameIn(text: string): string {
   const words = text.match(/[A-Za-z][\w-]*/g) ?? [];

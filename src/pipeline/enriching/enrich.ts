@@ -16,8 +16,7 @@ export interface EnrichingParts<Record> {
 /**
  * Returns a function that builds the event of a record, and adds to its context what the settings
  * of its source request: `geo`, the location of the IP address, and `isBot` and `bot` for events of
- * bots, also for those that are dropped, so that a search finds them. A member that the event
- * already has is not changed.
+ * bots, even dropped ones, so that a search finds them. Members of the event are not changed.
  */
 export function createEnrichedEvents<Record extends { sourceId: string }>(
   parts: EnrichingParts<Record>,

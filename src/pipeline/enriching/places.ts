@@ -1,14 +1,9 @@
 import { isIP } from "node:net";
 
-/**
- * Number of addresses whose location is cached. When another one would exceed it, the cache is
- * cleared.
- */
+/** Number of addresses with a cached location. One more clears the cache. */
 const ADDRESSES_REMEMBERED_MAX = 4_096;
 
-/**
- * The fields that are used of a record in a MaxMind-format database of cities. All may be absent.
- */
+/** The used fields of a record in a MaxMind-format database of cities. All may be absent. */
 interface CityRecord {
   city?: { names?: { en?: unknown } };
   country?: { iso_code?: unknown };

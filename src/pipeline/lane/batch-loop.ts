@@ -66,9 +66,8 @@ export class BatchLoop {
     const { memory, scheduler, delivery, work } = this.#parts;
     let last = dispatchedAll;
     while (this.#isRunning) {
-      // There are two reasons to wait for the last batch first: a full lane gets room little by
-      // little, and small batches cost more than the overlap gains; and events that must run again
-      // come before new ones.
+      // Two reasons to wait for the last batch first: a full lane gets room little by little, and
+      // small batches cost more than the overlap gains; and events that must run again come first.
       if (memory.room.events < TRANSFORM_BATCH_EVENTS || scheduler.hasUnrun) {
         await last;
         last = dispatchedAll;

@@ -78,8 +78,7 @@ export class LaneRoutes {
     if (this.#isRemoved) return { kind: "discard" };
     const { origin, input } = event;
     if ("replayId" in origin) {
-      // The job has ended; or it waits while the destination is disabled, and takes its event back
-      // later.
+      // The job has ended; or it waits while the destination is disabled, and takes the event back.
       const isSent = replays.isRunning(origin.replayId) && this.destination.enabled;
       if (!isSent) return { kind: "discard" };
     }

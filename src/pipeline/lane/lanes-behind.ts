@@ -70,9 +70,7 @@ export class LanesBehind<L extends Resting> {
     this.#running = undefined;
   }
 
-  /**
-   * The place to read next: that of the lane whose turn it is. Undefined when no lane is behind.
-   */
+  /** The place to read next: that of the lane whose turn it is. Undefined when none is behind. */
   #next(): LogPlace | undefined {
     this.#isTurnOfFurthest = !this.#isTurnOfFurthest;
     if (this.#isTurnOfFurthest && this.#furthest !== undefined) return this.#furthest;
@@ -86,10 +84,7 @@ export class LanesBehind<L extends Resting> {
     return undefined;
   }
 
-  /**
-   * Returns undefined when nothing can be read: the lanes then read for themselves, and report the
-   * error.
-   */
+  /** Returns undefined when reading fails: the lanes then read themselves, and report the error. */
   async #read({ log, sequence }: LogPlace): Promise<LogChunk | undefined> {
     const chunk = await this.#logs.read(log, sequence).catch(() => undefined);
     if (chunk === undefined || (chunk.next <= sequence && chunk.newerAt === undefined)) return;

@@ -6,8 +6,7 @@ import { ClaimLostError } from "./ledger-claim.ts";
 const FAILURE_WAIT_MS = 1_000;
 /**
  * Largest number of lanes in one transaction. With thousands, such as when a partition stops, it
- * would block the event loop, and in a cluster a transaction that conflicts with another one runs
- * again.
+ * would block the event loop, and in a cluster, a transaction in conflict with another runs again.
  */
 const LANES_MAX = 500;
 

@@ -48,10 +48,7 @@ export function reasonTemplate(reason: string): string {
   return replaced.replace(places, PLACE).replace(lists, PLACE).trim();
 }
 
-/**
- * Returns the name of the group of a dead letter: a hash of the parts that are equal for one
- * failure.
- */
+/** Returns the name of a dead letter's group: a hash of the parts that one failure shares. */
 export function groupNameOf({ stage, reason, status, code }: GroupedFacts): string {
   const facts = [stage, status ?? "", code ?? "", reasonTemplate(reason)];
   return Bun.hash(facts.join("\n")).toString(36);

@@ -48,10 +48,7 @@ export class Ledger {
   readonly letters: Pick<LetterTables, LetterReads>;
   readonly jobs: Pick<JobTables, JobReads>;
   readonly repetitions: RepetitionTable;
-  /**
-   * Resolves once dead letters from earlier versions are counted and grouped, or counting has
-   * failed.
-   */
+  /** Resolves once dead letters of earlier versions are counted and grouped, or that has failed. */
   readonly counted: Promise<void>;
   readonly #store: Store;
   readonly #tables: LetterTables;

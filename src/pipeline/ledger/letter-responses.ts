@@ -19,12 +19,9 @@ const RESPONSES_OF_GROUP_MAX = 4;
  * make every dead letter write its response, which all nodes of a cluster read.
  */
 const REPLACED_AFTER_MS = 60_000;
-/**
- * Largest number of bytes of the responses that are stored for the dead letters of one destination,
- * in one ledger.
- */
+/** Largest total size in bytes of a destination's stored responses, in one ledger. */
 export const RESPONSES_OF_DESTINATION_BYTES_MAX = 512 << 10;
-/** Largest number of bytes of the responses that are stored for all dead letters, in one ledger. */
+/** Largest total size in bytes of all stored responses, in one ledger. */
 export const RESPONSES_BYTES_MAX = 64 << 20;
 /** Second part of the keys that hold sums of bytes; no group has this name. */
 const SUM = "";

@@ -62,13 +62,7 @@ export function minuteFigures(sources: FigureSources, at: number): Map<Series, F
   return rows;
 }
 
-/**
- * Number of failures that would have been expected since the last failure, by their share in the
- * last
- * minute, at which a destination without a further failure counts as recovered. This is wrong by
- * chance
- * about once in e³ = 20 times.
- */
+/** Adds the lag of a lane to the rows of its destination, its workspace, and its sources. */
 export function addLag(rows: Map<Series, FigureRow>, lane: LaneGauges): void {
   const events = lane.lagEvents();
   if (events === 0) return;

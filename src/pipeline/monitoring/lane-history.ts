@@ -33,9 +33,8 @@ interface LaneMinute {
 const IDLE_MS = 3_600_000;
 const SWEEP_MS = 60_000;
 /**
- * Number of failures expected since the last failure, by their share in the last minute, at which a
- * destination without a further failure counts as cured. This is wrong by chance about once in e³ =
- * 20 times.
+ * A destination without a further failure counts as recovered once this many would have been
+ * expected, by their share in the last minute. This is wrong about once in e³ = 20 times.
  */
 const EXPECTED_FAILURES = 3;
 const RATE_SLOT_MS = 10_000;

@@ -20,10 +20,7 @@ export class HeldRecords {
   }
 }
 
-/**
- * A sentence for the operator about logs in which deliveries have stopped at a record of a newer
- * version; undefined for no logs.
- */
+/** Returns a warning about logs in which deliveries wait for a newer version; none without logs. */
 export function newerVersionWarning(logs: readonly string[]): string[] {
   if (logs.length === 0) return [];
   const names =

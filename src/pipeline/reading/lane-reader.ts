@@ -22,10 +22,7 @@ export class LaneReader {
   #recovering: DeliveryIntent | undefined;
   #routes: Routes;
   #nextLog = 0;
-  /**
-   * Whether all logs were read to the end, without a wake-up since. Later records are then of other
-   * sources.
-   */
+  /** Whether all logs were read to the end, without a wake-up since. Later ones are of others. */
   #isIdle = false;
   /**
    * Logs whose next record is of a newer version, with the time at which it was received. The lane
@@ -148,10 +145,7 @@ export class LaneReader {
     return this.#cursors.values().every((cursor) => cursor.isSettled);
   }
 
-  /**
-   * Logs in which the lane stops because the next record is of a newer version, with the time of
-   * that record.
-   */
+  /** Logs in which the lane stops before a record of a newer version, with the record's time. */
   get held(): ReadonlyMap<string, number> {
     return this.#held;
   }
@@ -214,10 +208,7 @@ export class LaneReader {
     return cursor;
   }
 
-  /**
-   * Takes events from a log. `isHeld` in the result: the next record waits for other logs, or for a
-   * recovery.
-   */
+  /** Takes events from a log. `isHeld`: the next record waits for other logs, or for a recovery. */
   async #takeFrom(
     log: string,
     count: number,

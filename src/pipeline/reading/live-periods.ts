@@ -2,10 +2,7 @@ import type { Connection } from "../../catalog/model.ts";
 import type { Positions } from "../../log/positions.ts";
 import type { LaneRecord } from "../model/lane-record.ts";
 
-/**
- * The live periods (times of delivering) of a lane's connections, as far as the lane has read from
- * their starts.
- */
+/** The live periods (when connections deliver), as far as the lane has read from their starts. */
 export class LivePeriods {
   /** Connection id → positions at which its current live period (time of delivering) begins. */
   readonly #known: Map<string, Positions>;

@@ -37,9 +37,7 @@ export class RestingReader {
    * which it was received; undefined for none.
    */
   #held: Map<string, number> | undefined;
-  /**
-   * Time of receipt of the last record that the lane has passed while it was behind; 0 for none.
-   */
+  /** Time of receipt of the last record that the lane passed while it was behind; 0 for none. */
   #passedAt = 0;
 
   private constructor(logs: LogSet, connections: readonly Connection[]) {
@@ -74,10 +72,7 @@ export class RestingReader {
     return reader;
   }
 
-  /**
-   * Creates the reader that continues from a reader with nothing to read; undefined if that one has
-   * something to read.
-   */
+  /** Creates the reader that follows one with nothing to read; undefined if it has something. */
   static after(
     reader: LaneReader,
     logs: LogSet,
@@ -175,10 +170,7 @@ export class RestingReader {
     return this.#next[log] === sequence;
   }
 
-  /**
-   * Skips these records and returns true. Returns false, and does not skip them, when one may
-   * belong to the lane.
-   */
+  /** Skips these records, and returns true; false without skipping if one may be the lane's. */
   pass(log: string, { from, next: end, sources, inputs, newerAt }: LogChunk): boolean {
     const next = this.#next[log] ?? end;
     if (newerAt !== undefined && next === end) this.#hold(log, newerAt);
@@ -196,10 +188,7 @@ export class RestingReader {
     this.#held = (this.#held ?? new Map()).set(log, at);
   }
 
-  /**
-   * Approximate time of receipt of the oldest record that the lane must look at; undefined for
-   * none.
-   */
+  /** Approximate time of receipt of the oldest record to look at; undefined for none. */
   get oldestAt(): number | undefined {
     if (this.#held !== undefined) return Math.min(...this.#held.values());
     return this.#isBehind && this.#passedAt > 0 ? this.#passedAt : undefined;

@@ -166,9 +166,8 @@ export class SharedReader {
   }
 
   /**
-   * Returns where the messageId of a record that was read occurred before. Undefined when the
-   * record is no known repetition, which is always the case here, because this reader searches for
-   * none.
+   * Returns where a record's messageId occurred before. Always undefined here, because this reader
+   * does not search for repetitions.
    */
   previousOf(_log: string, _sequence: number): Occurrence | undefined {
     return undefined;

@@ -78,10 +78,7 @@ export class LatestOutcomes {
     return this.#workspaces.bytes;
   }
 
-  /**
-   * Adds the outcome of these events at a destination: of all, or of some when there are many per
-   * second.
-   */
+  /** Adds the outcome of these events at a destination: of all, or of some of many per second. */
   add(
     outputs: readonly Output[],
     outcome: Exclude<EventOutcome, { kind: "discarded" }>,

@@ -15,18 +15,13 @@ export interface IdBudget {
 }
 
 const CAPACITY_MIN = 1 << 8;
-/**
- * Number of 32-bit words of an id's hash. Two ids with the same 128-bit hash do not occur in
- * practice.
- */
+/** Number of 32-bit words of an id's hash. Different ids practically never share a 128-bit hash. */
 const HASH_WORDS = 4;
 const NONE = -1;
 
 const hash = new BigUint64Array(2);
 const hashWords = new Int32Array(hash.buffer);
-/**
- * Hash seeds, different in each process, so that no client can choose messageIds with equal hashes.
- */
+/** Hash seeds of this process, so that no client can choose messageIds with equal hashes. */
 const seeds = crypto.getRandomValues(new BigUint64Array(2));
 
 /**
@@ -157,8 +152,7 @@ export class RecentIds {
     const capacity = Math.min(this.#countMax, wanted);
     const more = capacity - this.#capacity;
     const isOver = this.#budget.allocated + more > this.#budget.countMax;
-    // A source always has room for a few ids, so that other sources cannot disable its
-    // deduplication.
+    // A source always has room for a few ids, so that others cannot disable its deduplication.
     const mayGrow = more > 0 && (!isOver || this.#capacity === 0);
     if (!mayGrow && this.#live === this.#capacity) return false;
     this.#resize(mayGrow ? capacity : this.#capacity);

@@ -38,10 +38,7 @@ export class Repetitions {
   readonly #parts: RepetitionsParts;
   readonly #start: SearchStart;
   readonly #mutex = new KeyedMutex();
-  /**
-   * Deduplication windows in milliseconds by source id, as of the catalog's version `#topology`; 0
-   * for none.
-   */
+  /** Deduplication windows in milliseconds by source id, at version `#topology`; 0 for none. */
   readonly #windows = new Map<string, number>();
   #topology: number | undefined;
   readonly #ids = new Map<string, RecentIds>();
@@ -54,10 +51,7 @@ export class Repetitions {
   /** The lots that were found and are not stored yet. */
   #unstored: RepetitionLot[] = [];
   readonly #events = new SentEventReader((sourceId) => this.#windowOf(sourceId) > 0);
-  /**
-   * Logs that are being searched. Prevents endless recursion when the ends of damaged logs refer to
-   * each other.
-   */
+  /** Logs being searched. Prevents endless recursion when the ends of damaged logs are circular. */
   readonly #active = new Set<string>();
   #storedPositions = "";
 
@@ -196,10 +190,7 @@ export class Repetitions {
     }
   }
 
-  /**
-   * Searches the records that other logs held when an event arrived, since these records precede
-   * it.
-   */
+  /** Searches the records that other logs had when an event arrived, since they precede it. */
   async #searchOthers({ after = [] }: SentEvent): Promise<void> {
     for (const { log, sequence } of after) {
       const name = `${log}`;
@@ -211,8 +202,7 @@ export class Repetitions {
   #judge(log: string, event: SentEvent): void {
     const { sequence } = event;
     const window = this.#windowOf(event.sourceId);
-    // Does not apply while ids are read before the search: an older record of another log may need
-    // them.
+    // Not while ids are read before the search: an older record of another log may need them.
     this.#ids.get(event.sourceId)?.forgetBefore(event.receivedAt - window);
     const last = this.#note(log, event);
     if (last === undefined || (last.log === log && last.sequence >= sequence)) return;
@@ -237,10 +227,7 @@ export class Repetitions {
     return last;
   }
 
-  /**
-   * Returns the position from which the search of a log continues. The first call for a log reads
-   * the ids before it.
-   */
+  /** Returns the position from which a log is searched. The first call reads the ids before it. */
   async #begin(log: string, reader: LogReader, from?: number): Promise<number> {
     const searched = this.#searched.get(log);
     if (searched !== undefined) return Math.max(searched, this.#start.firstOf(reader));

@@ -15,9 +15,7 @@ export interface SearchStartParts {
   readBytesMax?: number;
 }
 
-/**
- * Finds where the search of a partition's logs continues after a restart, and which ids it needs.
- */
+/** Finds where the search of a partition's logs continues after a restart, and the needed ids. */
 export class SearchStart {
   readonly #parts: SearchStartParts;
   #oldest: Promise<number> | undefined;
@@ -86,10 +84,7 @@ export class SearchStart {
   }
 }
 
-/**
- * Returns the first of a log's last parts that have at most `bytesMax` bytes together. Always
- * returns at least one part.
- */
+/** Returns the first of a log's last parts with at most `bytesMax` bytes in total, or the last. */
 function earliest(reader: LogReader, bytesMax = DEDUP_READ_BYTES_MAX): number {
   let bytes = 0;
   let first: number | undefined;

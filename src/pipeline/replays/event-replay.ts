@@ -15,10 +15,7 @@ import { RangeLogSet } from "./range-log-set.ts";
 import { READY_BYTES_MAX, ReadyEvents } from "./ready-events.ts";
 import { ReplayRate } from "./replay-rate.ts";
 
-/**
- * Pause in milliseconds before another attempt after a failed read, or when a log ends lower than
- * before.
- */
+/** Pause in milliseconds after a failed read, or when a log ends lower than before. */
 const FAILURE_MS = 1_000;
 
 export interface EventReplayParts {
@@ -273,9 +270,7 @@ export class EventReplay {
     return count;
   }
 
-  /**
-   * Events per second of this partition: the job's rate times this partition's share of the logs.
-   */
+  /** Events per second of this partition: the job's rate times its share of the logs. */
   #eventsPerSecond(): number {
     const all = Math.max(1, Object.keys(this.job.ends).length);
     return (this.job.rate * Math.max(1, this.#range.names().length)) / all;

@@ -81,10 +81,7 @@ export function createReplayJobs(parts: ReplayJobsParts) {
       wake([job.destinationId]);
       return job;
     },
-    /**
-     * Starts a job that requeues or deletes all dead letters that match the filter at the time of
-     * the call.
-     */
+    /** Starts a job that requeues or deletes all dead letters that match the filter at the call. */
     async startLetters(workspaceId: string, request: LetterReplayRequest) {
       const created = createLetterJob(workspaceId, request, parts.clock.now());
       const { groupId } = request.filter;

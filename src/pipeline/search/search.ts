@@ -83,9 +83,7 @@ export class Search {
     this.#parts = parts;
   }
 
-  /**
-   * Builds the event of a record. An event that was refused at its ingestion stays as it was sent.
-   */
+  /** Builds the event of a record. An event that was refused at ingestion stays as it was sent. */
   readonly #eventOf = (record: EventRecord): BuiltEvent => {
     const isRefused = record.format === "json" && record.refused !== undefined;
     return isRefused ? eventOf(record) : this.#parts.eventOf(record);
@@ -113,10 +111,7 @@ export class Search {
     }
   }
 
-  /**
-   * Begins a search. `onNewer` is called for each record of a newer version that the query may be
-   * about.
-   */
+  /** Begins a search. `onNewer` is called for each relevant record of a newer version. */
   async #begin(query: SearchQuery, onNewer: () => void): Promise<Map<string, ReverseScan>> {
     const finds = createFinder(query, query.isSource, this.#eventOf);
     const { from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY } = query;

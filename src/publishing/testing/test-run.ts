@@ -12,8 +12,8 @@ export interface TestRunPlan {
   transformations: PlannedTransformation[];
   libraries: Revision[];
   /**
-   * Whether published code that imports the libraries is tested too, with the test events stored
-   * with that code.
+   * Whether published code that imports the libraries is tested too, with the test events that are
+   * stored with it.
    */
   withImporters: boolean;
 }

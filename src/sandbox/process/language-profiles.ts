@@ -28,10 +28,7 @@ const GUEST_WARM_SPARES = 1;
  * between two batches.
  */
 export const GUEST_PYTHON_RECYCLE_MEMORY_BYTES = 192 << 20;
-/**
- * Milliseconds for which no spare Python guest starts after work had to wait for a guest. Longer
- * than a test run in a ready guest, which takes 35 ms on an idle machine.
- */
+/** Milliseconds without new spare Python guests after a wait for one: more than a test's 35 ms. */
 const GUEST_PYTHON_REFILL_PAUSE_MS = 100;
 /** Maximum number of threads that compile WebAssembly in a Python guest process. */
 const PYTHON_COMPILER_THREADS_MAX = 4;

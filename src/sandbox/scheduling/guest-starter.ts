@@ -22,10 +22,7 @@ const STDERR_READ_MS_MAX = 2_000;
  * not count towards the time limits of guests, the processes that run user code.
  */
 const STANDSTILL_MS_MIN = 500;
-/**
- * Waiting time in milliseconds above which a request for a guest process counts as one that waited
- * for the start of a process.
- */
+/** Waiting time in milliseconds above which a request has waited for the start of a guest. */
 const WAIT_MS_MIN = 5;
 export interface SandboxStatus {
   state: "starting" | "ready" | "unavailable";

@@ -19,8 +19,9 @@ export function fileVariable(key: Key): string {
 export const isFileVariable = (name: string): boolean => fileVariables.has(name);
 
 /**
- * Reads the secrets whose files the environment names, such as that of `PIXELMILL_ADMIN_TOKEN_FILE`.
- * Throws `StartError` when a file cannot be read, or when the secret has a variable of its own too.
+ * Reads the secrets from files that the environment names, such as that of
+ * `PIXELMILL_ADMIN_TOKEN_FILE`. Throws `StartError` when a file cannot be read, or the secret also
+ * has its own variable.
  */
 export function fromSecretFiles(environment: Record<string, string | undefined>): Setting[] {
   return [...fileVariables].flatMap(([name, key]) => {
@@ -49,7 +50,7 @@ export function fromCredentials(environment: Record<string, string | undefined>)
     });
 }
 
-/** Reads a secret. The line end that editors and `echo` add to the file does not belong to it. */
+/** Reads a secret. Leaves out the line end that editors and `echo` add to the file. */
 function readSecretFile(name: string, path: string): string {
   return readSmallFile(name, path, SECRET_FILE_BYTES_MAX).replace(/\r?\n$/, "");
 }

@@ -2,7 +2,7 @@ import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
 import { StartError, systemReason } from "../../errors.ts";
 
 /**
- * Reads a file that a setting names; `name` is that of the setting. Throws `StartError` when it
+ * Reads a file that a setting names; `name` is the name of the setting. Throws `StartError` when it
  * cannot be read, is longer than `bytesMax`, or is no file.
  */
 export function readSmallFile(name: string, path: string, bytesMax: number): string {
@@ -19,7 +19,7 @@ export function readSmallFile(name: string, path: string, bytesMax: number): str
 
 /** Returns the first bytes of a file; undefined when it is a directory, a pipe or a device. */
 function readStart(path: string, bytesMax: number): Buffer | undefined {
-  // Opening a pipe would wait for its writer without O_NONBLOCK.
+  // Without O_NONBLOCK, opening a pipe would wait for its writer.
   const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
     if (!fstatSync(fd).isFile()) return undefined;

@@ -6,10 +6,10 @@ import { readSmallFile } from "./small-file.ts";
 
 /** Certificates and key with which a server speaks TLS, as PEM texts. */
 export interface TlsKeys {
-  /** The server's certificate, and those of authorities between it and a known one. */
+  /** The server's certificate, followed by those of intermediate authorities. */
   cert: string;
   key: string;
-  /** Certificates of the authorities that must have signed those of clients. */
+  /** Certificates of the authorities that must have signed clients' certificates. */
   ca?: string;
 }
 
@@ -18,13 +18,13 @@ export interface TlsPaths {
   certificate: string;
   key: string;
   clients?: string | undefined;
-  /** Beginning of the names of the settings, before `certificate`, `key` and `clients`. */
+  /** Prefix of the settings' names, before `certificate`, `key` and `clients`. */
   prefix: string;
 }
 
 export interface ReadTlsKeys {
   keys: TlsKeys;
-  /** Milliseconds since the epoch at which the certificate ends. */
+  /** Time at which the certificate expires, in milliseconds since the epoch. */
   expiresAt: number;
 }
 

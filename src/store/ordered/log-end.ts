@@ -25,10 +25,7 @@ export class OrderedLogEnd {
    */
   #waiting: PromiseWithResolvers<number> | undefined;
   #isAppending = false;
-  /**
-   * Positions of this node's latest consecutive barriers: from `from` up to, but not including,
-   * `end`.
-   */
+  /** Positions of this node's latest consecutive barriers: from `from` to before `end`. */
   #barriers = { from: 0, end: 0 };
   /** Whether the barrier in flight has waited for longer than `ACKNOWLEDGED_MS_MAX`. */
   #isOverdue = false;

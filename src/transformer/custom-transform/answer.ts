@@ -1,7 +1,7 @@
 import type { ProgramOutcome } from "../../sandbox/program.ts";
 import type { RequestItem } from "./request-items.ts";
 
-/** Result of one item: what the code made of its event, or why no code ran over it. */
+/** Result of one item: the outcome of its event, or why no code ran over it. */
 export type ItemResult = ProgramOutcome | { problem: string; status: 400 | 404 };
 
 /** Status of an event that the code has dropped, for servers that ask for it. */
@@ -9,9 +9,9 @@ const DROPPED_STATUS = 298;
 const FAILED_STATUS = 400;
 
 /**
- * Writes the answer to a request: for each output event an item with the metadata of its input, as
- * the server sent it, since the server finds its job by them. Events that the code dropped have an
- * item only with `namesDropped`.
+ * Writes the answer to a request: an item for each output event, with the metadata of its input
+ * exactly as the server sent them, because the server finds its job by them. Events that the code
+ * dropped have an item only with `namesDropped`.
  */
 export function answerOf(
   body: Buffer,
@@ -35,7 +35,7 @@ export function answerOf(
 
 /**
  * Returns the size in bytes of an answer whose items are outputs. A buffer that has this size from
- * the beginning costs no copies and less memory.
+ * the beginning needs no copies and less memory.
  */
 function usualBytes(items: readonly RequestItem[], results: readonly ItemResult[]): number {
   let bytes = arrayEnd.length;
@@ -53,7 +53,7 @@ const noMetadata = Buffer.from("{}");
 const outputStart = Buffer.from('{"output":');
 const metadataStart = Buffer.from(',"metadata":');
 const okEnd = Buffer.from(',"statusCode":200}');
-/** Bytes of an item with an output beside its event and its metadata. */
+/** Number of bytes of an item with an output, without its event and its metadata. */
 const ITEM_BYTES = 1 + outputStart.length + metadataStart.length + okEnd.length;
 
 function writeOutput(writer: Writer, event: Uint8Array, metadata: Uint8Array): void {
@@ -77,7 +77,7 @@ const droppedStart = Buffer.from(`{"statusCode":${DROPPED_STATUS},"metadata":`);
 const objectEnd = Buffer.from("}");
 const noMessageIds = Buffer.from('"messageIds":null}}');
 
-/** The metadata get `messageIds: null`: of equal names the last counts. */
+/** Adds `messageIds: null` to the metadata. It replaces an earlier one: the last name counts. */
 function writeDropped(writer: Writer, metadata: Buffer): void {
   writer.beginItem();
   writer.write(droppedStart);

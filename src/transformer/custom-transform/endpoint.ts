@@ -14,9 +14,9 @@ export interface CustomTransformOptions extends ItemRunOptions {
 }
 
 /**
- * Creates the endpoint `POST /customTransform`: runs the code that the items of a request ask for.
- * A request that fails by no fault of its own or of its code is answered so that rudder-server sends
- * it again.
+ * Creates the endpoint `POST /customTransform`, which runs the code that the items of a request
+ * name. If a request fails for a reason other than itself or its code, the answer makes
+ * rudder-server send it again.
  */
 export function createCustomTransform(options: CustomTransformOptions): Handler {
   const admission = new Admission();
@@ -53,7 +53,7 @@ export function createCustomTransform(options: CustomTransformOptions): Handler 
   };
 }
 
-/** Whether a header of a feature is on: `?1` as rudder-server writes it, or `true`. */
+/** Whether a header that enables a feature is set: `?1` as rudder-server writes it, or `true`. */
 function isTrue(value: string | undefined): boolean {
   return value === "?1" || value === "true";
 }

@@ -4,8 +4,8 @@ import { textOf } from "../requests.ts";
 import type { ItemGroup } from "./request-items.ts";
 
 /**
- * Reads which program the items of a group ask for. The `versionId` is empty when they name none.
- * Members that are not of the expected form count as absent. Pure function.
+ * Reads which program the items of a group name. `versionId` is empty when they name none.
+ * Malformed members count as absent. Pure function.
  */
 export function programRequest(body: Buffer, group: ItemGroup): ProgramRequest {
   const destination = jsonAt(body, group.destination);

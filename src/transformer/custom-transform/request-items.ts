@@ -11,7 +11,7 @@ import { BRACE_OPEN, BRACKET_CLOSE, BRACKET_OPEN, COMMA, QUOTE } from "../../eve
 import type { Span } from "../../event/text/span.ts";
 import { TRANSFORMER_EVENTS_MAX } from "../limits.ts";
 
-/** Members that the events of one destination have in common, and that choose their code. */
+/** Members that the events of one destination have in common, and that select their code. */
 export interface ItemGroup {
   workspaceId: string;
   /** JSON of these members of the items; undefined when they have none. */
@@ -76,7 +76,7 @@ function endsAt(bytes: Buffer, at: number, length: number): boolean {
   return tokenAt(bytes, at) === length;
 }
 
-/** Returns the item whose members `itemMembers` has found last. */
+/** Returns the item whose members `itemMembers` found last. */
 function foundItem(bytes: Buffer, groups: GroupFinder): RequestItem {
   const message = objectAt(bytes, MESSAGE);
   const metadata = objectAt(bytes, METADATA);
@@ -107,7 +107,7 @@ function workspaceIn(bytes: Buffer, start: number): string {
   return stringText(bytes, value, skipValue(bytes, value));
 }
 
-/** Finds items of which all members that choose the code are equal, byte for byte. */
+/** Finds items that have equal bytes in all members that select the code. */
 class GroupFinder {
   readonly #bytes: Buffer;
   readonly #groups = new Map<string, ItemGroup>();
@@ -117,7 +117,7 @@ class GroupFinder {
     this.#bytes = bytes;
   }
 
-  /** Returns the group that equals `wanted`, or `wanted` itself when it is the first such one. */
+  /** Returns the first group that equals `wanted`; this may be `wanted` itself. */
   find(wanted: ItemGroup): ItemGroup {
     // Almost all requests have one group.
     if (this.#last !== undefined && this.#isSame(this.#last, wanted)) return this.#last;

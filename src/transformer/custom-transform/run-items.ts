@@ -7,7 +7,7 @@ import type { ItemResult } from "./answer.ts";
 import { programRequest } from "./program-request.ts";
 import type { ItemGroup, RequestItem } from "./request-items.ts";
 
-/** An event with its metadata, as JSON, and its place in the request. */
+/** An event with its metadata, as JSON, and its index in the request. */
 type Input = NonNullable<ReturnType<typeof inputOf>>;
 
 export interface ItemRunOptions {
@@ -18,9 +18,9 @@ export interface ItemRunOptions {
 }
 
 /**
- * Runs each group of items through the program that it asks for. Resolves with a result for each
- * item. Rejects when no user code runs now (`SandboxUnavailable`), or when this node cannot find out
- * which code there is (`ApiError`). Once `isAwaited` returns false, the results are worth nothing.
+ * Runs each group of items through the program that it names. Resolves with a result for each item.
+ * Rejects when no user code can run now (`SandboxUnavailable`), or when this node cannot find out
+ * which code exists (`ApiError`). Once `isAwaited` returns false, the results are not used.
  */
 export async function runItems(
   { programs, sandbox, costlyMsMax = TRANSFORMER_COSTLY_MS_MAX }: ItemRunOptions,
@@ -69,7 +69,7 @@ async function findProgram(
   if (request.versionId === "") return noVersion;
   const program = await programs.find(request);
   if (program !== undefined) return program;
-  // The version is repeated only if it has the form of one.
+  // The error repeats the version only if it has the form of a version.
   const version = /^\w{1,64}$/.test(request.versionId) ? request.versionId : "this version";
   const problem = `Transformation not found at ${version}: it was never published in the workspace`;
   return { problem, status: 404 };

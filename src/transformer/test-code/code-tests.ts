@@ -11,7 +11,7 @@ import { RequestFault, textOf } from "../requests.ts";
 import { importedNames } from "./imported-names.ts";
 import { languageOf, testInput, testRunInput, type UnstoredTest } from "./test-input.ts";
 
-/** Owner of the guests of these tests, which serve nothing else. No workspace has this id. */
+/** Owner of the guests for these tests, which have no other use. No workspace has this id. */
 const OWNER = "transformer";
 
 /** Answers the requests by which RudderStack's control plane tests code that is not stored. */
@@ -63,7 +63,7 @@ export class CodeTests {
     });
   }
 
-  /** Answers `POST /extractLibs`: for each module that code imports the names that it takes. */
+  /** Answers `POST /extractLibs`: the names that code imports, for each imported module. */
   async extractLibs(body: Record<string, unknown>): Promise<unknown> {
     const code = textOf(body.code);
     if (code === "") throw new RequestFault("Invalid request. Code is missing");

@@ -3,7 +3,7 @@ import type { GuestLanguage } from "../../sandbox/program.ts";
 import { credentialsOf } from "../custom-transform/program-request.ts";
 import { objectsIn, RequestFault, textOf } from "../requests.ts";
 
-/** Code that is not stored, with the events over which it runs. */
+/** Code that is not stored, with the events to run it on. */
 export interface UnstoredTest {
   name: string;
   code: string;
@@ -18,7 +18,7 @@ export interface TestItem {
   metadata: Record<string, unknown>;
 }
 
-/** Label of code without a name in the traces of its errors, as RudderStack's transformer has it. */
+/** Label in error traces for code without a name, the same as in RudderStack's transformer. */
 const NAMELESS = "base transformation";
 
 /** Reads the body of `/transformation/test`. Throws `RequestFault`. */

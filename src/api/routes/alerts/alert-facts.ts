@@ -3,12 +3,9 @@ import type { StatusDeps } from "../status/local-status.ts";
 import { nodesHealth } from "../status/node-status.ts";
 import { type WorkspaceState, workspaceState } from "../status/workspace-state.ts";
 
-/**
- * States of a destination in which it does not read events, or in which it is unknown whether it
- * does.
- */
+/** States of a destination in which it does not read events, or may not read events. */
 const notReading = new Set<string>(["paused", "unconnected", "unknown", "blocked", "external"]);
-/** Lag in seconds above which a destination shows the events of its sources too late. */
+/** Lag in seconds above which a destination shows too late whether its sources send events. */
 const READING_LAG_SECONDS_MAX = 60;
 
 /**

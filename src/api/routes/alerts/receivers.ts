@@ -187,7 +187,7 @@ export const alertReceiverRoutes = [
   }),
 ] as const;
 
-/** Returns a receiver with the changes of a request. Throws when a secret would go elsewhere. */
+/** Returns a receiver with a request's changes. Throws if a secret would go to another receiver. */
 function changed(
   before: StoredReceiver,
   change: Static<typeof AlertReceiverChange>,

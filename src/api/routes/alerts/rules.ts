@@ -168,7 +168,7 @@ function changed(before: AlertRuleInput, change: Static<typeof AlertRuleChange>)
   return after;
 }
 
-/** Throws when there are faults. */
+/** Throws an error with these faults, unless there are none. */
 export function expectNone([first, ...others]: readonly Detail[]): void {
   if (first !== undefined) throw validationError([first, ...others]);
 }

@@ -32,7 +32,7 @@ export interface LinkingPublishRequest extends PublishRequest {
 
 const storedFields = ["name", "language", "code", "description", "note"] as const;
 
-/** Returns what a request to create or to update code says, and who sent it. */
+/** Returns the fields of a request to create or to update code, and who sent it. */
 export function revisionInput<Body extends PublishRequest["body"]>(
   call: Omit<PublishRequest, "body"> & { principal: Principal; body: Body; request: Request },
 ) {

@@ -183,7 +183,7 @@ function namedResources({ deps, workspaceId, body }: ResourceCall<"/", Revisions
 
 /**
  * Whether a request has a list of transformations and a list of libraries, and both are empty, as
- * for a repository without any code.
+ * from a repository without code.
  */
 function isEmpty({ transformations, libraries }: Revisions): boolean {
   return transformations?.length === 0 && libraries?.length === 0;

@@ -12,7 +12,7 @@ import { ids } from "../../schema/examples.ts";
 import { readsAllWorkspaces } from "./server-token.ts";
 
 /**
- * Routes by which a rudder-transformer fetches user code. It caches what it gets, and gives events up
+ * Routes by which a rudder-transformer fetches user code. It caches the answers, and drops events
  * after a refusal that is neither 401, 403 nor 503.
  */
 
@@ -86,7 +86,7 @@ export const publishedCodeRoutes = [
   }),
 ] as const;
 
-/** A request without a token, as the settings may allow, reads the code of all workspaces. */
+/** A request without a token, which the settings may allow, reads the code of all workspaces. */
 function publishedCode(
   { deps, workspaceId, query }: RequestContext<string, { versionId?: string }, unknown>,
   kind: CodeKind,

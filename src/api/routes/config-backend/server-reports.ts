@@ -4,8 +4,8 @@ import { route } from "../../route.ts";
 import { ids } from "../../schema/examples.ts";
 
 /**
- * Routes to which a rudder-server reports what RudderStack's cloud shows: its features, and live
- * events. They answer what leaves it content. Bodies are not read.
+ * Routes to which a rudder-server reports data for RudderStack's cloud: its features, and live
+ * events. They answer as it expects, and do not read the bodies.
  */
 
 const reports = {

@@ -4,8 +4,8 @@ import type { RouteDeps } from "../../deps.ts";
 import { isOperators } from "../alerts/alert-facts.ts";
 
 /**
- * Throws for callers who are persons: they have permissions for what they do in the console, where
- * secrets are never shown.
+ * Throws for callers who are persons: they have permissions for the console, in which secrets are
+ * never shown.
  */
 export function expectServiceToken({ memberId }: Principal, { headers }: Request): void {
   if (memberId === undefined && headers.has("authorization")) return;

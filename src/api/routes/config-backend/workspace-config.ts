@@ -9,7 +9,7 @@ import { route } from "../../route.ts";
 import { expectServiceToken, readsAllWorkspaces } from "./server-token.ts";
 
 /**
- * Routes by which a rudder-server takes its configuration, with secrets in clear. Their paths and
+ * Routes by which a rudder-server reads its configuration, with secrets in clear. Their paths and
  * shapes are those of RudderStack's configuration backend.
  */
 
@@ -84,11 +84,11 @@ function configResponse({ headers }: Request, config: ConfigBody): Response {
     "Content-Type": "application/json",
     ...responseHeaders,
     Vary: "Accept-Encoding",
-    // Weak: nodes of a cluster noticed a change at different times, which the body says.
+    // A weak tag, because the nodes notice a change at different times, which the body contains.
     ETag: `W/"${tag}"`,
   };
   if (isKnown) return new Response(null, { status: 304, headers: all });
-  // rudder-server takes gzip, and inflates by itself.
+  // rudder-server accepts gzip, and decompresses it.
   const takesGzip = /(^|[ ,])gzip *(,|$)/i.test(headers.get("accept-encoding") ?? "");
   const compressed = takesGzip ? config.compressed() : undefined;
   if (compressed === undefined) return new Response(json, { headers: all });

@@ -218,7 +218,7 @@ async function startedJob({ deps, workspaceId, principal, body }: SelectionCall,
 
 type Kind = "dead-letters" | "purge";
 
-/** Creates the replay under which the dead letters of one request are listed. */
+/** Creates the replay that lists the dead letters of one request. */
 function selectionRecord({ deps, workspaceId, principal, body }: SelectionCall, kind: Kind) {
   const startedBy = authorOf(deps, principal);
   const request = { kind, filter: filterOf(body.filter ?? {}), startedBy };

@@ -49,7 +49,7 @@ export const destinationFailureRoutes = [
 
 /**
  * Returns the failure of the destination's last dead letter that has not been replayed or deleted.
- * After a restart it is all that is known.
+ * After a restart, no other failure is known.
  */
 function storedFailure(
   deadLetters: DeadLetters,

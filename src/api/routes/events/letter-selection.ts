@@ -143,8 +143,8 @@ export async function selected(
 }
 
 /**
- * Throws when a request names how many dead letters its filter is expected to find, and the filter
- * finds more now. Letters that are added later are not meant: `before` is at most the current time.
+ * Throws when a request names how many dead letters its filter should find, and the filter finds
+ * more now. Letters that are added later are not included: `before` is at most the current time.
  */
 export async function expectCount(
   deadLetters: DeadLetters,
@@ -167,7 +167,7 @@ export async function expectCount(
     await new Promise((resolve) => setImmediate(resolve));
   }
   if (count <= expected) return;
-  // Stored counts are of a group or a destination; with other filters, not all were counted.
+  // Stored counts exist for a group or a destination only; other filters may not count all letters.
   const { reason, transformationVersionId, from, to } = criteria;
   const isCounted = [reason, transformationVersionId, from, to].every((it) => it === undefined);
   const now = isCounted ? deadLetters.count(workspaceId, criteria) : count;

@@ -2,7 +2,7 @@ import type { LatestOutcome } from "../../../pipeline/recent/latest-outcomes.ts"
 import type { FoundOutcome } from "../../../pipeline/search/event-outcomes.ts";
 import type { FoundEvent } from "../../../pipeline/search/search.ts";
 
-/** An event of the event logs, with its outcomes as far as the ledgers tell them. */
+/** An event of the event logs, with its outcomes according to the ledgers. */
 export interface StoredEvent
   extends Pick<FoundEvent, "messageId" | "sourceId" | "receivedAt" | "refused"> {
   received: unknown;
@@ -58,7 +58,7 @@ function mergedEvent(
       const isLetter = outcome.outcome === "dead-letter" && deadLetterId !== undefined;
       return isLetter ? { ...outcome, deadLetterId } : outcome;
     });
-  // A node's memory tells more than the ledger. Only of dead letters, the ledger may know more.
+  // A node's memory knows more than the ledger. Only about dead letters may the ledger know more.
   const others = stored.filter(
     ({ destinationId, outcome }) =>
       !known.some(

@@ -182,7 +182,7 @@ function sourcesOf({ deps, workspaceId }: RecentCall, destinationId: string): Se
   return new Set(lane.connections.map(({ sourceId }) => sourceId));
 }
 
-/** Returns the first events, the newest, with at most `RECENT_ANSWER_BYTES_MAX`, but at least one. */
+/** Returns the newest events with at most `RECENT_ANSWER_BYTES_MAX` bytes, but at least one. */
 function firstBytes(events: SearchResult["events"]): SearchResult["events"] {
   let bytes = 0;
   const end = events.findIndex(({ event }, index) => {

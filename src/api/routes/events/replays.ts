@@ -219,7 +219,7 @@ export function replayAnswer(job: ReplayJob): Static<typeof Replay> {
 }
 
 /**
- * Returns the state of a replay. One that was complete has failed when all of its events became
+ * Returns the state of a replay. A completed replay counts as failed when all of its events became
  * dead letters.
  */
 function outcomeOf({ state, error, counts }: ReplayJob): Pick<ReplayJob, "state" | "error"> {
@@ -234,9 +234,7 @@ function failureAnswer({ groupId, ...failure }: JobFailure) {
   return groupId === "" ? failure : { groupId, ...failure };
 }
 
-/**
- * Returns the filter of a replay as responses show it, with times in ISO 8601.
- */
+/** Returns the filter of a replay as responses show it, with times in ISO 8601. */
 function filterAnswer(filter: object): Record<string, string> {
   return Object.fromEntries(
     Object.entries(filter).map(([key, value]) => [

@@ -219,7 +219,7 @@ function searchAnswer(
   };
 }
 
-/** Returns found events with their outcomes, and without those of another outcome than asked for. */
+/** Returns found events with their outcomes, without those that lack the requested outcome. */
 export async function shownEvents(
   { deps, workspaceId, query }: Pick<SearchCall, "deps" | "workspaceId" | "query">,
   events: readonly FoundEvent[],
@@ -251,7 +251,7 @@ function eventAnswer(
   };
 }
 
-/** Returns an event itself, or an object with the JSON value that was refused because it is none. */
+/** Returns an event itself, or an object with the JSON value of a refused event that is none. */
 function objectOf(value: unknown): Record<string, unknown> {
   return isObject(value) ? value : { value };
 }

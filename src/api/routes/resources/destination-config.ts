@@ -17,10 +17,10 @@ import {
   secretsOf,
 } from "./stored-secrets.ts";
 
-/** How the config of a type is written: in one form, or in the form that the config's keys tell. */
+/** How the config of a type is written: in one form, or in the form that its keys indicate. */
 type ConfigForms = ConfigForm & Pick<DestinationKind, "formOf">;
 
-/** Returns the kind of destination with this name, in any case. */
+/** Returns the kind of destination with this name. Upper and lower case are equal. */
 export function kindOf({ kinds }: Pick<ApiDeps, "kinds">, type: string): DestinationKind {
   const kind = kinds.get(type.toLowerCase());
   if (kind) return kind;
@@ -29,9 +29,9 @@ export function kindOf({ kinds }: Pick<ApiDeps, "kinds">, type: string): Destina
 }
 
 /**
- * Returns how configs of a stored type are written: those of a kind, or of a type that rudder-server
- * delivers. Undefined for a type that this version does not know, or that has no definition any
- * more.
+ * Returns how configs of a stored type are written: the forms of a kind, or of a type that
+ * rudder-server delivers. Undefined for a type that this version does not know, or that no longer
+ * has a definition.
  */
 export function formsOf(
   { kinds, definitions }: Pick<ApiDeps, "kinds" | "definitions">,
@@ -43,7 +43,7 @@ export function formsOf(
   return definition && opaqueForm(definition);
 }
 
-/** Returns how configs of a stored type are written. Throws when it is unknown. */
+/** Returns how configs of a stored type are written. Throws when the type is unknown. */
 export function expectForms(
   deps: Pick<ApiDeps, "kinds" | "definitions">,
   type: string,

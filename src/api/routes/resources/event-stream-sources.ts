@@ -35,7 +35,7 @@ export const eventStreamSourceRoutes = [
     answer: paged("data", Source),
     example: { answer: { data: [answer], paging: { total: 1 } } },
     handle({ deps, workspaceId, principal, query: { page = 1, hasExternalId } }) {
-      // rudder-cli lists sources whatever its token may do.
+      // rudder-cli lists sources whatever permissions its token has.
       if (!principal.permissions.has("workspace:admin")) return { data: [], paging: { total: 0 } };
       const found = deps.catalog.sources.list(workspaceId, page, hasExternalId);
       const paging = pagingOf(path, page, found, { hasExternalId });

@@ -21,10 +21,10 @@ interface ResourceOptions<Singular, Plural, Path, Item extends TObject, Stored> 
   path?: Path;
   schema: Item;
   example: Static<Item> & { id: string };
-  /** Makes the answer. Absent when it has those members of the item that the schema has. */
+  /** Makes the answer. If absent, the answer has the members of the item that are in the schema. */
   answer?(stored: Stored, deps: RouteDeps): Static<Item>;
   /**
-   * Returns the part of an item's answer from which its entity tag is computed. Absent when it is
+   * Returns the part of an item's answer from which its entity tag is computed. If absent, that is
    * the whole answer.
    */
   state?(answer: Static<Item>): unknown;
@@ -110,7 +110,7 @@ export function resource<
     list: <Query extends typeof pageQuery>(options: {
       summary?: string;
       query: Query;
-      /** Returns the list that a query asks for. */
+      /** Returns the list for a query. */
       from(catalog: Catalog, query: ListQuery, slicing: Slicing): ItemList<Stored>;
     }): Route<`GET /v2/${Path}`, Query, TSchema, List<Plural, S>> =>
       adminRoute(`GET /v2/${path}`, {

@@ -43,8 +43,8 @@ export const sessionRoutes = [
     async handle({ deps, body, client, request }) {
       const token = body.token.trim();
       const caller = deps.catalog.tokens.authenticate(token);
-      // A valid token is never refused for the failures of others: behind a proxy that does not name
-      // its clients, all have one address. A token has too many bits to be guessed.
+      // A valid token is never refused because of others' failures: behind a proxy that does not
+      // name its clients, all clients have one address. A token has too many bits to be guessed.
       if (caller === undefined) {
         noteRefusedToken(deps, { secret: token, client: client(), route: "POST /v2/session" });
         deps.limiters.failedSignIns(client());

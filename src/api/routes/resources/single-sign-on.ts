@@ -21,7 +21,7 @@ import {
 } from "../../sign-in/openid-provider.ts";
 import type { SignOn } from "../../sign-in/sign-on.ts";
 
-/** Routes of single sign-on with OpenID Connect, and of what the console's sign-in form offers. */
+/** Routes of single sign-on with OpenID Connect, and of the options of the sign-in form. */
 
 /** Why a sign-in at the provider failed. The console has a sentence for each. */
 type SignInFailure =
@@ -106,8 +106,8 @@ export const singleSignOnRoutes = [
 type Call = Pick<RequestContext<"GET /", unknown, unknown>, "deps" | "request" | "client">;
 
 /**
- * Sends a browser back to the console when the server takes no sign-in at the moment: a person sees
- * this answer, who could do nothing with an error in JSON.
+ * Sends a browser back to the console when the server accepts no sign-in at the moment, because a
+ * person sees this answer, and an error in JSON would not help.
  */
 async function backWhenBusy(request: Request, run: () => Promise<Response>): Promise<Response> {
   try {
@@ -143,7 +143,7 @@ async function endSignIn(call: Call): Promise<Response> {
   return backToConsole(ended, call.request);
 }
 
-/** Signs the account of a callback in. Returns the cookies of its session, or why there is none. */
+/** Signs in the account of a callback. Returns the cookies of its session, or why there is none. */
 async function signIn(
   signOn: SignOn,
   { deps, request, client }: Call,

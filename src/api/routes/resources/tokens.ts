@@ -46,7 +46,7 @@ const tokens = resource({
   plural: "tokens",
   schema: Token,
   example: example.token,
-  // A request with the token is no change of it.
+  // The use of a token is no change of the token.
   state: ({ lastUsedAt: _, ...state }) => state,
   find: ({ tokens }, workspaceId, id) => tokens.get(workspaceId, id),
 });

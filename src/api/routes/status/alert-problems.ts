@@ -3,10 +3,10 @@ import type { RouteDeps } from "../../deps.ts";
 import { isoTime } from "../../schema/common.ts";
 import type { OverviewProblem } from "./problems.ts";
 
-/** Kinds of alerts about facts that the overview does not list as problems by itself. */
+/** Kinds of alerts about facts that the overview does not list as problems itself. */
 const kindsOfOwn = new Set<AlertKind>(["lag", "source-silent", "nodes-missing", "disk"]);
 
-/** Returns problems for open alerts that the overview lacks, and for receivers that fail. */
+/** Returns problems for open alerts that are not in the overview yet, and for failing receivers. */
 export function alertProblems(
   { catalog }: Pick<RouteDeps, "catalog">,
   workspaceId: string,

@@ -12,9 +12,9 @@ interface ClusterFacts {
   partitions: ClusterFigures["partitions"];
   /** Health of the nodes that answered, this node included, by node id. */
   health: ReadonlyMap<string, NodeHealth>;
-  /** Ids of the nodes of which a message has arrived lately, whether they answered or not. */
+  /** Ids of the nodes of which a message has arrived recently, whether they answered or not. */
   heard: ReadonlySet<string>;
-  /** Sentence about why nodes cannot be asked. Undefined while questions get through. */
+  /** Sentence about why nodes cannot be asked. Undefined while questions reach them. */
   unasked: string | undefined;
 }
 
@@ -26,7 +26,7 @@ export async function clusterStatus(deps: StatusDeps & Pick<ApiDeps, "nodes">) {
   if (nodes === undefined || others === undefined) {
     return { nodes: [], partitions: [], problems: [] };
   }
-  // Without a way to ask, no answer comes, and the wait for it is in vain.
+  // While questions do not reach the nodes, no answer comes, and waiting is useless.
   const isAskable = others.trouble?.() === undefined;
   const [{ nodes: members, ...figures }, answers] = await Promise.all([
     nodes(),
@@ -51,9 +51,9 @@ function nodeAnswer({ refused = [], ...member }: ClusterNode, health: NodeHealth
 }
 
 /**
- * Returns the problems of a cluster. Each names what the facts show to be at fault: a node counts
- * as silent only while questions get through and nothing is heard of it, and a partition runs at no node only when every node
- * that could run it has said that it does not, or is gone.
+ * Returns the problems of a cluster. Each names the cause that the facts show: a node counts as
+ * silent only while questions get through and no message of it arrives, and a partition counts as
+ * run by no node only when each node has left or reports that it does not run it.
  */
 export function problemsOf(facts: ClusterFacts): string[] {
   const { name, members, partitions, health, heard, unasked } = facts;
@@ -74,7 +74,7 @@ export function problemsOf(facts: ClusterFacts): string[] {
   ];
 }
 
-/** Names nodes whose answers take too long, as when a broker is far from one of the nodes. */
+/** Names nodes whose answers take too long, for example because a broker is far from one. */
 function describeLate(late: readonly ClusterNode[]): string {
   const ids = late.map(({ id }) => id).join(", ");
   const which =
@@ -91,7 +91,7 @@ function partitionsWithoutNode(
   const present = new Set([...members.map(({ id }) => id), ...health.keys()]);
   const running = new Set([...health.values()].flatMap((node) => node.running ?? []));
   const isSilent = ({ id }: ClusterNode) => health.get(id)?.running === undefined;
-  // A member whose partitions are unknown may have taken one over that its ledger does not name yet.
+  // A member whose partitions are unknown may run one that its ledger does not name yet.
   const mayRun = new Set(members.filter(isSilent).flatMap((member) => member.partitions));
   const left = partitions.filter(
     ({ partition, node = "" }) =>

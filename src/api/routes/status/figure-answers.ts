@@ -34,7 +34,7 @@ import type { StatusDeps } from "./local-status.ts";
 import { unwrittenFigures } from "./node-status.ts";
 
 const DAY_SECONDS = 86_400;
-/** Steps that a request without `step` gets: the first with few enough points. */
+/** Possible steps of a request without `step`: the first one with few enough points is used. */
 const STEPS = [60, 300, 900, 3_600, 7_200, 14_400, DAY_SECONDS];
 
 /** Times and step of a request for figures. */

@@ -2,7 +2,7 @@ import type { SortKeys } from "../../request/list-query.ts";
 import { destinationStates } from "./status-schema.ts";
 import type { ConnectionState, DestinationState, SourceState } from "./workspace-state.ts";
 
-/** Orders of lists with state: what needs somebody first, or by a column on request. */
+/** Sort orders of lists with state: the most urgent items first, or by a column on request. */
 
 export function busiestFirst(one: SourceState, other: SourceState): number {
   return other.receivedPerSecond - one.receivedPerSecond || one.name.localeCompare(other.name);

@@ -5,7 +5,7 @@ import { matching, pageOf, searchedListQuery, sortRows } from "../../request/lis
 import { route } from "../../route.ts";
 import { exampleSource, Named } from "./status-schema.ts";
 
-/** Route of names alone, for a select that searches thousands of items, and for rows with ids. */
+/** Route of names only, for a select that searches thousands of items, and for rows with ids. */
 export const nameRoutes = [
   route("GET /v2/status/names", {
     summary: "List names of sources or destinations: of a search in pages, or of some ids",

@@ -25,7 +25,7 @@ interface NodeAnswers<T> {
 
 /**
  * Returns the state of the deliveries to some destinations of a workspace, and the health of all
- * nodes. Each question names a part of the destinations, since a node answers it at one go.
+ * nodes. Each question names a part of the destinations, because a node answers without a pause.
  */
 export async function workspaceStatus(
   deps: StatusDeps,
@@ -105,7 +105,7 @@ export async function latestOutcomes(
   return { outcomes: [...byNode.values()].flat(), missingNodes };
 }
 
-/** Returns the last failure of each node that delivers events of a destination. */
+/** Returns the last failure of a destination on each node that delivers its events. */
 export async function lastFailures(deps: StatusDeps, workspaceId: string, destinationId: string) {
   const question = ["failure", destinationId];
   const answers = await askAllNodes<LastFailure | null>(deps, workspaceId, question);

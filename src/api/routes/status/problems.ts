@@ -47,8 +47,8 @@ interface ProblemSources {
 
 /**
  * Returns all problems of a workspace, worst first: by kind, then the oldest, then by the number of
- * dead letters. A trouble has one row: a destination has at most one problem, an alert about a
- * destination that fails adds none, and dead letters of suspended code count at the code.
+ * dead letters. Each cause has one row: a destination has at most one problem, an alert about a
+ * failing destination adds none, and dead letters of suspended code belong to the row of the code.
  */
 export function problemsOf(
   state: ProblemSources,
@@ -86,7 +86,7 @@ function worstFirst(one: OverviewProblem, other: OverviewProblem): number {
   );
 }
 
-/** `destinations` are those that suspended code stops. */
+/** Returns the problem of suspended code. `destinations` are those that the code stops. */
 function suspensionProblem(
   { id, name, suspended }: LinkedTransformation,
   destinations: readonly DestinationState[],
@@ -107,7 +107,7 @@ function destinationProblem(destination: DestinationState): OverviewProblem | un
     const message = `${name}: ${reason ?? state}`;
     return { kind: `destination-${state}`, message, destinationId, since, ...count };
   }
-  // A server that delivers nothing has a row of its own.
+  // A server that delivers nothing has a separate row.
   if (lagSeconds >= OVERVIEW_LAG_SECONDS_MIN && state !== "blocked") {
     const pending = `${counted(destination.lagEvents, "event")} pending`;
     const message = `${name} lags ${duration(lagSeconds)} behind: ${pending}`;
@@ -119,7 +119,7 @@ function destinationProblem(destination: DestinationState): OverviewProblem | un
   return { kind: "dead-letters", message, destinationId, count: deadLetters };
 }
 
-/** Adds the latest reason to a problem of dead letters, and when the first of them was given up. */
+/** Adds the latest reason to a problem of dead letters, and the time of the first of them. */
 export function withReason(problem: OverviewProblem, groups: readonly LetterGroup[]) {
   const latest = groups.toSorted((one, other) => other.lastAt - one.lastAt)[0];
   if (latest === undefined) return problem;

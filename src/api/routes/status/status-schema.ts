@@ -30,10 +30,9 @@ export const SourceStatus = Type.Object(
 
 /**
  * States of a destination, most urgent first. When several states apply, the overview shows the
- * first of them. `blocked` is that of a destination to which the server itself delivers nothing now,
- * `lagging` of one whose oldest pending event is older than `OVERVIEW_LAG_SECONDS_MIN`. `ok` promises
- * that events are delivered. `external` is that of a destination that rudder-server delivers, about
- * which pixelmill knows nothing more.
+ * first of them. `blocked`: the server itself delivers nothing to the destination now. `lagging`:
+ * the oldest pending event is older than `OVERVIEW_LAG_SECONDS_MIN`. `ok`: events are delivered.
+ * `external`: rudder-server delivers to the destination, and pixelmill knows nothing more about it.
  */
 export const destinationStates = [
   "down",

@@ -36,7 +36,7 @@ export async function workspaceState(
   );
 }
 
-/** Whether viewers share the state of a workspace, because it has many destinations. */
+/** Whether viewers share one result for a workspace's state, because it has many destinations. */
 export function hasSharedState({ catalog }: StatusDeps, workspaceId: string): boolean {
   return catalog.destinations.count(workspaceId) >= STATUS_SHARED_ITEMS_MIN;
 }
@@ -109,7 +109,7 @@ export async function measure(
   return { destinations, code: [...code.values()], rates, troubles, warnings, missingNodes };
 }
 
-/** Returns the state of some sources, from that of the destinations to which they are connected. */
+/** Returns the state of some sources, computed from that of their destinations. */
 export async function measureSources(
   deps: StatusDeps,
   workspaceId: string,
@@ -257,6 +257,6 @@ function stateOf(
   if (lane.blocked) return "blocked";
   if (lane.isWaiting) return "waiting";
   if (lane.lagSeconds >= OVERVIEW_LAG_SECONDS_MIN) return "lagging";
-  // A node that does not answer may deliver a part of the events, or not.
+  // A node that does not answer may deliver a part of the events.
   return isAllKnown ? "ok" : "unknown";
 }

@@ -6,7 +6,7 @@ import { session } from "../../data/session.ts";
  * lose the texts. Their keys consist of the workspace id and the name.
  */
 
-/** How long the user pauses before a text is written: writing costs time by the text's length. */
+/** Milliseconds without input after which a text is written, since long texts take long. */
 const WRITE_DELAY_MS = 300;
 
 /** Texts that are not written to local storage yet, by key. */
@@ -81,7 +81,7 @@ export function useUnsavedText(name: string, saved: string): [string, (text: str
 
 /**
  * Component state for the id of the revision that an edited text is based on. While the text is
- * edited, it stays what it was when the user began, also after a reload of the page.
+ * edited, it does not change, not even after a reload of the page.
  */
 export function useTextBase(
   name: string,

@@ -14,7 +14,7 @@ export function useFormat(
   showLine: (line: number) => void,
 ) {
   const [formatErrors, setFormatErrors] = useState(noErrors);
-  /** The text after the user's last key, which the next render passes as `text`. */
+  /** The text after the user's last change, which the next render passes as `text`. */
   const latest = useRef(text);
   latest.current = text;
   function replace(next: string) {

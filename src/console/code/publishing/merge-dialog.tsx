@@ -8,7 +8,7 @@ import { mergeTexts } from "../../editor/merge-texts.ts";
 import { commonTexts } from "../../texts/common.ts";
 import { conflictTexts } from "../../texts/conflicts.ts";
 
-/** Code that was changed here and by somebody else, and the code that both began with. */
+/** Code that was changed here and by another user, and the code that both started from. */
 export interface MergeRequest {
   base: string;
   yours: string;

@@ -1,6 +1,6 @@
-/** Code for a common task, with which a transformation can begin. */
+/** Code for a common task, with which a transformation can start. */
 export interface CodeTemplate {
-  /** Key of the name in the texts. */
+  /** Key of the template's name in the texts. */
   name: "dropInternal" | "removePersonalData" | "rename" | "split" | "lookUp";
   /** Code in each language that can do the task. */
   code: { javascript: string; python?: string };

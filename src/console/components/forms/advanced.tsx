@@ -7,7 +7,7 @@ import { commonTexts } from "../../texts/common.ts";
  * the server or from the browser's own validation.
  */
 export function Advanced(props: {
-  /** Whether the fields are shown at first, since one of them has a value. */
+  /** Whether the fields are shown at first, because one of them has a value. */
   isOpen: boolean;
   children: ComponentChildren;
 }) {

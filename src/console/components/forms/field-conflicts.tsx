@@ -6,7 +6,7 @@ import { Button } from "../button.tsx";
 import { Badge } from "../layout.tsx";
 
 /**
- * Shows each field that the user and somebody else changed, with both values. The user chooses one
+ * Shows each field that both the user and others changed, with both values. The user chooses one
  * value for each.
  */
 export function FieldConflicts(props: {
@@ -62,7 +62,7 @@ function textOf(value: unknown): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
-/** Says that a form has changes that are not saved, with a button that discards them. */
+/** Notice that a form has unsaved changes, with a button that discards them. */
 export function UnsavedChanges({ form }: { form: { isEdited: boolean; discard: () => void } }) {
   if (!form.isEdited) return null;
   return (

@@ -103,8 +103,8 @@ export function TextAreaField(
 }
 
 /**
- * Date and time of day. The browser's own control for both has a clock of 12 hours in some
- * languages. The value is local time such as `2026-02-16T21:30`, or empty without a date.
+ * Date and time of day. The browser's own control for both shows a 12-hour clock in some languages.
+ * The value is local time such as `2026-02-16T21:30`, or empty without a date.
  */
 export function DateTimeField(
   props: FieldProps & { value: string; onInput: (value: string) => void; required?: boolean },
@@ -145,7 +145,7 @@ export function DateTimeField(
 
 const MIDNIGHT = "00:00";
 
-/** Reads a time on a clock of 24 hours, such as `9:30`, `0930` or `21`. */
+/** Parses a time on a 24-hour clock, such as `9:30`, `0930` or `21`. */
 function timeOfDay(text: string): string | undefined {
   const [, hour = "", minute = "00"] = /^\s*(\d{1,2})(?:[:.]?(\d{2}))?\s*$/.exec(text) ?? [];
   if (hour === "" || Number(hour) > 23 || Number(minute) > 59) return undefined;
@@ -160,7 +160,7 @@ export interface SelectOption {
 export const optionsOf = (items: readonly { id: string; name: string }[]): SelectOption[] =>
   items.map(({ id, name }) => ({ value: id, text: name }));
 
-/** Options by their values, such as the texts of all kinds. */
+/** Returns select options from texts by value, such as the names of all kinds. */
 export const optionsByValue = (texts: Readonly<Record<string, string>>): SelectOption[] =>
   Object.entries(texts).map(([value, text]) => ({ value, text }));
 
@@ -218,7 +218,7 @@ export function Checkbox(props: {
   );
 }
 
-/** Field for a list of texts, one a line. `value` is the text as typed; `linesOf` returns the list. */
+/** Field for a list of texts, one per line. `value` is the typed text; `linesOf` splits it. */
 export function LinesField(props: {
   label: string;
   hint: string;

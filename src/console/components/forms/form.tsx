@@ -19,7 +19,7 @@ export function Form(props: {
   needs?: Permission | undefined;
   onSubmit: () => Promise<unknown>;
   onCancel?: () => void;
-  /** Second button, which tries the values out and saves nothing. */
+  /** Second button, which tests the values without saving them. */
   trial?: { action: string; run: () => Promise<unknown> };
   isNarrow?: boolean;
 }) {

@@ -18,7 +18,7 @@ export interface JsonSchema {
   maxLength?: number;
   maxItems?: number;
   contentMediaType?: string;
-  /** Whether most people set this optional property, so that a form does not fold it. */
+  /** Whether most users set this optional property, so that a form does not fold it. */
   "x-essential"?: boolean;
 }
 
@@ -56,7 +56,7 @@ export function kindOf(schema: JsonSchema): ControlKind | undefined {
   }
 }
 
-/** Returns the texts among which the user chooses. Undefined for other values. */
+/** Returns the texts from which the user can choose. Undefined for other values. */
 export function choicesOf({ anyOf, enum: values }: JsonSchema): readonly string[] | undefined {
   const choices = values ?? anyOf?.map((schema) => schema.const);
   return choices?.every((choice) => typeof choice === "string") ? choices : undefined;

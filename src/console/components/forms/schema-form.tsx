@@ -28,9 +28,9 @@ export interface FormProps {
   stored: FormValues | undefined;
   /** Whether the form creates an item, so that the browser asks for every required secret. */
   isNew: boolean;
-  /** Whether the optional properties that few people set are folded. */
+  /** Whether the optional properties that few users set are folded. */
   foldsAdvanced?: boolean;
-  /** Fields that are folded with these properties, and whether one of them has a value. */
+  /** Further fields that are folded together with these, and whether one of them has a value. */
   advanced?: { fields: ComponentChildren; isSet: boolean } | undefined;
 }
 

@@ -22,7 +22,7 @@ export function SecretField(props: {
   const { isSet, value, onChange, hint, ...field } = props;
   const { label, optional } = field;
   const isRemoved = value === null;
-  // A typed text, or a shown value that is no secret, is seen to be there.
+  // A typed text, or a shown value that is no secret, is visibly set.
   const hasStatus = isSet === true || (isSet === false && !value);
   return (
     <div class="secret">

@@ -65,7 +65,7 @@ export function useSave(item: {
   };
 }
 
-/** Returns the user's values, and the values of others for fields that the user left or gave up. */
+/** Returns the user's values, and others' values for fields that the user left or gave up. */
 function chosenValues(
   base: Values,
   yours: Values,

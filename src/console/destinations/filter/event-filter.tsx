@@ -17,7 +17,7 @@ type Condition = EventFilter["conditions"][number];
 const ALL = "all";
 const modes = [ALL, "only", "except"] as const;
 
-/** Panel with the form for which events a destination gets, by their fields and without code. */
+/** Panel with the form for a destination's event filter, which needs no code. */
 export function EventFilterPanel(props: StoredState & { destination: Destination }) {
   const { destination, tag, reload } = props;
   const params = { id: destination.id };

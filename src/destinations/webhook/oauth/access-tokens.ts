@@ -67,7 +67,7 @@ const TEMPORARY_MS = 1_000;
 interface AccessTokensOptions {
   config: OauthConfig;
   kept: KeptTokens;
-  /** Names the destination's tokens in `kept`. */
+  /** Key of the destination's tokens in `kept`. */
   key: string;
   workspaceId: string;
   timeoutMs: number;
@@ -122,7 +122,7 @@ export class AccessTokens {
     return true;
   }
 
-  /** Notes that the receiver accepted events with the token. */
+  /** Records that the receiver accepted events with the token. */
   accept(text: string): void {
     if (this.#accepted.has(text)) return;
     this.#accepted.add(text);
