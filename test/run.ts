@@ -15,6 +15,7 @@ import { buildExecutable } from "./run/executable.ts";
 import { type FileResult, parseOutput } from "./run/output.ts";
 import { report } from "./run/report.ts";
 import { shardsOf } from "./run/shards.ts";
+import { killSpinning } from "./run/spinning.ts";
 import { seedVariable } from "./seed.ts";
 import { tierVariable } from "./tier.ts";
 
@@ -128,10 +129,14 @@ async function run(files: string[]): Promise<FileResult[]> {
   );
   running.add(child);
   const lines: { at: number; line: string }[] = [];
-  await Promise.all([child.stdout, child.stderr].map((stream) => readLines(stream, lines)));
+  const [spinningSeconds] = await Promise.all([
+    killSpinning(child, () => lines.length),
+    ...[child.stdout, child.stderr].map((stream) => readLines(stream, lines)),
+  ]);
   const exitCode = await child.exited;
   running.delete(child);
-  const found = parseOutput(files, lines, { started, ended: performance.now(), exitCode });
+  const ended = performance.now();
+  const found = parseOutput(files, lines, { started, ended, exitCode, spinningSeconds });
   const cpu = Number(child.resourceUsage()?.cpuTime.total ?? 0) / 1e6;
   cpuSeconds += cpu;
   show(files, found, cpu);

@@ -39,6 +39,14 @@ test.each([
   expect(report(results).failed).toBe(1);
 });
 
+test("a process that computes without a line counts as a failure of the file that runs", () => {
+  const text = "bun test v1\ntest/a.test.ts:\n(pass) one [1.00ms]\ntest/b.test.ts:";
+  const ending = { started: 0, ended: 20_000, exitCode: null, spinningSeconds: 240 };
+  const [a, b] = parseOutput(files, printed(text), ending);
+  expect([a!.failed, b!.failed]).toEqual([0, 1]);
+  expect(b!.output).toBe("The process was killed: it printed no line for 240 s of CPU time");
+});
+
 test("the report counts skipped tests by reason, and names files with failures", () => {
   const { text, passed, failed } = report(parse(WHOLE, 1));
   expect([passed, failed]).toEqual([1, 1]);

@@ -14,13 +14,15 @@ interface Ending {
   started: number;
   ended: number;
   exitCode: number | null;
+  /** CPU time without a printed line, after which the process was killed. */
+  spinningSeconds?: number | undefined;
 }
 
 /** Splits what one process of `bun test` printed by its files. */
 export function parseOutput(
   files: string[],
   lines: { at: number; line: string }[],
-  { started, ended, exitCode }: Ending,
+  { started, ended, exitCode, spinningSeconds }: Ending,
 ): FileResult[] {
   const results = new Map(files.map((file) => [file, emptyResult(file)]));
   const outputs = new Map(files.map((file) => [file, [] as string[]]));
@@ -50,7 +52,11 @@ export function parseOutput(
   const failed = [...results.values()].some((result) => result.failed > 0);
   if (!isComplete || (exitCode !== 0 && !failed)) {
     current.failed += 1;
-    outputs.get(current.file)!.push(`The process ended early or failed: exit code ${exitCode}`);
+    const reason =
+      spinningSeconds === undefined
+        ? `The process ended early or failed: exit code ${exitCode}`
+        : `The process was killed: it printed no line for ${Math.round(spinningSeconds)} s of CPU time`;
+    outputs.get(current.file)!.push(reason);
   }
   for (const result of results.values())
     result.output = outputs.get(result.file)!.join("\n").trim();
