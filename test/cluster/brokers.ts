@@ -5,6 +5,7 @@ import {
   mkdtempSync,
   openSync,
   readFileSync,
+  renameSync,
   rmSync,
   writeFileSync,
 } from "node:fs";
@@ -13,7 +14,7 @@ import { dirname, join } from "node:path";
 import type { Subprocess } from "bun";
 import { freePorts } from "../free-ports.ts";
 import { fillDisk, makeSpace, mountDisk, unmountDisk } from "../small-disk.ts";
-import { brokerJars } from "./jars.ts";
+import { brokerJars, classArchive } from "./jars.ts";
 
 /**
  * Real brokers: Apache Kafka in KRaft mode, each a process that is broker and controller at once.
@@ -48,6 +49,10 @@ const jars = await brokerJars();
 export const brokersMissing = "missing" in jars ? jars.missing : undefined;
 
 const START_MS_MAX = 240_000;
+/** Time that a broker gets to end by itself and to write its classes. */
+const ARCHIVE_MS_MAX = 60_000;
+/** Exit code of Java after SIGTERM. */
+const ENDED_BY_REQUEST = 143;
 /** Small, quick to start, and told to say only what is wrong. */
 const JAVA = [
   ...["java", "-Xmx512m", "-Xms64m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto"],
@@ -55,6 +60,12 @@ const JAVA = [
 ];
 /** The kernel ends a broker with whoever started it, however that came to its end. */
 const BOUND = Bun.which("setpriv") === null ? [] : ["setpriv", "--pdeathsig", "KILL"];
+
+/** Options of Java that use the archive of classes, once a broker of an earlier run has written it. */
+function classOptions(): string[] {
+  const archive = classArchive();
+  return existsSync(archive) ? [`-XX:SharedArchiveFile=${archive}`] : [];
+}
 
 interface Place {
   directory: string;
@@ -125,8 +136,12 @@ export async function startBrokers(
     };
   });
   const running: (Subprocess | undefined)[] = [];
+  // A broker that is alone ends by itself at once, since it leads all it has.
+  const archive =
+    count === 1 && !existsSync(classArchive()) ? `${classArchive()}-${root.slice(-6)}` : undefined;
+  const classes = archive === undefined ? classOptions() : [`-XX:ArchiveClassesAtExit=${archive}`];
   const start = async (index: number) => {
-    running[index] = await startBroker(classPath, places[index]!);
+    running[index] = await startBroker(classPath, places[index]!, classes);
   };
   const kill = async (index: number) => {
     running[index]?.kill("SIGKILL");
@@ -134,6 +149,7 @@ export async function startBrokers(
     running[index] = undefined;
   };
   const stop = async () => {
+    if (archive !== undefined) await keepClasses(archive, running[0]);
     await Promise.all(places.map((_, index) => kill(index)));
     if (diskBytes !== undefined) for (const place of places) unmountDisk(diskOf(place));
     rmSync(root, { recursive: true, force: true });
@@ -246,7 +262,7 @@ async function format(classPath: string, place: Place, scram: string[]): Promise
   const file = join(directory, "server.properties");
   const users = scram.flatMap((user) => ["--add-scram", user]);
   const tool = ["kafka.tools.StorageTool", "format", "-t", clusterId, "-c", file, ...users];
-  const child = Bun.spawn([...BOUND, ...JAVA, "-cp", classPath, ...tool], {
+  const child = Bun.spawn([...BOUND, ...JAVA, ...classOptions(), "-cp", classPath, ...tool], {
     stdout: "pipe",
     stderr: "inherit",
     timeout: START_MS_MAX,
@@ -255,16 +271,32 @@ async function format(classPath: string, place: Place, scram: string[]): Promise
   if ((await child.exited) !== 0) throw new Error(`A broker's disk was not made: ${said}`);
 }
 
-async function startBroker(classPath: string, place: Place): Promise<Subprocess> {
+/** Ends a broker that writes its classes to `archive` then, and keeps the file for later runs. */
+async function keepClasses(archive: string, broker: Subprocess | undefined): Promise<void> {
+  broker?.kill("SIGTERM");
+  const code = await Promise.race([broker?.exited, Bun.sleep(ARCHIVE_MS_MAX)]);
+  // A broker that was killed has written no archive, or a part of one.
+  if (code === ENDED_BY_REQUEST && existsSync(archive)) renameSync(archive, classArchive());
+  else rmSync(archive, { force: true });
+}
+
+async function startBroker(
+  classPath: string,
+  place: Place,
+  classes: string[],
+): Promise<Subprocess> {
   const { directory } = place;
   const output = openSync(join(directory, "output"), "a");
   const file = join(directory, "server.properties");
   const hosts = `-Djdk.net.hosts.file=${hostsFileOf(place)}`;
   try {
-    return Bun.spawn([...BOUND, ...JAVA, hosts, "-cp", classPath, "kafka.Kafka", file], {
-      stdout: output,
-      stderr: output,
-    });
+    return Bun.spawn(
+      [...BOUND, ...JAVA, ...classes, hosts, "-cp", classPath, "kafka.Kafka", file],
+      {
+        stdout: output,
+        stderr: output,
+      },
+    );
   } finally {
     closeSync(output);
   }

@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, renameSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, realpathSync, renameSync, rmSync, statSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
@@ -41,6 +41,16 @@ export async function brokerJars(): Promise<{ classPath: string } | { missing: s
   } finally {
     rmSync(part, { recursive: true, force: true });
   }
+}
+
+/**
+ * File of classes that the Java of this machine has loaded and verified, with which a broker starts
+ * in half the CPU time. Beside the jars, since it is of use as long as they and Java are the same.
+ */
+export function classArchive(): string {
+  const java = realpathSync(Bun.which("java")!);
+  const { mtimeMs } = statSync(java);
+  return `${directory}-${Bun.hash(`${java} ${mtimeMs}`).toString(36)}.jsa`;
 }
 
 /** Whole or not at all: other tests may look, or have been quicker. */
