@@ -129,35 +129,6 @@ describe("push", () => {
     expect(await cases()).toEqual([["More", events, undefined]]);
   });
 
-  test("a failed test case publishes nothing, and exits with 1", async () => {
-    writeCode("HO");
-    const { code, errors } = await run("push", "--publish");
-    expect(code).toBe(1);
-    expect(errors).toContain(`pixelmill: ${name}: `);
-    expect(await find()).toBeUndefined();
-  });
-
-  test("overwrites changes of other users only with --overwrite", async () => {
-    writeCode();
-    await run("push");
-    await changeAtServer("export const transformEvent = (event) => event;\n");
-    write("transformations/shout/code.js", shout("two"));
-    const refused = await run("push");
-    expect(refused).toMatchObject({
-      code: 1,
-      lines: ["transformations/shout: changed here and on the server"],
-    });
-    expect(refused.errors).toContain("Nothing was pushed");
-    expect((await find(false)).code).not.toBe(shout("two"));
-    const pulled = await run("pull");
-    expect(pulled.code).toBe(1);
-    expect(pulled.lines).toContain("transformations/shout: changed here and on the server; kept");
-    expect(files()["transformations/shout/code.js"]).toBe(shout("two"));
-
-    expect((await run("push", "--overwrite")).code).toBe(0);
-    expect((await find(false)).code).toBe(shout("two"));
-  });
-
   test("a change that others make during the push stays", async () => {
     writeCode();
     await run("push");
@@ -225,22 +196,6 @@ describe("pull", () => {
   });
 });
 
-test("diff shows changed lines, and exits with 1 when something differs", async () => {
-  writeCode();
-  await run("push");
-  write("transformations/shout/code.js", shout("two"));
-  const { code, lines } = await run("diff");
-  expect(code).toBe(1);
-  expect(lines).toContain("transformations/shout: changed here");
-  const [own = ""] = lines.join("\n").split("transformations/shout: changed here\n").slice(1);
-  expect(
-    own
-      .split("\n")
-      .filter((line) => /^ {2}[-+]/.test(line))
-      .slice(0, 2),
-  ).toEqual(['  -  log("one");', '  +  log("two");']);
-});
-
 describe("test", () => {
   test("runs the cases of a directory, and of one file, with the libraries beside it", async () => {
     writeCode();
@@ -277,15 +232,6 @@ describe("test", () => {
     expect(widestLine(terminal.screen())).toBeLessThanOrEqual(80);
   });
 
-  test.each([
-    ["nowhere", /Cannot read nowhere: no such file/],
-    [".", /Expected transformations or libraries in \., got none/],
-  ])("%s that cannot be tested is named", async (path, message) => {
-    const { code, errors } = await run("test", path);
-    expect(code).toBe(1);
-    expect(errors).toMatch(message);
-  });
-
   test("a file that does not fit is named", async () => {
     writeCode();
     write("transformations/shout/tests/capitals.json", { name: "X", input: [1] });
@@ -295,16 +241,3 @@ describe("test", () => {
     expect((await run("push")).errors).toMatch(/Cannot read .*capitals\.json: /);
   });
 });
-
-test.each([["pull"], ["diff"], ["push"], ["test"]])(
-  "%s says that the server is away, and writes nothing",
-  async (command) => {
-    writeCode();
-    const before = files();
-    const away = pipedTo({ controlPlane: "http://127.0.0.1:1" });
-    const { code, errors } = await away([command, "."], { cwd: root });
-    expect(code).toBe(3);
-    expect(errors).toContain("Cannot reach the server at http://127.0.0.1:1");
-    expect(files()).toEqual(before);
-  },
-);

@@ -101,17 +101,6 @@ describe("dead-letters", () => {
     expect(yes.screen()).toContain("3 deleted");
     expect(await total()).toBe(0);
   });
-
-  test("replay and purge without a filter want --all", async () => {
-    for (const name of ["replay", "purge"]) {
-      const { code, errors } = await client(
-        ["dead-letters", name, "--yes"].slice(0, name === "purge" ? 3 : 2),
-      );
-      expect(code).toBe(1);
-      expect(errors).toContain("Expected a filter such as --group or --destination, or --all");
-    }
-    expect(await total()).toBe(3);
-  });
 });
 
 test("replay sends stored events again, and lists and cancels replays", async () => {
@@ -160,38 +149,4 @@ describe("top", () => {
     expect(obeyedControls(drawn)).toEqual([]);
     expect(widestLine(drawn)).toBeLessThanOrEqual(80);
   });
-
-  test("prints JSON lines when piped", async () => {
-    const { code, output } = await client(["top", "--every", "0.05", "--count", "2"]);
-    expect(code).toBe(0);
-    const lines = output
-      .trimEnd()
-      .split("\n")
-      .map((line) => JSON.parse(line));
-    expect(lines.map(({ destinations }) => destinations[0].name)).toEqual(["Sink", "Sink"]);
-  });
 });
-
-test.each([
-  [["dead-letters", "lsit"], 2, "Unknown command lsit; the nearest is list"],
-  [["dead-letters"], 2, "Expected a command"],
-  [["dead-letters", "list", "--from", "yesterday"], 1, "Expected --from as a time such as"],
-  [["replay", "start", "--destination", "Sink"], 2, "Expected --from"],
-  [["replay", "start", "--destination", "Snk", "--from", "1h"], 1, "Unknown destination Snk; the"],
-  [["replay", "watch", "nowhere"], 3, "Replay not found"],
-  [["top", "--every", "0"], 1, "Expected --every as a number above 0"],
-])("the arguments %j are refused with a message of their own", async (args, code, message) => {
-  const got = await client(args as string[]);
-  expect(got.code).toBe(code);
-  expect(got.errors).toStartWith(`pixelmill: ${message}`);
-});
-
-test.each([["top"], ["dead-letters groups"], ["dead-letters purge --all --yes"], ["replay list"]])(
-  "%s says that the server is away",
-  async (line) => {
-    const away = pipedTo({ controlPlane: "http://127.0.0.1:1" });
-    const { code, errors } = await away(line.split(" "));
-    expect(code).toBe(3);
-    expect(errors).toContain("Cannot reach the server at http://127.0.0.1:1");
-  },
-);
