@@ -365,11 +365,13 @@ describe("lines of a tail", () => {
     await view.add(line, false);
     await view.add({ stage: "missed", count: 1_000 }, true);
     await view.add({ stage: "missed", count: 1 }, false);
+    await view.add({ stage: "missed" }, true);
     expect(written).toEqual([
       "<dim>03:04:05.678</> <green>delivered  </> site → d  track Order  u\n",
       "<dim></> <red>dead-letter</> site  bad\\n\n",
       `<dim>03:04:05.678</> <green>delivered  </> site → d  track ${"e".repeat(18)}…\n`,
       "<yellow>… 1,000 missed</>\n",
+      "<yellow>… 0 missed</>\n",
     ]);
     expect(view.summary()).toBe(
       "3 shown, 1 left out by filters, 1,001 missed: more came than a tail is sent",

@@ -72,3 +72,15 @@ test("the bytes of a record grow by those of its value, its key and its headers"
   expect(bytesOf('{"userId":"" }') - without).toBe(1);
   expect(bytesOf('{"userId":""}', { messageId: "longer" }) - without).toBe(5);
 });
+
+test("a topic has the name of a track event, else its type, else the type of the request", () => {
+  const named = createRecordEncoder({ brokers: "b:1", topic: "x.{{event}}" });
+  const topicOf = (json: string) =>
+    named({ bytes: Buffer.from(json), input: origin, byCode: false }).topic;
+  expect(topicOf('{"event":"Order","type":"page"}')).toBe("x.Order");
+  expect(topicOf('{"type":"page"}')).toBe("x.page");
+  expect(topicOf('{"event":null,"type":{}}')).toBe("x.track");
+  expect(topicOf("no JSON")).toBe("x.track");
+  const fixed = encode({ bytes: Buffer.from('{"event":"Order"}'), input: origin, byCode: false });
+  expect(fixed.topic).toBe("events");
+});

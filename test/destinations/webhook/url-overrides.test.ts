@@ -50,6 +50,12 @@ describe("a path that user code appends", () => {
     expect(() => appendToUrl("https://a.test/hooks/in/", path)).toThrow(why);
   });
 
+  test("a path of 4,096 characters is taken", () => {
+    const path = `/${"x".repeat(4_095)}`;
+    expect(appendToUrl("https://a.test/in", path)).toBe(`https://a.test/in${path}`);
+    expect(() => appendToUrl("https://a.test/in", `${path}x`)).toThrow("got 4097");
+  });
+
   /** The paths that servers may read from a URL: some decode it, some read a backslash as a slash. */
   const seen = (pathname: string) => {
     const decoded = pathname.replaceAll(/%2e/gi, ".").replaceAll(/%2f|%5c|\\/gi, "/");
