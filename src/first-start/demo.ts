@@ -106,11 +106,11 @@ async function addDemo(parts: DemoDeps, workspace: Workspace): Promise<Demo | un
     config: { path },
   });
   const withCode = await addCode(parts, workspace.id, destination.id);
-  const source = existing ?? (await catalog.sources.create(workspace.id, { name: DEMO }));
-  if (!existing) {
-    const connection = { sourceId: source.id, destinationId: destination.id };
-    await catalog.connections.create(workspace.id, connection, await parts.logEnds());
-  }
+  if (existing) return { writeKey: existing.writeKey, file, withCode };
+  const ends = await parts.logEnds();
+  const source = await catalog.sources.create(workspace.id, { name: DEMO });
+  const connection = { sourceId: source.id, destinationId: destination.id };
+  await catalog.connections.create(workspace.id, connection, ends);
   return { writeKey: source.writeKey, file, withCode };
 }
 

@@ -54,6 +54,23 @@ test("an edge of the graph counts each event of a source once, whatever its dest
   expect(edges[1].map(({ rate }) => rate)).toEqual([16, 16, 16, 16]);
 });
 
+test("a transformation counts the events of all its sources, and none without a source", () => {
+  const rates = { received: 0, delivered: 0, dropped: 0, failed: 0 };
+  const destination = { type: "webhook", enabled: true, state: "ok", rejecting: false, rates };
+  const rateOf = (id: string, sourceId: string, received: number) => ({
+    ...{ id, sourceId, destinationId: "d", enabled: true, rates: { ...rates, received } },
+  });
+  const graph = buildFlowGraph({
+    sources: ["a", "b"].map((id, n) => ({ id, name: id, receivedPerSecond: n })),
+    transformations: [],
+    destinations: ["d", "e"].map((id) => ({
+      ...{ id, name: id, ...destination, transformationId: id === "e" ? "t" : undefined },
+    })),
+    connections: [rateOf("1", "a", 3), rateOf("2", "b", 4)],
+  } as never);
+  expect(graph.transformations.map(({ rate }) => rate)).toEqual([7, 0]);
+});
+
 describeWith(chromiumMissing)("charts", () => {
   let api: TestApi;
   let browser: Browser;

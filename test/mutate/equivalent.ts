@@ -457,4 +457,22 @@ export const equivalents: Equivalent[] = [
     change,
     why: "What no connection of the network buffers is far below the bound",
   })),
+  ...["0 → (0 + 1)", "0 → (0 - 1)"].map((change) => ({
+    file: "src/pipeline/replays/ready-events.ts",
+    line: "#pushed = 0;",
+    change,
+    why: "Numbers only give an order",
+  })),
+  {
+    file: "src/pipeline/replays/ready-events.ts",
+    line: "const isLater = (other: LaneEvent) => this.#numbers.get(other)! > number;",
+    change: "this.#numbers.get(other)! > number → this.#numbers.get(other)! >= number",
+    why: "Each event is put back once after it was taken, and has a number of its own",
+  },
+  {
+    file: "src/pipeline/repetitions/recent-ids.ts",
+    line: "return (word >>> 0) % this.#capacity;",
+    change: "0 → (0 + 1)",
+    why: "Other buckets, as evenly filled",
+  },
 ];

@@ -90,7 +90,6 @@ function useEditorTexts({ kind, newest, line }: CodeContext) {
     setBaseVersionId,
     discardChanges() {
       setCode(newest.code);
-      discardText(storageName);
     },
     discardStoredText() {
       discardText(storageName);
@@ -210,10 +209,9 @@ async function store(
     ...(note && { note }),
   };
   // A draft without changes is published as it is. Saving it would create another revision.
-  const { warnings = [] } =
-    publish && !isChanged
-      ? await kind.publish(newest.versionId, tag, more)
-      : await kind.save(id, { code, description, language, ...more }, publish, tag);
+  const { warnings = [] } = isChanged
+    ? await kind.save(id, { code, description, language, ...more }, publish, tag)
+    : await kind.publish(newest.versionId, tag, more);
   discardStoredText();
   showToast(publish ? [codeTexts.published, ...warnings].join(". ") : codeTexts.savedAsDraft);
   await reload();

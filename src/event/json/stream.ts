@@ -149,7 +149,7 @@ function leaveContainers(section: number, base: number, leaf: number): number {
   ) {
     common++;
   }
-  if (common < depth) closeDownTo(section, common);
+  closeDownTo(section, common);
   return base + common;
 }
 

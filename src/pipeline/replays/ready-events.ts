@@ -37,9 +37,10 @@ export class ReadyEvents {
   putBack(event: LaneEvent): void {
     // The lane still holds the other object, until its outcome is committed.
     const again = createLaneEvent(event);
-    const number = this.#numbers.get(event) ?? 0;
+    // Only events that were pushed are taken.
+    const number = this.#numbers.get(event)!;
     this.#numbers.set(again, number);
-    const isLater = (other: LaneEvent) => (this.#numbers.get(other) ?? 0) > number;
+    const isLater = (other: LaneEvent) => this.#numbers.get(other)! > number;
     const index = this.#returned.findIndex(isLater);
     this.#returned.splice(index < 0 ? this.#returned.length : index, 0, again);
     this.#bytes += again.bytes;

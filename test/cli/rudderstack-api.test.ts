@@ -1,0 +1,99 @@
+import { afterEach, expect, test } from "bun:test";
+import { RudderStackApi } from "../../src/cli/import/rudderstack-api.ts";
+
+let server: ReturnType<typeof Bun.serve>;
+afterEach(() => server.stop(true));
+
+/** A workspace whose public API has these answers, by path. */
+function apiWith(answers: Record<string, unknown>) {
+  const asked: string[] = [];
+  server = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    fetch(request) {
+      const { pathname, search } = new URL(request.url);
+      asked.push(`${pathname}${search} ${request.headers.get("authorization")}`);
+      const answer = answers[pathname + search];
+      return answer === undefined ? new Response("", { status: 404 }) : Response.json(answer);
+    },
+  });
+  return {
+    api: new RudderStackApi(`http://127.0.0.1:${server.port}//`, "secret", () => {}),
+    asked,
+  };
+}
+
+test("an item is off when its listing says so by either name, and on when it says nothing", async () => {
+  const states = [
+    [{}, true],
+    [{ enabled: true }, true],
+    [{ enabled: false }, false],
+    [{ isEnabled: true }, true],
+    [{ isEnabled: false }, false],
+    [{ enabled: true, isEnabled: false }, false],
+    [{ enabled: null }, true],
+  ] as const;
+  const sources = states.map(([state], n) => ({ id: `s${n}`, name: "S", type: "t", ...state }));
+  const connections = states.map(([state], n) => ({
+    ...{ id: `c${n}`, sourceId: "s", destinationId: "d", ...state },
+  }));
+  const { api } = apiWith({
+    "/v2/sources?page=1": { sources },
+    "/v2/connections?page=1": { connections },
+  });
+  const expected = states.map(([, isOn]) => isOn);
+  expect((await api.items("sources")).map(({ enabled }) => enabled)).toEqual(expected);
+  expect((await api.connections()).map(({ enabled }) => enabled)).toEqual(expected);
+});
+
+test("a list is read page by page, each item once, until a page has nothing new", async () => {
+  const item = (id: string, more = {}) => ({ id, name: id, type: "t", config: { a: 1 }, ...more });
+  const page = (destinations: unknown[], next?: string) => ({ destinations, paging: { next } });
+  const { api, asked } = apiWith({
+    "/v2/destinations?page=1": page([item("a"), item("b")], "2"),
+    "/v2/destinations?page=2": page([item("b"), item("c", { config: null })], "3"),
+    "/v2/destinations?page=3": page([item("b")], "4"),
+  });
+  const items = await api.items("destinations");
+  expect(items.map(({ id }) => id)).toEqual(["a", "b", "c"]);
+  expect(items.map(({ config }) => config)).toEqual([{ a: 1 }, { a: 1 }, {}]);
+  expect(asked).toEqual([1, 2, 3].map((n) => `/v2/destinations?page=${n} Bearer secret`));
+});
+
+test("the versions of code end with the published one, whether or not the list has it", async () => {
+  const version = (versionId: string, more = {}) => ({
+    ...{ versionId, name: "T", code: "c", language: "javascript", ...more },
+  });
+  const listed = {
+    id: "t/1",
+    ...version("v2", { description: "D" }),
+    destinations: ["d", { id: "e" }, 7],
+  };
+  const path = "/transformations/t%2F1/versions?count=100&orderBy=asc";
+  const read = async (versions: unknown[]) => {
+    const { api } = apiWith({
+      "/transformations": { transformations: [listed] },
+      [path]: { TransformationVersions: versions },
+    });
+    const [found] = await api.code("transformation");
+    server.stop(true);
+    return { ...found, versions: found!.versions.map((it) => `${it.versionId} ${it.description}`) };
+  };
+  const whole = { id: "t/1", versionId: "v2", destinations: ["d", "e"] };
+  expect(await read([version("v1")])).toEqual({ ...whole, versions: ["v1 ", "v2 D"] });
+  expect(await read([version("v1"), version("v2"), version("v3")])).toEqual({
+    ...whole,
+    versions: ["v1 ", "v2 ", "v3 "],
+  });
+});
+
+test.each([
+  [{ sources: {} }, "Expected a list of sources from RudderStack"],
+  [{ sources: [1] }, "Expected a list of sources from RudderStack"],
+  [{ sources: [{ id: "s", name: 7 }] }, "Expected a text as name of an item of RudderStack"],
+  [[], "Expected a JSON object at /v2/sources?page=1"],
+  [undefined, "RudderStack answered 404 to /v2/sources?page=1"],
+])("the answer %j is refused", async (answer, message) => {
+  const { api } = apiWith({ "/v2/sources?page=1": answer });
+  await expect(api.items("sources")).rejects.toThrow(message);
+});
