@@ -10,9 +10,11 @@ import { removeDirectory, temporaryDirectory } from "../e2e/server.ts";
 let directory: string;
 let catalog: Catalog;
 let workspace: Workspace;
-/** Names of the code that was published, and why none can be. */
-let published: string[];
+/** The code that was published, and why none can be. */
+let published: [string, Record<string, unknown>][];
 let whyNoCode: string | undefined;
+/** Error of a fault of publishing. */
+let fault: Error | undefined;
 
 beforeEach(async () => {
   directory = temporaryDirectory();
@@ -20,6 +22,7 @@ beforeEach(async () => {
   workspace = await catalog.workspaces.create("Main");
   published = [];
   whyNoCode = undefined;
+  fault = undefined;
 });
 afterEach(async () => {
   await catalog.close();
@@ -30,9 +33,10 @@ afterEach(async () => {
 async function start(logEnds = async () => ({})): Promise<string[]> {
   const lines: string[] = [];
   const publishing = {
-    async create(_: string, __: string, { name }: { name: string }) {
+    async create(_: string, kind: string, input: Record<string, unknown>) {
       if (whyNoCode !== undefined) throw new ApiError("unavailable", whyNoCode);
-      published.push(name);
+      if (fault !== undefined) throw fault;
+      published.push([kind, input]);
     },
   };
   await showDemo({ catalog, publishing: publishing as never, logEnds }, workspace, {
@@ -43,6 +47,7 @@ async function start(logEnds = async () => ({})): Promise<string[]> {
   return lines;
 }
 
+const names = () => published.map(([, { name }]) => name);
 const counts = () => [
   catalog.sources.list(workspace.id, 1).total,
   catalog.destinations.list(workspace.id, 1).total,
