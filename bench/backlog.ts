@@ -157,7 +157,7 @@ async function delivered({ server }: Lane): Promise<number> {
 
 /** CPU time per event in µs. */
 interface Round extends CpuByPart {
-  /** Of the server and its guests while the events came and could not be delivered. */
+  /** Cost of the server and its guests while events arrived that could not be delivered. */
   held: number;
 }
 

@@ -55,7 +55,7 @@ const METRICS_KEPT_MS = 1_000;
 export interface App {
   dataPlaneUrl: string;
   controlPlaneUrl: string;
-  /** Undefined when the settings have no `transformer.port`. */
+  /** URL of the transformer's listener; undefined without the setting `transformer.port`. */
   transformerUrl: string | undefined;
   /**
    * Resolves with a reason when the server cannot continue to run. The caller must then close the

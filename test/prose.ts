@@ -8,6 +8,10 @@ import { Glob } from "bun";
 /** A comment that begins with one of these does not name its thing first. */
 const openings = /^(Of|As|Those|What|Between|Whose|Behind|Beyond|Such|That|So|Among|Beside)\b/;
 
+/** A doc comment that begins with one of these states a case of its thing, and not the thing. */
+const docOpenings =
+  /^(Absent|Empty|Undefined|Null|True|False|Set (?!of)|The same|Must be|Call (when|after)|Only (for|when|while))\b/;
+
 /** A sentence that begins with one of these does not name its subject. */
 const sentenceOpenings = /(?:^|[.!?] )(?:\*\*)?(Of|As|Those|What) /;
 
@@ -33,7 +37,8 @@ const phrases = new RegExp(
       "who comes",
     ],
     ...["such that one", "looked for", "looked after", "came to be", "such as are", "in its time"],
-    ...["that is there", "is none of"],
+    ...["that is there", "is none of", "somebody", "under way", "all the same"],
+    ...["goes on", "from which on"],
   ].join("|")})\\b`,
   "i",
 );
@@ -52,6 +57,7 @@ export function oddSentences(path: string, text: string): string[] {
     const prose = isCode ? (comment ?? "") : line.replace(/^\s*([-*]|\d+\.|>|\|) /, "");
     const isOdd =
       (isCode && begins && openings.test(first ?? "")) ||
+      (isCode && /^\s*\/\*\*/.test(line) && docOpenings.test(first ?? "")) ||
       sentenceOpenings.test(prose) ||
       phrases.test(line);
     if (isOdd) found.push(`${path}:${at + 1}: ${line.trim()}`);

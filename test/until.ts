@@ -1,6 +1,6 @@
 /** Less than the timeout of a test, so that a failure names what it waited for. */
 const PATIENCE_MS = 240_000;
-/** Pauses grow from one to the other: what comes soon is seen soon, and a long wait costs little. */
+/** Pauses grow from one to the other: a short wait ends soon, and a long one costs little. */
 const [PAUSE_MS_MIN, PAUSE_MS_MAX] = [1, 20];
 
 /**

@@ -5,7 +5,7 @@ import type { AlertFacts, DestinationFacts, DiskFacts, SourceFacts } from "./fac
 /** The condition of a rule for one item (the subject), at one moment. */
 export interface Condition {
   subject: AlertSubject;
-  /** Undefined when the facts do not show whether the condition holds. */
+  /** Whether the condition holds; undefined when the facts do not show it. */
   holds: boolean | undefined;
   /** Text of an alert that begins now. */
   message: string;

@@ -149,7 +149,7 @@ export interface Destination extends ManagedItem {
   type: string;
   /** Spelling of the type that the client used, such as `WEBHOOK`. Absent when it equals `type`. */
   typeAs?: string;
-  /** Set when rudder-server delivers the destination's events. Absent when pixelmill does. */
+  /** Who delivers the destination's events: rudder-server, or pixelmill when absent. */
   deliveredBy?: "rudder-server";
   /**
    * Version of RudderStack's definition of the destination type, as a client sent it. It has no

@@ -59,7 +59,7 @@ export interface EventOrigin {
 /** Members of an event as ingested that are known without reading its JSON. */
 interface IngestedEvent {
   readonly json: Uint8Array;
-  /** Empty when the event has none. */
+  /** The event's userId; empty when the event has none. */
   readonly userId: string;
   readonly anonymousId: string;
   /** Whether the ids are strings in the JSON, if the event has them. */
@@ -71,7 +71,7 @@ export interface OutgoingEvent {
   /** JSON text in UTF-8: the value that user code returned, or the event as ingested. */
   readonly bytes: Uint8Array;
   readonly input: EventOrigin;
-  /** True when user code produced the event; false when it is the event that a client sent. */
+  /** Whether user code produced the event. Otherwise it is the event that a client sent. */
   readonly byCode: boolean;
 }
 

@@ -3,7 +3,7 @@ import { messageOf, systemReason } from "../errors.ts";
 
 /** Error codes of a full disk: those of the system calls, and the number that LMDB reports. */
 const FULL: readonly unknown[] = ["ENOSPC", "EDQUOT", 28, 122];
-/** Free space in bytes from which on an error is not explained by a full disk. */
+/** Free space in bytes from which a full disk does not explain an error. */
 const FULL_FREE_BYTES_MAX = 64 << 20;
 const READ_ONLY: readonly unknown[] = ["EROFS", 30];
 const FAILING: readonly unknown[] = ["EIO", 5];

@@ -110,10 +110,7 @@ export class OpenConnections<T extends EvictableConnection> {
     return true;
   }
 
-  /**
-   * Must be called when a connection received its first request. From then on, the connection does
-   * not count as silent.
-   */
+  /** Counts the first request of a connection. From then on, the connection is not silent. */
   onFirstRequest(connection: T): void {
     const entries = this.#entries.get(connection);
     if (entries === undefined) return;

@@ -133,7 +133,7 @@ export class HttpConnection implements HttpExchange, EvictableConnection {
   }
 
   /**
-   * Whether a request is probably on its way: part of it has come, or the connection is at most
+   * Whether a request is probably on its way: part of it has arrived, or the connection is at most
    * `EXPECTED_SECONDS_MAX` old and had no request yet.
    */
   isExpecting(): boolean {

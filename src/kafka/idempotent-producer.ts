@@ -35,7 +35,7 @@ const RETRY_MS = 250;
  */
 const PAUSE_MS = 1;
 /**
- * Size of a batch in bytes from which on no further value joins the batch. The value with which the
+ * Size of a batch in bytes from which no further value joins the batch. The value with which the
  * batch reaches this size is still included.
  */
 const BATCH_BYTES = 512 << 10;

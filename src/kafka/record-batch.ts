@@ -5,7 +5,7 @@ import type { ProducerId } from "./partition-queue.ts";
 
 /** A record to write to a Kafka partition. */
 export interface BatchRecord {
-  /** Absent for a record without a key. */
+  /** Key of the record; absent for a record without one. */
   key?: Uint8Array | undefined;
   value: Uint8Array;
   /** Names and values of the record's headers, alternating. */

@@ -174,7 +174,7 @@ class SegmentLogWriter<T> implements LogWriter<T> {
   async #flush(): Promise<void> {
     if (this.#batcher.waiting.blocks.length === 0) return;
     const batch = this.#batcher.take();
-    assert(this.#flushingBytes === 0, "One flush is under way at a time");
+    assert(this.#flushingBytes === 0, "One flush is in progress at a time");
     assert(batch.first >= this.#durable, "Sequence numbers ascend from flush to flush");
     assert(batch.end <= this.#batcher.next, "Only assigned sequence numbers become durable");
     this.#flushingBytes = batch.bytes;

@@ -138,8 +138,8 @@ export class LaneRegistry {
 
   /**
    * Begins to write the log positions of lanes that keep a log from being trimmed up to its end in
-   * `trimEnds`, and those of a few others, so that a restart reads little again. Each call goes on
-   * where the last one ended.
+   * `trimEnds`, and those of a few others, so that a restart reads little again. Each call
+   * continues where the last one ended.
    */
   checkpoint(trimEnds: ReadonlyMap<string, number>): void {
     this.#trimEnds = trimEnds;

@@ -14,7 +14,7 @@ import type { Retention } from "./retention/retention.ts";
 import { createTrimmer } from "./retention/trimmer.ts";
 
 /**
- * Interval in milliseconds at which lanes (deliveries to destinations) look for changes of the
+ * Interval in milliseconds at which lanes (deliveries to destinations) check for changes of the
  * catalog when nothing else wakes them.
  */
 export const TOPOLOGY_POLL_MS = 100;
@@ -71,8 +71,8 @@ export function openPartition(parts: PartitionPipelineParts) {
     /** Names of the logs from which the partition delivers events. */
     logs: () => readers.keys(),
     /**
-     * Notes that a log has new durable records. Without a range, the records may be in any log and of
-     * any source.
+     * Wakes the lanes for new durable records of a log. Without a range, the records may be in any
+     * log and of any source.
      */
     wake(range?: DurableRange) {
       if (range !== undefined && !readers.has(range.log)) return;
@@ -80,7 +80,7 @@ export function openPartition(parts: PartitionPipelineParts) {
       lanes.wake(range);
     },
     /**
-     * Call when the ledger (the store of delivery progress) has new replays for these destinations.
+     * Applies new replays in the ledger (the store of delivery progress) for these destinations.
      */
     refreshReplays(ids: readonly string[]) {
       wake(ids);

@@ -103,8 +103,8 @@ export function createSandbox(options: SandboxOptions) {
     const run = new BatchRun(program, batch, { ...liveOptions, culpritsMax, logs: logSink });
     const { workspaceId, language } = program;
     const bytes = batchBytes(batch);
-    // A batch that has cost the first guest goes on in the second one, so that it delays no other
-    // program of the workspace any longer.
+    // A batch that has cost the first guest continues in the second one, so that it no longer
+    // delays other programs of the workspace.
     const isCostly = () => run.hasCostGuest || costly.has(program);
     if (!isCostly()) {
       await pool.use(workspaceId, language, bytes, (source) => runBatch(source, run, isCostly));

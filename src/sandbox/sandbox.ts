@@ -1,7 +1,7 @@
 import type { LogLine, ProgramOutcome, UserError } from "./program.ts";
 
 export interface CheckReport {
-  /** Set when the code could not be compiled, linked or loaded. In this case no event has run. */
+  /** Why the code could not be compiled, linked or loaded. No event has run then. */
   error?: UserError;
   /** One outcome per input event; empty when `error` is set. */
   outcomes: ProgramOutcome[];

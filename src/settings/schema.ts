@@ -57,7 +57,7 @@ export const configSchema = Type.Object({
       description: "URL under which browsers reach the data plane, as `/v2/workspace` tells it",
     }),
   ),
-  "egress.allow": cidrs("private ranges that destinations may reach all the same"),
+  "egress.allow": cidrs("private ranges that destinations may reach nevertheless"),
   "egress.resolver": Type.Array(
     // An IPv4 address or an IPv6 one in brackets, and perhaps a port.
     Type.String({
@@ -178,7 +178,7 @@ export const configSchema = Type.Object({
     maximum: 16_777_216,
     description: "MiB that all guests may take together; 0 is half of the memory there is",
   }),
-  "sandbox.fetch.allow": cidrs("private ranges that user code's `fetch` may reach all the same"),
+  "sandbox.fetch.allow": cidrs("private ranges that user code's `fetch` may reach nevertheless"),
   ...rudderStackSettings,
   "geolocation.database": optionalText("MaxMind-format file behind user code's `geolocation(ip)`", {
     reloadable: true,

@@ -10,7 +10,7 @@ export interface RevocableStore extends Store {
   revoke(): void;
 }
 
-/** Wraps a store, so that its users can be told to wait no longer. Its `close` does nothing. */
+/** Wraps a store, so that its users can stop waiting. Its `close` does nothing. */
 export function revocable(store: Store): RevocableStore {
   const waiting = new Set<(error: Error) => void>();
   let isRevoked = false;

@@ -295,7 +295,7 @@ test.each([
   [{ type: "webhook", url: "https://user:password@example.com" }, "/url"],
   [{ type: "pagerduty", url: "https://example.com" }, "/routingKey"],
   [{ type: "email", to: [] }, "/to"],
-  [{ type: "email", to: ["nobody"] }, "/to/0"],
+  [{ type: "email", to: ["no-address"] }, "/to/0"],
   [{ type: "slack", url: "https://example.com", routingKey: "x" }, "/routingKey"],
   [{ type: "webhook", url: "https://example.com", authorization: "a\r\nb: c" }, "/authorization"],
 ])("the receiver %j is refused at %s", async (body, path) => {

@@ -69,7 +69,7 @@ export interface Sent {
   /** JSON, unless it is text or bytes already. */
   body?: unknown;
   headers?: Record<string, string>;
-  /** Null sends none. */
+  /** Value of the header `Authorization`; null sends none. */
   token?: string | null;
   /** The answer may be another than documented. */
   unchecked?: boolean;

@@ -114,7 +114,7 @@ test("the socket of a killed server is replaced", async () => {
   expect((await open({ data }).ask("/settings")).status).toBe(200);
 });
 
-test("a server that cannot listen goes on without a control socket", () => {
+test("a server that cannot listen continues without a control socket", () => {
   const { lines } = open({ data: join(data, "missing") });
   expect(lines).toMatchObject([
     {

@@ -148,7 +148,7 @@ describe("a server that makes backups", () => {
     expect(lines).toMatchObject([{ reason: "the process was killed" }]);
   });
 
-  test("ends the one under way at the stop, and makes no more", async () => {
+  test("ends the one in progress at the stop, and makes no more", async () => {
     ending = undefined;
     const { lines, metric } = start();
     await until(() => commands.length > 0);

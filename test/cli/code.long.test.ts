@@ -69,7 +69,7 @@ async function find(published = true) {
   return body.transformations.find((it: { name: string }) => it.name === name);
 }
 
-/** Saves another revision, as somebody in the console does. */
+/** Saves another revision, as a user of the console does. */
 async function changeAtServer(code: string) {
   const { id } = (await find(false)) ?? (await find());
   const { status } = await server.api("POST", `/transformations/${id}`, { code });

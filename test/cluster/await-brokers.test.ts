@@ -7,7 +7,7 @@ import { describeWith } from "../counterpart.ts";
 import { brokersMissing } from "./brokers.ts";
 import { settingsOf, withBrokers } from "./support.ts";
 
-/** The error with which a node with these settings does not start; undefined if it goes on. */
+/** The error with which a node with these settings does not start; undefined if it continues. */
 async function startErrorOf(settings: BrokerSettings, refusedMsMax?: number): Promise<unknown> {
   const clients = await connectClients(settings);
   try {
@@ -26,7 +26,7 @@ test("a start ends when all brokers refuse connections for a while", async () =>
   expect(String(error)).toContain("connect ECONNREFUSED 127.0.0.1:1");
 });
 
-test("a start goes on while a broker is silent or one answers", async () => {
+test("a start continues while a broker is silent or one answers", async () => {
   const refused = { address: "a:1", error: new Error("connect ECONNREFUSED"), isProbed: true };
   const silent = { address: "b:2", error: undefined, isProbed: false };
   const clients = (isEmpty: boolean, failures: (typeof refused | typeof silent)[]) => {

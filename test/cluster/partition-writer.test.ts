@@ -6,7 +6,7 @@ import type { IdempotentProducer } from "../../src/kafka/idempotent-producer.ts"
 import { LogUnavailable } from "../../src/log/event-log.ts";
 import { listeningLogger, textCodec, until } from "../log/support.ts";
 
-test("a broken invariant of a probe is logged once, while the writer goes on probing", async () => {
+test("a broken invariant of a probe is logged once, while the writer continues to probe", async () => {
   let sends = 0;
   const producer = {
     async send() {

@@ -32,7 +32,7 @@ test("callers of one key and version share a computation, also after it has ende
   expect([await newer, await get("a", "2")]).toEqual([9, 9]);
 });
 
-test("a shared computation goes on when one caller leaves, and ends when the last one leaves", async () => {
+test("a shared computation continues when one caller leaves, and ends when the last one leaves", async () => {
   const results = new SharedResults(60_000);
   const { begun, compute } = computations();
   const leaving = [new AbortController(), new AbortController()] as const;

@@ -34,8 +34,8 @@ const sidewaysScrollers = `[...document.querySelectorAll("main *, dialog[open] *
   .map((it) => it.outerHTML.slice(0, 100))`;
 
 /**
- * What makes the page, or a table cell or panel of it, wider than its place: each with a selector and
- * its text. Empty for a page that fits.
+ * Finds what makes the page, or a table cell or panel of it, wider than its place: each with a
+ * selector and its text. Empty for a page that fits.
  */
 export async function wideElementsOf(page: Page): Promise<string[]> {
   return (await page.evaluate(wideElements)) as string[];

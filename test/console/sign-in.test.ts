@@ -111,7 +111,7 @@ describeWith(chromiumMissing)("the sign-in screen with a provider", () => {
     await silent.stop(true);
     await Promise.all(waiting);
     setIssuer("http://127.0.0.1:1");
-    // So many failed sign-ins of an address at once bar it for a moment.
+    // This number of failed sign-ins of an address at once bar it for a moment.
     await until(async () => {
       await page.goto(api.url);
       await withProvider(page).click();

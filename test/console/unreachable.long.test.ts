@@ -85,7 +85,7 @@ describeWith(chromiumMissing)("a screen that was opened while the server is away
     const { page, close } = await openPage(browser);
     await page.addInitScript(withoutPolls);
     await signIn(page, api.url, api.token);
-    // Nobody answers, and the connections stay open.
+    // No server answers, and the connections stay open.
     await page.route("**/v2/dead-letter-groups**", () => {});
     await page.goto(`${api.url}/#/dead-letters`);
     const notice = page.getByText("Can't reach the server").first();

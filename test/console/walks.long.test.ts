@@ -44,7 +44,7 @@ for (const device of ["pointer", "keyboard"] as const) {
       if (server) removeDirectory(server.directory);
     });
 
-    /** Sends events as a website does until the walk goes on. */
+    /** Sends events as a website does until the walk continues. */
     async function withVisitors(event: string, walk: () => Promise<void>): Promise<void> {
       const { sources } = (await server.api("GET", "/v2/sources")).body;
       const { writeKey } = sources[0];

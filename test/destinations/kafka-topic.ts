@@ -1,6 +1,6 @@
 import type { KafkaClients } from "../../src/kafka/client.ts";
 
-/** A record as somebody else's client reads it. */
+/** A record as another client reads it. */
 export interface Read {
   partition: number;
   key: string | undefined;

@@ -166,8 +166,8 @@ function openServers() {
 }
 
 /**
- * The same without what Bun does not take and RFC 9112 wants to be taken: empty lines ahead of a
- * request (§2.2), and HTTP/1.0 without a Host (§3.2).
+ * Returns a request without what RFC 9112 accepts and Bun does not: empty lines ahead of a request
+ * (§2.2), and HTTP/1.0 without a Host (§3.2).
  */
 function forBun(text: string): string {
   const plain = text.replace(/^(\r\n)+/, "").replace(/\r\n\r\n(\r\n)+/g, "\r\n\r\n");
@@ -209,7 +209,7 @@ function ask(port: number, text: string, silenceMs?: number): Promise<string[]> 
   });
 }
 
-/** How many requests are under way at once: most of the time they wait for silence. */
+/** How many requests are in progress at once: most of the time they wait for silence. */
 const AT_ONCE = 64;
 
 /** Asks both servers `count` random requests; returns how often ours took one. */

@@ -227,7 +227,7 @@ test("requests are counted by status, and open connections are shown", async () 
   await counted.stop();
 });
 
-test("stop waits for the responses under way", async () => {
+test("stop waits for the responses in progress", async () => {
   const waiting = Promise.withResolvers<void>();
   const appended = Promise.withResolvers<void>();
   const slow = openListener({

@@ -46,7 +46,7 @@ async function readAfter(gzip: string, appended: readonly EventRecord[]): Promis
   return [...records, ...more.records].map(({ bytes }) => decodeRecord(bytes));
 }
 
-test("a log of the version before events of SDKs is read, and goes on with events of SDKs", async () => {
+test("a log of the version before events of SDKs is read, and continues with events of SDKs", async () => {
   const sent: JsonRecord = {
     ...{ format: "json", type: "identify", receivedAt: 1_764_000_000_001, sourceId: "2xyzSource" },
     ...{ clientAddress: "203.0.113.7", messageId: undefined, sentAt: undefined },
@@ -70,7 +70,7 @@ test("a log of the version before events of SDKs is read, and goes on with event
   ]);
 });
 
-test("a log with events of SDKs in records of version 3 is read, and goes on with version 4", async () => {
+test("a log with events of SDKs in records of version 3 is read, and continues with version 4", async () => {
   const sent: JsonRecord = {
     ...{ format: "json", type: "track", receivedAt: 1_764_000_000_001, sourceId: SOURCE_ID },
     ...{ clientAddress: "2001:db8::7", messageId: MADE, sentAt: 1_763_999_999_000 },

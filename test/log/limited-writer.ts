@@ -23,7 +23,7 @@ async function append(round: number): Promise<void> {
   }
 }
 
-/** Two rounds are under way, so that one waits while the other is written. */
+/** Two rounds are in progress, so that one waits while the other is written. */
 const underWay: Promise<void>[] = [];
 for (let i = 0; outcome.refused.length < 10 * AT_ONCE || !writer.healthy(); i++) {
   underWay.push(append(i));

@@ -216,7 +216,7 @@ export const equivalents: Equivalent[] = [
     file: "src/log/reader.ts",
     line: "return this.#segments.findLast(({ first }) => first <= position) ?? this.#segments[0];",
     change: "first <= position → first < position",
-    why: "The search goes on from the segment before: slower, to the same block",
+    why: "The search continues from the segment before: slower, to the same block",
   },
   {
     file: "src/log/reader.ts",

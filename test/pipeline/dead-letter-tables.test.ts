@@ -39,7 +39,7 @@ test("dead letters are counted with each change, and not when a ledger opens", a
   let ledger = openLedger(directory, logger);
   const letters = [...lettersOf(3), ...lettersOf(2, { destinationId: "e" })];
   await commitLetters(ledger, letters);
-  // A commit that failed may have reached the disk all the same, and is made again.
+  // A commit that failed may have reached the disk nevertheless, and is made again.
   await commitLetters(ledger, letters);
   await commitLetters(ledger, lettersOf(4, { workspaceId: "v", destinationId: "f" }));
   await ledger.purge("w", [letters[0]!.id, "unknown"]);

@@ -8,7 +8,7 @@ import { fail, laneEvent } from "./doubles.ts";
 
 const routes = {} as Routes;
 
-/** A host of a lane in which nothing else goes on. */
+/** A host of a lane in which nothing else continues. */
 const quiet = {
   ...{
     batchSize: () => 1,

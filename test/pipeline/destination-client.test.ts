@@ -37,7 +37,7 @@ function setUp(close: () => Promise<void>, verdict: DeliveryResult = { kind: "de
   return { receiver, change, lines };
 }
 
-test("a failed close of a destination is logged, and the next delivery goes on", async () => {
+test("a failed close of a destination is logged, and the next delivery continues", async () => {
   const { receiver, change, lines } = setUp(() => Promise.reject(new Error("EIO")));
   await receiver.deliver([]);
   change(1);

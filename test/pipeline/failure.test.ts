@@ -112,7 +112,7 @@ describe("failed attempts", () => {
     expect(sink.numbers()).toEqual([300]);
   });
 
-  test("the length of an outage is stored, so that the next process goes on with it", async () => {
+  test("the length of an outage is stored, so that the next process continues it", async () => {
     const sink = rig.webhook("one", refuse(503));
     const over = { clock: hurried(1_000), retryWindowMs: 1e9 };
     rig.start(over);

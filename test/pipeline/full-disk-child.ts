@@ -10,7 +10,7 @@ import { lettersOf, Sink, until } from "./rig.ts";
 
 /**
  * A pipeline whose dead letters outgrow the file size that its process may write; when it has
- * noticed, the limit is lifted, as if somebody had made room; with `restart`, after a restart.
+ * noticed, the limit is lifted, as if an operator had made room; with `restart`, after a restart.
  */
 const [directory, count, restart] = process.argv.slice(2) as [string, string, string];
 const live = new FakeLive();

@@ -36,7 +36,7 @@ live.publish("one", code!, "v1");
 const kind: DestinationKind = {
   ...{ kind: "fake", configSchema: Type.Object({}), secretKeys: [], validate: () => [] },
   test: async () => [],
-  // Deliveries differ in each life: what is repeated has the events of the one before all the same.
+  // Deliveries differ in each life: what is repeated has the events of the one before nevertheless.
   batchSize: () => 20 + ((Number(life) * 37) % 100),
   concurrency: () => 1,
   batchLimits: () => ({ bytes: 1 << 20, ageMs: 20 + ((Number(life) * 13) % 50) }),

@@ -159,7 +159,7 @@ export class SimulatedClock implements Clock {
     });
   }
 
-  /** Lets time pass until `ms`; whatever waits meanwhile goes on at its time. */
+  /** Lets time pass until `ms`; whatever waits meanwhile continues at its time. */
   async runUntil(ms: number): Promise<void> {
     for (;;) {
       for (let turn = 0; turn < 20; turn++) await Promise.resolve();

@@ -9,7 +9,7 @@ test("a subscriber that joins during a read for one that left sees no older even
   live.addSource();
   const liveTail = new LiveTail(feedOf(log), live);
   const leave = liveTail.subscribe("workspace", () => {});
-  // The first read, of 500 records, is under way when the log is a thousand long.
+  // The first read, of 500 records, is in progress when the log is a thousand long.
   log.append(...numbersTo(1_000).map((n) => record(n)));
   const reading = liveTail.advance();
   leave();

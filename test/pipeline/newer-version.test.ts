@@ -57,7 +57,7 @@ async function upgrade(): Promise<void> {
 }
 
 describe("a record of a newer version", () => {
-  test("holds a lane after a start, which passes a damaged record; the newer version goes on", async () => {
+  test("holds a lane after a start, which passes a damaged record; the newer version continues", async () => {
     const sink = rig.webhook("one");
     rig.log.appendBytes(known(0), damaged(), known(1), unknown(2), known(3));
     start();

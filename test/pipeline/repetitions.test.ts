@@ -24,7 +24,7 @@ test("events are delivered as by a model that keeps all ids, across logs and res
     isRefused: fc.nat({ max: 9 }).map((n) => n === 0),
     passesMs: fc.nat({ max: 15_000 }),
     takes: fc.option(fc.integer({ min: 1, max: 9 }), { nil: 0 }),
-    action: fc.constantFrom("goes on", "goes on", "goes on", "restarts", "checkpoints"),
+    action: fc.constantFrom("continues", "continues", "continues", "restarts", "checkpoints"),
   });
   await fc.assert(
     fc.asyncProperty(

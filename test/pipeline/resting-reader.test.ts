@@ -58,7 +58,7 @@ test.each(cases)(
   },
 );
 
-test("a resting reader passes announced records, and goes on with what is on disk", async () => {
+test("a resting reader passes announced records, and continues with what is on disk", async () => {
   const { log, logs } = tenRecords();
   const resting = RestingReader.create(logs, [connection], stored(10), () => 6)!;
   log.append(record(10), record(11));

@@ -74,7 +74,7 @@ describe.each(shapes)("deliveries of %j", (shape) => {
     },
   );
 
-  test("a lane that has moved goes on with the outage that other processes noted", async () => {
+  test("a lane that has moved continues with the outage that other processes noted", async () => {
     const { clock, rig } = setUp(shape, 50 * MINUTE);
     clock.aheadMs = YEARS;
     rig.pushReceived(clock.now() - 2 * HOUR, ...eventsFrom(0, 30));

@@ -36,7 +36,7 @@ describe("what Kubernetes tells a container of a Service", () => {
     ["PIXELMILL_PORT", "http://10.0.0.7:8080", "Setting PIXELMILL_PORT must be a whole number"],
     ["PIXELMILL_PROT", "tcp://10.0.0.7:8080", "Unknown setting PIXELMILL_PROT"],
     ["PIXELMILL_SERVICE", "10.0.0.7", "Unknown setting PIXELMILL_SERVICE"],
-  ])("a typo is one all the same: %s=%s", (name, value, message) => {
+  ])("a typo is one nevertheless: %s=%s", (name, value, message) => {
     expect(() => loadConfig({}, { [name]: value })).toThrow(message);
   });
 });

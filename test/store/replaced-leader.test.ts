@@ -15,7 +15,7 @@ afterAll(() => rmSync(directory, { recursive: true }));
 
 let paths = 0;
 
-/** A log whose leader can be replaced. A replaced leader goes on to answer, and knows no more. */
+/** A log whose leader can be replaced. A replaced leader continues to answer, and knows no more. */
 class ReplicatedLog {
   readonly entries: Uint8Array[] = [];
   /** End of the log when each former leader was replaced. */

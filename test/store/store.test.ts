@@ -47,7 +47,7 @@ describe("a store", () => {
   });
 
   test.skipIf(process.platform !== "linux")(
-    "goes on after a failed write of a meta page, which LMDB does not",
+    "continues after a failed write of a meta page, which LMDB does not",
     async () => {
       const { store, numbers, said, path } = freshStore();
       await store.change(() => numbers.put("before", 1));

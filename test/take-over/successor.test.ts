@@ -75,7 +75,7 @@ test("a server that cannot start after it has the sockets leaves the running ser
   const { code, errors } = await opened;
   expect([code, errors]).toEqual([1, expect.stringContaining("missing.mmdb")]);
   expect(await Promise.all(sent)).toEqual(sent.map(() => true));
-  expect(server.errors()).toContain("this one goes on");
+  expect(server.errors()).toContain("this one continues");
   expect((await server.api("GET", "/v2/sources")).status).toBe(200);
   await waitFor(() => new Set(sink.events.map(({ userId }) => userId)).size > sent.length);
 }, 300_000);
@@ -85,7 +85,7 @@ test("a server that is killed before the running one has closed leaves it servin
   const successor = spawnSuccessor();
   await waitFor(() => takenTimes() > before);
   successor.kill("SIGKILL");
-  const wentOn = () => server.errors().split("this one goes on").length - 1;
+  const wentOn = () => server.errors().split("this one continues").length - 1;
   await waitFor(() => wentOn() === 2);
   expect(await isTaken("killed")).toBe(true);
   expect((await server.api("GET", "/v2/sources")).status).toBe(200);
@@ -104,7 +104,7 @@ test("a server takes over from the one that went on, with the same ports", async
   expect((await server.api("GET", "/v2/sources")).status).toBe(200);
 }, 300_000);
 
-test("a server goes on with the sockets when the running one is killed before it has closed", async () => {
+test("a server continues with the sockets when the running one is killed before it has closed", async () => {
   const before = takenTimes();
   const start = startServer({ directory: server.directory, flags });
   await waitFor(() => takenTimes() > before);

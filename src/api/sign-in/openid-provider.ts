@@ -36,7 +36,7 @@ export interface PendingSignIn {
 export interface SignedInAccount {
   identity: Identity;
   name: string;
-  /** Undefined when the provider sends no email address. */
+  /** Email address; undefined when the provider sends none. */
   email: string | undefined;
   isEmailVerified: boolean;
   groups: string[];

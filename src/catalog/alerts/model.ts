@@ -35,7 +35,7 @@ export interface AlertRule extends ChangeableItem {
   name: string;
   kind: AlertKind;
   enabled: boolean;
-  /** Value from which on the condition holds, in the unit of the kind. Absent for most kinds. */
+  /** Value from which the condition holds, in the unit of the kind. Absent for most kinds. */
   threshold?: number;
   /** Time for which the condition must hold before an alert begins. */
   forSeconds: number;
@@ -130,7 +130,7 @@ export type NotificationResult =
 export interface AlertMark {
   ruleId: string;
   subjectId: string;
-  /** Absent to forget the value. */
+  /** New value; absent to forget the value. */
   value?: number;
 }
 

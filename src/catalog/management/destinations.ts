@@ -24,7 +24,7 @@ interface DestinationChange
    * throws, `update` rejects with the same error.
    */
   config?: (before: Destination) => Record<string, unknown>;
-  /** Null removes the filter. */
+  /** New event filter; null removes the filter. */
   filter?: DestinationFilter | null;
 }
 

@@ -9,7 +9,7 @@ import { permissionsOf } from "./roles.ts";
 
 export type MemberInput = Pick<Member, "name" | "email"> &
   Partial<Pick<Member, "role" | "editTransformations" | "permissions">> & {
-    /** Null for no role. */
+    /** Role in the workspace; null for none. */
     workspaceRole?: WorkspaceRole | null;
   };
 

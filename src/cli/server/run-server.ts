@@ -54,7 +54,7 @@ export async function runServer(options: RunOptions): Promise<number> {
       logger.info("stopped, another server has taken over");
       return 0;
     }
-    logger.error("the other server ended before it served; this one goes on");
+    logger.error("the other server ended before it served; this one continues");
     sockets = held;
     demo = false;
     options.settings.removeParts();

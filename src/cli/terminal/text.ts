@@ -4,7 +4,7 @@
  */
 const UNSAFE = /[\p{Cc}\p{Cs}\p{Bidi_Control}\u2028\u2029]/gu;
 
-/** The same characters, except the line feed and the tab. */
+/** Characters of `UNSAFE` except the line feed and the tab. */
 const UNSAFE_IN_LINES = /(?![\n\t])[\p{Cc}\p{Cs}\p{Bidi_Control}\u2028\u2029]/gu;
 
 /**

@@ -18,7 +18,7 @@ const PROBE_MS = 250;
  * records are rejected.
  */
 const ANSWER_MS_MAX = 10_000;
-/** Age in milliseconds of the last acknowledgement from which on `probe` sends a test block. */
+/** Age in milliseconds of the last acknowledgement from which `probe` sends a test block. */
 const ACKNOWLEDGED_MS_MAX = 10_000;
 
 export interface PartitionWriterOptions<T> {

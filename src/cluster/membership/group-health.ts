@@ -6,7 +6,7 @@ export interface GroupFacts {
   hasJoined: boolean;
   /** Time in milliseconds since the group's coordinator last answered. */
   silentMs: number;
-  /** Time in milliseconds without an answer from which on the coordinator counts as silent. */
+  /** Time in milliseconds without an answer from which the coordinator counts as silent. */
   silentMsMax: number;
   /** Whether any broker answers other requests. */
   isAnyResponsive: boolean;

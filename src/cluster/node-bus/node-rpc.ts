@@ -100,7 +100,7 @@ export function createNodeRpc(options: NodeRpcOptions) {
     else if (message[0] === "gone") heardAt.delete(message[1]);
     else if (message[0] === "asks") void slices.run(() => give(message[1], message[2]));
     else {
-      // An answer that comes too late shows that its node is there.
+      // A late answer also shows that its node is present.
       if (heardAt.has(message[2])) believe(message[2]);
       take(message);
     }

@@ -1,4 +1,4 @@
-/** Pause in milliseconds after a fetch that brought nothing but barriers. */
+/** Pause in milliseconds after a fetch that returned only barriers, which are empty entries. */
 const PAUSE_MS = 20;
 
 /**
@@ -20,9 +20,9 @@ export class FollowPace {
   }
 
   /**
-   * Notes that this node has appended an entry, which takes `position`. The node waits for the
-   * entries before it, unless it has appended the one before itself, and for the entry, unless it
-   * is a barrier.
+   * Records that this node has appended an entry at `position`. The node waits for the entries
+   * before it, unless it has appended the one before itself, and for the entry, unless it is a
+   * barrier.
    */
   appended(position: number, isBarrier: boolean): void {
     const isNext = position === this.#appended;

@@ -55,7 +55,7 @@ async function awaitAnyBroker(clients: AwaitedBrokers, refusedMsMax: number): Pr
 
 interface Reason {
   sentence: string;
-  /** Whether the reason lasts until somebody changes the settings. */
+  /** Whether the reason lasts until an operator changes the settings. */
   isFinal: boolean;
 }
 

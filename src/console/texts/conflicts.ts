@@ -2,7 +2,7 @@
 export const conflictTexts = {
   title: "Changed by others meanwhile",
   explain:
-    "The fields below were changed here and by somebody else. Choose a value for each, and save again.",
+    "The fields below were changed here and by another user. Choose a value for each, and save again.",
   unsavedChanges: "Unsaved changes",
   before: "Before",
   theirs: "Theirs",

@@ -28,7 +28,7 @@ export interface SourceDefinition {
   name: string;
   /** Category of the type, such as `web` or `cloud`, which selects per-source settings. */
   type: string;
-  /** Null for event streams. rudder-server accepts no events of the others at its gateway. */
+  /** Kind of source; null for event streams, which alone rudder-server's gateway accepts. */
   category: string | null;
 }
 

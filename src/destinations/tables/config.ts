@@ -70,7 +70,7 @@ export const tableKeys = {
       default: false,
       description:
         "Whether each name of a track event gets a table of its own for the properties; " +
-        "without it, or where somebody else created the table, they are columns of `tracks`",
+        "without it, or where another program created the table, they are columns of `tracks`",
     }),
   ),
   rawTable: Type.Optional(databaseName("events", "Table of mode `raw`")),

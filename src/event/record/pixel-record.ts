@@ -7,7 +7,7 @@ import { decodeEnds, encodeEnds, endOfEnds, endsBytes, type LogEnd } from "./log
  * is delivered is built from this record.
  */
 export interface PixelRecord {
-  /** Absent. `JsonRecord` has this field, which distinguishes the two. */
+  /** Never set. `JsonRecord` has this field, which distinguishes the two. */
   format?: undefined;
   type: "page" | "track";
   /** Time of receipt, in milliseconds since the epoch. */

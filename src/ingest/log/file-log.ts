@@ -62,8 +62,8 @@ const REPORTED_SOURCES_MAX = 2_000;
 
 /**
  * Returns a function that reports to the server how far the log is durable. The first report after
- * a pause is sent at once; further ones at most once per `INGEST_DURABLE_MS`. A record that comes
- * alone arms no timer, whose wake-up costs about 25 µs of CPU.
+ * a pause is sent at once; further ones at most once per `INGEST_DURABLE_MS`. A single record arms
+ * no timer, whose wake-up costs about 25 µs of CPU.
  */
 function createReporter(
   log: LogWriter<unknown>,

@@ -197,7 +197,7 @@ function connect() {
     drain: drain.promise,
     end: end.promise,
     send,
-    /** Sets the function that changes settings. A change that came before is passed at once. */
+    /** Sets the function that changes settings. An earlier change is passed to it at once. */
     onConfigure(change: (settings: ChangeableIngestSettings) => void) {
       configure = change;
       if (lastChange !== undefined) change(lastChange);

@@ -20,7 +20,7 @@ export type IngestHealth = ReturnType<typeof judgeIngest>;
 /**
  * Judges whether the server accepts pixels. It does not when a process does not run; when more than
  * `INGEST_REFUSED_SHARE_MAX` of the partitions that were written failed their last write; or when
- * more than this share of the last minute's pixels was refused, some of them just now.
+ * more than this share of the last minute's pixels was refused, some of them in the last seconds.
  */
 export function judgeIngest(
   processes: readonly ProcessState[],

@@ -4,7 +4,7 @@ import type { PixelOutcomes } from "../messages.ts";
 const WINDOW_MS = 60_000;
 /** Time in milliseconds for which a refusal counts as present while no pixel is stored. */
 const PRESENT_MS = 10_000;
-/** The same while pixels are stored, so that trouble that has ended is no longer reported. */
+/** Time like `PRESENT_MS`, but while pixels are stored: shorter, so that recovery shows soon. */
 const PRESENT_MS_STORING = 2_000;
 
 /** Adds up how many pixels were stored and refused in the last minute. */

@@ -59,7 +59,7 @@ export class BatchDivider {
   }
 
   /**
-   * Notes the result of a request with `count` events from index `from` on. Returns true when an
+   * Records the result of a request with `count` events, from index `from`. Returns true when an
    * event of the request is the likely cause of a failure, so that the next request needs no pause.
    */
   record(attempt: {

@@ -18,7 +18,7 @@ export interface DeliveryQueueContext extends DeliveryPolicyContext {
   /** Returns the batch key of an event. Only events with equal keys may share a request. */
   batchKey(output: Output): string;
   random(): number;
-  /** False once the lane stops. Events without a final outcome are delivered after a restart. */
+  /** Whether the lane runs. After a stop, events without an outcome are left for a restart. */
   isRunning(): boolean;
   /** Whether more events will follow soon, so that a request that is not full may wait for them. */
   expectsMore(): boolean;

@@ -47,7 +47,7 @@ export interface DestinationClientParts {
   /** Milliseconds of the outage that earlier processes recorded; 0 when they recorded none. */
   earlierOutageMs: number;
   past?: DestinationPast | undefined;
-  /** See `AttemptMaskingParts.credentials`. */
+  /** Credentials that user code may send; see `AttemptMaskingParts.credentials`. */
   credentials: AttemptMaskingParts["credentials"];
 }
 
@@ -81,8 +81,8 @@ export class DestinationClient {
   /** Milliseconds of outage that earlier processes recorded, until this one's first attempt. */
   #earlierOutageMs: number;
   /**
-   * Set while the receiver answers but refuses all events; undefined after a delivery with an
-   * accepted event. `count` is the number of refused deliveries, and `reason` and `response` are
+   * The refusals of a receiver that answers but refuses all events; undefined after a delivery with
+   * an accepted event. `count` is the number of refused deliveries, and `reason` and `response` are
    * those of the last refusal.
    */
   #refusals: (FailureState & { count: number }) | undefined;
@@ -279,7 +279,7 @@ export class DestinationClient {
     this.#closing.add(closing);
   }
 
-  /** Closes a destination. A failure is only logged, since deliveries go on with the new config. */
+  /** Closes a destination. Only logs a failure, because deliveries continue with the new config. */
   async #close({ destination }: OpenClient): Promise<void> {
     try {
       await destination.close();

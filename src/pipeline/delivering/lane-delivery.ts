@@ -124,7 +124,7 @@ export class LaneDelivery {
     return this.#client.outageMs;
   }
 
-  /** Set while the destination refuses all events; see `DestinationClient.refusal`. */
+  /** The refusal of all events by the destination; see `DestinationClient.refusal`. */
   get refusal() {
     return this.#client.refusal;
   }
@@ -137,7 +137,7 @@ export class LaneDelivery {
     return this.#client.past;
   }
 
-  /** Notes that more events will follow soon, so that requests may wait until they are full. */
+  /** Lets requests wait until they are full, because more events will follow soon. */
   expectMore(): void {
     this.#expectsMore = true;
   }

@@ -16,7 +16,7 @@ export interface RetryEntry {
   failures: number;
   /** Time of `elapsed()` from which the event is sent again. */
   dueAt: number;
-  /** Whether the next attempt may come before `dueAt` when the destination works again. */
+  /** Whether the next attempt may be before `dueAt` when the destination works again. */
   mayRetryEarlier: boolean;
 }
 

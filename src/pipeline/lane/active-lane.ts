@@ -122,12 +122,12 @@ export class ActiveLane {
     return this.#replays.durableLow(log);
   }
 
-  /** Makes the loop look for new events. */
+  /** Makes the loop check for new events. */
   wake(): void {
     this.#work.notify();
   }
 
-  /** Call when replay jobs of the destination began or ended, or dead letters were requeued. */
+  /** Applies replay jobs that began or ended, and dead letters that were requeued. */
   refreshReplays(): void {
     this.#scheduler.noteRequeued();
     // Events of a cancelled job are on their way.

@@ -31,9 +31,8 @@ export interface BatchLoopParts {
   /** Decides for each event, by the current connections, whether to send, discard or refuse it. */
   decide(events: readonly LaneEvent[]): RouteDecision[];
   /**
-   * True after a crash during a batched delivery, until all events of that delivery were taken
-   * again. Until then the loop takes no other events, because the repeated delivery must have the
-   * same events.
+   * Whether the loop takes only events of a batched delivery that a crash interrupted, because the
+   * repeated delivery must have the same events. False once all of them were taken.
    */
   isRecovering(): boolean;
   endRecovery(): void;

@@ -18,14 +18,14 @@ const BATCHES_PER_SECOND = 1_000;
 export class BatchPace {
   readonly #batches = new RateMeter();
 
-  /** Notes that a lane has begun a batch at the time `now` of the clock `elapsed`. */
+  /** Records that a lane begins a batch at the time `now` of the clock `elapsed`. */
   noteBatch(now: number): void {
     this.#batches.add(1, now);
   }
 
   /**
    * Shortest time in milliseconds from the start of one batch to the next, for a lane that has
-   * taken this many events per second lately.
+   * recently taken this many events per second.
    */
   intervalMs(eventsPerSecond: number, now: number): number {
     const ofLane = eventsPerSecond / LANE_EVENTS_PER_SECOND;

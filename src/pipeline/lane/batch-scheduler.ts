@@ -92,7 +92,7 @@ export class BatchScheduler {
     return this.#parts.clock.elapsed() - this.#takenAt >= ms;
   }
 
-  /** Notes that the ledger may hold requeued dead letters that were not taken yet. */
+  /** Records that the ledger may hold requeued dead letters that were not taken yet. */
   noteRequeued(): void {
     this.#hasRequeued = true;
   }

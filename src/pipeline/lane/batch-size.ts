@@ -21,7 +21,7 @@ export class BatchSize {
     this.bytesPerEvent = Math.max(bytesPerEvent, this.bytesPerEvent / 2);
   }
 
-  /** Notes for how long user code has run over a batch of `events` events. */
+  /** Records how long user code has run over a batch of `events` events. */
   noteRun(events: number, seconds: number): void {
     this.#msPerEvent = (1_000 * seconds) / events;
   }

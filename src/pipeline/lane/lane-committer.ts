@@ -70,7 +70,7 @@ export interface LaneCommitterParts {
   replays: LaneReplays;
   memory: LaneBudget;
   retryWindowMs: number;
-  /** False once the lane, the delivery to one destination, stops. */
+  /** Whether the lane, the delivery to one destination, runs. */
   isRunning(): boolean;
   /** Milliseconds for which every attempt to deliver has failed; 0 while the receiver answers. */
   outageMs(): number;

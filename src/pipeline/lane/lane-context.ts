@@ -15,8 +15,8 @@ import type { BatchPace } from "./batch-pace.ts";
 export interface LaneContext {
   logs: LogSet;
   /**
-   * The same logs as `logs`, with a separate cache. Replays read old records, which would otherwise
-   * evict the recent records that the deliveries of new events share.
+   * Logs like `logs`, with a separate cache. Replays read old records, which would otherwise evict
+   * the recent records that the deliveries of new events share.
    */
   replayedLogs: LogSet;
   live: Live;

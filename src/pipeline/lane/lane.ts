@@ -28,7 +28,7 @@ export class Lane implements LaneCommitSource {
   #active: ActiveLane | undefined;
   #isStopped = false;
   #isDiscarded = false;
-  /** Set once a broken invariant (a bug) has stopped this delivery; undefined before. */
+  /** The broken invariant (a bug) that has stopped this delivery; undefined without one. */
   #failure: FailureState | undefined;
   /** Log positions of the change that is being written while the lane is idle. */
   #lows: ReadonlyMap<string, number> | undefined;
@@ -99,14 +99,14 @@ export class Lane implements LaneCommitSource {
     else this.wake();
   }
 
-  /** Makes the lane look for new records in its logs; with `later`, only at the next call. */
+  /** Makes the lane check for new records in its logs; with `later`, only at the next call. */
   wake(later = false): void {
     if (this.#reader instanceof RestingReader && this.#reader.isAtEnd()) return;
     this.#wakeReader().wake();
     if (!later) this.#wakeActive();
   }
 
-  /** Call when replay jobs of the destination began or ended, or dead letters were requeued. */
+  /** Applies replay jobs that began or ended, and dead letters that were requeued. */
   refreshReplays(): void {
     this.#active?.refreshReplays();
     this.#wakeReader().wake();

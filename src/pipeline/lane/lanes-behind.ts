@@ -1,11 +1,11 @@
 import type { LogEnds, LogPlace, RestingReader } from "../reading/resting-reader.ts";
 import type { LogChunk, LogSet } from "../reading/shared-reader.ts";
 
-/** The part of a lane (the delivery to one destination) that tells whether it rests and is behind. */
+/** The part of a lane (the delivery to one destination) that handles its rest. */
 interface Resting {
   /** Its reader while it rests and there may be records for it; else undefined. */
   readonly behind: RestingReader | undefined;
-  /** Call when there are new records of any source, up to these ends. */
+  /** Tells the lane about new records of any source, up to these ends. */
   look(ends: readonly LogEnds[]): void;
 }
 

@@ -10,7 +10,7 @@ export class SourceLanes {
   readonly #logs: Pick<LogSet, "names" | "end">;
   /** Source id → ids of the destinations. */
   readonly #bySource = new Map<string, Set<string>>();
-  /** Destination id → its connections, one of which has ended at a record that is yet to come. */
+  /** Destination id → its connections, one of which has ended at a record that is still to come. */
   readonly #ending = new Map<string, readonly Connection[]>();
 
   constructor(logs: Pick<LogSet, "names" | "end">) {
@@ -24,7 +24,7 @@ export class SourceLanes {
 
   /**
    * Replaces the connections of a destination, which were `before`. Returns true when the last
-   * record of one has come since the last call: the lane must then be woken once more, since no
+   * record of one has arrived since the last call: the lane must then be woken once more, since no
    * announcement will do it.
    */
   set(id: string, connections: readonly Connection[], before: readonly Connection[]): boolean {
@@ -44,7 +44,7 @@ export class SourceLanes {
     return wasEnding && !isEnding;
   }
 
-  /** Ids of the destinations with a connection whose last record has come since the last call. */
+  /** Ids of destinations with a connection whose last record has arrived since the last call. */
   takeEnded(): string[] {
     return [...this.#ending].flatMap(([id, ending]) => (this.set(id, ending, ending) ? id : []));
   }

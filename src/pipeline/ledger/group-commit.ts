@@ -67,10 +67,7 @@ export class GroupCommit<Change> {
     return this.#closed;
   }
 
-  /**
-   * Notes that a lane (a delivery) has changes to write, so that the next transaction includes
-   * them.
-   */
+  /** Records that a lane (a delivery) has changes, which the next transaction includes. */
   schedule(committer: CommitSource<Change>): void {
     if (this.#closed) return;
     this.#dirty.add(committer);

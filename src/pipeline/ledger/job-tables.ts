@@ -148,7 +148,7 @@ export class JobTables {
     this.endMoving(all, now);
   }
 
-  /** Notes that all letters of a job were requeued. The job ends when all have their outcomes. */
+  /** Records that all letters of a job were requeued. The job ends when all have their outcomes. */
   endMoving(job: LetterJob, now: number): void {
     const { workspaceId, id } = job;
     this.put({ ...job, state: "running", movedAt: now });

@@ -127,7 +127,7 @@ export class Ledger {
     return this.#requeued.destinations();
   }
 
-  /** Notes that a lane (a delivery) has changes, so that the next commit includes them. */
+  /** Records that a lane (a delivery) has changes, so that the next commit includes them. */
   schedule(source: LaneCommitSource): void {
     this.#commits.schedule(source);
   }

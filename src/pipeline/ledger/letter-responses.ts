@@ -6,7 +6,7 @@ import type { PairKey } from "./letter-keys.ts";
 /** A kept response, as the group of dead letters that it belongs to lists it. */
 export interface KeptResponse {
   id: string;
-  /** Creation time of the dead letter that it came with, in milliseconds since the epoch. */
+  /** Creation time of its dead letter, in milliseconds since the epoch. */
   at: number;
   bytes: number;
 }

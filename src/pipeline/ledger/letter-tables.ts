@@ -261,9 +261,7 @@ export class LetterTables {
   }
 }
 
-/**
- * Returns the first values, up to and including the one that brings their total size to `charsMax`.
- */
+/** Returns the first values, up to and including the one with which they have `charsMax`. */
 export function takeChars<T>(
   charsMax: number,
   sizeOf: (value: T) => number,

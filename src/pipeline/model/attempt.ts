@@ -13,7 +13,7 @@ export interface FailedAttempt {
   /** Start of the attempt in milliseconds since the epoch. */
   at: number;
   durationMs: number;
-  /** Absent when the attempt delivered the batch, apart from refused events. */
+  /** Why the attempt failed; absent when it delivered the batch, apart from refused events. */
   reason?: string;
   status?: number;
 }

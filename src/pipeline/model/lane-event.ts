@@ -51,10 +51,10 @@ export interface LaneEvent {
    * False until their size is known.
    */
   isLarge: boolean;
-  /** True once one of the event's outputs was delivered. */
+  /** Whether at least one of the event's outputs was delivered. */
   isDelivered: boolean;
   /**
-   * True once one of the event's outputs was discarded, for example because its connection is gone.
+   * Whether at least one of the event's outputs was discarded, such as for a removed connection.
    */
   isDiscarded: boolean;
   /**

@@ -34,7 +34,7 @@ export interface JobCounts {
 
 /** Number of a replay's events that became dead letters for one reason. */
 export interface JobFailure {
-  /** Id of the group of these dead letters; empty for all reasons that are not counted apart. */
+  /** Id of the group of these dead letters; empty for all reasons that are counted together. */
   groupId: string;
   reason: string;
   count: number;
@@ -59,7 +59,7 @@ interface JobBase {
   counts: JobCounts;
   /** Failures of the events in `counts.failed`, by reason; absent in jobs of earlier versions. */
   failures?: JobFailure[];
-  /** Absent in jobs of earlier versions. */
+  /** Who started the job; absent in jobs of earlier versions. */
   startedBy?: JobAuthor;
 }
 

@@ -37,9 +37,9 @@ export interface LaneGauges {
   isWaitingForSandbox(): boolean;
   /** Ids of the connected sources. */
   sourceIds(): Iterable<string>;
-  /** Set from the first failed attempt until the receiver answers again; otherwise undefined. */
+  /** The failure from its first attempt until the receiver answers again; otherwise undefined. */
   failure: FailureState | undefined;
-  /** Set while the receiver answers but refuses every event; otherwise undefined. */
+  /** The refusal while the receiver answers but refuses every event; otherwise undefined. */
   refusal: FailureState | undefined;
   /** The last attempt that failed, also when later ones succeeded; undefined when none did. */
   lastFailure: LastFailure | undefined;

@@ -12,8 +12,8 @@ export interface LaneStatus {
   /** Whether delivery waits because no sandbox process is free to run its user code. */
   isWaiting: boolean;
   /**
-   * Set while no attempt to deliver succeeds; `since` is the time of the first failure in
-   * milliseconds since the Unix epoch. `isDown` is true when the receiver has not answered for
+   * The failure while no attempt to deliver succeeds. `since` is the time of the first failed one
+   * in milliseconds since the Unix epoch. `isDown` is true when the receiver has not answered for
    * long. It is false while the receiver answers and refuses every event.
    */
   failure?: { since: number; reason: string; isDown: boolean };

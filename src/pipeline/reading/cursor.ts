@@ -33,7 +33,7 @@ export class Cursor {
   readonly #backfills = new Map<string, number>();
   /**
    * Lowest sequence number that would be read after a restart from the stored cursor. The log must
-   * keep all records from there on.
+   * keep all later records.
    */
   #durableLow: number;
 
@@ -127,10 +127,7 @@ export class Cursor {
     return { next: this.#next, pending };
   }
 
-  /**
-   * Notes that a stored cursor is on disk. `low` is the value of `this.low` when that cursor was
-   * made.
-   */
+  /** Records that a stored cursor is on disk. `low` is the value of `this.low` at its creation. */
   committed(low: number): void {
     // `this.low` is lower when a backfill began meanwhile.
     this.#durableLow = Math.min(low, this.low);

@@ -75,7 +75,7 @@ export class LaneReader {
     }
   }
 
-  /** Notes that the logs may hold new records of connected sources. */
+  /** Records that the logs may hold new records of connected sources. */
   wake(): void {
     this.#skipAnnounced();
     this.#isIdle = false;
@@ -166,7 +166,7 @@ export class LaneReader {
     return { logs, known: this.#periods.record() };
   }
 
-  /** Notes that the read positions are on disk. The logs may be trimmed below `lows`, by log. */
+  /** Records that the read positions are on disk. The logs may be trimmed below `lows`, by log. */
   committed(lows: ReadonlyMap<string, number>): void {
     for (const [log, low] of lows) this.#cursors.get(log)?.committed(low);
   }

@@ -81,7 +81,7 @@ export class SharedReader {
   }
 
   /**
-   * Notes that the records below `sequence` are announced: all lanes (deliveries) that read their
+   * Records that the records below `sequence` are announced: all lanes (deliveries) that read their
    * sources were woken. Lanes that are still idle may skip these records.
    */
   setAnnouncedEnd(log: string, sequence: number): void {

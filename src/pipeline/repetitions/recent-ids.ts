@@ -34,7 +34,7 @@ export class RecentIds {
   /** Names of logs; an id has the index of its log. */
   readonly #logs: string[] = [];
   #capacity = 0;
-  /** Slot of the oldest id, and number of slots in use from there on, in a ring. */
+  /** Slot of the oldest id, and number of slots in use from that one on, in a ring. */
   #first = 0;
   #used = 0;
   /** Number of slots in use whose id has not occurred again later. */

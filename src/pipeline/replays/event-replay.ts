@@ -20,7 +20,7 @@ const FAILURE_MS = 1_000;
 
 export interface EventReplayParts {
   job: EventJob;
-  /** Event logs to read, with a read cache apart from that of new events. */
+  /** Event logs to read, with a separate read cache from that of new events. */
   logs: LogSet;
   clock: Clock;
   logger: Logger;

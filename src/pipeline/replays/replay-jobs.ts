@@ -32,7 +32,7 @@ interface LetterReplayRequest {
   filter: LetterFilter;
   /** Letters per second; absent for the default rate. Ignored for a purge. */
   rate?: number;
-  /** Only letters created before this time, in milliseconds since the epoch; absent for now. */
+  /** End of the letters' creation time, in milliseconds since the epoch; absent for now. */
   before?: number | undefined;
   startedBy?: JobAuthor;
 }
@@ -49,7 +49,7 @@ interface ReplayJobsParts {
   readers: ReadonlyMap<string, LogReader>;
   timeOf: TimeOf;
   logEnds(): Promise<Positions>;
-  /** Makes the deliveries to these destinations look for replays that began or ended. */
+  /** Makes the deliveries to these destinations check for replays that began or ended. */
   wake(destinationIds: readonly string[]): void;
   clock: Pick<Clock, "now">;
 }

@@ -52,7 +52,7 @@ export interface LibraryTestReport {
 export interface TransformationTestReport {
   revision: Revision;
   imports: string[];
-  /** Set when the code did not load. No event has run then. */
+  /** Why the code did not load. No event has run then. */
   error?: UserError;
   runs: { suite: TestSuite; report: CheckReport }[];
 }

@@ -26,7 +26,7 @@ import { isResponsive, loadProgram, type RunAccounting, unloadProgram } from "./
 const LOSSES_MAX = 3;
 
 export interface BatchRunResult {
-  /** Set when the program did not load. In this case no event has run. */
+  /** Why the program did not load. No event has run then. */
   error?: UserError;
   /**
    * Outcomes of all events, or of the first ones only (at least one) when the outputs have more

@@ -114,7 +114,7 @@ export class HostCalls {
     const texts = this.#takeResults();
     assert(
       this.#activeCount >= 0 && this.#activeCount <= FETCHES_AT_ONCE_MAX,
-      "Host calls under way are between none and their bound",
+      "Host calls in progress are between none and their bound",
     );
     assert(
       this.#pendingChars >= 0 && this.#resultsChars >= 0,

@@ -174,7 +174,7 @@ export class WorkspaceGuest implements GuestHolder, GuestSource {
     this.#activeBytes += work.bytes;
     try {
       const max = this.#activeBytes <= SMALL_BYTES_MAX ? SMALL_BATCHES_MAX : LARGE_BATCHES_MAX;
-      assert(this.#activeCount <= max, "A guest has at most the permitted batches under way");
+      assert(this.#activeCount <= max, "A guest has at most the permitted batches in progress");
       await work.perform(this);
     } catch (error) {
       work.reject(error);

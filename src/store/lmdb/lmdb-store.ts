@@ -255,7 +255,7 @@ class LmdbStore implements LocalStore {
     this.#reopened();
   }
 
-  /** Notes why a commit failed, or with undefined that one has succeeded. */
+  /** Stores why a commit failed; undefined after a successful commit. */
   #setFailure(error: unknown): void {
     const { logger, name, path } = this.#options;
     clearTimeout(this.#probe);

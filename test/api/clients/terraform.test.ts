@@ -47,7 +47,7 @@ test("the Terraform provider applies, plans, changes, drifts, imports and destro
   expectNoDrift({ ...changed, config: {} }, read);
   expect(read.writeKey).toBe(source.writeKey);
 
-  // Somebody changes it behind Terraform's back, and Terraform sets it right.
+  // Another client changes it behind Terraform's back, and Terraform sets it right.
   await ask("PUT", `/v2/destinations/${destination.id}`, { enabled: false });
   await ask("PUT", `/v2/destinations/${destination.id}`, hook);
   expectNoDrift(hook, (await ask("GET", `/v2/destinations/${destination.id}`)).destination);
@@ -341,7 +341,7 @@ test("rudder-api-go creates a disabled webhook without a URL, which cannot be en
     400,
     message,
   ]);
-  // A value that is wrong is refused all the same.
+  // A value that is wrong is refused nevertheless.
   const wrong = await refusal("PUT", path, { config: { webhookUrl: "ftp://a.b" } });
   expect(wrong[0]).toBe(400);
   // Secrets are kept without a URL, and go to no URL that is given later.

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { startApi, type TestApi } from "../_setup.ts";
 
-/** The same API over Python code: the guests are other ones, the answers are the same. */
+/** Runs the API over Python code as over JavaScript: in other guests, with the same answers. */
 let api: TestApi;
 beforeAll(async () => {
   api = await startApi();

@@ -105,7 +105,7 @@ describe("a connection", () => {
     expect(large.received()).toStartWith("HTTP/1.1 413");
   });
 
-  test("with a request under way at the stop gets its answer first", async () => {
+  test("with a request in progress at the stop gets its answer first", async () => {
     const entered = Promise.withResolvers<void>();
     const leave = Promise.withResolvers<string>();
     const stopping = await startApi({

@@ -119,7 +119,7 @@ describe("a list without pages", () => {
     );
     const tooMany = `Expected at most ${LISTS_OF_WORKSPACE_MAX} long lists`;
     await expect(ask("busy")).rejects.toThrow(tooMany);
-    // Short ones, and those of others, are answered all the same.
+    // Short ones, and those of others, are answered nevertheless.
     expect(await (await ask("busy", [1])).json()).toEqual({ things: [1] });
     await (await ask("other")).text();
     await open[0]!.text();

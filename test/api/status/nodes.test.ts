@@ -20,7 +20,7 @@ describe("APIs of three nodes", () => {
   });
   afterAll(() => Promise.all(nodes.map((node) => node.stop())));
 
-  /** The same workspace on each node, whichever made it. */
+  /** One workspace on each node, whichever node made it. */
   const asked = (node: TestApi, method: string, path: string, body?: unknown) =>
     node.send(method, path, { token: nodes[0].token, ...(body !== undefined && { body }) });
 

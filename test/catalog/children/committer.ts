@@ -16,7 +16,7 @@ const [directory, workspaceId, transformationId, libraryId, one, two] = Bun.argv
 ];
 const catalog = await openCatalog({ directory, logger: createLogger("silent") });
 const { code } = catalog;
-// The number it goes on from is the one that the catalog has.
+// The number it continues from is the one that the catalog has.
 let number = Number(
   code.newestRevision(workspaceId, "transformation", transformationId).revision.code,
 );

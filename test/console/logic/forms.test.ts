@@ -248,7 +248,7 @@ describe("a form in conflict", () => {
     await shown.close();
   });
 
-  test("chooses anew at each conflict, and tells which other fields others have changed", async () => {
+  test("asks again at each conflict, and names the other fields that others have changed", async () => {
     const answers = [changed({ a: 3, b: 1 }), changed({ a: 3, b: 7 }, "newer")];
     const sent: unknown[] = [];
     const send = async (values: Values) => {

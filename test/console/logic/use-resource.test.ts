@@ -74,7 +74,7 @@ describe("a resource", () => {
     await shown.close();
   });
 
-  test("of other inputs is loaded anew, and a late answer of the earlier ones is dropped", async () => {
+  test("of other inputs is loaded again, and a late answer of the earlier ones is dropped", async () => {
     const first = Promise.withResolvers<number>();
     results.push(first.promise);
     const shown = renderHook(() => useResource(load, ["a"]));
@@ -128,7 +128,7 @@ describe("a resource", () => {
     await shown.close();
   });
 
-  test("is loaded every so often while the page is visible and no load is under way", async () => {
+  test("is loaded every so often while the page is visible and no load is in progress", async () => {
     const shown = renderHook(() => useResource(load, ["a"], 1_000));
     await settled();
     await after(1_000);
@@ -151,7 +151,7 @@ describe("a resource", () => {
     expect(loads).toBe(4);
   });
 
-  test("waits as long as the server asks, and goes on after a success", async () => {
+  test("waits as long as the server asks, and continues after a success", async () => {
     const shown = renderHook(() => useResource(load, ["a"], 1_000));
     await settled();
     results.push(refused(429, 10.5));

@@ -67,7 +67,7 @@ describe("a file's last line", () => {
     { name: "without its newline", before: '{"n":0}', after: '{"n":0}\n{"n":1}\n' },
     { name: "cut by a crash", before: '{"n":0}\n{"n":', after: '{"n":0}\n{"n":1}\n' },
     { name: "cut by a crash, and the only one", before: '{"n', after: '{"n":1}\n' },
-    { name: "somebody's text", before: "note", after: 'note\n{"n":1}\n' },
+    { name: "a text of another program", before: "note", after: 'note\n{"n":1}\n' },
     {
       name: "of 3 MB, whole but for its newline",
       before: `{"n":0}\n{"x":"${long}"}`,
@@ -99,11 +99,11 @@ describe("a file's last line", () => {
       after: '{"n":0}\n{"n":1}\n',
     },
     {
-      name: "somebody's text with a zero in it",
+      name: "a text of another program with a zero in it",
       before: '{"n":0}\na\0b\n',
       after: '{"n":0}\na\0b\n{"n":1}\n',
     },
-    { name: "of 3 MB, somebody's text", before: long, after: `${long}\n{"n":1}\n` },
+    { name: "of 3 MB, a text of another program", before: long, after: `${long}\n{"n":1}\n` },
   ];
   test.each(cases)("$name leaves the next line intact", async ({ before, after }) => {
     writeFileSync(join(root, "f"), before);

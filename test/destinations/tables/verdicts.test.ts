@@ -18,7 +18,7 @@ describe("an error of PostgreSQL", () => {
     ...["54000", "54001", "54011", "54023"],
   ])("%s is a verdict on the event", (code) => expect(postgresKindOf(code)).toBe("refused"));
 
-  // The server, the account, or the tables as somebody defined them.
+  // The server, the account, or the tables as users defined them.
   test.each([
     ...["08006", "0A000", "25006", "25P02", "26000", "28P01", "28000", "3D000", "3F000", "40001"],
     ...[

@@ -39,7 +39,7 @@ function parsed(text: string): unknown {
   });
 }
 
-/** The same facts, as the scanner found them. */
+/** The facts of an event as the scanner found them. */
 export function scannedBody(body: SdkBody, isBatch: boolean) {
   const textAt = (start: number, end: number) => body.bytes.toString("utf8", start, end);
   const facts = Array.from({ length: body.events }, (_, index) => {

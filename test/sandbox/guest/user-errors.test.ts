@@ -44,7 +44,7 @@ describe("an error of an event", () => {
     });
   });
 
-  test("goes on below a library's function that is named as an entry point", () => {
+  test("continues below a library's function that is named as an entry point", () => {
     const stack = [
       "Error: no",
       frame("transformBatch", libraryFile(0), 2, 1),

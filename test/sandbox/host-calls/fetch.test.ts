@@ -172,7 +172,7 @@ test("answers that are not taken hold up further requests", async () => {
   const questions = Array.from({ length: 200 }, (_, id) => ({ id, url: `u${id}`, ...about }));
   let taken = (await calls.exchange(Buffer.from(JSON.stringify(questions)))).length;
   await Bun.sleep(50);
-  // Pending requests, and those under way when the bound was reached.
+  // Pending requests, and those in progress when the bound was reached.
   expect(answered - taken).toBeLessThan(8 + FETCHES_AT_ONCE_MAX);
   while (taken < questions.length) taken += (await calls.exchange(Buffer.from("[]"))).length;
   expect(answered).toBe(questions.length);

@@ -76,12 +76,12 @@ test.each(endless)(
       logs: [],
       stopped: { reason: "timeout", culprit: 1 },
     });
-    // The same guest goes on.
+    // The same guest continues.
     expect(await run(1, { bad: false })).toMatchObject({ counts: [1] });
   },
 );
 
-test("a program that catches the exception of the time limit is stopped all the same", async () => {
+test("a program that catches the exception of the time limit is stopped nevertheless", async () => {
   await load(
     2,
     `

@@ -130,7 +130,7 @@ test("classes of the standard modules are those that the interpreter raises and 
   expect(await run(code, {})).toEqual([[right]]);
 });
 
-test("two guests have different random values, and time goes on", async () => {
+test("two guests have different random values, and time continues", async () => {
   const code = `
     import random, uuid, secrets, time
     def transformEvent(event, metadata):

@@ -39,7 +39,7 @@ function admissionOf(bounds: Partial<AdmissionLimits> = {}) {
       this.yields = true;
       if (atOnce || this.idleSince !== undefined) this.leave();
     }
-    /** Ends the work under way. */
+    /** Ends the work in progress. */
     rest(at = performance.now()): void {
       this.idleSince = at;
       if (this.yields) this.leave();

@@ -287,7 +287,7 @@ test("without room for a second guest a looping program stays in the first one",
   await sandbox.close();
 });
 
-test("a second guest gives way to a workspace that waits, and its batch goes on in the first one", async () => {
+test("a second guest gives way to a workspace that waits, and its batch continues in the first one", async () => {
   const sandbox = testSandbox({ limits: { guests: 2, cpuMs: 100 } });
   const looping = program(moody, { workspaceId: "mixed" });
   await sandbox.run(looping, batch({ loop: true }));

@@ -11,7 +11,7 @@ const admission = () =>
     isOverMemory: () => false,
   });
 
-/** Queues works of these sizes, and returns how many of them are under way at once. */
+/** Queues works of these sizes, and returns how many of them are in progress at once. */
 async function atOnce(sizes: number[]): Promise<number> {
   const begun: (() => void)[] = [];
   const begin = () => new Promise<void>((resolve) => begun.push(resolve));

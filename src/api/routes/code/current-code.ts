@@ -137,5 +137,5 @@ function revisionOfTag({ catalog }: CodeDeps, resource: Resource, tag: string) {
 /** Returns the name of the member or of the token that sent a revision, for an error message. */
 function authorName({ catalog }: CodeDeps, { workspaceId, createdBy }: Revision): string {
   const { name = "" } = createdBy ? authorOf({ catalog }, { workspaceId, ...createdBy }) : {};
-  return name.replace(/\p{C}/gu, "") || "somebody";
+  return name.replace(/\p{C}/gu, "") || "another user";
 }

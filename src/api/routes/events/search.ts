@@ -80,7 +80,7 @@ export const searchQuery = {
     Type.String({
       minLength: 1,
       maxLength: SEARCH_CURSOR_CHARS_MAX,
-      description: "Of an earlier answer to the same question: goes on where that stopped",
+      description: "Of an earlier answer to the same question: continues where it stopped",
     }),
   ),
 };

@@ -51,7 +51,7 @@ const MetricsAnswer = Type.Object(
   {
     $id: "Metrics",
     description:
-      "Figures by time, oldest first; each list has one value for each point, and the last point may be under way",
+      "Figures by time, oldest first; each list has one value for each point, and the last point may be incomplete",
   },
 );
 

@@ -109,7 +109,7 @@ export const overviewRoutes = [
     needs: ["events:read"],
     answersFigures: true,
     answer: Type.Object({
-      minutes: Type.Array(Minute, { description: "Oldest first; the last one is under way" }),
+      minutes: Type.Array(Minute, { description: "Oldest first; the last one is incomplete" }),
       missingNodes: MissingNodes,
     }),
     example: {

@@ -89,7 +89,7 @@ function ConditionFields(props: {
   condition: Condition;
   errorAt: (field: keyof Condition) => string | undefined;
   onChange: (condition: Condition) => void;
-  /** Absent for the only condition. */
+  /** Removes the condition. Absent for the only condition. */
   onRemove?: () => void;
 }) {
   const { number, condition, errorAt, onChange, onRemove } = props;
