@@ -60,7 +60,7 @@ test("the first start makes a source, a file and code, and later ones show the s
   expect(lines[0]).toContain(`/pixel/v1/page?writeKey=${source!.writeKey}&`);
   expect(lines[1]).toBe(`demo: then look into /files/${workspace.id}/demo.jsonl`);
   expect(lines).toHaveLength(4);
-  expect([counts(), published]).toEqual([
+  expect([counts(), names()]).toEqual([
     [1, 1, 1],
     ["Demo text", "Demo"],
   ]);
@@ -98,7 +98,7 @@ test("where user code cannot run the demo has none, and gets it at the first sta
   expect([counts(), published]).toEqual([[1, 1, 1], []]);
   whyNoCode = undefined;
   expect((await start())[0]).toStartWith("demo: open ");
-  expect([counts(), published]).toEqual([
+  expect([counts(), names()]).toEqual([
     [1, 1, 1],
     ["Demo text", "Demo"],
   ]);
