@@ -142,7 +142,7 @@ export async function openCluster(opening: StartContext): Promise<Backend> {
       const { runner, trouble, isWaitingForSandbox } = pipelines;
       const sources: AbilitySources = {
         partitions: () => ledgers.count(),
-        access: () => ["events", "ledgers"].map(accessOf(clients, group)),
+        access: () => ["events", "ledgers"].map((name) => accessOf(clients, group)(name, 0)),
         nodeTrouble: () => ledgers.diskTrouble() ?? catalog.trouble(),
         partitionTrouble(partition) {
           const isUnread = logs.isFailing(logNameOf(partition));

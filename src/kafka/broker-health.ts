@@ -28,6 +28,8 @@ interface ProbedBroker {
   asker: Base;
   /** Start of the probe in flight, by `performance.now()`. Undefined while none is in flight. */
   since?: number | undefined;
+  /** Time of the last answer, or of the first probe while there is none. */
+  heardAt: number;
   /** Whether the broker answered the last completed probe, and the error if it did not. */
   answered: boolean;
   error?: unknown;
@@ -99,10 +101,15 @@ export class BrokerHealth {
     return settled.flatMap((it) => (it.status === "fulfilled" ? [it.value] : []));
   }
 
-  /** Returns the sorted addresses of the probed brokers that do not answer at present. */
-  unresponsive(): string[] {
-    const addresses = [...this.#asked.keys()].filter((it) => !this.view.isForeign(it)).sort();
-    return addresses.filter((address) => !this.#answers(address));
+  /**
+   * Returns the sorted addresses of the probed brokers that do not answer at present, and whose last
+   * answer was `silentMs` ago or more.
+   */
+  unresponsive(silentMs = 0): string[] {
+    const until = performance.now() - silentMs;
+    const asked = [...this.#asked.values()].filter(({ heardAt }) => heardAt <= until);
+    const addresses = asked.map(({ address }) => address).filter((it) => !this.view.isForeign(it));
+    return addresses.filter((address) => !this.#answers(address)).sort();
   }
 
   /**
@@ -160,7 +167,8 @@ export class BrokerHealth {
       connections.get(own!, callback);
     };
     Object.assign(connections, { getFirstAvailable });
-    const asked: ProbedBroker = { address, asker, answered: false, wake() {} };
+    const heardAt = performance.now();
+    const asked: ProbedBroker = { address, asker, heardAt, answered: false, wake() {} };
     this.#asked.set(address, asked);
     void this.#keepAsking(asked);
   }
@@ -185,7 +193,7 @@ export class BrokerHealth {
       asked.since = performance.now();
       try {
         this.#take(address, await requestMetadata(this.#kafka, asker, [...this.#topics]));
-        Object.assign(asked, { answered: true, error: undefined });
+        Object.assign(asked, { answered: true, error: undefined, heardAt: performance.now() });
         next?.resolve();
       } catch (error) {
         Object.assign(asked, { answered: false, error });

@@ -20,7 +20,7 @@ export interface BrokerSettings {
 }
 
 /** Timeout in milliseconds of one request to a broker. */
-const REQUEST_MS_MAX = 5_000;
+export const REQUEST_MS_MAX = 5_000;
 /**
  * Largest number of attempts of a request. All attempts with their pauses last longer than the
  * cluster needs to replace a failed leader.
@@ -41,8 +41,11 @@ export interface KafkaClients {
   fetchConsumer(): Consumer;
   /** Creates a consumer that is a member of a group and does not fetch. */
   groupConsumer(options: GroupConsumerOptions): Consumer;
-  /** Returns the sorted addresses of the brokers that do not answer at present. */
-  unresponsiveBrokers(): string[];
+  /**
+   * Returns the sorted addresses of the brokers that do not answer at present; with `silentMs`, of
+   * those whose last answer was that long ago or more.
+   */
+  unresponsiveBrokers(silentMs?: number): string[];
   /**
    * Returns the brokers that answer, but whose answers are behind those of other brokers: they name
    * former leaders of partitions, or the others do not list them. Brokers are behind for moments
@@ -118,7 +121,7 @@ export async function connectClients(settings: BrokerSettings): Promise<KafkaCli
       ends.push(async () => stop());
       return consumer;
     },
-    unresponsiveBrokers: () => health.unresponsive(),
+    unresponsiveBrokers: (silentMs) => health.unresponsive(silentMs),
     outdatedBrokers: () => health.view.outdated(),
     foreignBrokers: () => health.view.foreign(),
     clockErrorMs: () => clock.errorMs(),

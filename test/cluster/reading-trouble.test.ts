@@ -36,6 +36,19 @@ test("a node that does not reach the leader of the catalog has trouble, which na
   expect(trouble).toBe("Broker kafka:9092, which leads the catalog, does not answer this node");
 });
 
+test("a catalog's leader that answers late makes a node unwell only once API requests fail, after 5 s", () => {
+  for (const [silenceMs, isWell] of [
+    [1_100, true],
+    [4_900, true],
+    [5_000, false],
+  ] as const) {
+    const access = (topic: string, silentMs: number) => [
+      topic === "catalog" && silenceMs >= silentMs ? unreachable : available,
+    ];
+    expect(judgeReading(access, undefined).trouble === undefined).toBe(isWell);
+  }
+});
+
 const well = {
   partitions: () => 2,
   access: () => [

@@ -6,6 +6,7 @@ import { loadKafkaLibrary } from "../../src/kafka/library.ts";
 import { brokersMissing } from "../cluster/brokers.ts";
 import { openTopic, withBrokers } from "../cluster/support.ts";
 import { describeWith } from "../counterpart.ts";
+import { waitFor } from "../e2e/server.ts";
 import { quiet } from "../log/support.ts";
 
 /** Takes connections and requests, and never answers. */
@@ -81,6 +82,10 @@ describeWith(brokersMissing)("clients of several brokers", () => {
       const exchange = await openNodeBus({ ...open, topic: "still-bus" });
       exchange.publish("hello");
       await exchange.close();
+      // How long it has been silent is known, and that others answer.
+      await waitFor(() => clients.unresponsiveBrokers(1_000).length > 0, "a second of silence");
+      expect(clients.unresponsiveBrokers()).toEqual([still.address]);
+      expect(clients.unresponsiveBrokers(3_600_000)).toEqual([]);
       // It is asked whether it is there, and nothing else.
       expect(still.connections()).toBe(1);
     } finally {

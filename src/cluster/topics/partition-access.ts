@@ -31,8 +31,13 @@ export function partitionAccess(
   });
 }
 
-/** Returns a function with this process's access to the topics of a cluster, such as `events`. */
+/**
+ * Returns a function with this process's access to the topics of a cluster, such as `events`. A
+ * leader that does not answer is unreachable once it has been silent for `silentMs`.
+ */
 export const accessOf =
   (clients: Pick<KafkaClients, "view" | "unresponsiveBrokers">, cluster: string) =>
-  (name: string) =>
-    partitionAccess(clients.view, new Set(clients.unresponsiveBrokers()), `${cluster}.${name}`);
+  (name: string, silentMs: number) => {
+    const silent = new Set(clients.unresponsiveBrokers(silentMs));
+    return partitionAccess(clients.view, silent, `${cluster}.${name}`);
+  };
