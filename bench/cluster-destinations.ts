@@ -1,10 +1,12 @@
 /**
- * `bun bench/cluster-destinations.ts [DESTINATIONS] [PARTITIONS] [--executable FILE]`: measures what
- * many destinations cost a cluster of three nodes on three brokers: start, creation of some more,
- * lists, rest, a node that stops and starts, a restart of all nodes, and changes of some. The
+ * `bun bench/cluster-destinations.ts [DESTINATIONS] [PARTITIONS] [--create N] [--executable FILE]`:
+ * measures what many destinations cost a cluster of three nodes on three brokers: start, creation of
+ * N more, lists, rest, a node that stops and starts, a restart of all nodes, and changes of some. The
  * destinations are made in a data directory that the cluster imports. CPU is that of all pixelmill
  * processes, memory that of the largest server process, and the catalog's and ledgers' bytes are
- * those of one copy. Two runs show which cost grows faster than `DESTINATIONS`.
+ * those of one copy. Two runs show which cost grows faster than `DESTINATIONS`. Meanwhile users send
+ * numbered pixels to one more destination: their times, and, in the end, that each accepted one has
+ * arrived once or more, in its user's order. Exits with 1 if not.
  */
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -19,26 +21,37 @@ import { loadConfig } from "../src/settings/reader.ts";
 import { startBrokers } from "../test/cluster/brokers.ts";
 import {
   ADMIN_TOKEN,
+  pixel,
   removeDirectory,
+  route,
   type Server,
   startServer,
   startSink,
   temporaryDirectory,
   waitFor,
 } from "../test/e2e/server.ts";
+import { SentPixels } from "../test/soak/sent-pixels.ts";
 import { cpuByPart } from "./cpu.ts";
 import { report, round2 } from "./report.ts";
 
 const { values, positionals } = parseArgs({
-  options: { executable: { type: "string", default: "dist/pixelmill" } },
+  options: {
+    executable: { type: "string", default: "dist/pixelmill" },
+    create: { type: "string", default: "100" },
+  },
   allowPositionals: true,
 });
 const [count, partitions] = [Number(positionals[0] ?? 2_000), positionals[1] ?? "12"];
 const CALLS_AT_ONCE = 8;
 const SEEDS_AT_ONCE = 500;
 const SOURCES = 100;
-/** Number of destinations that are created, disabled and deleted through the API. */
+/** Number of destinations that are created through the API. */
+const created = Number(values.create);
+/** Number of destinations that are disabled and deleted through the API. */
 const CHANGED = 100;
+/** Users beside whose pixels everything happens, and the pause between two pixels of one. */
+const USERS = 6;
+const PIXEL_PAUSE_MS = 100;
 /** Number of sources that send an event when it is to be delivered to their destinations. */
 const SENDING = 10;
 const REST_MS = 10_000;
@@ -58,12 +71,17 @@ const flags = [
 const clients = await connectClients({ brokers: brokers.addresses });
 const admin = clients.admin();
 const sink = startSink();
+const pixelSink = startSink();
+const pixels = new SentPixels();
+let pixelTimes: { ms: number; status: number }[] = [];
+let isSending = true;
 const nodes: Server[] = [];
 const directories = [temporaryDirectory(), temporaryDirectory(), temporaryDirectory()];
 let turn = 0;
 let ended = 0;
 let saidBefore = 0;
 let complaints = "";
+let broken: string[] = [];
 const rows: Record<string, string | number>[] = [];
 
 try {
@@ -81,8 +99,9 @@ try {
   const deliver = () => delivered(sources);
   await measured("three nodes start", startAll);
   await measured("an event of ten sources", deliver);
-  const added = await measured(`create ${CHANGED}`, () =>
-    changed(async (n) => {
+  const beside = await pixelsBeside();
+  const added = await measured(`create ${created}`, () =>
+    changed(created, async (n) => {
       const body = { name: `Added ${n}`, type: "webhook", config: { webhookUrl: sink.url } };
       const { destination } = await call("POST", "/v2/destinations", body);
       const sourceId = sources[SENDING + (n % SENDING)]!.id;
@@ -93,7 +112,7 @@ try {
   await measured("list all in pages, at each node", async () => {
     for (const node of nodes) {
       const listed = await list(node);
-      if (listed !== count + CHANGED) throw new Error(`${listed} destinations are listed`);
+      if (listed !== count + created + 1) throw new Error(`${listed} destinations are listed`);
     }
   });
   await measured("an event of ten sources", deliver);
@@ -119,24 +138,30 @@ try {
   await measured("all nodes start", startAll);
   await measured("an event of ten sources", deliver);
   const enable = (enabled: boolean) =>
-    changed((n) => call("PUT", `/v2/destinations/${ids[n]}`, { enabled }));
+    changed(CHANGED, (n) => call("PUT", `/v2/destinations/${ids[n]}`, { enabled }));
   await measured(`disable ${CHANGED}`, () => enable(false));
   await measured(`enable ${CHANGED}`, () => enable(true));
   await measured("an event of ten sources", deliver);
   await measured(`delete ${CHANGED}`, () =>
-    changed((n) => call("DELETE", `/v2/destinations/${added[n]}`)),
+    changed(CHANGED, (n) => call("DELETE", `/v2/destinations/${added[n]}`)),
   );
   await measured("rest", () => Bun.sleep(REST_MS));
+  isSending = false;
+  await beside.users;
+  await waitFor(arePixelsThere, "each accepted pixel to arrive");
+  broken = brokenOrder();
 } finally {
   process.stderr.write(complaints + nodes.map(complaintsOf).join(""));
   await report(`cluster-destinations-${count}`, rows);
   sink.stop();
+  pixelSink.stop();
   await Promise.all(nodes.map((node) => node.stop()));
   directories.forEach(removeDirectory);
   await clients.close();
   await brokers.stop();
 }
-process.exit(0);
+process.stderr.write(`${pixels.acknowledged} pixels accepted, ${broken.length} out of order\n`);
+process.exit(broken.length === 0 ? 0 : 1);
 
 /** Makes a data directory of a server alone, with sources, and destinations that they have. */
 async function seed(data: string) {
@@ -165,17 +190,70 @@ async function seed(data: string) {
   return { sources, ids };
 }
 
+/** Starts users who send pixels to a destination; `users` resolves when they have stopped. */
+async function pixelsBeside(): Promise<{ users: Promise<unknown> }> {
+  const { writeKey } = await route(nodes[0]!, { url: pixelSink.url });
+  const send = async (user: string) => {
+    for (; isSending; await Bun.sleep(PIXEL_PAUSE_MS)) {
+      const n = pixels.next(user);
+      const startedAt = performance.now();
+      const query = { writeKey, userId: user, event: "Beside", "properties.n": `${n}` };
+      // A node that stops refuses connections until it has left the list, which may be empty then.
+      const status = await Promise.try(() => pixel(next(), "track", query)).then(
+        (answer) => answer.status,
+        () => 0,
+      );
+      pixelTimes.push({ ms: performance.now() - startedAt, status });
+      if (status === 200) pixels.acknowledge(user, n);
+    }
+  };
+  return { users: Promise.all(Array.from({ length: USERS }, (_, n) => send(`beside-${n}`))) };
+}
+
+function pixelFigures() {
+  const taken = pixelTimes.filter(({ status }) => status === 200).map(({ ms }) => ms);
+  const sorted = taken.sort((one, other) => one - other);
+  const at = (share: number) => Math.round(sorted[Math.floor(share * (sorted.length - 1))] ?? 0);
+  const p50 = at(0.5);
+  return {
+    "pixel p50/p99/max ms": `${p50}/${at(0.99)}/${at(1)}`,
+    "pixels refused": `${pixelTimes.length - taken.length}/${pixelTimes.length}`,
+  };
+}
+
+/** The numbers of each user's pixels at the destination, first deliveries alone. */
+function pixelsOf(): Map<string, number[]> {
+  const found = new Map<string, Set<number>>();
+  for (const { userId, properties } of pixelSink.events) {
+    found.set(userId, (found.get(userId) ?? new Set()).add(Number(properties.n)));
+  }
+  return new Map([...found].map(([user, numbers]) => [user, [...numbers]]));
+}
+
+function arePixelsThere(): boolean {
+  const found = new Map([...pixelsOf()].map(([user, numbers]) => [user, new Set(numbers)]));
+  return [...pixels.acknowledgedOf("beside-")].every(([user, n]) => found.get(user)?.has(n));
+}
+
+function brokenOrder(): string[] {
+  return [...pixelsOf()].flatMap(([user, numbers]) =>
+    numbers.flatMap((n, at) => (at > 0 && n < numbers[at - 1]! ? [`${user} ${n}`] : [])),
+  );
+}
+
 /** Runs a phase and adds its row to the table. */
 async function measured<T>(phase: string, work: () => Promise<T>): Promise<T> {
   const startedAt = performance.now();
   const [cpu, log, said] = [cpuOfNodes(), await logBytes(), saidBytes()];
   const slowest = watchSlowest();
+  pixelTimes = [];
   const result = await work();
   const row = {
     phase,
     seconds: round2((performance.now() - startedAt) / 1_000),
     "CPU s": round2((cpuOfNodes() - cpu) / 1e6),
     "slowest /health ms": await slowest(),
+    ...pixelFigures(),
     "largest server MB": Math.max(0, ...nodes.map(({ pid }) => residentMb(pid))),
     "catalog KB": Math.round(((await logBytes()).catalog - log.catalog) / 1_000),
     "ledgers KB": Math.round(((await logBytes()).ledgers - log.ledgers) / 1_000),
@@ -274,8 +352,8 @@ async function call(method: string, path: string, body?: unknown): Promise<any> 
   return path === "/metrics" || text === "" ? text : JSON.parse(text);
 }
 
-function changed<T>(change: (n: number) => Promise<T>): Promise<T[]> {
-  const numbers = Array.from({ length: CHANGED }, (_, n) => n);
+function changed<T>(times: number, change: (n: number) => Promise<T>): Promise<T[]> {
+  const numbers = Array.from({ length: times }, (_, n) => n);
   return pooledMap(numbers, CALLS_AT_ONCE, change);
 }
 

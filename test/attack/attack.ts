@@ -17,10 +17,12 @@ import { Load } from "../crash/load.ts";
 import type { Node } from "../crash/node.ts";
 import { Site } from "../crash/site.ts";
 import { type Fault, faults, NODE_DISK_BYTES, type Target, targetOf } from "./faults.ts";
-import { figuresOf } from "./figures.ts";
+import { figuresOf, type Look, wronglyUnready } from "./figures.ts";
 
 /** Share of a fault's duration after which the nodes are asked for their state. */
 const LOOK_AT = 0.75;
+/** Pause between two looks at whether a node is ready. */
+const READY_MS = 500;
 /** Pause between two faults. */
 const QUIET_MS = 5_000;
 const LOAD = { users: 12, pixelsPerSecond: 40 };
@@ -33,6 +35,7 @@ async function attack(target: Target, fault: Fault, turn: number): Promise<void>
   const { nodes, load } = target;
   const faultsBefore = load.faults.length;
   const begunAt = performance.now();
+  const looking = looksAt(nodes);
   const end = await fault.begin(target, turn);
   await Bun.sleep(LOOK_AT * fault.holdMs);
   const reports = await Promise.all(nodes.map(reportOf));
@@ -43,6 +46,8 @@ async function attack(target: Target, fault: Fault, turn: number): Promise<void>
     nodes.map(async (node) => [node.name, await load.taken(node)] as const),
   );
   const arrivesMs = await load.goesOn();
+  const looks = await looking();
+  const wrong = wronglyUnready(looks, load.samples);
   print({
     fault: fault.name,
     during: figuresOf(load.samples, begunAt, endsAt),
@@ -51,22 +56,44 @@ async function attack(target: Target, fault: Fault, turn: number): Promise<void>
     taken: Object.fromEntries(taken),
     arrivesMs,
     after: figuresOf(load.samples, endsAt, performance.now()),
+    unready: `${looks.filter(({ status }) => status !== 200).length} of ${looks.length} looks`,
+    unreadyAlthoughWell: counted(wrong.map(({ node, failed }) => `${node}: ${failed.join("; ")}`)),
     faults: counted(load.faults.slice(faultsBefore)),
   });
 }
+
+/** Asks the nodes all the time whether they are ready, until the returned function is called. */
+function looksAt(nodes: readonly Node[]): () => Promise<Look[]> {
+  const looks: Look[] = [];
+  let isOver = false;
+  const looking = nodes.map(async (node) => {
+    for (; !isOver; await Bun.sleep(READY_MS)) {
+      const at = performance.now();
+      const { status, body } = await node.api("GET", "/ready");
+      looks.push({ node: node.name, at, status, failed: failedOf(body) });
+    }
+  });
+  return async () => {
+    isOver = true;
+    await Promise.all(looking);
+    return looks;
+  };
+}
+
+const failedOf = (ready: any): string[] =>
+  Object.entries<{ ok: boolean; message?: string }>(ready?.checks ?? {})
+    .filter(([, { ok }]) => !ok)
+    .map(([name, { message }]) => `${name}: ${message}`);
 
 /** The reports of a node about itself and the cluster. */
 async function reportOf(node: Node) {
   const [ready, cluster] = await Promise.all(
     ["/ready", "/v2/cluster"].map((path) => node.api("GET", path)),
   );
-  const { checks = {}, warnings } = ready!.body ?? {};
-  const failed = Object.entries<{ ok: boolean; message?: string }>(checks)
-    .filter(([, { ok }]) => !ok)
-    .map(([name, { message }]) => `${name}: ${message}`);
   const { nodes = [], partitions = [], problems } = cluster!.body ?? {};
   return {
-    ...{ node: node.name, ready: ready!.status, failed, warnings, problems },
+    ...{ node: node.name, ready: ready!.status, failed: failedOf(ready!.body) },
+    ...{ warnings: ready!.body?.warnings, problems },
     others: nodes.flatMap((it: any) => it.problems),
     lag: partitions.map((it: any) => it.lagEvents ?? "?").join(" "),
   };

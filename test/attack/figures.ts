@@ -9,6 +9,35 @@ export interface Figures {
   maxMs: number;
 }
 
+/** An answer of a node to `GET /ready`. */
+export interface Look {
+  node: string;
+  /** By `performance.now()`. */
+  at: number;
+  status: number;
+  /** Sentences of the checks that failed. */
+  failed: string[];
+}
+
+/** Time before and after a look within which a node's answers show whether it works. */
+const AROUND_MS = 1_500;
+/** Requests around a look, at least, that show it. */
+const REQUESTS_MIN = 5;
+
+/**
+ * The looks at which a node said that it is not ready, although it had answered each request that
+ * began around that time.
+ */
+export function wronglyUnready(looks: readonly Look[], samples: readonly Sample[]): Look[] {
+  return looks.filter(({ node, at, status }) => {
+    if (status !== 503) return false;
+    const around = samples.filter(
+      (it) => it.node === node && Math.abs(it.startedAt - at) <= AROUND_MS,
+    );
+    return around.length >= REQUESTS_MIN && around.every((it) => it.status === 200);
+  });
+}
+
 /** Figures by kind of the requests that began between two times of `performance.now()`. */
 export function figuresOf(
   samples: readonly Sample[],

@@ -52,6 +52,11 @@ export class Node {
     this.#signal("SIGCONT");
   }
 
+  /** Ids of all processes of the node. */
+  pids(): number[] {
+    return processesOf(this.#server!.pid);
+  }
+
   /** Log of the node since its last start. */
   errors(): string {
     return this.#server?.errors() ?? "";
@@ -99,7 +104,7 @@ export class Node {
   }
 
   #signal(signal: NodeJS.Signals): void {
-    for (const pid of processesOf(this.#server!.pid)) {
+    for (const pid of this.pids()) {
       try {
         process.kill(pid, signal);
       } catch {
