@@ -28,8 +28,8 @@ interface ProbedBroker {
   asker: Base;
   /** Start of the probe in flight, by `performance.now()`. Undefined while none is in flight. */
   since?: number | undefined;
-  /** Time of the last answer, or of the first probe while there is none. */
-  heardAt: number;
+  /** Start of the first probe since the last answer. Undefined while none has begun. */
+  silentSince?: number | undefined;
   /** Whether the broker answered the last completed probe, and the error if it did not. */
   answered: boolean;
   error?: unknown;
@@ -102,14 +102,16 @@ export class BrokerHealth {
   }
 
   /**
-   * Returns the sorted addresses of the probed brokers that do not answer at present, and whose last
-   * answer was `silentMs` ago or more.
+   * Returns the sorted addresses of the probed brokers that do not answer at present, and have not
+   * for `silentMs`.
    */
   unresponsive(silentMs = 0): string[] {
     const until = performance.now() - silentMs;
-    const asked = [...this.#asked.values()].filter(({ heardAt }) => heardAt <= until);
-    const addresses = asked.map(({ address }) => address).filter((it) => !this.view.isForeign(it));
-    return addresses.filter((address) => !this.#answers(address)).sort();
+    const silent = [...this.#asked.values()].filter(({ silentSince = until }) => {
+      return silentSince <= until;
+    });
+    const addresses = silent.map(({ address }) => address).sort();
+    return addresses.filter((it) => !this.view.isForeign(it) && !this.#answers(it));
   }
 
   /**
@@ -167,8 +169,7 @@ export class BrokerHealth {
       connections.get(own!, callback);
     };
     Object.assign(connections, { getFirstAvailable });
-    const heardAt = performance.now();
-    const asked: ProbedBroker = { address, asker, heardAt, answered: false, wake() {} };
+    const asked: ProbedBroker = { address, asker, answered: false, wake() {} };
     this.#asked.set(address, asked);
     void this.#keepAsking(asked);
   }
@@ -191,9 +192,10 @@ export class BrokerHealth {
       const { next } = asked;
       asked.next = undefined;
       asked.since = performance.now();
+      asked.silentSince ??= asked.since;
       try {
         this.#take(address, await requestMetadata(this.#kafka, asker, [...this.#topics]));
-        Object.assign(asked, { answered: true, error: undefined, heardAt: performance.now() });
+        Object.assign(asked, { answered: true, error: undefined, silentSince: undefined });
         next?.resolve();
       } catch (error) {
         Object.assign(asked, { answered: false, error });

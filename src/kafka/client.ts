@@ -43,7 +43,7 @@ export interface KafkaClients {
   groupConsumer(options: GroupConsumerOptions): Consumer;
   /**
    * Returns the sorted addresses of the brokers that do not answer at present; with `silentMs`, of
-   * those whose last answer was that long ago or more.
+   * those that have not answered for that long.
    */
   unresponsiveBrokers(silentMs?: number): string[];
   /**
