@@ -53,7 +53,8 @@ export class HttpConnection implements HttpExchange, EvictableConnection {
     this.#socket = socket;
     this.#server = server;
     this.#since = server.seconds;
-    this.peer = socket.remoteAddress;
+    // Absent, whatever its type says, of a client that was gone before its connection was accepted.
+    this.peer = (socket.remoteAddress as string | undefined) ?? "";
     this.network = server.networkOf(this.peer);
     this.#reader = new RequestReader(server.bodyBytesMax, (expects) => this.#onBody(expects));
   }

@@ -20,7 +20,10 @@ export interface HttpExchange {
   readonly query: string;
   /** Length in bytes of the path and the query string. */
   readonly targetBytes: number;
-  /** IP address of the connection's other end, which may be a proxy. */
+  /**
+   * IP address of the connection's other end, which may be a proxy. Empty when the other end was gone
+   * before the connection was accepted.
+   */
   readonly peer: string;
   /**
    * Returns the values of all headers with this name, joined with commas; undefined when there is

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { connect } from "node:net";
 import { Registry } from "prom-client";
 import { LogUnavailable } from "../../src/log/event-log.ts";
+import { waitFor } from "../e2e/server.ts";
 import { get, openListener, send, WRITE_KEY } from "./harness.ts";
 
 const PAGE = `/pixel/v1/page?writeKey=${WRITE_KEY}&anonymousId=a`;
@@ -70,6 +71,21 @@ describe("a pixel", () => {
     expect((await send(server.port, get(raw))).status).toBe(200);
     expect(server.events().at(-1)!.x).toBe(`é"<>'\\|^{}`);
   });
+});
+
+test("a pixel whose client was gone before its connection was accepted is stored without an address", async () => {
+  const before = server.records.length;
+  const request = get(`${TRACK}&properties.gone=yes`);
+  const client = `
+    const socket = require("node:net").connect({ port: ${server.port}, host: "127.0.0.1" });
+    socket.write(${JSON.stringify(request)}, () => socket.resetAndDestroy());
+  `;
+  // The server accepts nothing while this thread waits for the client's process to end.
+  expect(Bun.spawnSync([process.execPath, "-e", client]).exitCode).toBe(0);
+  await waitFor(() => server.records.length > before, "the pixel to be stored");
+  const event = server.events().at(-1)!;
+  expect(event.properties).toEqual({ gone: "yes" });
+  expect(event.request_ip).toBeUndefined();
 });
 
 describe("a request is refused", () => {
