@@ -4,7 +4,7 @@ import { judgeLedgers, type LedgerJudgement } from "../cluster/topics/ledger-tro
 import { clusterDirectory, topicIds } from "../first-start/data-directory.ts";
 import type { KafkaClients } from "../kafka/client.ts";
 import type { Logger } from "../observe/log.ts";
-import { LEDGER_TABLES_MAX, Ledger } from "../pipeline/ledger/ledger.ts";
+import { Ledger } from "../pipeline/ledger/ledger.ts";
 import type { LaneRecord } from "../pipeline/model/lane-record.ts";
 import type { Config } from "../settings/keys.ts";
 import { openView } from "../store/lmdb/view.ts";
@@ -168,7 +168,7 @@ export class PartitionLedgers {
     const name = "The ledger";
     for (const [index, log] of orders.slice(known).entries()) {
       const path = clusterDirectory(config, `ledger/${known + index}`);
-      const local = openView({ path, tablesMax: LEDGER_TABLES_MAX, name, logger });
+      const local = openView({ path, name, logger });
       const store = new OrderedStore({ local, log, name, logger, onNewer });
       syncOffsetBase(store, logs, logNameOf(known + index));
       this.#ledgers.push({ store, view: local, ledger: new Ledger(store, logger) });

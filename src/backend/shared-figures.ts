@@ -1,5 +1,4 @@
 import { openOrderedTopic } from "../cluster/ordered-log/ordered-topic.ts";
-import { FIGURE_TABLES_MAX } from "../figures/figure-tables.ts";
 import { clusterDirectory } from "../first-start/data-directory.ts";
 import type { KafkaClients } from "../kafka/client.ts";
 import { openView } from "../store/lmdb/view.ts";
@@ -21,7 +20,7 @@ export function sharedFigures(
       const options = { clients, logger, partitions: 1, replicas, name: topic };
       const [log] = await openOrderedTopic(options);
       const path = clusterDirectory(config, "figures/figures.mdb");
-      const local = openView({ path, tablesMax: FIGURE_TABLES_MAX, name, logger });
+      const local = openView({ path, name, logger });
       return new OrderedStore({ local, log: log!, name, logger });
     },
   };

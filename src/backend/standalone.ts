@@ -1,5 +1,4 @@
 import { openCatalog } from "../catalog/open.ts";
-import { FIGURE_TABLES_MAX } from "../figures/figure-tables.ts";
 import {
   catalogDirectory,
   deliveryDirectory,
@@ -71,7 +70,7 @@ export async function openStandalone({
       share: () => 1,
       async open() {
         const path = figuresFile(config);
-        return openStore({ path, tablesMax: FIGURE_TABLES_MAX, name: "The figures", logger });
+        return openStore({ path, name: "The figures", logger });
       },
     },
     join() {},

@@ -17,7 +17,6 @@ import { type BackupContents, verify } from "./verify.ts";
 
 /** Maximum time to wait until the server has finished deleting old segments (files) of a log. */
 const TRIMMING_MS_MAX = 60_000;
-const TABLES_MAX = 48;
 
 /**
  * Copies a data directory into one file, even while a server is using the directory. Copies the
@@ -69,7 +68,7 @@ async function copy(config: Config, staging: string, archive: string): Promise<v
 
 /** Copies an LMDB environment as it is at one moment, without its free pages. */
 async function snapshot(path: string, target: string): Promise<void> {
-  const { root } = openEnvironment(path, TABLES_MAX, []);
+  const { root } = openEnvironment(path, []);
   try {
     await root.backup(target, true);
   } finally {

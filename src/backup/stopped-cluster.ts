@@ -24,7 +24,7 @@ import { connectClients, type KafkaClients } from "../kafka/client.ts";
 import { IdempotentProducer } from "../kafka/idempotent-producer.ts";
 import type { LogReader } from "../log/event-log.ts";
 import type { Logger } from "../observe/log.ts";
-import { LEDGER_TABLES_MAX, Ledger } from "../pipeline/ledger/ledger.ts";
+import { Ledger } from "../pipeline/ledger/ledger.ts";
 import type { Config } from "../settings/keys.ts";
 import { openView } from "../store/lmdb/view.ts";
 import { OrderedStore } from "../store/ordered/ordered-store.ts";
@@ -32,19 +32,16 @@ import { type Store, withoutClose } from "../store/store.ts";
 import type { CopiedEvents } from "./copy.ts";
 import type { unsettledEvents } from "./unsettled.ts";
 
-const CATALOG_TABLES_MAX = 64;
 /** Maximum number of appended events that may wait until they are durable. */
 const APPENDED_MAX = 2_000;
 
 export const ledgerOptions = (logger: Logger) => ({
-  tablesMax: LEDGER_TABLES_MAX,
   name: "The ledger",
   logger,
 });
 
 export const catalogOptions = (directory: string, logger: Logger) => ({
   path: join(directory, "catalog.mdb"),
-  tablesMax: CATALOG_TABLES_MAX,
   name: "The catalog",
   logger,
 });

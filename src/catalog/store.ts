@@ -42,7 +42,6 @@ export interface CatalogStore extends Environment {
 /** Text that sorts after all ids and other ASCII keys. Ends a range of keys with one prefix. */
 export const LAST = "\uffff";
 
-const TABLES_MAX = 128;
 /**
  * Disk space in bytes that is reserved for the file of a standalone catalog. On a full disk, alerts
  * can still be stored and sent, and users can sign in and free space.
@@ -61,7 +60,7 @@ export function openStore(
 ): CatalogStore {
   const path = join(directory, "catalog.mdb");
   const name = "The catalog";
-  const options = { path, tablesMax: TABLES_MAX, name, logger };
+  const options = { path, name, logger };
   const more = { ...(bounds && { bounds }), ...(onNewer && { onNewer }) };
   const shared = { ...options, log: order!, ...more };
   const ordered = order && new OrderedStore({ ...shared, local: openView(options) });

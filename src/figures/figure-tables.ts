@@ -8,9 +8,6 @@ import type { Series } from "./series.ts";
 export const HOUR_MS = 3_600_000;
 export const DAY_MS = 86_400_000;
 
-/** Largest number of tables in the store of figures, with those that views add. */
-export const FIGURE_TABLES_MAX = 8;
-
 /** Age of an hour's end at which its minutes are packed, when no node writes to them any more. */
 const PACK_AFTER_MS = 600_000;
 /** Number of rows that one transaction writes. */

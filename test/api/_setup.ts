@@ -20,7 +20,7 @@ import { createEgress } from "../../src/egress/egress.ts";
 import { eventOf } from "../../src/event/event.ts";
 import { decodeRecord, type EventRecord, eventRecordCodec } from "../../src/event/record.ts";
 import { FigureRecorder } from "../../src/figures/figure-recorder.ts";
-import { FIGURE_TABLES_MAX, FigureTables } from "../../src/figures/figure-tables.ts";
+import { FigureTables } from "../../src/figures/figure-tables.ts";
 import { systemFigures } from "../../src/health.ts";
 import { LossReport } from "../../src/log/loss-report.ts";
 import { openLogReader } from "../../src/log/reader.ts";
@@ -269,7 +269,7 @@ function parsed(text: string): unknown {
 /** Figures that are stored in the directory, whenever a test calls `step`. */
 function openTestFigures(directory: string, { figures }: Pipeline, logger: Logger) {
   const path = join(directory, "figures/figures.mdb");
-  const store = openStore({ path, tablesMax: FIGURE_TABLES_MAX, name: "The figures", logger });
+  const store = openStore({ path, name: "The figures", logger });
   const tables = new FigureTables(store);
   const recorder = new FigureRecorder({
     tables: () => tables,

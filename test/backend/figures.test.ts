@@ -3,7 +3,6 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openFigures } from "../../src/backend/figures.ts";
-import { FIGURE_TABLES_MAX } from "../../src/figures/figure-tables.ts";
 import { openStore } from "../../src/store/lmdb/lmdb-store.ts";
 import { type Store, withoutClose } from "../../src/store/store.ts";
 import { listeningLogger, quiet } from "../log/support.ts";
@@ -22,7 +21,7 @@ function temporaryStore(): Store {
   stack.defer(() => rmSync(path, { recursive: true }));
   return openStore({
     path,
-    tablesMax: FIGURE_TABLES_MAX,
+
     name: "The store of figures",
     logger: quiet,
   });

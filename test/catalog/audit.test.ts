@@ -45,7 +45,7 @@ test("all tables of a catalog are known to the audit log, as recorded or not", a
   const directory = await freshDirectory();
   const catalog = await openCatalog({ directory, logger });
   await catalog.close();
-  const local = openLocal({ path: `${directory}/catalog.mdb`, tablesMax: 64, name: "C", logger });
+  const local = openLocal({ path: `${directory}/catalog.mdb`, name: "C", logger });
   onTestFinished(() => local.close());
   const raw = openStore(await freshDirectory(), logger);
   onTestFinished(() => raw.close());

@@ -91,7 +91,7 @@ describeWith(brokersMissing)("a stopped cluster", () => {
 
 test("an import stops when a node has created a workspace meanwhile", async () => {
   const open = (name: string) =>
-    openStore({ path: join(newDirectory(), name), tablesMax: 64, name, logger: quiet });
+    openStore({ path: join(newDirectory(), name), name, logger: quiet });
   const [from, to] = [open("from"), open("to")];
   const [ours, theirs] = [from, to].map((it) => it.table<object, string>("workspaces"));
   await from.change(() => ours!.put("ours", {}));

@@ -12,7 +12,7 @@ const [disk = ""] = process.argv.slice(2);
 const ballast = join(disk, "ballast");
 const path = join(disk, "store");
 const logger = pino({ level: "silent" });
-const store = openStore({ path, tablesMax: 4, name: "The store", logger });
+const store = openStore({ path, name: "The store", logger });
 const mark = openMark(join(disk, "log"));
 const rows = store.table<string, string>("rows");
 await store.change(() => rows.put("before", "x"));

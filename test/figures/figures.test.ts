@@ -4,13 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
 import { FigureRecorder } from "../../src/figures/figure-recorder.ts";
-import {
-  DAY_MS,
-  FIGURE_TABLES_MAX,
-  FigureTables,
-  HOUR_MS,
-  type NodeRow,
-} from "../../src/figures/figure-tables.ts";
+import { DAY_MS, FigureTables, HOUR_MS, type NodeRow } from "../../src/figures/figure-tables.ts";
 import { readPoints, readTotals } from "../../src/figures/figures.ts";
 import { MINUTE_MS, MinuteCounters } from "../../src/figures/minute-counters.ts";
 import {
@@ -49,7 +43,7 @@ function directory(): string {
 
 function openFigures(path: string, order?: OrderedLog): { store: Store; tables: FigureTables } {
   const name = "The figures";
-  const options = { path: join(path, "figures.mdb"), tablesMax: FIGURE_TABLES_MAX, name, logger };
+  const options = { path: join(path, "figures.mdb"), name, logger };
   const store =
     order === undefined
       ? openStore(options)

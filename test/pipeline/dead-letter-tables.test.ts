@@ -72,7 +72,7 @@ test("dead letters are counted with each change, and not when a ledger opens", a
 
 test("dead letters that an earlier version left uncounted are counted once", async () => {
   const directory = freshDirectory();
-  const store = openStore({ path: directory, tablesMax: 8, name: "The ledger", logger });
+  const store = openStore({ path: directory, name: "The ledger", logger });
   const letters = store.table<StoredLetter, string[]>("letters");
   const byDestination = store.table<string, string[]>("letters-by-destination");
   await store.change(() => {
@@ -342,7 +342,7 @@ test("dead letters of an earlier version without groups are grouped when the led
   const before = openLedger(directory, logger);
   await commitLetters(before, lettersOf(2_500, { reason: "Old" }));
   await before.close();
-  const store = openStore({ path: directory, tablesMax: 8, name: "The ledger", logger });
+  const store = openStore({ path: directory, name: "The ledger", logger });
   for (const name of ["letter-groups", "letters-by-group"]) {
     const table = store.table<unknown, [string, string]>(name);
     const keys = [...table.getKeys({})];

@@ -17,7 +17,7 @@ import { openStore } from "../../src/store/lmdb/lmdb-store.ts";
 import { quiet } from "../log/support.ts";
 
 const path = mkdtempSync(join(tmpdir(), "pixelmill-jobs-"));
-const store = openStore({ path, tablesMax: 64, name: "The store of jobs", logger: quiet });
+const store = openStore({ path, name: "The store of jobs", logger: quiet });
 afterAll(async () => {
   await store.close();
   rmSync(path, { recursive: true });

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { pino } from "pino";
 import { DeadLetters } from "../../src/pipeline/dead-letters/dead-letters.ts";
 import { earlierGroupNameOf, reasonTemplate } from "../../src/pipeline/ledger/group-name.ts";
-import { LEDGER_TABLES_MAX, Ledger } from "../../src/pipeline/ledger/ledger.ts";
+import { Ledger } from "../../src/pipeline/ledger/ledger.ts";
 import {
   RESPONSES_BYTES_MAX,
   RESPONSES_OF_DESTINATION_BYTES_MAX,
@@ -21,7 +21,7 @@ let directories = 0;
 
 function open() {
   const path = join(root, String(directories++));
-  const store = openStore({ path, tablesMax: LEDGER_TABLES_MAX, name: "The ledger", logger });
+  const store = openStore({ path, name: "The ledger", logger });
   const ledger = new Ledger(store, logger);
   const responses = () => [
     ...store.table<unknown, [string, string]>("letter-responses").getRange({}),

@@ -6,7 +6,7 @@ import fc from "fast-check";
 import { pino } from "pino";
 import { createMetrics } from "../../src/observe/metrics.ts";
 import { DeadLetters } from "../../src/pipeline/dead-letters/dead-letters.ts";
-import { LEDGER_TABLES_MAX, Ledger, openLedger } from "../../src/pipeline/ledger/ledger.ts";
+import { Ledger, openLedger } from "../../src/pipeline/ledger/ledger.ts";
 import { firstIdAt } from "../../src/pipeline/ledger/letter-keys.ts";
 import type { StoredLetter } from "../../src/pipeline/model/dead-letter.ts";
 import { createPipelineHost } from "../../src/pipeline/pipeline.ts";
@@ -34,7 +34,7 @@ const ledgerOf = () => openLedger(directoryOf(), logger);
 /** A store whose changes and reads of other nodes' changes wait forever while `isHung`. */
 class HangingStore {
   readonly #store = openStore({
-    ...{ path: directoryOf(), tablesMax: LEDGER_TABLES_MAX, name: "The ledger", logger },
+    ...{ path: directoryOf(), name: "The ledger", logger },
   });
   isHung = false;
   /** Number of calls that wait. */

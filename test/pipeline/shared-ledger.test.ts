@@ -4,11 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
 import type { LaneChange } from "../../src/pipeline/ledger/ledger.ts";
-import {
-  type LaneCommitSource,
-  LEDGER_TABLES_MAX,
-  Ledger,
-} from "../../src/pipeline/ledger/ledger.ts";
+import { type LaneCommitSource, Ledger } from "../../src/pipeline/ledger/ledger.ts";
 import type { RepetitionRow } from "../../src/pipeline/ledger/repetition-table.ts";
 import type { StoredLetter } from "../../src/pipeline/model/dead-letter.ts";
 import { openView } from "../../src/store/lmdb/view.ts";
@@ -30,7 +26,7 @@ let paths = 0;
 function openNode(log: OrderedLog): Store {
   const path = join(directory, `${paths++}.mdb`);
   const name = "The ledger";
-  const local = openView({ path, tablesMax: LEDGER_TABLES_MAX, name, logger });
+  const local = openView({ path, name, logger });
   return new OrderedStore({ local, log, name, logger });
 }
 

@@ -11,7 +11,7 @@ afterAll(() => rmSync(root, { recursive: true }));
 
 const open = (path: string) => {
   const logger = pino({ level: "silent" });
-  const store = openStore({ path, tablesMax: 4, name: "The store", logger });
+  const store = openStore({ path, name: "The store", logger });
   return { store, rows: store.table<string, string>("rows") };
 };
 

@@ -9,7 +9,7 @@ import { fillDisk } from "../small-disk.ts";
 const [directory = ""] = process.argv.slice(2);
 const COMMITS = 800;
 const stores = Array.from({ length: 4 }, (_, n) =>
-  openView({ path: `${directory}/${n}`, tablesMax: 8, name: "The store", logger: quiet }),
+  openView({ path: `${directory}/${n}`, name: "The store", logger: quiet }),
 );
 const tables = stores.map((store) => store.table<string, string>("t"));
 

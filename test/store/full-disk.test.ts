@@ -39,7 +39,7 @@ testWith(mountMissing)(
     const disk = temporaryDirectory();
     mountDisk(disk, DISK_BYTES);
     const reserveBytes = 1 << 20;
-    const options = { path: join(disk, "store.mdb"), tablesMax: 8, name: "The store" };
+    const options = { path: join(disk, "store.mdb"), name: "The store" };
     const store = openStore({ ...options, reserveBytes, logger: quiet });
     const table = store.table<string, string>("t");
     const put = (key: string) => store.change(() => void table.put(key, "x".repeat(100_000)));

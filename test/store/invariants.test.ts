@@ -14,8 +14,7 @@ import { listeningLogger, quiet } from "../log/support.ts";
 const directory = mkdtempSync(join(tmpdir(), "pixelmill-invariants-"));
 afterAll(() => rmSync(directory, { recursive: true }));
 
-const local = (name: string) =>
-  openView({ path: join(directory, name), tablesMax: 8, name, logger: quiet });
+const local = (name: string) => openView({ path: join(directory, name), name, logger: quiet });
 
 /** A change set without writes. */
 const entry = (position: number, base: number): LogEntry => ({

@@ -23,7 +23,7 @@ const freshPath = () => join(root, String(stores++));
 
 function open(path: string) {
   const logger = pino({ level: "silent" });
-  const store = openStore({ path, tablesMax: 8, name: "The store", logger });
+  const store = openStore({ path, name: "The store", logger });
   const tables = ["a", "b", "c"].map((name) => store.table<string, string>(name));
   return { store, tables };
 }

@@ -48,7 +48,7 @@ function rowsOf(store: Store, tables: readonly string[]) {
 
 const tables = ["a", "b", "c"];
 const openLocal = (): LocalStore => {
-  const local = openView({ path: freshPath(), tablesMax: 8, name: "The view", logger });
+  const local = openView({ path: freshPath(), name: "The view", logger });
   for (const name of tables) local.table(name);
   return local;
 };

@@ -18,7 +18,7 @@ export function openNode(
   changeSetBytesMax?: number,
 ): OrderedStore {
   const name = "The store";
-  const local = openView({ path, tablesMax: 8, name, logger });
+  const local = openView({ path, name, logger });
   const store = new OrderedStore({
     ...{ local, log, name, logger },
     ...(bounds && { bounds }),

@@ -21,7 +21,7 @@ let paths = 0;
 function open() {
   const logger = pino({ level: "silent" });
   const path = join(directory, `${paths++}`, "view.mdb");
-  const local = openView({ path, tablesMax: 8, name: "The view", logger });
+  const local = openView({ path, name: "The view", logger });
   const isKnown = () => false;
   return { local, view: new OrderedView({ local, name: "test", logger, author: "me", isKnown }) };
 }

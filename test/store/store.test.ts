@@ -17,7 +17,7 @@ function freshStore() {
   const path = join(directory, String(stores++));
   const lines: string[] = [];
   const logger = pino({ level: "info" }, { write: (line: string) => void lines.push(line) });
-  const store = openStore({ path, tablesMax: 4, name: "The store", logger });
+  const store = openStore({ path, name: "The store", logger });
   const said = () => lines.map((line) => JSON.parse(line).msg as string);
   return { store, said, numbers: store.table<number, string>("numbers"), path };
 }

@@ -22,7 +22,7 @@ let paths = 0;
 const freshPath = () => join(directory, `${paths++}`, "view.mdb");
 
 function open(path: string): Store {
-  const view = openView({ path, tablesMax: 4, name: "The view", logger });
+  const view = openView({ path, name: "The view", logger });
   view.table("numbers");
   return view;
 }

@@ -31,15 +31,9 @@ export type LaneCommitSource = CommitSource<LaneChange>;
 type JobReads = "get" | "list" | "running" | "runningOf";
 type LetterReads = "get" | "scan" | "groups" | "counts" | "countOf" | "hasLetters";
 
-/**
- * Largest number of tables in a ledger's store. A ledger that several nodes share has one more than
- * a local ledger, for its position in the log of changes.
- */
-export const LEDGER_TABLES_MAX = 20;
-
 /** Opens the ledger (the store of delivery progress) of a standalone server. */
 export function openLedger(directory: string, logger: Logger): Ledger {
-  const options = { path: directory, tablesMax: LEDGER_TABLES_MAX, name: "The ledger", logger };
+  const options = { path: directory, name: "The ledger", logger };
   return new Ledger(openStore(options), logger);
 }
 

@@ -45,7 +45,7 @@ export async function compactStore(path: string) {
  */
 async function copyLive(path: string, copies: string): Promise<string> {
   const copied = join(copies, "data.mdb");
-  const { root } = openEnvironment(path, 1, []);
+  const { root } = openEnvironment(path, []);
   try {
     // LMDB copies a store that is a file to a file, and one that is a directory into a directory.
     await root.backup(dataFileOf(path) === path ? copied : copies, true);

@@ -13,12 +13,14 @@ export interface Environment {
 }
 
 /**
- * Opens the LMDB environment at `path` with at most `tablesMax` named tables. Throws the errors of
- * LMDB and of the file system.
+ * Largest number of named tables of an environment, far above what any store has: a newer version
+ * may have added tables before the older one is started again, and LMDB opens none above the limit.
  */
+const TABLES_MAX = 256;
+
+/** Opens the LMDB environment at `path`. Throws the errors of LMDB and of the file system. */
 export function openEnvironment(
   path: string,
-  tablesMax: number,
   names: Iterable<string>,
   { isView = false } = {},
 ): Environment {
@@ -28,7 +30,7 @@ export function openEnvironment(
   const encoder = new Packr({ useRecords: false, useToJSON: false });
   const root = open({
     path,
-    maxDbs: tablesMax,
+    maxDbs: TABLES_MAX,
     encoder,
     // With event turn batching, a failed commit also rejects a promise inside lmdb, and that
     // unhandled rejection ends the process.

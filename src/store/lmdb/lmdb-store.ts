@@ -13,8 +13,6 @@ import { acquireShared, dataFileOf, directoryOf, markIntact } from "./store-file
 export interface StoreOptions {
   /** Path of the store: of its file if the path has an extension, else of its directory. */
   path: string;
-  /** Largest number of named tables that the store can have. */
-  tablesMax: number;
   /** Name of the store in messages, such as "The catalog" in "The catalog is closed". */
   name: string;
   /**
@@ -273,8 +271,8 @@ class LmdbStore implements LocalStore {
   }
 
   #open(): Environment {
-    const { path, tablesMax, isView } = this.#options;
-    return openEnvironment(path, tablesMax, this.#names, { isView });
+    const { path, isView } = this.#options;
+    return openEnvironment(path, this.#names, { isView });
   }
 
   /** Returns the open environment. Opens it first if needed; returns undefined when that fails. */
