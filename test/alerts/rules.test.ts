@@ -229,11 +229,58 @@ test("a disabled or deleted rule ends its alerts", async () => {
 });
 
 test("a rule for some items raises no alert for other items", async () => {
-  const subjectIds = ["01JD3Q60KS5PN8VA2JYQ7DTRF61"];
-  await scene.call("POST", "/v2/alerts/rules", { kind: "lag", forSeconds: 0, subjectIds });
+  const config = { path: "other.jsonl" };
+  const other = { name: "Other", type: "file", config };
+  const { destination } = await scene.call("POST", "/v2/destinations", other);
+  const subjectIds = [destination.id];
+  const rule = { kind: "lag", forSeconds: 0, subjectIds };
+  const created = (await scene.call("POST", "/v2/alerts/rules", rule)).rule;
+  await scene.call("DELETE", `/v2/destinations/${destination.id}`);
   scene.facts.lane = { lagSeconds: 9_000 };
   await scene.pass(20);
   expect((await scene.call("GET", "/v2/alerts?state=open")).alerts).toEqual([]);
+  // The item that is gone stops no other change, and may be kept or taken out.
+  const change = (body: object) => scene.call("PUT", `/v2/alerts/rules/${created.id}`, body);
+  expect((await change({ subjectIds, threshold: 60 })).rule).toMatchObject({ subjectIds });
+  const subjects = { subjectIds: [scene.ids.destination] };
+  expect((await change(subjects)).rule).toMatchObject(subjects);
+  await scene.pass(20);
+  expect((await scene.call("GET", "/v2/alerts?state=open")).alerts).toHaveLength(1);
+});
+
+test("a rule about an item that it cannot evaluate is refused, since it would be silent", async () => {
+  const { source, destination, transformation } = scene.ids;
+  const { catalog } = scene.api;
+  const stranger = await catalog.sources.create((await catalog.workspaces.create("Other")).id, {
+    name: "Theirs",
+  });
+  const create = (kind: string, ...subjectIds: string[]) =>
+    scene.api.send("POST", "/v2/alerts/rules", { body: { kind, subjectIds } });
+  for (const [kind, id] of [
+    ["lag", destination],
+    ["code-suspended", transformation],
+    ["source-silent", source],
+  ] as const) {
+    expect((await create(kind, id)).status).toBe(201);
+  }
+  for (const [kind, wrong, noun] of [
+    ["lag", source, "destination"],
+    ["destination-down", "unknown", "destination"],
+    ["code-suspended", destination, "transformation"],
+    ["source-silent", stranger.id, "source"],
+  ] as const) {
+    const { status, body } = await create(kind, ...(kind === "lag" ? [destination] : []), wrong);
+    expect(status).toBe(400);
+    expect(body.details).toEqual([
+      {
+        path: `/subjectIds/${kind === "lag" ? 1 : 0}`,
+        message: `Expected the id of a ${noun} of this workspace, got another id`,
+      },
+    ]);
+  }
+  const { status, body } = await create("disk", destination);
+  expect(status).toBe(400);
+  expect(body.details[0].path).toBe("/subjectIds");
 });
 
 test("the first receiver of a workspace creates default rules, and the first workspace's alone those about the server", async () => {

@@ -82,6 +82,23 @@ test("an alert begins once for a subject, tells each receiver, and may begin aga
   expect(alerts.list(workspaceId, 1).items.at(-1)!.id).toBe(open[0]!.id);
 });
 
+test("a list has the open alerts first, on all of its pages, then those that have ended", async () => {
+  const { alerts, workspaceId, record } = await scene();
+  for (const id of ["d1", "d2", "d3", "d4"]) await record({ begun: [id] });
+  const ids = alerts.open(workspaceId).map(({ id }) => id);
+  await record({ ended: [ids[3]!, ids[1]!] });
+  const listed = alerts.list(workspaceId, 1);
+  expect(listed.items.map(({ subject }) => subject.id)).toEqual(["d3", "d1", "d4", "d2"]);
+  expect(listed.total).toBe(4);
+  for (const state of ["open", "ended"] as const) {
+    const { items, total } = alerts.list(workspaceId, 1, state);
+    expect(items.map(({ endedAt }) => endedAt === undefined)).toEqual(
+      items.map(() => state === "open"),
+    );
+    expect(total).toBe(2);
+  }
+});
+
 test("an alert that has ended stays as it is", async () => {
   const { alerts, workspaceId, record } = await scene();
   await record({ begun: ["d1"] });

@@ -15,6 +15,24 @@ useConsole((opened) => {
 afterAll(() => receiver.stop());
 
 describeWith(chromiumMissing)("alerts", () => {
+  test("the empty list leads to the first receiver, which nobody gets alerts without", async () => {
+    const { page, close } = await openPage(browser);
+    await signIn(page, api.url, api.token);
+    await page.goto(`${api.url}/#/alerts`);
+    await page.getByRole("link", { name: "Set up a receiver" }).click();
+    await page.getByRole("button", { name: "New receiver" }).waitFor();
+    await page.goto(`${api.url}/#/alerts/rules`);
+    await page.getByText("No receiver yet").waitFor();
+    // Who may set up none is not led there.
+    const other = await openPage(browser);
+    await signIn(other.page, api.url, await api.tokenWith(["events:read"]));
+    await other.page.goto(`${api.url}/#/alerts`);
+    await other.page.getByText("No alerts").waitFor();
+    expect(await other.page.getByRole("link", { name: "Set up a receiver" }).count()).toBe(0);
+    await other.close();
+    await close();
+  });
+
   test("a receiver is added and tested, and an alert is shown from its beginning to its end", async () => {
     const { page, close } = await openPage(browser);
     await signIn(page, api.url, api.token);
@@ -62,6 +80,68 @@ describeWith(chromiumMissing)("alerts", () => {
     await api.evaluateAlerts();
     await page.goto(`${api.url}/#/alerts`);
     await row.getByText("Ended", { exact: true }).waitFor();
+    await close();
+  });
+
+  test("a rule is restricted to items and receivers, which the list names", async () => {
+    const { receiver: second } = await api.client.call("POST /v2/alerts/receivers", {
+      body: { name: "Second line", type: "webhook", url: receiver.url },
+    });
+    const transformations: string[] = [];
+    // More than one page of names, so that the field searches them on the server.
+    for (let n = 10; n < 61; n++) {
+      const body = { name: `Code ${n}`, code: "export function transformEvent(e) {}" };
+      const created = await api.client.call("POST /transformations", {
+        body: { ...body, language: "javascript" },
+      });
+      transformations.push(created.id);
+    }
+    const source = await api.catalog.sources.create(api.workspaceId, { name: "Shop" });
+    const { page, close } = await openPage(browser);
+    await signIn(page, api.url, api.token);
+    await page.goto(`${api.url}/#/alerts/rules`);
+    await page.getByRole("button", { name: "New rule" }).click();
+    const dialog = page.getByRole("dialog", { name: "New rule" });
+    const part = (name: string) => dialog.getByRole("group", { name, exact: true });
+    await part("Destinations").getByText("All destinations").waitFor();
+    await dialog.getByLabel("Condition").selectOption("Source silent");
+    await part("Sources").getByLabel("Add source").selectOption("Shop");
+    await part("Sources").getByRole("button", { name: "Remove Shop" }).waitFor();
+    // Items of another kind are none of the rule's.
+    await dialog.getByLabel("Condition").selectOption("Transformation suspended");
+    await part("Transformations").getByText("All transformations").waitFor();
+    const search = part("Transformations").getByRole("combobox");
+    for (const name of ["Code 60", "Code 12"]) {
+      await search.fill(name);
+      await part("Transformations").getByRole("option", { name }).click();
+      await part("Transformations")
+        .getByRole("button", { name: `Remove ${name}` })
+        .waitFor();
+    }
+    await part("Receivers").getByText("All receivers").waitFor();
+    await part("Receivers").getByLabel("Add receiver").selectOption("Second line");
+    await dialog.getByLabel("Name").fill("Core code");
+    await dialog.getByRole("button", { name: "Add rule" }).click();
+    const row = page.getByRole("row").filter({ hasText: "Core code" });
+    await row.getByText("Code 60, Code 12").waitFor();
+    await row.getByText("Second line").waitFor();
+    const { rules } = await api.client.call("GET /v2/alerts/rules");
+    const stored = () => rules.find(({ name }) => name === "Core code");
+    expect(stored()).toMatchObject({
+      subjectIds: [transformations[50], transformations[2]],
+      receiverIds: [second.id],
+    });
+    // The names of what was chosen before are known, though the search does not begin with them.
+    await page.reload();
+    await page.getByRole("button", { name: "Core code", exact: true }).click();
+    const form = page.getByRole("dialog", { name: "Core code" });
+    await form.getByRole("button", { name: "Remove Code 60" }).click();
+    await form.getByRole("button", { name: "Remove Second line" }).click();
+    await form.getByText("All receivers").waitFor();
+    await form.getByRole("button", { name: "Save rule" }).click();
+    await row.getByText("Code 12", { exact: true }).waitFor();
+    await row.getByText("All receivers").waitFor();
+    await api.client.call("DELETE /v2/sources/{id}", { params: { id: source.id } });
     await close();
   });
 });

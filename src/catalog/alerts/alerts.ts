@@ -168,11 +168,12 @@ export function openAlerts(store: CatalogStore, tables: AlertTables) {
       /** Stores the result of a test notification in the state of the receiver. */
       note: (id: string, result: NotificationResult) => store.change(() => noteState(id, result)),
     },
-    /** Lists alerts, newest first. */
+    /** Lists alerts, open ones first, each newest first. */
     list(workspaceId: string, page: number, state?: "open" | "ended") {
-      const all = tables.all(workspaceId).filter(({ endedAt }) => {
-        return state === undefined || (state === "open") === (endedAt === undefined);
-      });
+      const { open = [], ended = [] } = Object.groupBy(tables.all(workspaceId), ({ endedAt }) =>
+        endedAt === undefined ? "open" : "ended",
+      );
+      const all = state === undefined ? [...open, ...ended] : state === "open" ? open : ended;
       const start = (page - 1) * PAGE_ITEMS_MAX;
       return { items: all.slice(start, start + PAGE_ITEMS_MAX), total: all.length };
     },

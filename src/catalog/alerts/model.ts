@@ -1,24 +1,27 @@
 import type { ChangeableItem } from "../model.ts";
 
 /**
- * Kinds of alert rules. A rule of the kinds in `serverAlertKinds` evaluates the whole server or
- * cluster; a rule of another kind evaluates items of its own workspace.
+ * Kinds of alert rules, with what a rule evaluates: items of its own workspace, or the whole server
+ * or cluster.
  */
-const workspaceAlertKinds = [
-  "destination-down",
-  "destination-failing",
-  "dead-letters",
-  "lag",
-  "code-suspended",
-  "source-silent",
-] as const;
-const serverAlertKinds = ["server-not-ready", "server-warning", "nodes-missing", "disk"] as const;
-export const alertKinds = [...workspaceAlertKinds, ...serverAlertKinds] as const;
-export type AlertKind = (typeof alertKinds)[number];
+export const alertSubjects = {
+  "destination-down": "destination",
+  "destination-failing": "destination",
+  "dead-letters": "destination",
+  lag: "destination",
+  "code-suspended": "transformation",
+  "source-silent": "source",
+  "server-not-ready": "server",
+  "server-warning": "server",
+  "nodes-missing": "server",
+  disk: "server",
+} as const;
+export type AlertKind = keyof typeof alertSubjects;
+export const alertKinds = Object.keys(alertSubjects) as AlertKind[];
 
 /** Whether rules of this kind watch the whole server, whose state other workspaces must not see. */
 export function isServerAlertKind(kind: AlertKind): boolean {
-  return (serverAlertKinds as readonly AlertKind[]).includes(kind);
+  return alertSubjects[kind] === "server";
 }
 
 /** Daily period in which a rule's notifications wait. It may go past midnight. */

@@ -78,6 +78,13 @@ export function createReads(tables: CodeTables) {
         if (found && isDraft(found)) yield { resource: found, revision: stored(found.newest) };
       }
     },
+    /** Returns those of a workspace's transformations or libraries that have one of the ids. */
+    withIds: (workspaceId: string, kind: CodeKind, ids: readonly string[]): ResourceRevision[] =>
+      ids.flatMap((id) => {
+        const found = tables.resource(id);
+        const isFound = found?.workspaceId === workspaceId && found.kind === kind && !found.deleted;
+        return isFound ? [{ resource: found, revision: stored(found.newest) }] : [];
+      }),
     revision(workspaceId: string, kind: CodeKind, id: string, versionId: string): Revision {
       const revision = byVersion(workspaceId, kind, versionId);
       if (revision.id !== id) throw versionNotFound(kind);

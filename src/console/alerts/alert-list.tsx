@@ -10,32 +10,29 @@ import {
   TablePanel,
 } from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
-import { client } from "../data/session.ts";
+import { client, missingPermission } from "../data/session.ts";
 import { useResource } from "../data/use-resource.ts";
 import { hrefTo } from "../router.ts";
 import { alertsTexts } from "../texts/alerts.ts";
 import { commonTexts } from "../texts/common.ts";
+import { noReceiver } from "./no-receiver.tsx";
 
 type Alert = AnswerOf<"GET /v2/alerts">["alerts"][number];
 
 const PAGE_ITEMS = 100;
 const RELOAD_MS = 10_000;
 
-/** List of open and past alerts, newest first. */
+/** List of open and past alerts, open ones first. */
 export function AlertList() {
   const [page, setPage] = useState(1);
-  const { value, error, reload } = useResource(
-    () => client.call("GET /v2/alerts", { query: { page } }),
-    ["alerts", page],
-    RELOAD_MS,
-  );
+  const { value, error, reload } = useResource(() => loadAlerts(page), ["alerts", page], RELOAD_MS);
   return (
     <TablePanel
       label={commonTexts.alerts}
       columns={columns}
       rows={value?.alerts}
       keyOf={({ id }) => id}
-      empty={{ icon: "alert", ...alertsTexts.noAlerts }}
+      empty={value?.lacksReceiver ? noReceiver : { icon: "alert", ...alertsTexts.noAlerts }}
       error={error}
       retry={reload}
     >
@@ -47,6 +44,15 @@ export function AlertList() {
       />
     </TablePanel>
   );
+}
+
+/** Loads a page of alerts. Without any, it says whether nobody would get one. */
+async function loadAlerts(page: number) {
+  const answer = await client.call("GET /v2/alerts", { query: { page } });
+  const isAsked = answer.paging.total === 0 && missingPermission("workspace:admin") === undefined;
+  const lacksReceiver =
+    isAsked && (await client.call("GET /v2/alerts/receivers")).paging.total === 0;
+  return { ...answer, lacksReceiver };
 }
 
 const columns: Column<Alert>[] = [

@@ -2,26 +2,47 @@ import type { AnswerOf } from "../../api/client.ts";
 import { Checkbox, optionsByValue, SelectField, TextField } from "../components/forms/fields.tsx";
 import { Form } from "../components/forms/form.tsx";
 import { useFields } from "../components/forms/use-fields.ts";
+import { Name } from "../components/name.tsx";
 import { type Column, column, narrowColumn } from "../components/table.tsx";
 import { client } from "../data/session.ts";
+import { type NameSearch, type SearchedKind, useNameSearch } from "../data/use-name-search.ts";
+import { type NamedKind, type NameLookup, useNames } from "../data/use-names.ts";
 import { editColumn, type FormContext, PagedList } from "../settings/paged-list.tsx";
 import { alertsTexts } from "../texts/alerts.ts";
 import { commonTexts } from "../texts/common.ts";
+import { ChosenItems } from "./chosen-items.tsx";
+import { noReceiver } from "./no-receiver.tsx";
 
 type Rule = AnswerOf<"GET /v2/alerts/rules">["rules"][number];
 type Kind = Rule["kind"];
 
 const units: Partial<Record<Kind, string>> = alertsTexts.units;
 
+/** What the rules of a kind are about. Undefined for the whole server or cluster. */
+export const subjectKinds: Record<Kind, NamedKind | undefined> = {
+  "destination-failing": "destination",
+  "destination-down": "destination",
+  "dead-letters": "destination",
+  lag: "destination",
+  "code-suspended": "transformation",
+  "source-silent": "source",
+  "server-not-ready": undefined,
+  "server-warning": undefined,
+  "nodes-missing": undefined,
+  disk: undefined,
+};
+
 /** List of the rules by which alerts begin and end. */
 export function RuleList() {
+  const names = useNames();
+  const receivers = useNameSearch("receiver");
   return (
     <PagedList
       title={alertsTexts.rules}
       load={(page) => client.call("GET /v2/alerts/rules", { query: { page } })}
       itemsOf={({ rules }) => rules}
-      columns={columnsOf}
-      empty={alertsTexts.noRules}
+      columns={(edit) => columnsOf(edit, names, receivers)}
+      empty={receivers.total === 0 ? noReceiver : alertsTexts.noRules}
       add={alertsTexts.newRule}
       form={(context) => <RuleForm {...context} />}
       deletion={{
@@ -33,33 +54,59 @@ export function RuleList() {
   );
 }
 
-function columnsOf(edit: (rule: Rule) => void): Column<Rule>[] {
+function columnsOf(
+  edit: (rule: Rule) => void,
+  names: NameLookup,
+  receivers: NameSearch,
+): Column<Rule>[] {
   return [
     editColumn(edit),
     column(alertsTexts.condition, ({ kind }) => alertsTexts.kinds[kind]),
     column(alertsTexts.threshold, ({ kind, threshold }) =>
       threshold === undefined ? "" : `${threshold} ${units[kind] ?? ""}`,
     ),
+    column(alertsTexts.about, ({ kind, subjectIds }) => {
+      const subject = subjectKinds[kind];
+      if (subject === undefined) return alertsTexts.wholeServer;
+      return <Chosen kind={subject} ids={subjectIds} nameOf={names[subject]} />;
+    }),
+    column(alertsTexts.sentTo, ({ receiverIds }) => (
+      <Chosen kind="receiver" ids={receiverIds} nameOf={receivers.nameOf} />
+    )),
     narrowColumn(commonTexts.state, ({ enabled }) =>
       enabled ? commonTexts.enabled : commonTexts.disabled,
     ),
   ];
 }
 
+/** Names of the items that a rule names, or that it means all of them. */
+function Chosen(props: {
+  kind: SearchedKind;
+  ids: readonly string[];
+  nameOf: (id: string) => string;
+}) {
+  const { kind, ids, nameOf } = props;
+  if (ids.length === 0) return <>{alertsTexts.chosen[kind].all}</>;
+  return <Name>{ids.map(nameOf).join(", ")}</Name>;
+}
+
 function RuleForm({ item: rule, close, reload }: FormContext<Rule>) {
-  const { values, input, select, checkbox } = useFields({
+  const { values, input, set, checkbox } = useFields({
     kind: rule?.kind ?? "destination-failing",
     name: rule?.name ?? "",
     enabled: rule?.enabled ?? true,
     threshold: textOf(rule?.threshold),
     forSeconds: textOf(rule?.forSeconds),
     clearSeconds: textOf(rule?.clearSeconds),
+    subjectIds: rule?.subjectIds ?? [],
+    receiverIds: rule?.receiverIds ?? [],
     from: "",
     to: "",
     timeZone: new Intl.DateTimeFormat().resolvedOptions().timeZone,
     ...rule?.quietHours,
   });
-  const { kind, name, enabled, from, to, timeZone } = values;
+  const { kind, name, enabled, subjectIds, receiverIds, from, to, timeZone } = values;
+  const subject = subjectKinds[kind];
   const number = (key: "threshold" | "forSeconds" | "clearSeconds") =>
     values[key] === "" ? {} : { [key]: Number(values[key]) };
   return (
@@ -70,6 +117,8 @@ function RuleForm({ item: rule, close, reload }: FormContext<Rule>) {
         const body = {
           ...(name !== "" && { name }),
           enabled,
+          subjectIds,
+          receiverIds,
           ...number("threshold"),
           ...number("forSeconds"),
           ...number("clearSeconds"),
@@ -88,7 +137,9 @@ function RuleForm({ item: rule, close, reload }: FormContext<Rule>) {
         <SelectField
           label={alertsTexts.condition}
           options={optionsByValue(alertsTexts.kinds)}
-          {...select("kind")}
+          value={kind}
+          // Items of one kind are none of another.
+          onChange={(next) => set({ kind: next as Kind, subjectIds: [] })}
         />
       )}
       <TextField label={commonTexts.name} optional={!rule} {...input("name")} />
@@ -111,6 +162,19 @@ function RuleForm({ item: rule, close, reload }: FormContext<Rule>) {
           {...input(key)}
         />
       ))}
+      {subject && (
+        <ChosenItems
+          key={subject}
+          kind={subject}
+          ids={subjectIds}
+          onChange={(ids) => set({ subjectIds: ids })}
+        />
+      )}
+      <ChosenItems
+        kind="receiver"
+        ids={receiverIds}
+        onChange={(ids) => set({ receiverIds: ids })}
+      />
       <TextField
         label={alertsTexts.quietFrom}
         placeholder="22:00"

@@ -19,7 +19,7 @@ interface SearchState {
   error?: unknown;
 }
 
-export type SearchedKind = NamedKind | "transformation";
+export type SearchedKind = NamedKind | "receiver";
 
 const PAGE_ITEMS = 50;
 /** Milliseconds without a key press after which the console asks the server. */
@@ -69,17 +69,17 @@ export function useNameSearch(kind: SearchedKind) {
     all,
     error: state.error,
     /** Name of an id, even if the search did not find it. */
-    nameOf: (id: string) =>
-      seen.current.get(id) ?? (kind === "transformation" ? id : lookup[kind](id)),
+    nameOf: (id: string) => seen.current.get(id) ?? (kind === "receiver" ? id : lookup[kind](id)),
     search: setText,
     loadMore: () => void load(pages.current + 1),
   };
 }
 
 async function namesOf(kind: SearchedKind, query: { text: string; page: number; count: number }) {
-  if (kind !== "transformation") {
+  if (kind !== "receiver") {
     return await client.call("GET /v2/status/names", { query: { ...query, kind } });
   }
-  const { code, total } = await client.call("GET /v2/code", { query: { ...query, sort: "name" } });
-  return { names: code, total };
+  // A workspace has so few that one page lists them all.
+  const { receivers, paging } = await client.call("GET /v2/alerts/receivers");
+  return { names: receivers, total: paging.total };
 }

@@ -2,13 +2,10 @@ import { signal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
 import { client, missingOneOf, session } from "./session.ts";
 
-/** Looks up names of sources and destinations. The name of an unknown id is the id itself. */
-export interface NameLookup {
-  source(id: string): string;
-  destination(id: string): string;
-}
+export type NamedKind = "source" | "destination" | "transformation";
 
-export type NamedKind = "source" | "destination";
+/** Looks up names of items by their ids. The name of an unknown id is the id itself. */
+export type NameLookup = Record<NamedKind, (id: string) => string>;
 
 /** Maximum number of ids, and of names, in one request. */
 const NAMES_MAX = 100;
@@ -23,7 +20,11 @@ const RETRY_MS = 3_000;
 /** Time at which each name was requested, and at which it arrived. */
 const askedAt = new Map<string, number>();
 const answeredAt = new Map<string, number>();
-const waiting: Record<NamedKind, Set<string>> = { source: new Set(), destination: new Set() };
+const waiting: Record<NamedKind, Set<string>> = {
+  source: new Set(),
+  destination: new Set(),
+  transformation: new Set(),
+};
 
 /** The request for the first names of a workspace, and when it was sent. */
 let first: { workspaceId: string | undefined; at: number; done: Promise<unknown> } | undefined;
@@ -40,6 +41,7 @@ export function useNames(): NameLookup {
     () => ({
       source: (id) => lookUp(known, "source", id),
       destination: (id) => lookUp(known, "destination", id),
+      transformation: (id) => lookUp(known, "transformation", id),
     }),
     [known],
   );

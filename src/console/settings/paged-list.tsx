@@ -3,13 +3,14 @@ import { useState } from "preact/hooks";
 import { Button } from "../components/button.tsx";
 import { DeleteButton, Dialog } from "../components/dialog.tsx";
 import { ErrorNotice } from "../components/error-notice.tsx";
-import { Panel } from "../components/layout.tsx";
+import { type EmptyText, Panel } from "../components/layout.tsx";
 import { Name } from "../components/name.tsx";
 import { type Column, nameColumn, narrowColumn, Pagination, Table } from "../components/table.tsx";
 import { useResource } from "../data/use-resource.ts";
 import { commonTexts } from "../texts/common.ts";
 
-const PAGE_ITEMS = 50;
+/** Number of items of a page of the API. */
+const PAGE_ITEMS = 100;
 
 export interface FormContext<Item> {
   /** The item that the form edits. Undefined when the form creates an item. */
@@ -35,7 +36,7 @@ export function PagedList<
   load: (page: number) => Promise<Answer>;
   itemsOf: (answer: Answer) => readonly Item[];
   columns: (edit: (item: Item) => void, reload: () => Promise<void>) => readonly Column<Item>[];
-  empty: { title: string; text: string };
+  empty: Omit<EmptyText, "icon">;
   add: string;
   form: (context: FormContext<Item>) => ComponentChildren;
   deletion: {

@@ -12,15 +12,34 @@ export const alertsTexts = {
   notified: "Notified",
   noAlerts: {
     title: "No alerts",
-    text: "An alert begins when the condition of a rule holds. Add a receiver to get default rules.",
+    text: "An alert begins when the condition of a rule holds.",
+  },
+  noReceiverYet: {
+    title: "No receiver yet",
+    text: "Nobody gets alerts until a receiver is set up. The first one also creates rules with default values.",
   },
   notifications: (sent: number, all: number) => `${sent} of ${all}`,
   endedAt: "Ended",
   noRules: {
     title: "No rules",
-    text: "Add a receiver first: the first one creates rules with default values.",
+    text: "The first receiver creates rules with default values.",
   },
+  setUpReceiver: "Set up a receiver",
   newRule: "New rule",
+  about: "About",
+  sentTo: "Sent to",
+  wholeServer: "The whole server",
+  /** Field of a rule's form that chooses some items. */
+  chosen: {
+    destination: { title: "Destinations", all: "All destinations", add: "Add destination" },
+    source: { title: "Sources", all: "All sources", add: "Add source" },
+    transformation: {
+      title: "Transformations",
+      all: "All transformations",
+      add: "Add transformation",
+    },
+    receiver: { title: "Receivers", all: "All receivers", add: "Add receiver" },
+  },
   ruleNoun: "rule",
   ruleDeleteConsequence: "Its open alerts end.",
   addRule: "Add rule",

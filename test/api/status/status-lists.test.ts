@@ -85,7 +85,7 @@ describe("a workspace of 500 destinations", () => {
   });
 });
 
-describe("names of sources and destinations", () => {
+describe("names of sources, destinations and transformations", () => {
   const path = "/v2/status/names?kind=destination";
 
   test("are found by a part, in pages by name, and by ids", async () => {
@@ -99,6 +99,29 @@ describe("names of sources and destinations", () => {
       { id: ids[7], name: "Billing webhook 7" },
       { id: ids[DOWN], name: `Billing webhook ${DOWN}` },
     ]);
+  });
+
+  test("of transformations are those of published ones and of drafts", async () => {
+    const create = async (path: string, name: string, publish: boolean) => {
+      const body = { name, code: "export function transformEvent(e) {}", language: "javascript" };
+      return (await api.send("POST", `${path}?publish=${publish}`, { body })).body.id as string;
+    };
+    const live = await create("/transformations", "Zones of visitors", true);
+    const draft = await create("/transformations", "Areas of visitors", false);
+    const library = await create("/libraries", "Library of visitors", true);
+    const gone = await create("/transformations", "Streets of visitors", true);
+    await api.send("DELETE", `/transformations/${gone}`);
+    const kind = "/v2/status/names?kind=transformation";
+    const [first, second] = [
+      { id: draft, name: "Areas of visitors" },
+      { id: live, name: "Zones of visitors" },
+    ];
+    expect(await get(`${kind}&text=of%20visitors`)).toEqual({ names: [first, second], total: 2 });
+    const byIds = await get(`${kind}&ids=${[live, library, gone, "unknown", draft].join(",")}`);
+    expect(byIds.names).toEqual([second, first]);
+    const other = await api.catalog.workspaces.create("Without code");
+    const foreign = await api.tokenWith(["events:read"], other.id);
+    expect(await get(`${kind}&ids=${live}`, foreign)).toEqual({ names: [], total: 0 });
   });
 
   test("need one of the permissions that show sources and destinations", async () => {

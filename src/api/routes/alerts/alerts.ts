@@ -43,7 +43,8 @@ const Alert = Type.Object(
 
 export const alertRoutes = [
   route("GET /v2/alerts", {
-    summary: "List alerts, newest first: those that are open, and a bounded number that have ended",
+    summary:
+      "List alerts: those that are open, then a bounded number that have ended, each newest first",
     needs: ["events:read"],
     answersFigures: true,
     query: { ...pageQuery, state: Type.Optional(State) },

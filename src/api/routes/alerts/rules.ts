@@ -4,9 +4,11 @@ import { defaultRule, ruleKinds } from "../../../alerts/rule-kinds.ts";
 import {
   type AlertRuleInput,
   alertKinds,
+  alertSubjects,
   isServerAlertKind,
   type AlertRule as StoredRule,
 } from "../../../catalog/alerts/model.ts";
+import type { Catalog } from "../../../catalog/catalog.ts";
 import type { Detail } from "../../../errors.ts";
 import {
   ALERT_HOLD_SECONDS_MAX,
@@ -18,11 +20,12 @@ import { validationError } from "../../request/validation.ts";
 import { Id, Name, nullable, pageQuery, strict, Time } from "../../schema/common.ts";
 import * as example from "../../schema/examples.ts";
 import { resource } from "../resources/resource.ts";
+import { namedItems } from "../status/names.ts";
 import { isOperators } from "./alert-facts.ts";
 
 export const AlertKindSchema = oneOf(alertKinds, {
   description:
-    "What the rule evaluates; the last four kinds holder the whole server, and only the first workspace has them",
+    "What the rule evaluates; the last four kinds are about the whole server, and only the first workspace has them",
 });
 
 const TimeOfDay = Type.String({
@@ -128,7 +131,9 @@ export const alertRuleRoutes = [
           "Expected a kind about the workspace, got one about the server, which only the first workspace has";
         throw validationError([{ path: "/kind", message }]);
       }
-      return deps.catalog.alerts.rules.create(workspaceId, changed(defaultRule(kind), change));
+      const rule = changed(defaultRule(kind), change);
+      expectNone(subjectFaults(deps.catalog, workspaceId, rule));
+      return deps.catalog.alerts.rules.create(workspaceId, rule);
     },
   }),
   rules.retrieve(),
@@ -137,9 +142,11 @@ export const alertRuleRoutes = [
     body: AlertRuleChange,
     example: { enabled: false },
     update: ({ deps, workspaceId, params, body }) =>
-      deps.catalog.alerts.rules.update(workspaceId, params.id, (before) =>
-        changed(inputOf(before), body),
-      ),
+      deps.catalog.alerts.rules.update(workspaceId, params.id, (before) => {
+        const after = changed(inputOf(before), body);
+        expectNone(subjectFaults(deps.catalog, workspaceId, after, before.subjectIds));
+        return after;
+      }),
   }),
   rules.remove("Delete a rule; its open alerts end", (catalog) => catalog.alerts.rules),
 ] as const;
@@ -166,6 +173,29 @@ function changed(before: AlertRuleInput, change: Static<typeof AlertRuleChange>)
   };
   expectNone(faultsOf(after));
   return after;
+}
+
+/**
+ * Returns a fault for each item that the rule cannot evaluate, and would be silent about. Items of
+ * `before` may have been removed since.
+ */
+function subjectFaults(
+  catalog: Catalog,
+  workspaceId: string,
+  { kind, subjectIds }: AlertRuleInput,
+  before: readonly string[] = [],
+): Detail[] {
+  const subject = alertSubjects[kind];
+  if (subject === "server") {
+    const message = `Expected none for the kind ${kind}, which is about the whole server, got some`;
+    return subjectIds.length > 0 ? [{ path: "/subjectIds", message }] : [];
+  }
+  const found = namedItems(catalog, subject).withIds(workspaceId, subjectIds);
+  const known = new Set([...before, ...found.map(({ id }) => id)]);
+  const message = `Expected the id of a ${subject} of this workspace, got another id`;
+  return subjectIds.flatMap((id, at) =>
+    known.has(id) ? [] : [{ path: `/subjectIds/${at}`, message }],
+  );
 }
 
 /** Throws an error with these faults, unless there are none. */

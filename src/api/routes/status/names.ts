@@ -1,18 +1,23 @@
 import { Type } from "@sinclair/typebox";
+import type { Catalog } from "../../../catalog/catalog.ts";
 import { ID_CHARS_MAX, STATUS_PAGE_MAX } from "../../../settings/limits.ts";
 import { oneOf } from "../../../settings/schema-types.ts";
 import { matching, pageOf, searchedListQuery, sortRows } from "../../request/list-query.ts";
 import { route } from "../../route.ts";
 import { exampleSource, Named } from "./status-schema.ts";
 
+const namedKinds = ["source", "destination", "transformation"] as const;
+type NamedKind = (typeof namedKinds)[number];
+
 /** Route of names only, for a select that searches thousands of items, and for rows with ids. */
 export const nameRoutes = [
   route("GET /v2/status/names", {
-    summary: "List names of sources or destinations: of a search in pages, or of some ids",
+    summary:
+      "List names of sources, destinations or transformations: of a search in pages, or of some ids",
     needs: [],
     needsOneOf: ["events:read", "workspace:admin"],
     query: {
-      kind: Type.Optional(oneOf(["source", "destination"], { default: "source" })),
+      kind: Type.Optional(oneOf(namedKinds, { default: "source" })),
       ...searchedListQuery,
       ids: Type.Optional(
         Type.String({
@@ -29,25 +34,43 @@ export const nameRoutes = [
       answer: { names: [{ id: exampleSource.id, name: exampleSource.name }], total: 1 },
     },
     async handle({ deps: { catalog, limiters }, workspaceId, query, request }) {
-      const items = query.kind === "destination" ? catalog.destinations : catalog.sources;
+      const items = namedItems(catalog, query.kind ?? "source");
       if (query.ids !== undefined) {
         const ids = query.ids.split(",").slice(0, STATUS_PAGE_MAX);
         const names = items.withIds(workspaceId, ids).map(namedOf);
         return { names, total: names.length };
       }
       const matches = matching(query.text);
-      const found: { id: string; name: string }[] = [];
-      const add = (item: { id: string; name: string }) =>
-        matches(item) && found.push(namedOf(item));
-      await limiters.listSlices.each<{ id: string; name: string }>(
-        items.each(workspaceId),
-        add,
-        request.signal,
-      );
+      const found: NamedItem[] = [];
+      const add = (item: NamedItem) => matches(item) && found.push(namedOf(item));
+      await limiters.listSlices.each(items.each(workspaceId), add, request.signal);
       sortRows(found, "name", { name: ({ name }) => name });
       return { names: pageOf(found, query), total: found.length };
     },
   }),
 ] as const;
 
-const namedOf = ({ id, name }: { id: string; name: string }) => ({ id, name });
+interface NamedItem {
+  id: string;
+  name: string;
+}
+const namedOf = ({ id, name }: NamedItem): NamedItem => ({ id, name });
+
+interface NamedItems {
+  withIds(workspaceId: string, ids: readonly string[]): NamedItem[];
+  each(workspaceId: string): Iterable<NamedItem>;
+}
+
+/** Returns the items of one kind, with the names of their newest revisions. */
+export function namedItems(catalog: Catalog, kind: NamedKind): NamedItems {
+  if (kind !== "transformation") return catalog[`${kind}s`];
+  const { code } = catalog;
+  return {
+    withIds: (workspaceId, ids) =>
+      code.withIds(workspaceId, kind, ids).map(({ revision }) => revision),
+    *each(workspaceId) {
+      for (const { revision } of code.listPublished(workspaceId, kind)) yield revision;
+      for (const { revision } of code.listDrafts(workspaceId, kind)) yield revision;
+    },
+  };
+}

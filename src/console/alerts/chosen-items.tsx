@@ -1,0 +1,47 @@
+import { Button } from "../components/button.tsx";
+import { Name } from "../components/name.tsx";
+import { SearchedNameField } from "../components/name-select.tsx";
+import { type SearchedKind, useNameSearch } from "../data/use-name-search.ts";
+import { alertsTexts } from "../texts/alerts.ts";
+import { commonTexts } from "../texts/common.ts";
+
+/** Field of a form that chooses some items of a kind, or none for all of them. */
+export function ChosenItems(props: {
+  kind: SearchedKind;
+  ids: readonly string[];
+  onChange: (ids: string[]) => void;
+}) {
+  const { kind, ids, onChange } = props;
+  const { title, all, add } = alertsTexts.chosen[kind];
+  const names = useNameSearch(kind);
+  return (
+    <fieldset class="group">
+      <legend>{title}</legend>
+      {ids.length === 0 && <p class="quiet small">{all}</p>}
+      {ids.length > 0 && (
+        <ul>
+          {ids.map((id) => (
+            <li key={id} class="entry">
+              <Name cut>{names.nameOf(id)}</Name>
+              <Button
+                kind="plain"
+                compact
+                icon="close"
+                label={commonTexts.removeNamed(names.nameOf(id))}
+                onClick={() => onChange(ids.filter((it) => it !== id))}
+              />
+            </li>
+          ))}
+        </ul>
+      )}
+      <SearchedNameField
+        label={add}
+        value=""
+        none={commonTexts.selectOne}
+        names={names}
+        without={new Set(ids)}
+        onChange={(id) => id !== "" && onChange([...ids, id])}
+      />
+    </fieldset>
+  );
+}
