@@ -104,6 +104,42 @@ describeWith(chromiumMissing)("console sessions", () => {
     await other.close();
   }, 300_000);
 
+  test("the settings show who one is, with the role by name, and where a role ends", async () => {
+    const input = { name: "Ada", email: "ada@example.com", workspaceRole: "operator" as const };
+    const member = await api.catalog.members.create(api.workspaceId, input);
+    const personal = { name: "Laptop", permissions: [], memberId: member.id };
+    const { secret } = await api.catalog.tokens.create(api.workspaceId, personal);
+    const { page, close } = await openPage(browser);
+    await signIn(page, api.url, secret);
+    await page.goto(`${api.url}/#/settings`);
+    await page.getByText("Operator: also replays and purges dead letters").waitFor();
+    const required = async (name: string, within: "Screens" | "Tabs of this screen") => {
+      const link = page.getByRole("navigation", { name: within }).getByRole("link", { name });
+      return await link.getAttribute("aria-description");
+    };
+    expect(await required("Members", "Tabs of this screen")).toBe("Requires workspace:admin");
+    expect(await required("Workspace", "Tabs of this screen")).toBeNull();
+    expect(await required("Audit log", "Screens")).toBe("Requires audit:read");
+    expect(await required("Live tail", "Screens")).toBeNull();
+    // A role that is taken away is gone from the next session.
+    await api.catalog.members.update(api.workspaceId, member.id, { workspaceRole: null });
+    await page.reload();
+    await page.getByText("No role", { exact: true }).waitFor();
+    await close();
+  }, 300_000);
+
+  test("a list of a page of the API is shown whole", async () => {
+    for (let n = 0; n < 60; n++) {
+      await api.catalog.tokens.create(api.workspaceId, { name: `token ${n}`, permissions: [] });
+    }
+    const { page, close } = await openPage(browser);
+    await signIn(page, api.url, api.token);
+    await page.goto(`${api.url}/#/settings/tokens`);
+    await page.getByText("token 59", { exact: true }).waitFor();
+    expect(await page.getByRole("navigation", { name: "Pages" }).count()).toBe(0);
+    await close();
+  }, 300_000);
+
   test("? lists the keyboard shortcuts, and a chosen theme is kept in the browser", async () => {
     const { page, close } = await openPage(browser, { colorScheme: "light" });
     await signIn(page, api.url, api.token);

@@ -61,7 +61,10 @@ const columns: Column<Alert>[] = [
       {state === "open" ? alertsTexts.open : alertsTexts.ended}
     </span>
   )),
-  nameColumn(alertsTexts.alert, (alert) => <a href={subjectHref(alert)}>{alert.message}</a>),
+  nameColumn(alertsTexts.alert, (alert) => {
+    const href = subjectHref(alert);
+    return href === undefined ? alert.message : <a href={href}>{alert.message}</a>;
+  }),
   column(alertsTexts.rule, ({ rule }) => <Name cut>{rule.name}</Name>),
   narrowColumn(alertsTexts.began, ({ beganAt }) => <Time at={beganAt} />),
   narrowColumn(alertsTexts.endedAt, ({ endedAt }) => endedAt && <Time at={endedAt} />),
@@ -74,10 +77,11 @@ const columns: Column<Alert>[] = [
   }),
 ];
 
-function subjectHref({ kind, subject: { type, id } }: Alert): string {
+/** Address of what an alert is about. Undefined for a screen that the session may not open. */
+function subjectHref({ kind, subject: { type, id } }: Alert): string | undefined {
   if (kind === "dead-letters") return hrefTo("dead-letters", { destinationId: id });
   if (type === "destination" || type === "source" || type === "transformation") {
     return hrefTo(`${type}s`, id);
   }
-  return hrefTo("system");
+  return missingPermission("workspace:admin") === undefined ? hrefTo("system") : undefined;
 }

@@ -1,3 +1,4 @@
+import { LinkButton } from "../components/button.tsx";
 import type { EmptyText } from "../components/layout.tsx";
 import { hrefTo } from "../router.ts";
 import { alertsTexts } from "../texts/alerts.ts";
@@ -7,8 +8,8 @@ export const noReceiver: EmptyText = {
   icon: "alert",
   ...alertsTexts.noReceiverYet,
   action: (
-    <a class="button main" href={hrefTo("alerts", "receivers")}>
+    <LinkButton kind="main" href={hrefTo("alerts", "receivers")}>
       {alertsTexts.setUpReceiver}
-    </a>
+    </LinkButton>
   ),
 };

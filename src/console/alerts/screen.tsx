@@ -9,9 +9,9 @@ import { RuleList } from "./rule-list.tsx";
 
 const tabs = [
   { name: "", text: commonTexts.alerts },
-  { name: "rules", text: alertsTexts.rules },
-  { name: "receivers", text: alertsTexts.receivers },
-];
+  { name: "rules", text: alertsTexts.rules, needs: "workspace:admin" },
+  { name: "receivers", text: alertsTexts.receivers, needs: "workspace:admin" },
+] as const;
 
 /** Alerts screen, with tabs for alerts, rules and receivers. */
 export function Screen({ subpath: [tab = ""] }: ScreenProps) {

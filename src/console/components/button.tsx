@@ -75,6 +75,24 @@ export function Button(props: ButtonProps) {
   );
 }
 
+/**
+ * Link with the look of a button. For a session that lacks the permission that its screen needs, it
+ * is a disabled button.
+ */
+export function LinkButton(
+  props: Pick<ButtonProps, "children" | "icon" | "kind" | "compact" | "needs"> & { href: string },
+) {
+  const { href, ...look } = props;
+  const { icon, kind, compact, children } = look;
+  if (whyDisabled(look) !== undefined) return <Button {...look} />;
+  return (
+    <a class={["button", kind, compact && "tight"].filter(Boolean).join(" ")} href={href}>
+      {icon && <Icon name={icon} />}
+      {children}
+    </a>
+  );
+}
+
 function whyDisabled({ needs, disabledReason }: Pick<ButtonProps, "needs" | "disabledReason">) {
   const permission = missingPermission(...(Array.isArray(needs) ? needs : [needs]));
   return permission === undefined ? disabledReason : commonTexts.requires(permission);

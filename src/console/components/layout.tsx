@@ -143,22 +143,34 @@ export function Skeleton() {
   );
 }
 
-/** Links to the tabs of a screen. */
+/** Links to the tabs of a screen. One that needs a permission says so to a session without it. */
 export function Tabs(props: {
-  tabs: readonly { name: string; text: string }[];
+  tabs: readonly { name: string; text: string; needs?: Permission }[];
   current: string;
   hrefOf: (name: string) => string;
 }) {
   const { tabs, current, hrefOf } = props;
   return (
     <nav class="tabs" aria-label={commonTexts.tabs}>
-      {tabs.map(({ name, text }) => (
-        <a key={name} href={hrefOf(name)} aria-current={name === current ? "page" : undefined}>
+      {tabs.map(({ name, text, needs }) => (
+        <a
+          key={name}
+          href={hrefOf(name)}
+          aria-current={name === current ? "page" : undefined}
+          {...requirementOf(missingPermission(needs))}
+        >
           {text}
         </a>
       ))}
     </nav>
   );
+}
+
+/** Attributes of a link to a screen that lists a permission which the session lacks. */
+export function requirementOf(missing: Permission | undefined) {
+  if (missing === undefined) return {};
+  const text = commonTexts.requires(missing);
+  return { "aria-description": text, "data-tip": text };
 }
 
 /** Row of buttons of which exactly one is selected, to choose one of several values. */

@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import { Button, Switch } from "../components/button.tsx";
+import { Button, LinkButton, Switch } from "../components/button.tsx";
 import { DeleteButton } from "../components/dialog.tsx";
 import { ErrorNotice } from "../components/error-notice.tsx";
 import { Icon } from "../components/icon.tsx";
@@ -73,9 +73,9 @@ export function ConnectionList({ of, id }: { of: keyof typeof sides; id: string 
           text={emptyText}
           action={
             names.all === 0 && (
-              <a class="button" href={hrefTo(screen, "new")}>
+              <LinkButton needs="workspace:admin" href={hrefTo(screen, "new")}>
                 {commonTexts.newItem(other)}
-              </a>
+              </LinkButton>
             )
           }
         />

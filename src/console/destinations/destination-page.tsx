@@ -1,8 +1,7 @@
 import { useState } from "preact/hooks";
-import { CopyableCode, Switch } from "../components/button.tsx";
+import { CopyableCode, LinkButton, Switch } from "../components/button.tsx";
 import { DeleteButton } from "../components/dialog.tsx";
 import { ErrorNotice } from "../components/error-notice.tsx";
-import { Icon } from "../components/icon.tsx";
 import {
   FactList,
   Panel,
@@ -74,7 +73,7 @@ export function DestinationPage({ id, tab }: { id: string; tab: string }) {
       <Tabs
         tabs={[
           { name: "", text: destinationTexts.health },
-          { name: "settings", text: commonTexts.settings },
+          { name: "settings", text: commonTexts.settings, needs: "workspace:admin" },
         ]}
         current={tab}
         hrefOf={(name) => hrefTo("destinations", id, { tab: name })}
@@ -217,20 +216,22 @@ function DestinationActions({ id, destination, tag, reload }: PartProps) {
     <>
       {destination?.deliveredBy !== "rudder-server" && (
         <>
-          <a class="button" href={hrefTo("events", { destinationId: id })}>
+          <LinkButton needs="events:read" href={hrefTo("events", { destinationId: id })}>
             {commonTexts.liveTail}
-          </a>
-          <a class="button" href={hrefTo("replays", "new", { destinationId: id })}>
+          </LinkButton>
+          <LinkButton
+            needs={["events:read", "events:replay"]}
+            href={hrefTo("replays", "new", { destinationId: id })}
+          >
             {commonTexts.replayEvents}
-          </a>
+          </LinkButton>
         </>
       )}
       {destination && (
         <ActionMenu>
-          <a class="button plain" href={hrefTo("destinations", "new", { copyOf: id })}>
-            <Icon name="copy" />
+          <LinkButton kind="plain" icon="copy" href={hrefTo("destinations", "new", { copyOf: id })}>
             {destinationTexts.duplicate}
-          </a>
+          </LinkButton>
           <DeleteButton
             noun={destinationTexts.destinationNoun}
             name={destination.name}

@@ -1,4 +1,4 @@
-import { Button } from "../components/button.tsx";
+import { Button, LinkButton } from "../components/button.tsx";
 import { ClampedText } from "../components/clamped-text.tsx";
 import { Icon } from "../components/icon.tsx";
 import { Time } from "../components/time.tsx";
@@ -61,21 +61,24 @@ export function Trouble(props: {
       {deadLetters > 0 && <p>{destinationTexts.failedEvents(deadLetters)}</p>}
       <div class="row">
         {isOfCode && transformationId !== undefined ? (
-          <a class="button" href={hrefTo("transformations", transformationId)}>
+          <LinkButton href={hrefTo("transformations", transformationId)}>
             {destinationTexts.openTransformation}
-          </a>
+          </LinkButton>
         ) : (
-          <a class="button" href={hrefTo("destinations", id, { tab: "settings" })}>
+          <LinkButton
+            needs="workspace:admin"
+            href={hrefTo("destinations", id, { tab: "settings" })}
+          >
             {destinationTexts.editSettings}
-          </a>
+          </LinkButton>
         )}
         <Button needs="workspace:admin" onClick={onTest}>
           {destinationTexts.test}
         </Button>
         {deadLetters > 0 && (
-          <a class="button" href={hrefTo("dead-letters", { destinationId: id, all: "1" })}>
+          <LinkButton href={hrefTo("dead-letters", { destinationId: id, all: "1" })}>
             {destinationTexts.reviewAndReplay(deadLetters)}
-          </a>
+          </LinkButton>
         )}
       </div>
     </section>

@@ -88,15 +88,19 @@ export function NewReplay({ query }: { query: URLSearchParams }) {
             {...input("rate")}
           />
           <ErrorNotice error={error} />
-          <Button
-            kind="main"
-            type="submit"
-            needs="events:replay"
-            busy={busy}
-            disabledReason={values.destinationId === "" ? replayTexts.selectDestination : undefined}
-          >
-            {replayTexts.startReplay}
-          </Button>
+          <div class="ends">
+            <Button
+              kind="main"
+              type="submit"
+              needs="events:replay"
+              busy={busy}
+              disabledReason={
+                values.destinationId === "" ? replayTexts.selectDestination : undefined
+              }
+            >
+              {replayTexts.startReplay}
+            </Button>
+          </div>
         </Panel>
       </form>
     </>

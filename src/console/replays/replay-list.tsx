@@ -1,4 +1,5 @@
 import type { AnswerOf } from "../../api/client.ts";
+import { LinkButton } from "../components/button.tsx";
 import { ClampedText } from "../components/clamped-text.tsx";
 import { ConfirmButton } from "../components/dialog.tsx";
 import { Badge, ScreenHeader } from "../components/layout.tsx";
@@ -39,9 +40,9 @@ export function ReplayList() {
   return (
     <>
       <ScreenHeader title={commonTexts.replays}>
-        <a class="button main" href={hrefTo("replays", "new")}>
+        <LinkButton kind="main" needs="events:replay" href={hrefTo("replays", "new")}>
           {commonTexts.replayEvents}
-        </a>
+        </LinkButton>
       </ScreenHeader>
       <TablePanel
         label={commonTexts.replays}

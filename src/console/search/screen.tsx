@@ -1,4 +1,5 @@
 import { useState } from "preact/hooks";
+import { LinkButton } from "../components/button.tsx";
 import { DateTimeField, SelectField, TextField } from "../components/forms/fields.tsx";
 import { FilterForm } from "../components/forms/filter-form.tsx";
 import { Badge, ScreenHeader } from "../components/layout.tsx";
@@ -45,9 +46,9 @@ export function Screen({ query }: ScreenProps) {
     <>
       <ScreenHeader title={commonTexts.eventSearch}>
         {replay !== undefined && (
-          <a class="button" href={replay}>
+          <LinkButton needs="events:replay" href={replay}>
             {searchTexts.replayThese}
-          </a>
+          </LinkButton>
         )}
         <a class="button" href={`/v2/events/search/export?${exportParameters(form)}`} download>
           {commonTexts.exportJsonl}

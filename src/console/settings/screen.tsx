@@ -22,10 +22,10 @@ import { TokenList } from "./token-list.tsx";
 
 const tabs = [
   { name: "", text: settingsTexts.workspace },
-  { name: "members", text: settingsTexts.members },
-  { name: "tokens", text: settingsTexts.tokens },
-  { name: "credentials", text: settingsTexts.credentials },
-];
+  { name: "members", text: settingsTexts.members, needs: "workspace:admin" },
+  { name: "tokens", text: settingsTexts.tokens, needs: "workspace:admin" },
+  { name: "credentials", text: settingsTexts.credentials, needs: "workspace:admin" },
+] as const;
 
 /** Settings screen, with tabs for the workspace, its members, tokens and credentials. */
 export function Screen({ subpath: [tab = ""] }: ScreenProps) {
@@ -76,6 +76,16 @@ function WorkspaceFacts() {
               commonTexts.member,
               member ? `${isolated(member.name)} (${member.email})` : settingsTexts.serviceToken,
             ],
+            ...(member
+              ? [
+                  [
+                    settingsTexts.workspaceRole,
+                    member.workspaceRole
+                      ? settingsTexts.roles[member.workspaceRole]
+                      : settingsTexts.noRole,
+                  ] as const,
+                ]
+              : []),
             [commonTexts.token, token?.name],
             ...(expiresAt ? [[settingsTexts.signedInUntil, <Time at={expiresAt} />] as const] : []),
             [settingsTexts.permissions, <PermissionBadges of={permissions} />],

@@ -1,10 +1,10 @@
 import { signal } from "@preact/signals";
 import { Button } from "../components/button.tsx";
 import { Icon } from "../components/icon.tsx";
-import { SegmentedControl } from "../components/layout.tsx";
+import { requirementOf, SegmentedControl } from "../components/layout.tsx";
 import { Logo } from "../components/logo.tsx";
 import { Name } from "../components/name.tsx";
-import { session, signOut } from "../data/session.ts";
+import { missingOneOf, session, signOut } from "../data/session.ts";
 import { chooseTheme, theme, themes } from "../data/theme.ts";
 import { currentRoute, hrefTo } from "../router.ts";
 import { screens } from "../screens.ts";
@@ -56,9 +56,13 @@ export function Sidebar() {
         <kbd>{shellTexts.paletteShortcut}</kbd>
       </button>
       <ul>
-        {screens.map(({ name, title, icon }) => (
+        {screens.map(({ name, title, icon, needs }) => (
           <li key={name}>
-            <a href={hrefTo(name)} aria-current={name === current ? "page" : undefined}>
+            <a
+              href={hrefTo(name)}
+              aria-current={name === current ? "page" : undefined}
+              {...requirementOf(missingOneOf(needs))}
+            >
               <Icon name={icon} />
               {title}
             </a>

@@ -59,7 +59,7 @@ export function TestCaseForm(props: {
         <TextField label={commonTexts.name} value={name} onInput={setName} required autoFocus />
         <div class="columns even">
           <section class="stack close" aria-label={testCaseTexts.input}>
-            <h3>{testCaseTexts.input}</h3>
+            <h3 class="row">{testCaseTexts.input}</h3>
             <CodeEditor
               label={testCaseTexts.inputEvents}
               language="json"

@@ -75,6 +75,11 @@ test("a member's session says who it is, and a revoked token ends it", async () 
   const { body } = await api.send("GET", "/v2/session", browser(cookie));
   expect(body.session.member).toEqual({ id: member.id, name: "Ada", email: "ada@example.com" });
   expect(body.session.permissions).toEqual(["events:read"]);
+  const role = { workspaceRole: "operator" as const };
+  await api.client.call("PUT /v2/members/{id}", { params: { id: member.id }, body: role });
+  const { session } = (await api.send("GET", "/v2/session", browser(cookie))).body;
+  expect(session.member).toMatchObject(role);
+  expect(session.permissions).toContain("events:replay");
   await api.client.call("DELETE /v2/tokens/{id}", { params: { id: token.id } });
   expect((await api.send("GET", "/v2/session", browser(cookie))).status).toBe(401);
 });

@@ -10,7 +10,7 @@ import { resource } from "./resource.ts";
 const Role = oneOf(["admin", "member"], {
   description: "Legacy role: an admin with editTransformations holds the five of RudderStack",
 });
-const WorkspaceRole = oneOf(workspaceRoles, {
+export const WorkspaceRole = oneOf(workspaceRoles, {
   $id: "WorkspaceRole",
   description:
     "Named permissions: a viewer reads events, a developer also changes code, " +

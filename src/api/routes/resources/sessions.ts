@@ -11,20 +11,25 @@ import {
 } from "../../request/session-cookie.ts";
 import { jsonResponse, responseHeaders } from "../../response/errors.ts";
 import { route } from "../../route.ts";
-import { enveloped, isoTime, Permissions, Time } from "../../schema/common.ts";
+import { answerOf, enveloped, isoTime, Permissions, Time } from "../../schema/common.ts";
 import * as example from "../../schema/examples.ts";
+import { WorkspaceRole } from "./members.ts";
 
 /** Routes that begin, show and end the session of a browser. A browser signs in with a token. */
 
+const SessionMember = Type.Object(
+  {
+    id: Type.String(),
+    name: Type.String(),
+    email: Type.String(),
+    workspaceRole: Type.Optional(WorkspaceRole),
+  },
+  { description: "Whose personal token it is" },
+);
 const Session = Type.Object(
   {
     token: Type.Object({ id: Type.String(), name: Type.String() }),
-    member: Type.Optional(
-      Type.Object(
-        { id: Type.String(), name: Type.String(), email: Type.String() },
-        { description: "Whose personal token it is" },
-      ),
-    ),
+    member: Type.Optional(SessionMember),
     workspace: Type.Object({ id: Type.String(), name: Type.String() }),
     permissions: Permissions,
     expiresAt: Type.Optional(Time),
@@ -90,7 +95,7 @@ function sessionAnswer(
   const member = memberId === undefined ? undefined : catalog.members.get(workspaceId, memberId);
   return {
     token: { id: tokenId, name },
-    ...(member && { member: { id: member.id, name: member.name, email: member.email } }),
+    ...(member && { member: answerOf(SessionMember, member) }),
     workspace: { id: workspaceId, name: catalog.workspaces.get(workspaceId)?.name ?? "" },
     permissions: [...permissions],
     ...(expiresAt !== undefined && { expiresAt: isoTime(expiresAt) }),

@@ -67,13 +67,15 @@ export function EventFilterPanel(props: StoredState & { destination: Destination
               />
             ))}
             {filter && (
-              <Button
-                compact
-                icon="plus"
-                onClick={() => editConditions([...conditions, { path: "", values: [] }])}
-              >
-                {filterTexts.add}
-              </Button>
+              <div class="row">
+                <Button
+                  compact
+                  icon="plus"
+                  onClick={() => editConditions([...conditions, { path: "", values: [] }])}
+                >
+                  {filterTexts.add}
+                </Button>
+              </div>
             )}
             {form.conflict && <FieldConflicts {...form.conflict} />}
           </>
