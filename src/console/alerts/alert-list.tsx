@@ -68,12 +68,16 @@ const columns: Column<Alert>[] = [
   column(alertsTexts.rule, ({ rule }) => <Name cut>{rule.name}</Name>),
   narrowColumn(alertsTexts.began, ({ beganAt }) => <Time at={beganAt} />),
   narrowColumn(alertsTexts.endedAt, ({ endedAt }) => endedAt && <Time at={endedAt} />),
-  narrowColumn(alertsTexts.notified, ({ notifications }) => {
+  column(alertsTexts.notified, ({ notifications }) => {
     const sent = notifications.filter(({ state }) => state === "sent").length;
-    const failed = notifications.find(({ state }) => state === "failed");
     const text = alertsTexts.notifications(sent, notifications.length);
-    if (failed === undefined) return text;
-    return <span title={failed.reason}>{`${text}, ${commonTexts.failed}`}</span>;
+    const unsent = notifications.find(({ state, reason }) => state !== "sent" && reason);
+    if (unsent === undefined) return text;
+    return (
+      <>
+        {text} <span class="bad small">{unsent.reason}</span>
+      </>
+    );
   }),
 ];
 

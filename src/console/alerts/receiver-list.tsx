@@ -46,7 +46,14 @@ function columnsOf(
     )),
     column(alertsTexts.lastResult, ({ enabled, sentAt, failingSince, reason }) => {
       if (!enabled) return commonTexts.disabled;
-      if (failingSince !== undefined) return <span class="bad">{reason}</span>;
+      if (failingSince !== undefined) {
+        return (
+          <>
+            <span class="bad">{reason}</span>{" "}
+            <span class="quiet small">{alertsTexts.failingSince(<Time at={failingSince} />)}</span>
+          </>
+        );
+      }
       return sentAt === undefined ? alertsTexts.neverNotified : <Time at={sentAt} />;
     }),
     narrowColumn(alertsTexts.sendTest, (receiver) => (

@@ -3,6 +3,7 @@ import { ClampedText } from "../components/clamped-text.tsx";
 import { Icon } from "../components/icon.tsx";
 import { Time } from "../components/time.tsx";
 import type { DestinationFailure, DestinationRow } from "../data/model.ts";
+import { missingPermission } from "../data/session.ts";
 import { FoldedResponse } from "../dead-letters/receiver-response.tsx";
 import { hrefTo } from "../router.ts";
 import { deadLetterTexts } from "../texts/dead-letters.ts";
@@ -77,7 +78,9 @@ export function Trouble(props: {
         </Button>
         {deadLetters > 0 && (
           <LinkButton href={hrefTo("dead-letters", { destinationId: id, all: "1" })}>
-            {destinationTexts.reviewAndReplay(deadLetters)}
+            {missingPermission("events:replay") === undefined
+              ? destinationTexts.reviewAndReplay(deadLetters)
+              : destinationTexts.review(deadLetters)}
           </LinkButton>
         )}
       </div>

@@ -69,11 +69,17 @@ function SuiteDetails({ result }: { result: SuiteResult }) {
   }
   if (status === "pass") return <p class="quiet">{testCaseTexts.asExpected}</p>;
   return (
-    <Diff
-      before={{ label: testCaseTexts.expectedSide, text: pretty(expectedOutput) }}
-      after={{ label: testCaseTexts.actualSide, text: pretty(actualOutput) }}
-      language="json"
-    />
+    <>
+      <p class="row small">
+        <span class="bad">− {testCaseTexts.expectedSide}</span>
+        <span class="good">+ {testCaseTexts.actualSide}</span>
+      </p>
+      <Diff
+        before={{ label: testCaseTexts.expectedSide, text: pretty(expectedOutput) }}
+        after={{ label: testCaseTexts.actualSide, text: pretty(actualOutput) }}
+        language="json"
+      />
+    </>
   );
 }
 

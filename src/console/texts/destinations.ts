@@ -95,5 +95,6 @@ export const destinationTexts = {
   openTransformation: "Open transformation",
   editSettings: "Edit settings",
   test: "Test",
+  review: (count: number) => `Review ${formatCount(count)}`,
   reviewAndReplay: (count: number) => `Replay ${formatCount(count)}`,
 };

@@ -39,7 +39,7 @@ export const overviewTexts = {
     "destination-lagging": "Open",
     suspended: "Open code",
     alert: "Open",
-    "alert-receiver": "System",
+    "alert-receiver": "Receivers",
     "dead-letters": "Review",
   },
   searchConnections: "Search connections",

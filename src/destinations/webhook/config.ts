@@ -92,6 +92,7 @@ export const WebhookConfig = Type.Object({
       methods.map((method) => Type.Literal(method)),
       {
         description: "GET and DELETE send the event's properties in the query, as RudderStack does",
+        default: "POST",
       },
     ),
   ),
