@@ -131,9 +131,7 @@ class RoleWalk {
 
   async #open(hash: string): Promise<void> {
     this.#at = hash;
-    await this.page.evaluate((to) => {
-      location.hash = to;
-    }, hash);
+    await this.page.goto(`${scene.server.controlPlane}/${hash}`);
     await this.#settle();
     await this.page.locator("main h1").first().waitFor();
     await this.page.locator("main details:not([open])").evaluateAll((all) => {
@@ -144,11 +142,7 @@ class RoleWalk {
   async #settle(): Promise<void> {
     const { page } = this;
     await page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))");
-    await until(
-      () => this.#pending.size === 0,
-      [...this.#pending].map((it) => it.url()).join(),
-      20_000,
-    );
+    await until(() => this.#pending.size === 0);
     await page.locator("[aria-busy=true]").first().waitFor({ state: "detached" });
     await page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))");
   }
@@ -215,7 +209,7 @@ async function press(page: Page, within: string, name: string): Promise<void> {
     const control = found.find(
       (it) => (it.getAttribute("aria-label") ?? it.textContent.trim()) === wanted,
     );
-    (control as HTMLElement | undefined)?.click();
+    (control as { click(): void } | undefined)?.click();
   }, name);
 }
 

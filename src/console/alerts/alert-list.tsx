@@ -46,7 +46,7 @@ export function AlertList() {
   );
 }
 
-/** Loads a page of alerts. Without any, it says whether nobody would get one. */
+/** Loads a page of alerts. If there are none, loads whether there is a receiver as well. */
 async function loadAlerts(page: number) {
   const answer = await client.call("GET /v2/alerts", { query: { page } });
   const isAsked = answer.paging.total === 0 && missingPermission("workspace:admin") === undefined;

@@ -18,7 +18,7 @@ type Kind = Rule["kind"];
 
 const units: Partial<Record<Kind, string>> = alertsTexts.units;
 
-/** What the rules of a kind are about. Undefined for the whole server or cluster. */
+/** Kind of the items that a rule evaluates. Undefined for the whole server or cluster. */
 export const subjectKinds: Record<Kind, NamedKind | undefined> = {
   "destination-failing": "destination",
   "destination-down": "destination",

@@ -17,7 +17,7 @@ export const alertsTexts = {
   },
   noReceiverYet: {
     title: "No receiver yet",
-    text: "Nobody gets alerts until a receiver is set up. The first one also creates rules with default values.",
+    text: "Until you set up a receiver, no alert begins. The first receiver creates rules with default values.",
   },
   notifications: (sent: number, all: number) => `${sent} of ${all}`,
   endedAt: "Ended",
