@@ -7,7 +7,6 @@ import {
   type EventOutcome,
   type LaneEvent,
   type Output,
-  type UserQueue,
   zeroOutputCounts,
 } from "../model/lane-event.ts";
 import type { DeliveryIntent } from "../model/lane-record.ts";
@@ -19,6 +18,7 @@ import {
   type DestinationClientParts,
   type DestinationPast,
 } from "./destination-client.ts";
+import { UserGroups } from "./user-groups.ts";
 
 export interface LaneDeliveryParts extends DestinationClientParts {
   clock: Clock;
@@ -60,11 +60,8 @@ export class LaneDelivery {
   readonly #batching: BatchingQueue | undefined;
   /** The queue whose next request is being filled with new events. */
   #filled: DeliveryQueue;
-  /**
-   * User → queue that delivers the user's events. Has only users with events that have no final
-   * outcome yet. Empty while there is one queue, which keeps all events in order.
-   */
-  readonly #userQueues = new Map<string, UserQueue>();
+  /** The queues of users with events in delivery; undefined while one queue keeps all in order. */
+  #users: UserGroups | undefined;
   /** Whether more events will follow soon, so that requests may wait until they are full. */
   #expectsMore = false;
   /**
@@ -87,9 +84,9 @@ export class LaneDelivery {
   }
 
   /**
-   * Queues events of one user. While earlier events of the user have no final outcome, new ones go
-   * to the same queue, to keep their order. Otherwise they go to the queue that fills requests
-   * best.
+   * Queues events of one user. While earlier events of the user's group have no final outcome, new
+   * ones go to the same queue, to keep their order. Otherwise they go to the queue that fills
+   * requests best.
    */
   push(user: string, outputs: readonly Output[]): void {
     const only = this.#batching ?? (this.#queues.length === 1 ? this.#filled : undefined);
@@ -97,15 +94,13 @@ export class LaneDelivery {
       for (const output of outputs) only.push(output);
       return;
     }
-    let queue = this.#userQueues.get(user);
-    if (queue === undefined) {
-      queue = { user, queue: this.#choose(), openOutputs: 0 };
-      this.#userQueues.set(user, queue);
-    }
-    queue.openOutputs += outputs.length;
+    this.#users ??= new UserGroups();
+    const group = this.#users.groupOf(user);
+    const index = this.#users.queueOf(group) ?? this.#queues.indexOf(this.#choose());
+    this.#users.add(group, index, outputs.length);
     for (const output of outputs) {
-      output.userQueue = queue;
-      queue.queue.push(output);
+      output.userGroup = group;
+      this.#queues[index]!.push(output);
     }
   }
 
@@ -208,13 +203,8 @@ export class LaneDelivery {
   }
 
   #settle(outputs: readonly Output[], outcome: EventOutcome): void {
-    for (const { userQueue } of outputs) {
-      // A lane with one queue has no queues for single users.
-      if (userQueue === undefined) break;
-      userQueue.openOutputs -= 1;
-      assert(userQueue.openOutputs >= 0, "A user settles no more outputs than were queued");
-      if (userQueue.openOutputs === 0) this.#userQueues.delete(userQueue.user);
-    }
+    const users = this.#users;
+    if (users !== undefined) for (const { userGroup } of outputs) users.settle(userGroup);
     this.#parts.committer.settle(outputs, outcome);
   }
 

@@ -4,7 +4,7 @@ import {
   LANE_IN_FLIGHT_EVENTS_MAX,
   RETRIES_SHARE_MAX,
 } from "../../settings/limits.ts";
-import type { Output, OutputCounts, UserQueue } from "../model/lane-event.ts";
+import type { Output, OutputCounts } from "../model/lane-event.ts";
 
 /** An event that failed in a request of its own, and the time of its next attempt. */
 export interface RetryEntry {
@@ -27,7 +27,7 @@ export interface RetryEntry {
  */
 export class RetryQueue {
   /** Retry entries by user, in the order in which the events were set aside. */
-  readonly #entries = new Map<UserQueue | string, RetryEntry>();
+  readonly #entries = new Map<string, RetryEntry>();
   readonly #counts: OutputCounts;
 
   /**
@@ -119,7 +119,7 @@ export class RetryQueue {
   }
 }
 
-/** The key of an event's user among the retries: the user's queue, or the user when all share one. */
-export function userOf({ userQueue, input }: Output): UserQueue | string {
-  return userQueue ?? input.event.user;
+/** The user whose events must stay in order. */
+export function userOf({ input }: Output): string {
+  return input.event.user;
 }

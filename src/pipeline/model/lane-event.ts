@@ -92,17 +92,6 @@ export function createLaneEvent(
 }
 
 /**
- * The delivery queue of one user, whose events must stay in order. Exists while the user has events
- * without a final outcome.
- */
-export interface UserQueue {
-  user: string;
-  queue: { push(output: Output): void };
-  /** Number of the user's events in delivery that have no final outcome yet. */
-  openOutputs: number;
-}
-
-/**
  * Counts of one destination's outgoing events (outputs of user code), and of the attempts to
  * deliver them.
  */
@@ -148,10 +137,8 @@ export interface Output {
    * when it began to wait behind a failing output of its user. Undefined before.
    */
   failingSince: number | undefined;
-  /**
-   * The queue of the output's user, which holds the output; undefined until the output is queued.
-   */
-  userQueue: UserQueue | undefined;
+  /** The group of the output's user in `UserGroups`; -1 until the output is queued. */
+  userGroup: number;
   /** Failures of the output in requests of its own; undefined before the first failure. */
   failedAlone: FailuresAlone | undefined;
 }
@@ -184,7 +171,7 @@ export function createOutput(laneEvent: LaneEvent, bytes: Uint8Array, live?: Liv
     attempts: 0,
     failedAttempts: undefined,
     failingSince: undefined,
-    userQueue: undefined,
+    userGroup: -1,
     failedAlone: undefined,
   };
 }

@@ -1,0 +1,40 @@
+import { assert } from "../../assert.ts";
+
+/** Number of groups of users in a lane; a power of two. They take 5 bytes each. */
+const GROUPS = 2_048;
+
+/**
+ * The delivery queues of a lane's users, who form groups by a hash of their ids. Events of one group
+ * go to one queue while any of them has no final outcome, so that the events of a user stay in
+ * order. A map with an entry for each user costs several times as much.
+ */
+export class UserGroups {
+  /** Number of outputs of each group that have no final outcome. */
+  readonly #open = new Uint32Array(GROUPS);
+  /** The index of each group's queue, while it has such outputs. */
+  readonly #queues = new Uint8Array(GROUPS);
+
+  groupOf(user: string): number {
+    let hash = 0;
+    for (let at = 0; at < user.length; at++)
+      hash = Math.imul(hash ^ user.charCodeAt(at), 0x01000193);
+    return (hash ^ (hash >>> 15)) & (GROUPS - 1);
+  }
+
+  /** Returns the index of the queue that has events of the group; undefined when none has. */
+  queueOf(group: number): number | undefined {
+    return this.#open[group] === 0 ? undefined : this.#queues[group];
+  }
+
+  /** Counts outputs of a group that are put into a queue. */
+  add(group: number, queue: number, outputs: number): void {
+    this.#queues[group] = queue;
+    this.#open[group]! += outputs;
+  }
+
+  /** Notes that an output of a group has a final outcome. */
+  settle(group: number): void {
+    assert(this.#open[group]! > 0, "A group settles no more outputs than were queued");
+    this.#open[group]! -= 1;
+  }
+}
