@@ -28,8 +28,6 @@ import {
   BRACE_CLOSE,
   BRACE_OPEN,
   COMMA,
-  hexDigit,
-  MINUS,
   QUOTE,
   SPACE,
   writeAscii,
@@ -37,7 +35,7 @@ import {
 import { bytes, copyOf, JSON_START, words } from "./text/scratch.ts";
 import { copySpan, keep, type Span } from "./text/span.ts";
 import { writeIsoTime } from "./time.ts";
-import { uuidText } from "./uuid.ts";
+import { uuidText, writeUuid } from "./uuid.ts";
 
 /** Builds the event from a record of the event log. The write key is left out. */
 export function eventOf(record: EventRecord): BuiltEvent {
@@ -110,8 +108,8 @@ export function writeEvent(record: PixelRecord): number {
   unquoteAnonymousId();
 
   let out = put(record.type === "page" ? HEADS.page : HEADS.track, JSON_START);
-  if (encoded === undefined) out = writeUuid(record.messageId, 0, out);
-  else out = writeUuid(encoded.bytes, MESSAGE_ID_AT, out);
+  if (encoded === undefined) out = writeUuid(record.messageId, 0, words, out);
+  else out = writeUuid(encoded.bytes, MESSAGE_ID_AT, words, out);
   out = put(AFTER_MESSAGE_ID, out);
   if (isGiven(ANONYMOUS_ID)) out = putMember(ANONYMOUS_ID_FIELD, ANONYMOUS_ID, out);
   if (isGiven(USER_ID)) out = putMember(USER_ID_FIELD, USER_ID, out);
@@ -224,21 +222,6 @@ function isPlain(known: string, start: number, end: number): boolean {
     if (byte !== known.charCodeAt(at - start) || byte >= 0x80 || byte === BACKSLASH) return false;
   }
   return at === end;
-}
-
-/** For each byte value, its two hexadecimal digits as one 16-bit number in memory order. */
-const hexPairs = Uint16Array.from({ length: 256 }, (_, byte) => {
-  return hexDigit[byte >> 4]! | (hexDigit[byte & 15]! << 8);
-});
-
-/** Writes the 16 bytes at `from` as a UUID text (8-4-4-4-12 hexadecimal digits) at offset `out`. */
-function writeUuid(id: Uint8Array, from: number, out: number): number {
-  for (let i = 0; i < 16; i++) {
-    if (i === 4 || i === 6 || i === 8 || i === 10) bytes[out++] = MINUS;
-    words.setUint16(out, hexPairs[id[from + i]!]!, true);
-    out += 2;
-  }
-  return out;
 }
 
 /** Returns the messageId of an event: that of its record, or the one that its SDK gave it. */

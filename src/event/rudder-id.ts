@@ -10,7 +10,9 @@ const latest = { userId: "", anonymousId: "", id: "" };
 export function rudderId(userId: string, anonymousId: string): string {
   if (latest.id === "" || latest.userId !== userId || latest.anonymousId !== anonymousId) {
     const hash = Bun.CryptoHasher.hash("md5", `${userId}:${anonymousId}`);
-    Object.assign(latest, { userId, anonymousId, id: uuidText(markVersion4(hash)) });
+    latest.userId = userId;
+    latest.anonymousId = anonymousId;
+    latest.id = uuidText(markVersion4(hash));
   }
   return latest.id;
 }

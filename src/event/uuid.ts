@@ -1,3 +1,5 @@
+import { hexDigit, MINUS } from "./text/bytes.ts";
+
 /**
  * Sets the version and variant bits that make 16 bytes a version 4 UUID (RFC 9562). Changes the
  * bytes in place and returns them.
@@ -8,11 +10,31 @@ export function markVersion4(bytes: Uint8Array): Uint8Array {
   return bytes;
 }
 
-/** Formats 16 bytes as a UUID: `8-4-4-4-12` hexadecimal digits. */
+/** For each byte value, its two hexadecimal digits as one 16-bit number in memory order. */
+const hexPairs = Uint16Array.from({ length: 256 }, (_, byte) => {
+  return hexDigit[byte >> 4]! | (hexDigit[byte & 15]! << 8);
+});
+
+/**
+ * Writes the 16 bytes at `from` as a UUID text (8-4-4-4-12 hexadecimal digits) at offset `out` of
+ * `target`. Returns the offset after it.
+ */
+export function writeUuid(id: Uint8Array, from: number, target: DataView, out: number): number {
+  for (let i = 0; i < 16; i++) {
+    if (i === 4 || i === 6 || i === 8 || i === 10) target.setUint8(out++, MINUS);
+    target.setUint16(out, hexPairs[id[from + i]!]!, true);
+    out += 2;
+  }
+  return out;
+}
+
+const textBytes = Buffer.alloc(36);
+const textView = new DataView(textBytes.buffer, textBytes.byteOffset, textBytes.length);
+
+/** Formats 16 bytes as a UUID. */
 export function uuidText(bytes: Uint8Array): string {
-  const hex = bytes.toHex();
-  const [a, b, c, d] = [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20)];
-  return `${a}-${b}-${c}-${d}-${hex.slice(20)}`;
+  writeUuid(bytes, 0, textView, 0);
+  return textBytes.toString("latin1");
 }
 
 /** Parses a UUID into its 16 bytes; undefined when the text is no UUID. */

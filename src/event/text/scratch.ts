@@ -53,8 +53,8 @@ const plainBytes = new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLeng
 
 /** Returns a copy of the bytes between two offsets of the scratch buffer. */
 export function copyOf(start: number, end: number): Uint8Array {
-  // `slice` of a Buffer would return a view.
-  return plainBytes.slice(start, end);
+  // `slice` takes half as long again.
+  return new Uint8Array(plainBytes.subarray(start, end));
 }
 
 /** View of the scratch buffer that reads and writes little-endian numbers at any offset. */
