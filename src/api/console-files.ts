@@ -68,7 +68,7 @@ function open(): Promise<ConsoleBundle> {
     opened = undefined;
     // This happens only in a checkout: the executable embeds the console.
     if (error instanceof Error && /Cannot find module/.test(error.message)) {
-      throw new ApiError("unavailable", "The console is not made yet: run `sh .ci/setup`");
+      throw new ApiError("unavailable", "The console is not built yet: run `sh .ci/setup`");
     }
     throw error;
   });

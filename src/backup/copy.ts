@@ -122,10 +122,8 @@ export async function writeLaneCursors(
       const owed = unsettled.get(destination.id) ?? new Set();
       const cursor = cursorOf(keys, sequences, owed, end);
       if (cursor.pending.length > PENDING_MAX) {
-        const debt = `more than ${PENDING_MAX} events before the last one that it settled`;
-        throw new StartError(
-          `Destination ${destination.id} is owed ${debt}; let it catch up first`,
-        );
+        const debt = `more than ${PENDING_MAX} undelivered events before its last delivered one`;
+        throw new StartError(`Destination ${destination.id} has ${debt}; let it catch up first`);
       }
       const known = Object.fromEntries(connections.map((it) => [it.id, it.from]));
       return { id: destination.id, record: { logs: { [log]: cursor }, known } };

@@ -32,4 +32,4 @@ export function withExternalId<T extends Managed>(
 }
 
 export const externalIdTaken = () =>
-  new ApiError("conflict", "The external id is that of another item of this kind");
+  new ApiError("conflict", "Another item of this kind has the external id");

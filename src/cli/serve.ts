@@ -80,7 +80,7 @@ async function takeSockets(config: Config, logger: Logger): Promise<TakeOver | u
 function expectLinux() {
   if (process.platform === "linux") return;
   throw new StartError(
-    `pixelmill serves on Linux alone, this is ${process.platform}; run it in a Linux container or virtual machine`,
+    `pixelmill runs only on Linux, this is ${process.platform}; run it in a Linux container or virtual machine`,
   );
 }
 

@@ -270,7 +270,7 @@ function refusal(status: number, refuse: Refuse): HttpResponse {
         `Expected a body of at most ${HTTP_BODY_BYTES_MAX} bytes, or of ${SDK_BODY_BYTES_MAX} for events of SDKs`,
       );
     case 503:
-      return refuse(503, "Too many requests have come in part", RETRY_SOON);
+      return refuse(503, "Too many requests are incomplete", RETRY_SOON);
     case 505:
       return refuse(505, "Expected a request line that ends with HTTP/1.1");
     default:

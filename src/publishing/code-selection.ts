@@ -86,7 +86,11 @@ function checkOnce(path: string, revisions: readonly Revision[]): void {
   const twice = ids.findIndex((id, index) => ids.indexOf(id) !== index);
   if (twice === -1) return;
   const details = [{ path: `${path}/${twice}`, message: "Duplicate item" }];
-  throw new ApiError("invalid", "The request names two versions of one thing", details);
+  throw new ApiError(
+    "invalid",
+    "The request names two versions of one transformation or library",
+    details,
+  );
 }
 
 /**

@@ -68,7 +68,7 @@ test("names of destinations are read in pages, a bounded number of them", async 
 });
 
 test.each([
-  ["hook", "Several have this name; expected the id of a destination: d1, d2"],
+  ["hook", "Several items have this name; expected the id of a destination: d1, d2"],
   ["warehouse", "Unknown destination warehouse; the nearest is Data warehouse"],
   ["zzzzzzzz", "Unknown destination zzzzzzzz\n"],
 ])("the destination %s is refused with what helps", async (name, message) => {

@@ -154,7 +154,7 @@ describeWith(brokersMissing)("a partition of Kafka", () => {
       await setOn(admin, "weak", setting, wanted.split(",")[0]!);
     }
     const many = await refused({ name: "many", replicas: 3 });
-    expect(many).toStartWith("StartError: The topic many cannot be made: ");
+    expect(many).toStartWith("StartError: The topic many cannot be created: ");
   });
 
   test("is accepted when brokers lack a setting", async () => {

@@ -319,10 +319,10 @@ describeWith(brokersMissing)("kafka", () => {
     test.each([
       ["another password", "saslTls", { ...tls, ...account, password: "x" }, /do not accept/],
       ["another password in the open", "sasl", { ...account, password: "x" }, /do not accept/],
-      ["no user", "sasl", {}, /ended the connection; it may want a user$/],
+      ["no user", "sasl", {}, /closed the connection; it may require a user$/],
       ["no authority", "tls", { tls: "verify" }, /certificate is not accepted/],
       ["another name", "tls", { ...tls, tlsServerName: "x.test" }, /certificate is not accepted/],
-      ["no TLS", "tls", {}, /wants TLS; set `tls` to `verify`$/],
+      ["no TLS", "tls", {}, /requires TLS; set `tls` to `verify`$/],
     ] as const)("says why it cannot, and tries again: %s", async (_, way, over, reason) => {
       const config = configOf("any", { brokers: broker[way], ...over });
       const verdict = await opened(config).deliver([outgoing({ n: 0 })], signal);

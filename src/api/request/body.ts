@@ -86,7 +86,7 @@ async function readBytes(
   } catch (error) {
     if (error instanceof ApiError) throw error;
     if (late.signal.aborted) throw tooLate(secondsMax);
-    throw new ApiError("invalid", "Expected a whole body, got one that broke off");
+    throw new ApiError("invalid", "Expected a complete body, got one that ended early");
   } finally {
     clearTimeout(timer);
     onRead?.(size);

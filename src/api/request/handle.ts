@@ -246,7 +246,7 @@ async function withoutIdleTimeout<T>(
 function checkPathParams(params: Record<string, string | null>): Record<string, string> {
   for (const value of Object.values(params)) {
     if (value === null || value.length > ID_CHARS_MAX) {
-      throw new ApiError("missing", "Expected an id in the path, got what cannot be one");
+      throw new ApiError("missing", "Expected an id in the path, got an invalid one");
     }
   }
   return params as Record<string, string>;

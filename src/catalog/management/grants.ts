@@ -32,7 +32,7 @@ export function expectOwnMember(memberId: string, grantor: Grantor): void {
   if (permissions.every((permission) => grantor.permissions.has(permission))) return;
   throw new ApiError(
     "forbidden",
-    "Expected all permissions for a token of another member, which has what the member will have",
+    "Expected all permissions for a token of another member, which also gets the member's later ones",
   );
 }
 
@@ -49,6 +49,6 @@ export function boundedEnd(
   if (end === undefined || end <= endOfGrantor) return end ?? endOfGrantor;
   throw new ApiError(
     "forbidden",
-    "Expected an end that is not later than that of the caller's own token",
+    "Expected an expiry time that is not later than that of the caller's own token",
   );
 }

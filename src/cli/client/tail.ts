@@ -91,6 +91,6 @@ async function follow(
 }
 
 function retryAfterMs({ retryAfter = 0 }: RequestRefused): number {
-  if (retryAfter < 0) throw new StartError("Expected a time to wait from the server");
+  if (retryAfter < 0) throw new StartError("Expected a retry time of at least 0 from the server");
   return Math.min(RETRY_MS_MAX, retryAfter * 1_000);
 }

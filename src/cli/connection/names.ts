@@ -51,7 +51,7 @@ export function idOf(kind: string, items: readonly NamedItem[], text: string): s
   const found = same.length > 0 ? same : alike;
   if (found.length > 1) {
     const ids = found.map(({ id }) => id).join(", ");
-    throw new StartError(`Several have this name; expected the id of a ${kind}: ${ids}`);
+    throw new StartError(`Several items have this name; expected the id of a ${kind}: ${ids}`);
   }
   if (found[0] !== undefined) return found[0].id;
   const names = items.map(({ name }) => name);

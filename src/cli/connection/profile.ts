@@ -42,7 +42,7 @@ function readProfiles(path: string, name: string | undefined): Record<string, un
   let text: string;
   try {
     if ((statSync(path).mode & OTHERS) !== 0) {
-      throw new StartError(`Others can read the tokens in ${path}; run chmod 600 ${path}`);
+      throw new StartError(`Other users can read the tokens in ${path}; run chmod 600 ${path}`);
     }
     text = readFileSync(path, "utf8");
   } catch (error) {

@@ -102,7 +102,7 @@ function reasonToEnd(
 }
 
 async function end(app: App, { logger, stop, isActivated }: RunOptions, why: End): Promise<number> {
-  if ("reason" in why) logger.error(why, "stopping, since the server cannot go on");
+  if ("reason" in why) logger.error(why, "stopping, since the server cannot continue");
   else logger.info(why, "stopping");
   notifySystemd("STOPPING=1", systemdEnvironment().NOTIFY_SOCKET);
   const late = await closeInTime(app, isActivated ? "hand-over" : "stop", stop);

@@ -202,7 +202,7 @@ export class PartitionWriter<T> implements LogWriter<T> {
     this.#setHealthy(false);
     for (const refused of [batch, this.#batcher.take()]) {
       metrics?.rejected.inc(refused?.count ?? 0);
-      refused?.reject(new LogUnavailable("The brokers did not take it", { cause: error }));
+      refused?.reject(new LogUnavailable("The brokers did not accept it", { cause: error }));
     }
   }
 

@@ -156,7 +156,7 @@ async function create(admin: Admin, topic: TopicSettings): Promise<void> {
     const innermost = innermostOf(error);
     // Another node has created the topic at the same time.
     if (innermost.apiId === "TOPIC_ALREADY_EXISTS") return;
-    throw new StartError(`The topic ${name} cannot be made: ${innermost.message}`);
+    throw new StartError(`The topic ${name} cannot be created: ${innermost.message}`);
   }
 }
 

@@ -227,9 +227,9 @@ const TLS_ALERT = 0x15;
  */
 const lost = (answers: number) =>
   answers === 1
-    ? new KafkaFailure("later", "The broker ended the connection; it may want a user")
-    : new KafkaFailure("soon", "The broker ended the connection");
+    ? new KafkaFailure("later", "The broker closed the connection; it may require a user")
+    : new KafkaFailure("soon", "The broker closed the connection");
 const silent = (ms: number) => new KafkaFailure("soon", `No answer of the broker within ${ms} ms`);
-const wantsTls = () => new KafkaFailure("later", "The broker wants TLS; set `tls` to `verify`");
+const wantsTls = () => new KafkaFailure("later", "The broker requires TLS; set `tls` to `verify`");
 const noBroker = () =>
   new KafkaFailure("later", "The server does not answer as a Kafka broker does");

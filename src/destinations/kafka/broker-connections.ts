@@ -149,7 +149,7 @@ export class BrokerConnections {
     const { tls = "verify", tlsCa, tlsServerName, user, password = "", mechanism } = config;
     try {
       const kafka = await loadKafkaProtocol();
-      if (port < 1 || port > 65_535) throw new KafkaFailure("later", "There is no such port");
+      if (port < 1 || port > 65_535) throw new KafkaFailure("later", "The port does not exist");
       const socket = await egress.connect({
         workspaceId,
         host,

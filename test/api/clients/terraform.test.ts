@@ -188,7 +188,7 @@ test("an external id belongs to one item of a kind", async () => {
   const other = (await source()).source;
   const refused = async (method: string, path: string, body: object) => {
     const { status, body: answer } = await api.send(method, path, { body });
-    const message = "The external id is that of another item of this kind";
+    const message = "Another item of this kind has the external id";
     expect([path, status, answer.message]).toEqual([path, 409, message]);
   };
   await refused("POST", "/v2/sources", { name: "S", externalId: "one" });

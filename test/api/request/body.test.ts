@@ -198,7 +198,9 @@ describe("a body", () => {
     await Bun.sleep(100);
     expect(drips - after).toBeLessThanOrEqual(1);
     const broken = sending(async (controller) => controller.error(new Error("gone")));
-    await expect(readBody(broken)).rejects.toThrow("Expected a whole body, got one that broke off");
+    await expect(readBody(broken)).rejects.toThrow(
+      "Expected a complete body, got one that ended early",
+    );
   });
 
   test("is not read before the token is known", async () => {

@@ -154,7 +154,7 @@ async function latestOfLogs(call: RecentCall, limit: number) {
   const wanted = { limit, isSource, scannedBytesMax: RECENT_SCAN_BYTES_MAX };
   const signal = AbortSignal.any([request.signal, closing]);
   const result = await deps.pipeline.search(wanted, signal).catch((error) => {
-    throw signal.aborted ? new ApiError("unavailable", "The request was broken off") : error;
+    throw signal.aborted ? new ApiError("unavailable", "The request was aborted") : error;
   });
   const found = firstBytes(result.events);
   const outcomes = await deps.pipeline.outcomes(workspaceId, found);

@@ -166,7 +166,7 @@ export const searchRoutes = [
         assert(result.events.length <= wanted.limit, "A search finds at most its limit of events");
         return searchAnswer(result, await shownEvents(call, result.events), key);
       } catch (error) {
-        throw signal.aborted ? new ApiError("unavailable", "The search was broken off") : error;
+        throw signal.aborted ? new ApiError("unavailable", "The search was aborted") : error;
       }
     },
   }),
