@@ -3,6 +3,7 @@ import { dirname, join, normalize } from "node:path";
 import { parse } from "@babel/parser";
 import { Glob } from "bun";
 import { oddSentences } from "./prose.ts";
+import { testTitles } from "./test-titles.ts";
 
 /**
  * The shape of the tree: which part may import which, how long a file and a function may be, and
@@ -270,6 +271,19 @@ describe("the house", () => {
       ),
     );
     expect(odd.flat()).toEqual([]);
+  });
+
+  test("a title of a test stands alone in a list of failures, and once in its file", async () => {
+    const unclear: string[] = [];
+    for (const path of new Glob("test/**/*.test.ts").scanSync(".")) {
+      const titles = testTitles(await Bun.file(path).text());
+      for (const { line, title } of titles) {
+        const isPlaceholder = !/[a-z]{3}/i.test(title.replace(/%\w|\$\{\w+\}/g, ""));
+        const isTwice = titles.filter((other) => other.title === title).length > 1;
+        if (isPlaceholder || isTwice) unclear.push(`${path}:${line} ${title}`);
+      }
+    }
+    expect(unclear).toEqual([]);
   });
 
   test("a name of a type stands for one idea", () => {

@@ -22,7 +22,7 @@ type WantedLane = ReturnType<LaneRegistryParts["live"]["lane"]>;
 /** Maximum number of lanes that are checked in one trim interval. */
 const CHECKPOINTS_MAX = 1_000;
 /** Maximum number of lanes that one call checks. Checking a log position takes up to 50 µs. */
-const LOOKS_AT_ONCE_MAX = 100;
+const CHECKS_AT_ONCE_MAX = 100;
 
 /**
  * Starts and stops the lanes of one partition. A lane delivers the events of one destination, and
@@ -149,7 +149,7 @@ export class LaneRegistry {
 
   /** Writes some more of the log positions that `checkpoint` began to write. */
   continueCheckpoint(): void {
-    const count = Math.min(LOOKS_AT_ONCE_MAX, this.#checkpointsLeft);
+    const count = Math.min(CHECKS_AT_ONCE_MAX, this.#checkpointsLeft);
     this.#checkpointsLeft -= count;
     for (let left = count; left > 0; left--) {
       const lane = this.#nextHolding();
@@ -164,7 +164,7 @@ export class LaneRegistry {
   }
 
   get #few(): number {
-    return Math.min(LOOKS_AT_ONCE_MAX, this.#lanes.size);
+    return Math.min(CHECKS_AT_ONCE_MAX, this.#lanes.size);
   }
 
   *gauges(): Generator<LaneGauges> {

@@ -118,7 +118,7 @@ test("retention is set in seconds and bytes", () => {
   expect(auditBoundsOf(config)).toEqual({ ageMs: 10_800_000 });
 });
 
-test("a check without trouble is fine, and one with trouble says what is wrong", () => {
+test("a check without trouble is ok, and one with trouble has it as message", () => {
   expect(checkOf(undefined)).toEqual({ ok: true });
   expect(checkOf("The disk is full")).toEqual({ ok: false, message: "The disk is full" });
 });

@@ -30,7 +30,7 @@ test("a broken invariant of a probe is logged once, while the writer continues t
   expect(faults).toHaveLength(1);
 });
 
-test("a writer that was not used lately learns by a test block whether its partition is writable", async () => {
+test("a writer without recent blocks learns by a test block whether its partition is writable", async () => {
   let isAway = false;
   let sends = 0;
   const producer = {

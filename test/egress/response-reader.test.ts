@@ -156,7 +156,7 @@ describe("a response is read", () => {
     expect(read([...text])).toMatchObject(whole);
   });
 
-  test.each(ended)("with %s", (_, text, expected) => {
+  test.each(ended)("with %s, up to the end of its connection", (_, text, expected) => {
     const whole = { status: 200, body: "", isReusable: false, ...expected };
     for (const pieces of [[text], [...text]]) {
       expect(read(pieces)).toMatchObject({ isWhole: false });

@@ -54,7 +54,7 @@ describe("event age", () => {
     },
   );
 
-  test("an age stays right while the wall clock is set forward and back and corrected gradually", () => {
+  test("an age stays correct while the wall clock is set forward and back and corrected gradually", () => {
     const { age, wall, pass, set } = machine();
     for (const step of [2 * HOUR, -4 * HOUR, 2 * HOUR]) {
       const at = wall();

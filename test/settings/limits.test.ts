@@ -83,7 +83,7 @@ const relations: [why: string, smaller: number, larger: number][] = [
   ],
 ];
 
-test.each(relations)("%s", (_, smaller, larger) => {
+test.each(relations)("limits agree: %s", (_, smaller, larger) => {
   expect(smaller).toBeLessThan(larger);
 });
 

@@ -32,6 +32,6 @@ test.each([
     false,
     [call(1, 2, "get", 1), call(3, 4, { put: 1 })],
   ],
-])("%s: %p", (_, expected, history) => {
+])("a history with %s is linearizable: %p", (_, expected, history) => {
   expect(isLinearizable(history as Call<Input, number>[], register)).toBe(expected as boolean);
 });

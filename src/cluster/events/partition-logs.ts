@@ -116,7 +116,7 @@ export class PartitionLogs implements EventLogs {
     const { topicId, offsets } = await this.#asker.brokerOffsets("end");
     if (offsets.length > this.#partitions.length) await this.#grow();
     const ends = offsets.map((offset, partition) => offset + this.#placement.base(partition));
-    this.#tellMoved(topicId, ends, read);
+    this.#reportInvalidOffsets(topicId, ends, read);
     for (const [partition, end] of ends.entries()) {
       // The tail advances a followed partition, because it also notifies the listeners.
       if (this.#tail.follows(partition)) continue;
@@ -130,7 +130,7 @@ export class PartitionLogs implements EventLogs {
    * is below the position up to which this node has read. Throws `TopicRecreated` for a recreated
    * topic.
    */
-  #tellMoved(topicId: string, ends: bigint[], read: bigint[]): void {
+  #reportInvalidOffsets(topicId: string, ends: bigint[], read: bigint[]): void {
     const others = [...ends.keys()].filter((it) => !this.#placement.isOfTopic(it, topicId));
     const cut = read.flatMap((end, partition) => (ends[partition]! < end ? [partition] : []));
     for (const partition of cut) {

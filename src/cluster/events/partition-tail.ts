@@ -34,7 +34,7 @@ const RETRY_MS = 250;
  * Maximum number of event sources that one notification about new blocks lists. A notification
  * about more sources lists none, and all deliveries of the partition then look into the log.
  */
-const SOURCES_TOLD_MAX = 2_000;
+const ANNOUNCED_SOURCES_MAX = 2_000;
 
 /**
  * Fetches new blocks of the followed partitions of the event log. Calls `onNews` when blocks have
@@ -141,7 +141,8 @@ export class PartitionTail {
     for (const block of blocks) {
       for (const { bytes } of recordsOf(block)) sources.add(this.#options.sourceOf(bytes));
     }
-    const isNamed = !sources.has(undefined) && sources.size > 0 && sources.size <= SOURCES_TOLD_MAX;
+    const isNamed =
+      !sources.has(undefined) && sources.size > 0 && sources.size <= ANNOUNCED_SOURCES_MAX;
     const named = [...sources].filter((source) => source !== undefined);
     this.#options.onNews(isNamed ? { log, end, sources: named } : undefined);
   }

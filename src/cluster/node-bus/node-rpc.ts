@@ -19,7 +19,7 @@ export interface NodeRpcOptions {
   node: string;
   /**
    * Returns ids of nodes for whose answers `ask` waits, in addition to the nodes that announced
-   * themselves within `BELIEVED_MS`.
+   * themselves within `PRESENT_MS`.
    */
   expected(): Iterable<string>;
   /** Longest time in milliseconds that `ask` waits for answers. */
@@ -30,13 +30,13 @@ export interface NodeRpcOptions {
  * Interval in milliseconds at which this node announces itself to the other nodes, so that they
  * wait for its answers.
  */
-const SAY_MS = 2_000;
+const ANNOUNCE_MS = 2_000;
 /**
  * Time in milliseconds after an announcement during which other nodes count the node as present.
  */
-const BELIEVED_MS = 10_000;
+const PRESENT_MS = 10_000;
 /** Time in milliseconds without a message of a node after which it counts as silent. */
-const HEARD_MS = 3 * SAY_MS;
+const SILENT_MS = 3 * ANNOUNCE_MS;
 /** Largest number of other nodes whose announcements this node remembers. */
 const NODES_MAX = 1_000;
 const ANSWER_MS_MAX = 2_000;
@@ -90,8 +90,8 @@ export function createNodeRpc(options: NodeRpcOptions) {
   const tell = (message: Message) => bus.publish(message);
   const saying = setInterval(() => {
     tell(["here", node]);
-    for (const id of heardAt.keys()) if (!isHeard(id, BELIEVED_MS)) heardAt.delete(id);
-  }, SAY_MS);
+    for (const id of heardAt.keys()) if (!isHeard(id, PRESENT_MS)) heardAt.delete(id);
+  }, ANNOUNCE_MS);
   tell(["here", node]);
 
   const stop = bus.subscribe((message) => {
@@ -150,7 +150,7 @@ export function createNodeRpc(options: NodeRpcOptions) {
   }
 
   async function put(question: unknown): Promise<NodeAnswers> {
-    const lately = heardAt.keys().filter((id) => isHeard(id, BELIEVED_MS));
+    const lately = heardAt.keys().filter((id) => isHeard(id, PRESENT_MS));
     const awaited = new Set([...expected(), ...lately]);
     awaited.delete(node);
     if (awaited.size === 0 || asked.size >= QUESTIONS_MAX) return nobodyAnswered(awaited);
@@ -199,8 +199,8 @@ export function createNodeRpc(options: NodeRpcOptions) {
      * `NodeBus.trouble`.
      */
     trouble: () => bus.trouble(),
-    /** Returns the ids of the other nodes of which a message has arrived within `HEARD_MS`. */
-    heard: () => new Set(heardAt.keys().filter((id) => isHeard(id, HEARD_MS))),
+    /** Returns the ids of the other nodes of which a message has arrived within `SILENT_MS`. */
+    heard: () => new Set(heardAt.keys().filter((id) => isHeard(id, SILENT_MS))),
     close() {
       if (isClosed) return;
       isClosed = true;

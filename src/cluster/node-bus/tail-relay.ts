@@ -7,9 +7,9 @@ import type { NodeBus } from "./node-bus.ts";
 export type TailRelay<T> = ReturnType<typeof createTailRelay<T>>;
 
 /** Interval in milliseconds at which this node announces its subscriptions to the other nodes. */
-const SAY_MS = 2_000;
+const ANNOUNCE_MS = 2_000;
 /** Time in milliseconds after which the subscriptions in a node's announcement expire. */
-const BELIEVED_MS = 10_000;
+const PRESENT_MS = 10_000;
 /** Largest number of keys for which this node remembers that another node subscribes to them. */
 const WANTED_MAX = 10_000;
 
@@ -31,7 +31,7 @@ export function createTailRelay<T>(exchange: NodeBus) {
     if (looking.size > 0) exchange.publish(["looks", [...looking.keys()]] satisfies Message);
     for (const [key, until] of wanted) if (until < performance.now()) wanted.delete(key);
   };
-  const saying = setInterval(say, SAY_MS);
+  const saying = setInterval(say, ANNOUNCE_MS);
   const stop = exchange.subscribe((message) => {
     if (!isMessage(message)) return;
     if (message[0] === "shown") {
@@ -40,7 +40,7 @@ export function createTailRelay<T>(exchange: NodeBus) {
     }
     for (const key of message[1]) {
       if (wanted.has(key) || wanted.size < WANTED_MAX) {
-        wanted.set(key, performance.now() + BELIEVED_MS);
+        wanted.set(key, performance.now() + PRESENT_MS);
       }
     }
     for (const listener of listeners) listener();

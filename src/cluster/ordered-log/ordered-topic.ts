@@ -41,7 +41,7 @@ const RETRY_MS = 250;
  * Size limit in bytes for fetched entries of one partition that wait for the follower's `take`.
  * Above it, fetching pauses until `take` has caught up.
  */
-const AHEAD_BYTES_MAX = 1 << 20;
+const PREFETCHED_BYTES_MAX = 1 << 20;
 
 /**
  * Opens a topic whose partitions are ordered logs, and returns the logs by partition. An ordered
@@ -105,7 +105,7 @@ function follow(
   position: number,
   take: (entries: readonly LogEntry[]) => Promise<void>,
 ): Follower {
-  const ahead = new Ahead();
+  const ahead = new PrefetchedEntries();
   let isOpen = true;
   let next = BigInt(position);
 
@@ -162,7 +162,7 @@ function follow(
 }
 
 /** Queue of entries that were fetched and not yet passed to the follower's `take`. */
-class Ahead {
+class PrefetchedEntries {
   readonly #batches: { entries: readonly LogEntry[]; bytes: number }[] = [];
   #bytes = 0;
   #isEnded = false;
@@ -188,7 +188,7 @@ class Ahead {
   }
 
   async hasRoom(): Promise<void> {
-    while (this.#bytes > AHEAD_BYTES_MAX && !this.#isEnded) await this.#changed.promise;
+    while (this.#bytes > PREFETCHED_BYTES_MAX && !this.#isEnded) await this.#changed.promise;
   }
 
   end(): void {

@@ -9,7 +9,7 @@ import type { EventOutcome } from "../model/lane-event.ts";
  * Minimum time between two log lines about the health of one destination. Bounds the log output of
  * a destination that fails and recovers again and again.
  */
-const TELL_MS_MIN = 60_000;
+const LOG_INTERVAL_MS_MIN = 60_000;
 /** Period whose dead letters, after the first, are counted in one log line. */
 const DEAD_LETTERS_MS = 60_000;
 
@@ -60,7 +60,7 @@ export class HealthLogger {
   #failed(reason: string): void {
     const now = this.#parts.clock.elapsed();
     if (this.#outage === undefined) {
-      if (now - this.#toldAt < TELL_MS_MIN) return;
+      if (now - this.#toldAt < LOG_INTERVAL_MS_MIN) return;
       this.#toldAt = now;
       this.#outage = { since: now, attempts: 0, isDown: false };
       this.#parts.logger.warn({ ...this.#about(), reason }, "destination fails; retrying");

@@ -12,7 +12,7 @@ const code = "export const transformEvent = (event) => event;";
 describe.each([
   ["/transformations", "transformations", "TransformationVersions"],
   ["/libraries", "libraries", "libraryVersions"],
-] as const)("%s", (path, key, versionsKey) => {
+] as const)("code at %s", (path, key, versionsKey) => {
   const create = (name: string, publish: boolean) =>
     api.send("POST", `${path}?publish=${publish}`, {
       body: { name, language: "javascript", code },

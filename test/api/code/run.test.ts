@@ -149,7 +149,7 @@ const wrong: [string, object][] = [
   ["a library without a name", { language: "javascript", libraries: [{ code: "" }] }],
   ["a library without letters", { language: "javascript", libraries: [{ name: "-", code: "" }] }],
 ];
-test.each(wrong)("%s is 400", async (_, body) => {
+test.each(wrong)("a run with %s is refused with 400", async (_, body) => {
   expect((await send(body)).status).toBe(400);
 });
 

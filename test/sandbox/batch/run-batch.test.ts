@@ -55,7 +55,7 @@ test("only the first culprits of a batch use the whole CPU time", async () => {
   expect(whole).toHaveLength(GUEST_CULPRITS_MAX);
 });
 
-test("a program that had many culprits lately spends a short time on each further one", async () => {
+test("a program with many recent culprits spends a short time on each further one", async () => {
   for (const [isPython, runs] of costs) {
     const guests = new SimulatedGuests(1, isPython);
     guests.warm();

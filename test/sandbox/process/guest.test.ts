@@ -142,7 +142,7 @@ test("guests that do not start make the sandbox unavailable, with the reason", a
   await sandbox.close();
 });
 
-test("guests whose process cannot be made are waited for, then it works again", async () => {
+test("a guest whose process cannot be created is retried, and later starts", async () => {
   // Longer than the system takes, so that it makes no process.
   const guestCommand = ["x".repeat(1 << 20)];
   const sandbox = testSandbox({ guestCommand });

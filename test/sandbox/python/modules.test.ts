@@ -69,7 +69,7 @@ const uses: [module: string, expression: string, value: unknown][] = [
   ["__future__", "__future__.annotations is not None", true],
 ];
 
-test.each(uses)("%s: %s", async (module, expression, value) => {
+test.each(uses)("a program imports %s and evaluates %s", async (module, expression, value) => {
   const code = `import ${module}\ndef transformEvent(event, metadata):\n    return {"value": ${expression}}\n`;
   expect(await run(code, {})).toEqual([[{ value }]]);
 });
