@@ -7,7 +7,7 @@ import {
   type LaneEvent,
   type Origin,
 } from "../../src/pipeline/model/lane-event.ts";
-import { laneEvent, laneMetrics } from "./doubles.ts";
+import { laneEvent } from "./doubles.ts";
 import { numbersTo } from "./rig.ts";
 
 test("lanes commit to shared ledgers at common times, and to a ledger of one server soon", () => {
@@ -36,8 +36,6 @@ const sequences = [1, 2, 3].flatMap((length) => {
   });
 });
 
-const metrics = laneMetrics();
-
 /** A committer whose other parts remember what they are told. */
 function setUp() {
   const told = {
@@ -49,17 +47,26 @@ function setUp() {
     settledCount: 0,
     committed: [] as LaneEvent[],
     notified: 0,
+    /** Parts that were told of an outcome, with the number of outputs. */
+    noted: [] as unknown[],
   };
   const state = { outageMs: 0, isRunning: true, isFull: false, stored: undefined as unknown };
   const committer = new LaneCommitter(
     {
       ledger: { lane: () => state.stored, schedule: () => told.scheduled++, isShared: false },
-      metrics: { events: metrics.events, histories: metrics.histories },
-      liveTail: { publishOutcomes() {} },
-      latestOutcomes: { add() {} },
+      metrics: {
+        events: { inc: (_: unknown, count: number) => told.noted.push(["metrics", count]) },
+        histories: {
+          get: () => ({
+            recordOutcome: (...of: unknown[]) => told.noted.push(["history", of[0], of[3]]),
+          }),
+        },
+      },
+      liveTail: { publishOutcomes: (of: unknown[]) => told.noted.push(["tail", of.length]) },
+      latestOutcomes: { add: (of: unknown[]) => told.noted.push(["latest", of.length]) },
       clock: { now: () => 0 },
       labels: { destination: "d", name: "D", kind: "webhook" },
-      health: { recordOutcome() {} },
+      health: { recordOutcome: (count: number) => told.noted.push(["health", count]) },
       reader: {
         settle: (log: string, sequence: number) => told.read.push([log, sequence]),
         record: () => ({ logs: {} }),
@@ -167,6 +174,30 @@ describe("an event", () => {
 
 describe("outcomes", () => {
   const origin = { log: "0", sequence: 0, connectionId: "c" };
+
+  test("are counted, shown and kept; those of events that are not sent are only counted", () => {
+    const { committer, told } = setUp();
+    const outputs = numbersTo(2).map(() =>
+      createOutput(laneEvent({ openOutputs: 1 }), Buffer.from("{}")),
+    );
+    committer.settle([], { kind: "delivered" });
+    expect(told.noted).toEqual([]);
+    committer.settle(outputs, { kind: "delivered" });
+    const counted = [
+      ["metrics", 2],
+      ["health", 2],
+    ];
+    const shown = [
+      ["history", "source", 2],
+      ["tail", 2],
+      ["latest", 2],
+    ];
+    expect(told.noted).toEqual([...counted, ...shown]);
+    told.noted.length = 0;
+    for (const { laneEvent } of outputs) laneEvent.openOutputs = 1;
+    committer.settle(outputs, { kind: "discarded" });
+    expect(told.noted).toEqual(counted);
+  });
 
   test("are committed soon, and at once where memory is full", () => {
     const { committer, settle, state, told } = setUp();
