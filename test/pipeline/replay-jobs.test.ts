@@ -8,8 +8,11 @@ import { type EventJob, type LetterJob, noCounts } from "../../src/pipeline/mode
 import { expireJobs } from "../../src/pipeline/replays/expire.ts";
 import { mergeJobs } from "../../src/pipeline/replays/merge-jobs.ts";
 import { fractionDone } from "../../src/pipeline/replays/progress.ts";
+import { createLetterJob } from "../../src/pipeline/replays/replay-jobs.ts";
 import {
   REPLAY_MS_MAX,
+  REPLAY_RATE_DEFAULT,
+  REPLAY_RATE_MAX,
   REPLAYS_KEPT_OF_WORKSPACE_MAX,
   REPLAYS_MAX,
   REPLAYS_OF_WORKSPACE_MAX,
@@ -113,6 +116,22 @@ describe("job progress", () => {
     [{ a: 0, b: 10 }, { a: 10, b: 20 }, { a: { next: 64, pending: [] } }, 0.5],
   ])("the progress of a job from %j to %j, at %j, is %d", (starts, ends, logs, share) => {
     expect(fractionDone(eventJob(1, { starts, ends, logs } as Partial<EventJob>))).toBe(share);
+  });
+
+  test("a job over dead letters has the rate, the bound and the person of its request, if any", () => {
+    const now = 1_900_000_000_000;
+    const filter = { reason: "no" };
+    const plain = createLetterJob("w", { kind: "dead-letters", filter }, now);
+    expect(plain).not.toContainAnyKeys(["startedBy", "destinationId"]);
+    expect(plain).toMatchObject({ filter, state: "running", rate: REPLAY_RATE_DEFAULT });
+    const startedBy = { id: "m", name: "M" } as never;
+    const more = { filter: { destinationId: "d" }, rate: 7, startedBy };
+    const own = createLetterJob("w", { kind: "dead-letters", ...more, before: now - 1_000 }, now);
+    expect(own).toMatchObject({ destinationId: "d", rate: 7, startedBy });
+    expect(own.before < plain.before).toBe(true);
+    // A purge waits for no receiver, and nothing later than the request belongs to it.
+    const purge = createLetterJob("w", { kind: "purge", ...more, before: now + 1_000 }, now);
+    expect([purge.rate, purge.before]).toEqual([REPLAY_RATE_MAX, plain.before]);
   });
 
   test("the progress of a job over dead letters goes by their number", () => {

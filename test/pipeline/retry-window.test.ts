@@ -101,3 +101,22 @@ describe.each(shapes)("deliveries of %j", (shape) => {
     await rig.end();
   });
 });
+
+test("after an outage each answer resumes one more queue, which waits for its own retry no longer", async () => {
+  const { clock, state, rig } = setUp({ concurrency: 4, batchSize: 1 });
+  for (const outage of [1, 2]) {
+    const began = clock.now();
+    const before = rig.settled.length;
+    state.fails = true;
+    rig.push(...eventsFrom(100 * outage, 28));
+    await clock.runUntil(began + 20 * MINUTE);
+    expect(rig.settled.length).toBe(before);
+    state.fails = false;
+    await clock.runUntil(began + 40 * MINUTE);
+    const ages = rig.settled.slice(before).map(({ ageMs }) => ageMs);
+    expect(ages).toHaveLength(28);
+    // A retry alone comes after up to minutes.
+    expect(Math.max(...ages) - Math.min(...ages)).toBeLessThan(1_000);
+  }
+  await rig.end();
+});

@@ -14,9 +14,7 @@ const DESCRIPTORS = "/proc/self/fd";
 export function descriptorOfListener(listen: () => void): number {
   const before = new Set(descriptors().values());
   listen();
-  const found = [...descriptors()].find(
-    ([fd, target]) => target.startsWith("socket:") && !before.has(target) && isListening(fd),
-  );
+  const found = [...descriptors()].find(([fd, target]) => !before.has(target) && isListening(fd));
   if (found === undefined) throw new Error("Cannot find the file descriptor of a listener");
   return found[0];
 }
