@@ -28,11 +28,9 @@ export interface ForeignBroker {
 interface OutdatedLeader {
   topic: string;
   partition: number;
-  /**
-   * Address of the leader that the outdated broker names, and of the leader with the highest epoch.
-   * Undefined when that answer names no leader.
-   */
+  /** Address of the leader that the outdated broker names; undefined when it names none. */
   named: string | undefined;
+  /** Address of the leader with the highest epoch; undefined when there is none. */
   latest: string | undefined;
 }
 

@@ -130,9 +130,7 @@ export const LOG_PENDING_BYTES_MAX = 64 << 20;
  * not written, above which `/ready` of this server is 503.
  */
 export const INGEST_REFUSED_SHARE_MAX = 0.5;
-/**
- * Share of the pixels of the last minute that are refused with 503 from which `/ready` warns of it.
- */
+/** Share of the last minute's pixels that may be refused with 503 before `/ready` warns. */
 export const INGEST_REFUSED_SHARE_WARNED = 0.01;
 /**
  * Minimum number of pixels in the last minute from which `/ready` judges the share of refused ones.

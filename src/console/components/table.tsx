@@ -39,7 +39,7 @@ export const numberColumn = <Row,>(...of: Parameters<typeof column<Row>>): Colum
   kind: "number narrow",
 });
 
-/** Order of a table: the name of a column's order, with `-` in front for the reverse. */
+/** Sort order of a table: the name of a column's order, such as `name`, or `-name` in reverse. */
 interface TableOrder {
   sort: string;
   onSort: (sort: string) => void;

@@ -150,7 +150,7 @@ class DefinitionFile {
     return value;
   }
 
-  /** Returns an object member. An absent one is empty, unless it is needed. */
+  /** Returns an object member: `{}` when it is absent, or throws when it is needed. */
   object(key: string, isNeeded: boolean): Json {
     const value = this.#content[key] ?? (isNeeded ? undefined : {});
     if (!isObject(value)) throw this.fault(`${key} to be an object`);

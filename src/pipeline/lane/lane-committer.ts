@@ -51,7 +51,7 @@ const OUTAGE_STEP_FRACTION = 1 / 8;
 /** A change that is being written to the ledger, the store of delivery progress. */
 interface PendingCommit {
   change: LaneChange;
-  /** Events whose final outcome the change has. */
+  /** Events whose final outcomes the change stores. */
   events: LaneEvent[];
   /** Lowest sequence numbers in each log that were still needed when the change was made. */
   lows: Map<string, number>;

@@ -42,7 +42,7 @@ export class RepetitionTable {
     return (this.#table.get(POSITIONS) as SearchedPositions | undefined) ?? {};
   }
 
-  /** All repetitions, by log and ascending. */
+  /** All repetitions, sorted by log and sequence number. */
   *lots(): Generator<RepetitionLot> {
     for (const { key, value } of this.#table.getRange({})) {
       if (key[0] !== "") yield { log: key[0], rows: value as RepetitionRow[] };

@@ -170,7 +170,7 @@ export class RestingReader {
     return this.#next[log] === sequence;
   }
 
-  /** Skips these records, and returns true; false without skipping if one may be the lane's. */
+  /** Skips these records and returns true, or returns false when one may be for the lane. */
   pass(log: string, { from, next: end, sources, inputs, newerAt }: LogChunk): boolean {
     const next = this.#next[log] ?? end;
     if (newerAt !== undefined && next === end) this.#hold(log, newerAt);

@@ -8,7 +8,7 @@
 import { readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 
-/** Formats of `printf` in the addon, and the bytes of each that stay. */
+/** Formats of `printf` in the addon, each with the beginning that the patch keeps. */
 const PATCHES = [
   {
     format: "Attempting to write page at position %u, size %u, blocks %u, buffer sizes %i %i %i",
