@@ -15,7 +15,7 @@ useConsole((opened) => {
 afterAll(() => receiver.stop());
 
 describeWith(chromiumMissing)("alerts", () => {
-  test("the empty list leads to the first receiver, which nobody gets alerts without", async () => {
+  test("the empty list leads to the form of the first receiver, without which no alert is sent", async () => {
     const { page, close } = await openPage(browser);
     await signIn(page, api.url, api.token);
     await page.goto(`${api.url}/#/alerts`);

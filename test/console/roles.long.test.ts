@@ -66,7 +66,7 @@ function judge(request: Request, granted: ReadonlySet<Permission>) {
   return { key: route.key, missing: needed.filter((it) => !granted.has(it)) };
 }
 
-/** Enabled controls that do not say that they need a permission. Of a list, those of its first row. */
+/** Enabled controls that do not say that they need a permission; in a list, those of its first row. */
 const CONTROLS = ["button", "a[href^='#']"]
   .map((it) => `${it}:not([aria-disabled=true], [aria-description^=Requires])`)
   .map(
@@ -76,7 +76,7 @@ const CONTROLS = ["button", "a[href^='#']"]
 
 /** One walk through the console as a person with a role, which clicks on whatever it finds. */
 class RoleWalk {
-  /** What a control or an address led to although it was refused. */
+  /** Screens and requests that were refused, with the control or address that led there. */
   readonly faults = new Set<string>();
   /** Routes of changes that controls asked for. */
   readonly asked = new Set<string>();
@@ -87,8 +87,8 @@ class RoleWalk {
     readonly page: Page,
     readonly granted: ReadonlySet<Permission>,
     /**
-     * Controls that a lesser role has used. What led it to no refusal leads a role with more
-     * permissions to none.
+     * Controls that a lesser role has used. One that led to no refusal leads to none for a role
+     * with more permissions.
      */
     readonly used: Set<string>,
   ) {}
@@ -179,7 +179,7 @@ class RoleWalk {
         await this.#settle();
       }
     }
-    // The screen begins anew: a dialog is closed, and what was hidden is shown.
+    // The screen is opened again: a dialog is closed, and what was hidden is shown.
     await this.#open("#/nowhere");
     await this.#open(hash);
   }
@@ -196,7 +196,7 @@ class RoleWalk {
   }
 }
 
-/** Whether a request goes to the API and ends; the live tail goes on. */
+/** Whether a request goes to the API and ends; the live tail continues. */
 const isAwaited = (request: Request) => {
   const { origin, pathname } = new URL(request.url());
   return origin === new URL(scene.server.controlPlane).origin && pathname !== "/v2/events";

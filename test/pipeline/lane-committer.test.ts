@@ -36,7 +36,7 @@ const sequences = [1, 2, 3].flatMap((length) => {
   });
 });
 
-/** A committer whose other parts remember what they are told. */
+/** A committer whose other parts record each call. */
 function setUp() {
   const told = {
     scheduled: 0,

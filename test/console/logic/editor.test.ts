@@ -164,7 +164,7 @@ test("a run shows its report, or why there is none", async () => {
   answers[route!] = report;
   page.asked.length = 0;
   shown.current.run();
-  // The second does nothing while the first is under way.
+  // The second does nothing while the first is in progress.
   await Promise.resolve();
   expect(shown.current.busy).toBe("run");
   shown.current.run();
