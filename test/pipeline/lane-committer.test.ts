@@ -47,7 +47,7 @@ function setUp() {
     settledCount: 0,
     committed: [] as LaneEvent[],
     notified: 0,
-    /** Parts that were told of an outcome, with the number of outputs. */
+    /** Parts that received an outcome, with the number of outputs. */
     noted: [] as unknown[],
   };
   const state = { outageMs: 0, isRunning: true, isFull: false, stored: undefined as unknown };

@@ -3,7 +3,7 @@ import { RoutedResources } from "../../../src/api/config-backend/routed-resource
 import { PAGE_ITEMS_MAX } from "../../../src/settings/limits.ts";
 import { numbersTo } from "../../pipeline/rig.ts";
 
-/** A catalog of so many sources, and resources that read it. */
+/** A catalog with this number of sources, and resources that read it. */
 function setUp(count: number) {
   const sources = numbersTo(count).map((n) => ({
     ...{ id: `s${n}`, workspaceId: "w", name: `S${n}`, type: "t", enabled: true, config: {} },
