@@ -244,6 +244,8 @@ function write(place: Place, index: number, places: Place[], settings: string[])
     "controller.quorum.request.timeout.ms=10000",
     "broker.session.timeout.ms=6000",
     "broker.heartbeat.interval.ms=500",
+    // A broker ends when it has not registered by then, which three at once do not on a busy machine.
+    "initial.broker.registration.timeout.ms=600000",
     // Two cores and little memory are enough for a broker of a test.
     "num.network.threads=1",
     "num.io.threads=2",
