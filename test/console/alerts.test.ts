@@ -4,6 +4,7 @@ import { startReceiver } from "../alerts/_scene.ts";
 import { chromiumMissing } from "../api/_chromium.ts";
 import type { TestApi } from "../api/_setup.ts";
 import { describeWith } from "../counterpart.ts";
+import { until } from "../until.ts";
 import { openPage, signIn, useConsole } from "./_browser.ts";
 
 const receiver = startReceiver();
@@ -54,7 +55,7 @@ describeWith(chromiumMissing)("alerts", () => {
     await page.getByRole("button", { name: "Send test" }).click();
     await page.getByText("On call did not accept the test: HTTP 404 from receiver").waitFor();
     await receiverRow.getByText("HTTP 404 from receiver").waitFor();
-    receiver.answer(() => new Response());
+    await receiverRow.getByText(/^since /).waitFor();
 
     // The first receiver has created rules. The disk of the test is half full.
     await page.goto(`${api.url}/#/alerts/rules`);
@@ -65,10 +66,16 @@ describeWith(chromiumMissing)("alerts", () => {
     await page.getByRole("button", { name: "Save rule" }).click();
     await page.getByRole("row").filter({ hasText: "60 percent free" }).waitFor();
     await api.evaluateAlerts();
+    const list = async () => (await api.client.call("GET /v2/alerts")).alerts;
+    await until(async () => (await list())[0]?.notifications[0]?.reason);
 
     await page.goto(`${api.url}/#/alerts`);
     const row = page.getByRole("row").filter({ hasText: "The disk of the server has 50.0 GB" });
     await row.getByText("Open", { exact: true }).waitFor();
+    // Whoever looks learns here that nobody was told.
+    await row.getByText("0 of 1").waitFor();
+    await row.getByText("HTTP 404 from receiver").waitFor();
+    receiver.answer(() => new Response());
     await page.goto(`${api.url}/#/`);
     await page.getByRole("link", { name: "The disk of the server has 50.0 GB" }).waitFor();
 

@@ -106,6 +106,10 @@ describeWith(chromiumMissing)("replays and purges of dead letters", () => {
       ["chosen letters", "?all=1", () => choose(0).then(() => choose(3)), 2],
       ["a chosen page", "?all=1", () => page.getByText("Select page").click(), 10],
     ];
+    // Since when: the time of the first letter of a group.
+    await page.goto(`${api.url}/#/dead-letters`);
+    const { firstAt } = (await listGroups()).deadLetterGroups[0]!;
+    await page.locator(`tbody td[data-title=First] time[datetime="${firstAt}"]`).first().waitFor();
     for (const [name, hash, select, count] of cases) {
       for (const action of ["Purge", "Replay"]) {
         await page.goto(`${api.url}/#/`);

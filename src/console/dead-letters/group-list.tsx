@@ -136,6 +136,7 @@ function columnsOf(
     )),
     narrowColumn(deadLetterTexts.failedIn, ({ stage }) => <StageBadge stage={stage} />),
     numberColumn(commonTexts.events, ({ count }) => formatCount(count)),
+    narrowColumn(deadLetterTexts.first, ({ firstAt }) => firstAt && <Time at={firstAt} />),
     narrowColumn(deadLetterTexts.latest, ({ lastAt }) => <Time at={lastAt} />),
   ];
 }

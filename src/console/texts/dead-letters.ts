@@ -23,6 +23,7 @@ export const deadLetterTexts = {
   otherResponses: (count: number) => pluralize(count, "other response"),
   noReasonGiven: "No reason given",
   failedIn: "Failed in",
+  first: "First",
   latest: "Latest",
   allDeadLetters: "All dead letters",
   allReasons: "All reasons",
