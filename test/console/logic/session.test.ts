@@ -305,10 +305,8 @@ describe("names of sources and destinations", () => {
 
 describe("a search by name", () => {
   let total = 2;
-  const answer = ({ route, query }: Asked) => {
-    const list = [{ id: `${query.text}${query.page}`, name: `N${query.page}` }];
-    if (route === "GET /v2/code") return { code: list, total };
-    return { names: list, total };
+  const answer = ({ query }: Asked) => {
+    return { names: [{ id: `${query.text}${query.page}`, name: `N${query.page}` }], total };
   };
   const asked = () => page.asked.filter(({ query }) => query.page !== undefined);
   async function turn(ms: number): Promise<void> {
@@ -349,17 +347,30 @@ describe("a search by name", () => {
     const late = Promise.withResolvers<unknown>();
     page.answer = () => late.promise;
     await turn(2);
-    expect(routes()).toContain("GET /v2/code");
-    expect(asked()[0]?.query).toEqual({ text: "a", page: "1", count: "50", sort: "name" });
+    const kind = "transformation";
+    expect(asked()[0]?.query).toEqual({ text: "a", page: "1", count: "50", kind });
     page.answer = answer;
     shown.current.search("ab");
     await settled();
     await turn(151);
-    late.resolve({ code: [{ id: "late", name: "Late" }], total: 9 });
+    late.resolve({ names: [{ id: "late", name: "Late" }], total: 9 });
     await settled();
     expect(shown.current).toMatchObject({ found: [{ id: "ab1" }], total: 1, all: 2 });
     expect(shown.current.isCurrent).toBe(true);
     expect(shown.current.nameOf("late")).toBe("late");
+    await shown.close();
+  });
+
+  test("of receivers has all of a workspace, and asks for no name of another", async () => {
+    page.answer = ({ route }) =>
+      route === "GET /v2/alerts/receivers"
+        ? { receivers: [{ id: "r", name: "On call" }], paging: { total: 1 } }
+        : { names: [], total: 0 };
+    const shown = renderHook(() => useNameSearch("receiver"));
+    await settled();
+    await turn(1);
+    expect(shown.current).toMatchObject({ found: [{ id: "r" }], total: 1, all: 1 });
+    expect([shown.current.nameOf("r"), shown.current.nameOf("gone")]).toEqual(["On call", "gone"]);
     await shown.close();
   });
 
