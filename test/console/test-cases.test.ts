@@ -34,6 +34,11 @@ describeWith(chromiumMissing)("test cases in the editor", () => {
     await page.getByRole("button", { name: "Add test case" }).click();
     await page.getByLabel("Name").fill("Adds a flag");
     const dialog = page.getByRole("dialog");
+    // What stands in one row is level, also beside a button.
+    const tops = await dialog
+      .locator(".cm-editor")
+      .evaluateAll((all) => all.map((it) => it.getBoundingClientRect().top));
+    expect(tops).toEqual([tops[0]!, tops[0]!]);
     await write(page, "Input events as JSON", '{"n":1}');
     await dialog.getByRole("button", { name: "Use current output" }).click();
     const expected = page.getByRole("textbox", { name: "Expected output as JSON" });
@@ -49,6 +54,7 @@ describeWith(chromiumMissing)("test cases in the editor", () => {
     const result = page.getByRole("region", { name: "Result" });
     await result.getByText("0 of 1 test case passed").waitFor();
     await result.getByText('"flag": true').waitFor();
+    await result.getByText("− Expected output").waitFor();
     expect(await page.getByRole("dialog").count()).toBe(0);
 
     await write(page, /^Code of/, "export const transformEvent = (e) => ({ ...e, flag: true });");
