@@ -64,6 +64,13 @@ test("the first start makes a source, a file and code, and later ones show the s
     [1, 1, 1],
     ["Demo text", "Demo"],
   ]);
+  const [destination] = catalog.destinations.list(workspace.id, 1).items;
+  expect(destination).toMatchObject({ type: "file", config: { path: "demo.jsonl" } });
+  const live = { language: "javascript", publish: true };
+  expect(published).toMatchObject([
+    ["library", live],
+    ["transformation", { ...live, destinationIds: [destination!.id] }],
+  ]);
   expect(await start()).toEqual(lines);
   expect(counts()).toEqual([1, 1, 1]);
 });
@@ -102,4 +109,9 @@ test("where user code cannot run the demo has none, and gets it at the first sta
     [1, 1, 1],
     ["Demo text", "Demo"],
   ]);
+});
+
+test("a fault of publishing ends the start", async () => {
+  fault = new ApiError("invalid", "bad code");
+  await expect(start()).rejects.toThrow("bad code");
 });
