@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, mock, spyOn, test } from "bun:test";
 import fs from "node:fs";
+import { join } from "node:path";
 import { Registry } from "prom-client";
 import { blockAt, RECORD_HEADER_BYTES } from "../../src/log/block.ts";
 import type { Gap } from "../../src/log/loss-report.ts";
@@ -223,6 +224,19 @@ test("an unreadable tail stays, and no record gets its numbers", async () => {
   expect(told).toContain("damaged part of the event log skipped");
   // Numbers that no record got are not missing.
   expect(told).not.toContain("records are missing from the event log");
+}, 300_000);
+
+test("a segment that is unreadable only before its last block refuses no numbers", async () => {
+  const directory = temporaryDirectory();
+  const before = await openTextWriter(directory);
+  await appendEach(before, texts(20, "x".repeat(1_000)));
+  await before.close();
+  const [segment] = listSegments(directory);
+  breakSectors([segment!.path], 4_096, 8_192);
+  const writer = await openTextWriter(directory);
+  expect(writer.durable()).toBe(20);
+  expect(fs.existsSync(join(directory, "refused"))).toBe(false);
+  await writer.close();
 }, 300_000);
 
 test("the only readable block of a segment with an unreadable tail counts", async () => {
