@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from "bun:test";
+import { afterEach, expect, spyOn, test } from "bun:test";
 import { RudderStackApi } from "../../src/cli/import/rudderstack-api.ts";
 
 let server: ReturnType<typeof Bun.serve>;
@@ -67,7 +67,7 @@ test("the versions of code end with the published one, whether or not the list h
   const listed = {
     id: "t/1",
     ...version("v2", { description: "D" }),
-    destinations: ["d", { id: "e" }, 7],
+    destinations: ["d", { id: "e" }, 7, { id: 7 }, null],
   };
   const path = "/transformations/t%2F1/versions?count=100&orderBy=asc";
   const read = async (versions: unknown[]) => {
@@ -96,4 +96,42 @@ test.each([
 ])("the answer %j is refused", async (answer, message) => {
   const { api } = apiWith({ "/v2/sources?page=1": answer });
   await expect(api.items("sources")).rejects.toThrow(message);
+});
+
+test("a request is sent again after the time that its answer asks for, or one that doubles", async () => {
+  const waits: number[] = [];
+  const sleep = spyOn(Bun, "sleep").mockImplementation(async (ms) => void waits.push(Number(ms)));
+  const notes: string[] = [];
+  const answers = [
+    [429, "7"],
+    [503, ""],
+    [500, "-1"],
+    [429, "100"],
+    [503, "soon"],
+    [503, "0"],
+  ] as const;
+  let asked = 0;
+  server = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    fetch() {
+      const [status, after] = answers[asked++ % answers.length]!;
+      const headers = after === "" ? undefined : { "retry-after": after };
+      return new Response("", { status, ...(headers && { headers }) });
+    },
+  });
+  const api = new RudderStackApi(`http://127.0.0.1:${server.port}`, "t", (text) =>
+    notes.push(text),
+  );
+  try {
+    await expect(api.items("sources")).rejects.toThrow("RudderStack answered 503 to /v2/sources");
+    expect(asked).toBe(6);
+    expect(waits).toEqual([7_000, 2_000, 4_000, 60_000, 16_000]);
+    expect(notes[0]).toBe("RudderStack answered 429 to /v2/sources?page=1; again in 7 s");
+    asked = 5;
+    await expect(api.items("sources")).rejects.toThrow("RudderStack answered 503");
+    expect(waits[5]).toBe(0);
+  } finally {
+    sleep.mockRestore();
+  }
 });
