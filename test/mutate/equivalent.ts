@@ -475,4 +475,10 @@ export const equivalents: Equivalent[] = [
     change: "0 → (0 + 1)",
     why: "Other buckets, as evenly filled",
   },
+  {
+    file: "src/event/sdk/outline.ts",
+    line: "const word = words.getInt32(at, true);",
+    change: "true → false",
+    why: "Whether a word has a zero byte does not depend on the order of its bytes",
+  },
 ];
