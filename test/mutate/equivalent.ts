@@ -68,12 +68,6 @@ export const equivalents: Equivalent[] = [
     why: "One probe more is written",
   },
   {
-    file: "src/store/lmdb/compact.ts",
-    line: "const { root } = openEnvironment(path, 1, []);",
-    change: "1 → (1 + 1)",
-    why: "No table is opened",
-  },
-  {
     file: "src/store/lmdb/lmdb-integrity.ts",
     line: 'if (depth > DEPTH_MAX) throw new IntegrityFault("a tree is too deep");',
     change: "depth > DEPTH_MAX → depth >= DEPTH_MAX",
