@@ -2,6 +2,7 @@ import { assert } from "../assert.ts";
 import type { Connection, Destination } from "../catalog/model.ts";
 import type { DestinationKind } from "../destinations/destination.ts";
 import type { DurableRange } from "../log/event-log.ts";
+import { Announcer } from "./lane/announcer.ts";
 import { Lane } from "./lane/lane.ts";
 import type { LaneContext } from "./lane/lane-context.ts";
 import { LanesBehind } from "./lane/lanes-behind.ts";
@@ -37,6 +38,7 @@ export class LaneRegistry {
   readonly #replaying = new Set<string>();
   readonly #wakes = new WakeQueue();
   readonly #behind: LanesBehind<Lane>;
+  readonly #announcer: Announcer;
   readonly #updates = new UpdateQueue(
     (id) => this.#updateOne(id),
     (error) => this.#noteUnread(error),
@@ -46,7 +48,7 @@ export class LaneRegistry {
   /** Ids of destinations whose lane could not be removed. The next change tries again. */
   readonly #unremoved = new Set<string>();
   /** The next lane whose read position is written although it holds back no trimming. */
-  readonly #nextLane = roundRobin(this.#lanes);
+  readonly #nextLanes = roundRobin(this.#lanes);
   /** The next lane to check for a position that holds back trimming, and how many are left. */
   readonly #nextHolding = roundRobin(this.#lanes);
   readonly #nextToRest = roundRobin(this.#lanes);
@@ -65,6 +67,9 @@ export class LaneRegistry {
     this.#context = { ...parts, refresh: () => this.refresh() };
     this.#sources = new SourceLanes(parts.logs);
     this.#behind = new LanesBehind(parts.logs, (lanes) => this.#wakes.wake(lanes));
+    const wake = (ids: string[]) =>
+      this.#wakes.wake(ids.flatMap((id) => this.#lanes.get(id) ?? []));
+    this.#announcer = new Announcer({ ...parts, sources: this.#sources, wake });
     for (const id of parts.ledger.requeuedDestinations()) this.#replaying.add(id);
     for (const job of parts.ledger.jobs.running()) {
       if (job.kind === "events") this.#replaying.add(job.destinationId);
@@ -94,22 +99,12 @@ export class LaneRegistry {
   }
 
   /**
-   * Tells the lanes of the sources in `range`, or all, that there are new records. Reads the catalog
-   * first, because a lane that starts too late must read many records again.
+   * Tells the lanes of the sources in `range`, or those of all new records, that there are some.
+   * Reads the catalog first, because a lane that starts too late must read many records again.
    */
   wake(range?: DurableRange): void {
     this.refresh();
-    if (range === undefined) {
-      this.#behind.look(this.#lanes.values());
-      return;
-    }
-    for (const id of this.#sources.takeEnded()) this.#lanes.get(id)?.wake();
-    for (const source of range.sources) {
-      const ids = [...this.#sources.of(source)];
-      this.#wakes.wake(ids.flatMap((id) => this.#lanes.get(id) ?? []));
-    }
-    // Only after the lanes are awake: an idle lane skips all records before the announced end.
-    this.#parts.logs.setAnnouncedEnd(range.log, range.end);
+    this.#announcer.announce(range);
   }
 
   /** Applies replays to these destinations that began or ended. */
@@ -143,7 +138,7 @@ export class LaneRegistry {
    */
   checkpoint(trimEnds: ReadonlyMap<string, number>): void {
     this.#trimEnds = trimEnds;
-    for (let left = this.#few; left > 0; left--) this.#nextLane()?.checkpoint();
+    for (const lane of this.#nextLanes(CHECKS_AT_ONCE_MAX)) lane.checkpoint();
     this.#checkpointsLeft = Math.min(CHECKPOINTS_MAX, this.#lanes.size);
   }
 
@@ -151,20 +146,15 @@ export class LaneRegistry {
   continueCheckpoint(): void {
     const count = Math.min(CHECKS_AT_ONCE_MAX, this.#checkpointsLeft);
     this.#checkpointsLeft -= count;
-    for (let left = count; left > 0; left--) {
-      const lane = this.#nextHolding();
-      const holdsBack = ([log, end]: [string, number]) => (lane?.durableLow(log) ?? 0) < end;
-      if (this.#trimEnds.entries().some(holdsBack)) lane?.checkpoint();
+    for (const lane of this.#nextHolding(count)) {
+      const holdsBack = ([log, end]: [string, number]) => (lane.durableLow(log) ?? 0) < end;
+      if (this.#trimEnds.entries().some(holdsBack)) lane.checkpoint();
     }
   }
 
   /** Frees the memory of some lanes that have nothing to do. Each call checks other lanes. */
   restSome(): void {
-    for (let left = this.#few; left > 0; left--) this.#nextToRest()?.rest();
-  }
-
-  get #few(): number {
-    return Math.min(CHECKS_AT_ONCE_MAX, this.#lanes.size);
+    for (const lane of this.#nextToRest(CHECKS_AT_ONCE_MAX)) lane.rest();
   }
 
   *gauges(): Generator<LaneGauges> {
@@ -183,9 +173,8 @@ export class LaneRegistry {
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#updates.clear();
-    const reading = this.#behind.stop();
-    await Promise.all([...this.#lanes.values()].map((lane) => lane.stop()));
-    await reading;
+    const reading = [this.#behind.stop(), this.#announcer.stop()];
+    await Promise.all([...reading, ...this.#lanes.values().map((lane) => lane.stop())]);
     await Promise.all(this.#removals.values());
   }
 
@@ -238,7 +227,7 @@ export class LaneRegistry {
     if (wanted !== undefined) {
       if (lane !== undefined) lane.update(wanted.destination, connections);
       else this.#start(wanted.destination, connections);
-      this.#behind.add([this.#lanes.get(id)]);
+      this.#behind.add(this.#lanes.get(id));
       return;
     }
     this.#unknown.delete(id);

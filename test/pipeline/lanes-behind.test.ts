@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { LanesBehind } from "../../src/pipeline/lane/lanes-behind.ts";
-import { type LogEnds, RestingReader } from "../../src/pipeline/reading/resting-reader.ts";
+import { RestingReader } from "../../src/pipeline/reading/resting-reader.ts";
 import type { LogSet } from "../../src/pipeline/reading/shared-reader.ts";
 import { FakeLive, feedOf, MemoryLog, record } from "./doubles.ts";
 import { numbersTo, until } from "./rig.ts";
@@ -25,10 +25,6 @@ class RestingLane {
 
   get behind(): RestingReader | undefined {
     return this.reader?.isBehind ? this.reader : undefined;
-  }
-
-  look(ends: readonly LogEnds[]): void {
-    this.reader?.look(ends);
   }
 
   get position(): number | undefined {
@@ -66,7 +62,7 @@ test("each lane has its turn, however far behind another one is", async () => {
   const { log, logs, reads, lanes } = rig(2_000);
   const starts = [0, 1_000, 1_300, 1_600, 1_900];
   const all = starts.map((from) => new RestingLane(logs, from));
-  lanes.add(all);
+  for (const lane of all) lanes.add(lane);
   await until(() => all.every((lane) => lane.behind === undefined));
   expect(all.map(({ position }) => position)).toEqual(starts.map(() => log.end()));
   // Every second turn is of the furthest behind; the others go round.
@@ -80,7 +76,8 @@ test("a record that is one lane's wakes this lane alone", async () => {
   const { log, logs, woken, lanes } = rig(50);
   log.append(record(50, "ann", { sourceId: "mine" }));
   const [early, late] = [new RestingLane(logs, 0), new RestingLane(logs, 51)];
-  lanes.add([early, late]);
+  lanes.add(early);
+  lanes.add(late);
   await until(() => woken.length > 0);
   expect(woken).toEqual([early]);
   await lanes.stop();
@@ -90,24 +87,11 @@ test("where a read fails, the lanes at this place try by themselves, and the oth
   const { log, logs, failing, woken, lanes } = rig(100);
   failing.add(20);
   const all = [0, 20, 20, 40].map((from) => new RestingLane(logs, from));
-  lanes.add(all);
+  for (const lane of all) lanes.add(lane);
   await until(() => all.every((lane) => lane.behind === undefined));
   // The first one comes to the place, too.
   expect(new Set(woken)).toEqual(new Set(all.slice(0, 3)));
   expect(all[3]!.position).toBe(log.end());
-  await lanes.stop();
-});
-
-test("news of unknown sources asks the logs for their ends once, for however many lanes", async () => {
-  const { log, logs, lanes } = rig(10);
-  const all = numbersTo(20_000).map(() => new RestingLane(logs, 10));
-  expect(all.some((lane) => lane.behind !== undefined)).toBe(false);
-  log.append(record(11, "ann", { sourceId: "of another" }));
-  const before = log.endCalls;
-  lanes.look(all);
-  expect(log.endCalls - before).toBeLessThan(10);
-  expect(all.every((lane) => lane.behind !== undefined)).toBe(true);
-  await until(() => all.every((lane) => lane.behind === undefined));
   await lanes.stop();
 });
 

@@ -84,6 +84,15 @@ describe("a record of a newer version", () => {
     expect(rig.pipeline.status("one")!.lagSeconds).toBeGreaterThan(59);
   });
 
+  test("is as late as a lane says that came to it at rest", async () => {
+    rig.webhook("one");
+    start();
+    rig.log.appendBytes(unknown(0));
+    await until(() => rig.pipeline.status("one")!.lagSeconds > 59);
+    rig.log.appendUnread([known(1)], ["another"]);
+    expect(rig.pipeline.status("one")).toMatchObject({ lagEvents: 2 });
+  });
+
   test("holds a lane that has read its log to the end", async () => {
     const sink = rig.webhook("one");
     start();
@@ -141,7 +150,6 @@ describe("a record of a newer version", () => {
     expect(resting.nextBelow(ends)).toBeUndefined();
     logs.setAnnouncedEnd("0", 3);
     expect(resting.record().logs["0"]).toEqual({ next: 1, pending: [] });
-    resting.look([{ log: "0", end: 3, announced: 3 }]);
     expect(resting.oldestAt).toBe(started + 1);
     expect(resting.nextBelow(ends)).toBeUndefined();
     expect(resting.lows().get("0")).toBe(1);

@@ -74,6 +74,24 @@ test("a resting reader passes announced records, and continues with what is on d
   expect(resting.durableLow("0")).toBe(12);
 });
 
+test("a log that appears while a lane rests is read from the connection's start, or where it was announced", () => {
+  const [first, second] = [new MemoryLog("0"), new MemoryLog("1")];
+  const readers = new Map([["0", first]]);
+  const logs = feedOf(readers).subset(readers);
+  const from = { ...connection, from: { 0: 0, 1: 2 } };
+  const resting = RestingReader.create(logs, [from], undefined, () => undefined)!;
+  second.append(...numbersTo(5).map((n) => record(n)));
+  readers.set("1", second);
+  expect(resting.isAtEnd()).toBe(false);
+  expect([resting.lows().get("1"), resting.durableLow("1"), resting.lagEvents()]).toEqual([
+    2, 2, 3,
+  ]);
+  logs.setAnnouncedEnd("1", 4);
+  expect([resting.lows().get("1"), resting.durableLow("1"), resting.lagEvents()]).toEqual([
+    4, 2, 1,
+  ]);
+});
+
 test("a resting reader that is behind passes no record that a reader would take", async () => {
   const outcomes = { passed: 0, refused: 0 };
   const random = randomOf(7);

@@ -6,7 +6,7 @@ import type { LaneChange, LaneCommitSource } from "../ledger/ledger.ts";
 import type { DeliveryIntent, LaneRecord } from "../model/lane-record.ts";
 import type { FailureState, LaneGauges, LaneLabels } from "../monitoring/lane-gauges.ts";
 import { LaneReader } from "../reading/lane-reader.ts";
-import { type LogEnds, RestingReader } from "../reading/resting-reader.ts";
+import { RestingReader } from "../reading/resting-reader.ts";
 import { ActiveLane } from "./active-lane.ts";
 import { isStored } from "./lane-committer.ts";
 import type { LaneContext } from "./lane-context.ts";
@@ -91,12 +91,6 @@ export class Lane implements LaneCommitSource {
   get behind(): RestingReader | undefined {
     const isBehind = this.#reader instanceof RestingReader && this.#reader.isBehind;
     return isBehind && !this.#isStopped ? (this.#reader as RestingReader) : undefined;
-  }
-
-  /** Called when there are new records of any source. A resting lane is then `behind`. */
-  look(ends: readonly LogEnds[]): void {
-    if (this.#reader instanceof RestingReader) this.#reader.look(ends);
-    else this.wake();
   }
 
   /** Makes the lane check for new records in its logs; with `later`, only at the next call. */
@@ -220,8 +214,10 @@ export class Lane implements LaneCommitSource {
 
   /** Age of the oldest event that the lane has not taken, as far as it is known. */
   get #secondsBehind(): number {
-    const { oldestAt } = this.#reader;
-    return oldestAt === undefined ? 0 : this.#context.clock.age(oldestAt) / 1_000;
+    const { clock, logs } = this.#context;
+    const held = logs.names().flatMap((log) => logs.heldSince(log) ?? []);
+    const oldestAt = Math.min(this.#reader.oldestAt ?? Number.POSITIVE_INFINITY, ...held);
+    return Number.isFinite(oldestAt) ? clock.age(oldestAt) / 1_000 : 0;
   }
 
   #discard(): void {

@@ -1,12 +1,10 @@
-import type { LogEnds, LogPlace, RestingReader } from "../reading/resting-reader.ts";
+import type { LogPlace, RestingReader } from "../reading/resting-reader.ts";
 import type { LogChunk, LogSet } from "../reading/shared-reader.ts";
 
 /** The part of a lane (the delivery to one destination) that handles its rest. */
 interface Resting {
   /** Its reader while it rests and there may be records for it; else undefined. */
   readonly behind: RestingReader | undefined;
-  /** Tells the lane about new records of any source, up to these ends. */
-  look(ends: readonly LogEnds[]): void;
 }
 
 /**
@@ -38,20 +36,10 @@ export class LanesBehind<L extends Resting> {
     this.#wake = wake;
   }
 
-  /** Tells all lanes that there are new records of any source, and adds those that rest. */
-  look(lanes: Iterable<L>): void {
-    const ends = this.#logs.names().map((log) => {
-      return { log, end: this.#logs.end(log), announced: this.#logs.announcedEnd(log) };
-    });
-    const all = [...lanes];
-    for (const lane of all) lane.look(ends);
-    this.add(all);
-  }
-
-  /** Adds those of the lanes that are behind. */
-  add(lanes: Iterable<L | undefined>): void {
-    for (const lane of lanes) if (lane?.behind !== undefined) this.#lanes.add(lane);
-    if (this.#lanes.size === 0 || this.#isStopped) return;
+  /** Adds a lane if it is behind. */
+  add(lane: L | undefined): void {
+    if (lane?.behind === undefined || this.#isStopped) return;
+    this.#lanes.add(lane);
     for (const log of this.#logs.names()) this.#ends.set(log, this.#logs.end(log));
     this.#running ??= this.#run();
   }

@@ -1,10 +1,10 @@
-/** Returns a function that returns the values of the map in turn; undefined when it is empty. */
-export function roundRobin<T>(map: ReadonlyMap<string, T>): () => T | undefined {
+/** Returns a function that returns the next `count` values of the map in turn, each at most once. */
+export function roundRobin<T>(map: ReadonlyMap<string, T>): (count: number) => T[] {
   let values = map.values();
-  return () => {
-    const next = values.next();
-    if (next.done === false) return next.value;
+  return (count) => {
+    const taken = [...values.take(Math.min(count, map.size))];
+    if (taken.length === Math.min(count, map.size)) return taken;
     values = map.values();
-    return values.next().value;
+    return [...taken, ...values.take(Math.min(count, map.size) - taken.length)];
   };
 }

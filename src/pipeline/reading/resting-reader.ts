@@ -10,13 +10,6 @@ export interface LogPlace {
   sequence: number;
 }
 
-/** Up to where a log has records, and up to where they were announced to the lanes. */
-export interface LogEnds {
-  log: string;
-  end: number;
-  announced: number;
-}
-
 /**
  * The read positions of a lane (the delivery to one destination) that has taken and settled all
  * records of its sources that it has seen. Takes a tenth of a `LaneReader`'s memory, because most
@@ -136,29 +129,12 @@ export class RestingReader {
   }
 
   /**
-   * Records that the logs may hold records of the lane's sources up to these ends, above the
-   * announced ends. Thousands of lanes are called in a row, so none asks the logs.
-   */
-  look(ends: readonly LogEnds[]): void {
-    if (this.#isBehind) return;
-    for (const { log, end, announced } of ends) {
-      const known = this.#next[log];
-      // Records that were announced before do not belong to the lane.
-      const isSkipped = this.#held === undefined && known !== undefined && known < announced;
-      if (isSkipped) this.#next[log] = announced;
-      if ((isSkipped ? announced : (known ?? 0)) < end) this.#isBehind = true;
-    }
-  }
-
-  /**
    * Returns the next record to look at below `ends`. When there is none, the reader is not behind
    * any more. Later records must be announced, either before or after this call.
    */
   nextBelow(ends: ReadonlyMap<string, number>): LogPlace | undefined {
     for (const [log, end] of ends) {
-      this.#next[log] ??= firstToRead(log, this.#connections, this.#logs);
-      const sequence = this.#next[log];
-      this.#durable[log] ??= sequence;
+      const sequence = this.#nextOf(log);
       if (this.#held?.has(log)) continue;
       if (sequence < Math.min(end, this.#logs.end(log))) return { log, sequence };
     }
@@ -197,9 +173,15 @@ export class RestingReader {
   #skipAnnounced(): void {
     if (this.#isBehind || this.#held !== undefined) return;
     for (const log of this.#logs.names()) {
-      const next = this.#next[log];
-      if (next !== undefined) this.#next[log] = Math.max(next, this.#logs.announcedEnd(log));
+      this.#next[log] = Math.max(this.#nextOf(log), this.#logs.announcedEnd(log));
     }
+  }
+
+  /** The next record to read. A log may have appeared after the lane came to rest. */
+  #nextOf(log: string): number {
+    this.#next[log] ??= firstToRead(log, this.#connections, this.#logs);
+    this.#durable[log] ??= this.#next[log];
+    return this.#next[log];
   }
 
   /** Approximate number of records that are not announced yet. */

@@ -56,6 +56,7 @@ export type LogSet = Pick<
   | "names"
   | "setAnnouncedEnd"
   | "announcedEnd"
+  | "heldSince"
   | "first"
   | "end"
   | "countBetween"
@@ -73,6 +74,8 @@ export class SharedReader {
   readonly #events: EventCache;
   readonly #kept = new Map<string, LogChunk[]>();
   readonly #announced = new Map<string, number>();
+  /** Log → when the record at its announced end was received, if it is of a newer version. */
+  readonly #held = new Map<string, number>();
   readonly #reading = new Map<string, Promise<LogChunk>>();
 
   constructor(parts: SharedReaderParts) {
@@ -82,15 +85,23 @@ export class SharedReader {
 
   /**
    * Records that the records below `sequence` are announced: all lanes (deliveries) that read their
-   * sources were woken. Lanes that are still idle may skip these records.
+   * sources were woken. Lanes that are still idle may skip these records. `newerAt` is when the next
+   * record was received if it is of a newer version, so that nothing after it can be announced.
    */
-  setAnnouncedEnd(log: string, sequence: number): void {
+  setAnnouncedEnd(log: string, sequence: number, newerAt?: number): void {
     assert(sequence <= this.end(log), "An announced end is at or below the durable end of its log");
     this.#announced.set(log, sequence);
+    if (newerAt === undefined) this.#held.delete(log);
+    else this.#held.set(log, newerAt);
   }
 
   announcedEnd(log: string): number {
     return this.#announced.get(log) ?? 0;
+  }
+
+  /** When the record of a newer version was received that ends the announced ones. */
+  heldSince(log: string): number | undefined {
+    return this.#held.get(log);
   }
 
   /**
@@ -105,8 +116,9 @@ export class SharedReader {
   ): LogSet {
     return {
       names: () => [...readers.keys()],
-      setAnnouncedEnd: (log, sequence) => this.setAnnouncedEnd(log, sequence),
+      setAnnouncedEnd: (log, end, newerAt) => this.setAnnouncedEnd(log, end, newerAt),
       announcedEnd: (log) => this.announcedEnd(log),
+      heldSince: (log) => this.heldSince(log),
       first: (log) => this.first(log),
       end: (log) => this.end(log),
       countBetween: (log, from, to) => this.countBetween(log, from, to),

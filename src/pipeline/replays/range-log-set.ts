@@ -79,6 +79,8 @@ export class RangeLogSet implements LogSet {
    */
   setAnnouncedEnd(): void {}
 
+  heldSince(): undefined {}
+
   announcedEnd(): number {
     return 0;
   }

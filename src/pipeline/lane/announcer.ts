@@ -1,0 +1,101 @@
+import type { DurableRange } from "../../log/event-log.ts";
+import type { Logger } from "../../observe/log.ts";
+import { RETRY_DELAY_MS_MIN } from "../../settings/limits.ts";
+import type { LogSet } from "../reading/shared-reader.ts";
+import type { SourceLanes } from "./source-lanes.ts";
+
+export interface AnnouncerParts {
+  logs: LogSet;
+  logger: Logger;
+  sources: Pick<SourceLanes, "of" | "takeEnded">;
+  /** Wakes the lanes (one for each destination) of these destinations. */
+  wake(destinationIds: string[]): void;
+}
+
+/**
+ * Announces new records to the lanes of their sources. A lane that rests passes all announced
+ * records that have not woken it. Records whose sources the news do not name are read first, once
+ * for all lanes, so that such news cost nothing for each lane that rests.
+ */
+export class Announcer {
+  readonly #parts: AnnouncerParts;
+  /** Logs whose records count as announced up to their announced end. */
+  readonly #known = new Set<string>();
+  /** Logs with records to be read before any later one is announced. */
+  readonly #unread = new Set<string>();
+  #running: Promise<void> | undefined;
+  #isStopped = false;
+
+  /** The lanes that start from here on look by themselves for the records that are in the logs. */
+  constructor(parts: AnnouncerParts) {
+    this.#parts = parts;
+    for (const log of parts.logs.names()) {
+      parts.logs.setAnnouncedEnd(log, parts.logs.end(log));
+      this.#known.add(log);
+    }
+  }
+
+  /** Announces the new records in `range`; without it, all new records, whose sources are not known. */
+  announce(range?: DurableRange): void {
+    const { logs } = this.#parts;
+    if (range === undefined) {
+      for (const log of logs.names()) this.#read(log);
+      return;
+    }
+    this.#wake(range.sources);
+    // Only after the lanes are awake: an idle lane skips all records before the announced end.
+    if (this.#mayAnnounce(range.log)) logs.setAnnouncedEnd(range.log, range.end);
+    else this.#read(range.log);
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    await this.#running;
+  }
+
+  #wake(sourceIds: Iterable<string>): void {
+    const { sources, wake } = this.#parts;
+    wake(sources.takeEnded());
+    for (const id of sourceIds) wake([...sources.of(id)]);
+  }
+
+  #mayAnnounce(log: string): boolean {
+    const isHeld = this.#parts.logs.heldSince(log) !== undefined;
+    return this.#known.has(log) && !this.#unread.has(log) && !isHeld;
+  }
+
+  #read(log: string): void {
+    const { logs } = this.#parts;
+    this.#known.add(log);
+    if (logs.heldSince(log) !== undefined || logs.end(log) <= logs.announcedEnd(log)) return;
+    this.#unread.add(log);
+    if (!this.#isStopped) this.#running ??= this.#run();
+  }
+
+  async #run(): Promise<void> {
+    while (this.#unread.size > 0 && !this.#isStopped) {
+      for (const log of [...this.#unread]) {
+        try {
+          await this.#readNext(log);
+        } catch (err) {
+          this.#parts.logger.error({ log, err }, "new events cannot be read; retrying");
+          await Bun.sleep(RETRY_DELAY_MS_MIN);
+        }
+      }
+    }
+    this.#running = undefined;
+  }
+
+  async #readNext(log: string): Promise<void> {
+    const { logs } = this.#parts;
+    const from = logs.announcedEnd(log);
+    const chunk = await logs.read(log, from);
+    if (chunk !== undefined) {
+      this.#wake(chunk.sources);
+      logs.setAnnouncedEnd(log, chunk.next, chunk.newerAt);
+    }
+    const isDone = logs.announcedEnd(log) >= logs.end(log) || chunk?.newerAt !== undefined;
+    if (isDone) this.#unread.delete(log);
+    else if (chunk === undefined || chunk.next <= from) throw new Error("The log gave no records");
+  }
+}
