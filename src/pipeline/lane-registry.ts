@@ -43,6 +43,8 @@ export class LaneRegistry {
     (id) => this.#updateOne(id),
     (error) => this.#noteUnread(error),
   );
+  /** The lanes of all destinations as the catalog lists them, without those updated since. */
+  readonly #listed = new Map<string, NonNullable<WantedLane>>();
   /** Destination id → removal of its lane that is still running. */
   readonly #removals = new Map<string, Promise<void>>();
   /** Ids of destinations whose lane could not be removed. The next change tries again. */
@@ -193,21 +195,27 @@ export class LaneRegistry {
   /** Updates the lanes of all destinations. Its cost grows with their number. */
   #updateAll(): void {
     const { live, ledger } = this.#parts;
-    const wanted = new Set(live.lanes().map(({ destination }) => destination.id));
+    this.#listed.clear();
+    for (const lane of live.lanes()) this.#listed.set(lane.destination.id, lane);
     const known = ledger.destinations().union(this.#lanes).union(this.#unknown);
     this.#unremoved.clear();
-    this.#updates.add(known.union(this.#replaying).union(wanted));
+    this.#updates.add(known.union(this.#replaying).union(this.#listed));
   }
 
   /** Updates the lanes of these destinations, and those that wait for a removal or replay. */
   #updateSome(ids: ReadonlySet<string>): void {
     const all = ids.union(this.#unremoved).union(this.#replaying);
     this.#unremoved.clear();
-    for (const id of all) this.#updateOne(id);
+    for (const id of all) {
+      this.#listed.delete(id);
+      this.#updateOne(id);
+    }
   }
 
   #updateOne(id: string): void {
-    this.#update(id, this.#parts.live.lane(id) ?? this.#replayLane(id));
+    const listed = this.#listed.get(id);
+    this.#listed.delete(id);
+    this.#update(id, listed ?? this.#parts.live.lane(id) ?? this.#replayLane(id));
   }
 
   #replayLane(id: string): WantedLane {

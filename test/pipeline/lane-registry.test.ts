@@ -235,3 +235,21 @@ test("no log is trimmed before all of many lanes are started, some at a time", (
     expect(lanes.durableLow("0")).toBe(10);
     lanes.wake({ log: "0", end: 10, sources: ["s998"] });
   }));
+
+test("a destination that changes before its lane is started gets a lane with the change", () =>
+  rig(async (live, lanes) => {
+    const ids = numbersTo(1_000).map((n) => `destination ${n}`);
+    for (const id of ids) {
+      live.putDestination(id, { type: "known", name: "Before" });
+      live.connect(id);
+    }
+    lanes.refresh();
+    const [started, changed] = [ids.at(0)!, ids.at(-1)!];
+    const nameOf = (id: string) => lanes.gaugesOf(id)?.labels.name;
+    expect([nameOf(started), nameOf(changed)]).toEqual(["Before", undefined]);
+    live.putDestination(changed, { type: "known", name: "After" });
+    lanes.refresh();
+    expect(nameOf(changed)).toBe("After");
+    await until(() => ids.every((id) => nameOf(id) !== undefined));
+    expect([nameOf(started), nameOf(changed)]).toEqual(["Before", "After"]);
+  }));
