@@ -30,6 +30,7 @@ import {
   programSuspensions,
   readiness,
   SANDBOX_INSECURE,
+  slowSince,
   systemFigures,
 } from "./health.ts";
 import { reachableUrl } from "./http/url.ts";
@@ -236,6 +237,7 @@ function openApi(opening: StartContext, sources: ApiSources): Api {
     logger,
     metrics,
     suspensions: (workspaceId) => programSuspensions(sandbox, workspaceId),
+    slowCodeSince: (versionId) => slowSince(sandbox, versionId),
     ready: () =>
       readiness({
         config,

@@ -124,6 +124,15 @@ export async function metricsText(metrics: Metrics, ingest: Pick<Ingest, "metric
 }
 
 /**
+ * Returns since when the published revision of a transformation runs without a result; undefined
+ * while it has results.
+ */
+export function slowSince(sandbox: Pick<GuestSandbox, "slow">, versionId: string) {
+  const isOf = (programId: string) => transformationVersionOf(programId) === versionId;
+  return sandbox.slow().find(({ programId }) => isOf(programId))?.since;
+}
+
+/**
  * Lists the suspended transformations of a workspace. A program (a transformation with its
  * libraries) is suspended when it only fails. Each is reported as a suspension of the
  * transformation's revision.

@@ -135,6 +135,8 @@ export interface ApiDeps {
   /** Returns the free bytes and the size of the disk with the data directory. */
   diskSpace(): { freeBytes: number; sizeBytes: number };
   suspensions(workspaceId: string): RevisionSuspension[];
+  /** Time since which a published revision runs and has no result; undefined while it has some. */
+  slowCodeSince(versionId: string): number | undefined;
   ready(): Readiness;
   /**
    * Returns a sentence about what requests depend on and the server has not stored yet, such as the

@@ -1,4 +1,5 @@
 import type { Registry } from "prom-client";
+import { KeyedMutex } from "../concurrency/keyed-mutex.ts";
 import { noLogs } from "./batch/batch-logs.ts";
 import { BatchRun } from "./batch/batch-run.ts";
 import { CostlyPrograms } from "./batch/costly-programs.ts";
@@ -36,7 +37,7 @@ export interface SandboxOptions
 /** Runs user code on events, in child processes that are isolated from the system. */
 export type GuestSandbox = ReturnType<typeof createSandbox>;
 /** The functions of a sandbox that run user code, without those that report its state. */
-export type Sandbox = Omit<GuestSandbox, "status" | "suspended" | "guestCounts">;
+export type Sandbox = Omit<GuestSandbox, "status" | "suspended" | "slow" | "guestCounts">;
 
 export type { ProgramSuspension, SandboxStatus };
 
@@ -58,6 +59,7 @@ export function createSandbox(options: SandboxOptions) {
   const liveOptions = { limits, hostFunctions: options, bytesMax: GUEST_BATCH_OUTPUT_BYTES_MAX };
   const suspensions = new ProgramSuspensions(metrics, options.log);
   const costly = new CostlyPrograms();
+  const costlyTurns = new KeyedMutex();
   const pool = new GuestPool(starter, limits);
   // Prometheus sees a count grow only from a value that it has read before.
   for (const cause of culpritCauses) metrics.culprits.inc({ cause }, 0);
@@ -74,6 +76,8 @@ export function createSandbox(options: SandboxOptions) {
      * batches failed.
      */
     suspended: () => suspensions.list(),
+    /** Programs of which no event has succeeded for long, while they run. */
+    slow: () => suspensions.slow(),
     /** Number of guest processes, and of workspaces (tenants) that wait for a guest process. */
     guestCounts: () => ({ alive: starter.aliveCount, awaited: pool.waitingCount }),
     async close() {
@@ -97,10 +101,15 @@ export function createSandbox(options: SandboxOptions) {
   ): Promise<ProgramOutcome[]> {
     const suspended = suspensions.errorFor(program);
     if (suspended) return counted(batch.events.map(() => ({ error: suspended })));
-    using _trial = suspensions.beginTrial(program);
+    using trial = suspensions.beginTrial(program);
     const endTimer = metrics.runSeconds.startTimer();
     const culpritsMax = costly.culpritsLeft(program);
-    const run = new BatchRun(program, batch, { ...liveOptions, culpritsMax, logs: logSink });
+    const run = new BatchRun(program, batch, {
+      ...liveOptions,
+      culpritsMax,
+      logs: logSink,
+      trial,
+    });
     const { workspaceId, language } = program;
     const bytes = batchBytes(batch);
     // A batch that has cost the first guest continues in the second one, so that it no longer
@@ -109,12 +118,16 @@ export function createSandbox(options: SandboxOptions) {
     if (!isCostly()) {
       await pool.use(workspaceId, language, bytes, (source) => runBatch(source, run, isCostly));
     }
-    while (!run.isDone) {
-      await pool.useSecond(workspaceId, language, bytes, (source) =>
-        runBatch(source, run, () => source.isLeaving),
-      );
-    }
-    const { outcomes, logs, culprits, cpuMs } = run.finish();
+    // Batches beside each other would each take minutes of a busy machine to find out the same.
+    const runCostly = async () => {
+      while (!run.isDone) {
+        await pool.useSecond(workspaceId, language, bytes, (source) =>
+          runBatch(source, run, () => source.isLeaving),
+        );
+      }
+    };
+    if (!run.isDone) await costlyTurns.run(program.id, runCostly);
+    const { outcomes, logs, culprits, cpuMs, isDoubtful } = run.finish();
     if (logs.length > 0) logSink.take(logs);
     endTimer();
     for (const cause of culprits) metrics.culprits.inc({ cause });
@@ -122,7 +135,7 @@ export function createSandbox(options: SandboxOptions) {
     const isBroken = culprits.some(isBreach);
     // Events that were not run say nothing about the program.
     if (batch.isAwaited?.() === false && !isBroken) return outcomes;
-    suspensions.record(program, outcomes, { cpuMs, isBroken });
+    suspensions.record(program, outcomes, { cpuMs, isBroken, isDoubtful });
     return counted(outcomes);
   }
 

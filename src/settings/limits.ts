@@ -552,6 +552,12 @@ export const SUSPENSION_EVENTS = 20;
  */
 export const SUSPENSION_CPU_MS = 5_000;
 /**
+ * Number of consecutive events after which a program (user code) is suspended at once, if each used
+ * up its CPU time by itself or ended its guest (confined process for user code). Events after the
+ * first one have a quarter of the CPU time, until one succeeds.
+ */
+export const SUSPENSION_CULPRITS = 3;
+/**
  * Time after an event that succeeded during which its program (user code) is not suspended, even if
  * batches fail.
  */
@@ -563,6 +569,11 @@ export const SUSPENSION_GOOD_MS = 60_000;
 export const SUSPENDED_MS_MIN = 1_000;
 /** Maximum duration of a suspension of a program (user code). */
 export const SUSPENDED_MS_MAX = 300_000;
+/**
+ * Time after which the destinations of a program (user code) that runs, and of which no event has
+ * succeeded since, are `waiting`.
+ */
+export const CODE_SLOW_MS = 10_000;
 /**
  * Time after a costly batch during which its program runs in the workspace's second guest (confined
  * process for user code), so that it does not delay other programs.

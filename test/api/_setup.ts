@@ -148,6 +148,7 @@ export async function startApi(
     alerts,
     diskSpace: () => ({ freeBytes: 50e9, sizeBytes: 100e9 }),
     suspensions: () => [],
+    slowCodeSince: () => undefined,
     requestsPerSecondMax: 0,
     onFailedHandshake() {},
     ready: () => readiness,

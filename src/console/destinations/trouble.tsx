@@ -27,7 +27,8 @@ export function Trouble(props: {
   const { id, deadLetters, lastError, transformationId } = state;
   const isTroubled = troubled.has(state.state);
   const isOfCode = failsInCode(state);
-  if (!isTroubled && deadLetters === 0) return null;
+  const waits = !isTroubled && state.reason !== undefined;
+  if (!isTroubled && !waits && deadLetters === 0) return null;
   return (
     <section
       class={isTroubled ? "error trouble" : "notice trouble"}
@@ -45,6 +46,7 @@ export function Trouble(props: {
           </span>
         )}
       </div>
+      {waits && <p class="cause">{state.reason}</p>}
       {lastError && (
         <p class="cause">
           <ClampedText

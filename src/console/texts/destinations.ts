@@ -22,7 +22,7 @@ export const destinationTexts = {
   settingsSaved: "Settings saved; they apply from the next delivery",
   healthy: "Healthy",
   down: "Down",
-  waitingForSandbox: "Waiting for sandbox",
+  waitingForSandbox: "Waiting for code",
   lagging: "Lagging",
   unknown: "Unknown",
   codeSuspended: "Code suspended",

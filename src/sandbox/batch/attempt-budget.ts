@@ -3,15 +3,18 @@ import type { SandboxLimits } from "../limits.ts";
 
 /**
  * Part of its CPU budget that an event must have used to be blamed when its code runs out of clock
- * time. If it used less, the machine was too busy, and the event runs again with twice the clock
- * time.
+ * time. If it used less, the machine was too busy, and the event runs again with more clock time.
  */
 const BLAMED_SHARE = 0.75;
 /**
  * Longest clock time of an attempt, as a multiple of the CPU limit. An event whose code does not
- * end in this time is blamed, even if it got little CPU time.
+ * end in this time fails, even if it got little CPU time.
  */
-const CLOCK_FACTOR_MAX = 4;
+const CLOCK_FACTOR_MAX = 16;
+/** Part of the needed clock time that is added, because the load of the machine changes. */
+const CLOCK_ROOM = 0.1;
+/** Least growth of the clock time after one attempt, whose CPU time is measured roughly. */
+const GROWTH_MIN = 2;
 /**
  * Smallest part of the CPU limit that an event gets in a new guest (process that runs user code),
  * because a fresh interpreter compiles itself while it runs the first events. The server waits at
@@ -23,11 +26,8 @@ const COLD_SHARE = 0.25;
 export class AttemptBudget {
   readonly #limits: SandboxLimits;
   readonly #culpritsMax: number;
-  /**
-   * Number of times that the clock time was doubled, because the machine gives the guest process
-   * too little CPU.
-   */
-  #doublings = 0;
+  /** Clock time per CPU time. Above 1 while the machine gives the guest process too little CPU. */
+  #slowness = 1;
   /** CPU time in ms that the code may use in the current attempt. */
   cpuMs: number;
 
@@ -44,16 +44,19 @@ export class AttemptBudget {
   /**
    * Begins an attempt to run the events of a batch. `culprits` is the number of events that have
    * used up their time, and `isWarm` tells whether the guest process has run events before.
+   * `isSuspect` tells whether no event has succeeded since one used up its time.
    */
-  begin(culprits: number, isWarm: boolean): void {
+  begin(culprits: number, isWarm: boolean, isSuspect: boolean): void {
     const { cpuMs } = this.#limits;
-    const shortMs = Math.max(GUEST_SHORT_CPU_MS_MAX, isWarm ? 0 : COLD_SHARE * cpuMs);
-    this.cpuMs = culprits < this.#culpritsMax ? cpuMs : Math.min(cpuMs, shortMs);
+    const coldMs = COLD_SHARE * cpuMs;
+    const shortMs = Math.max(GUEST_SHORT_CPU_MS_MAX, isWarm ? 0 : coldMs);
+    if (culprits >= this.#culpritsMax) this.cpuMs = Math.min(cpuMs, shortMs);
+    else this.cpuMs = isSuspect ? coldMs : cpuMs;
   }
 
   /** Clock time in ms after which the guest process stops the code of the current attempt. */
   get clockMs(): number {
-    return Math.min(this.cpuMs * 2 ** this.#doublings, this.#clockMsMax);
+    return Math.min(this.cpuMs * this.#slowness, this.#clockMsMax);
   }
 
   /** CPU time in ms after which the server kills a guest process that does not stop its code. */
@@ -67,12 +70,19 @@ export class AttemptBudget {
    * machine was too busy, and the next attempts get a longer clock time.
    */
   isUsedUp(usedMs: number, hadWholeAttempt: boolean): boolean {
-    const isUsed = usedMs >= BLAMED_SHARE * this.cpuMs;
-    const isOver = isUsed || (hadWholeAttempt && this.clockMs >= this.#clockMsMax);
-    if (hadWholeAttempt && !isOver) this.#doublings += 1;
+    const isOver = this.isProof(usedMs) || (hadWholeAttempt && this.clockMs >= this.#clockMsMax);
+    if (hadWholeAttempt && !isOver) {
+      const needed = ((1 + CLOCK_ROOM) * this.cpuMs) / usedMs;
+      this.#slowness *= Math.min(CLOCK_FACTOR_MAX, Math.max(GROWTH_MIN, needed));
+    }
     // The machine is less busy now. Until then later events begin with the longer clock time.
-    if (usedMs >= 2 * this.cpuMs) this.#doublings = 0;
+    if (usedMs >= 2 * this.cpuMs) this.#slowness = 1;
     return isOver;
+  }
+
+  /** Whether an event that used this CPU time by itself would not end on an idle machine either. */
+  isProof(usedMs: number): boolean {
+    return usedMs >= BLAMED_SHARE * this.cpuMs;
   }
 
   get #clockMsMax(): number {

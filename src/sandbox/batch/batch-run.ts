@@ -2,19 +2,17 @@ import { assert } from "../../assert.ts";
 import { GUEST_CULPRITS_MAX } from "../../settings/limits.ts";
 import { GUEST_ANSWER_BYTES_MAX } from "../guest-limits.ts";
 import { HostCalls } from "../host-calls/host-calls.ts";
-import type { HostFunctions } from "../host-calls/host-functions.ts";
-import type { SandboxLimits } from "../limits.ts";
 import type { Guest } from "../process/guest.ts";
 import { type GuestEndCause, GuestEndedError } from "../process/guest-end.ts";
 import type { GuestSource } from "../process/guest-source.ts";
-import type { LogLine, Program, ProgramBatch, ProgramOutcome, UserError } from "../program.ts";
+import type { Program, ProgramBatch, ProgramOutcome, UserError } from "../program.ts";
 import { metadataTexts } from "../protocol/event-metadata.ts";
 import { jsonArrayBytes } from "../protocol/guest-frames.ts";
 import type { RunStop } from "../protocol/guest-protocol.ts";
 import { parseRunReply, type RunReport } from "../protocol/reply-parser.ts";
-import type { TestBudget } from "../test-budget.ts";
 import { AttemptBudget } from "./attempt-budget.ts";
-import { BatchLogs, type LogBounds } from "./batch-logs.ts";
+import { BatchLogs } from "./batch-logs.ts";
+import type { BatchRunOptions, BatchRunResult } from "./batch-run-options.ts";
 import { endError, notAwaited, notRun } from "./end-errors.ts";
 import { firstFrameOf, heldBytes } from "./frame-events.ts";
 import { isResponsive, loadProgram, type RunAccounting, unloadProgram } from "./load-program.ts";
@@ -24,39 +22,8 @@ import { isResponsive, loadProgram, type RunAccounting, unloadProgram } from "./
  * for the guest's death when more than this number of guests have died in a row.
  */
 const LOSSES_MAX = 3;
-
-export interface BatchRunResult {
-  /** Why the program did not load. No event has run then. */
-  error?: UserError;
-  /**
-   * Outcomes of all events, or of the first ones only (at least one) when the outputs have more
-   * than `bytesMax` bytes.
-   */
-  outcomes: ProgramOutcome[];
-  logs: LogLine[];
-  /** Memory in bytes that the outcomes take. */
-  bytes: number;
-  /** Causes for which events, or the load of the program, ended a guest or used up its time. */
-  culprits: readonly GuestEndCause[];
-  /** CPU time of the guest processes during the batch, measured at intervals. */
-  cpuMs: number;
-}
-
-export interface BatchRunOptions {
-  limits: SandboxLimits;
-  /** Bounds of the lines that user code writes with `log(...)`. */
-  logs: LogBounds;
-  /**
-   * Number of events in the batch that may use the whole CPU time before they are stopped. After
-   * this number of timeouts, each further event gets a short CPU time.
-   */
-  culpritsMax: number;
-  /** Budget of a test run. When it ends, events without an outcome fail with the budget's error. */
-  budget?: TestBudget;
-  /** Size in bytes of the outputs above which the run ends early. */
-  bytesMax: number;
-  hostFunctions: HostFunctions;
-}
+/** CPU time of a guest that ran out of clock time up to which its code was asleep. */
+const ASLEEP_CPU_MS_MAX = 50;
 
 /** How a guest ended. `fresh`: nothing ran before; `shared`: it had other programs too. */
 type GuestLoss = { end: GuestEndCause; fresh: boolean; shared: boolean };
@@ -80,6 +47,9 @@ export class BatchRun {
   #suspect: number | undefined;
   readonly #culprits: GuestEndCause[] = [];
   readonly #meter = { cpuMs: 0 };
+  /** CPU time of the guest processes until the current attempt began. */
+  #usedBeforeMs = 0;
+  #isDoubtful = false;
   #bytes = 0;
   /** Number of guest processes that have died since an event was last blamed for a death. */
   #losses = 0;
@@ -114,7 +84,8 @@ export class BatchRun {
     if (isAwaited?.() === false) return notAwaited;
     const count = this.#culprits.length;
     const isCostly = count >= GUEST_CULPRITS_MAX && performance.now() >= costlyUntil;
-    return this.#options.budget?.error ?? (isCostly ? notRun(count) : undefined);
+    const { budget, trial } = this.#options;
+    return budget?.error ?? trial?.suspended ?? (isCostly ? notRun(count) : undefined);
   }
 
   /** Runs as many events without an outcome as fit one frame (message to the guest process). */
@@ -129,6 +100,9 @@ export class BatchRun {
   }
 
   #handleReport(taken: readonly number[], answer: RunReport): void {
+    if (answer.outcomes.some((outcome) => outcome && "events" in outcome)) {
+      this.#options.trial?.noteSuccess();
+    }
     for (const [position, outcome] of answer.outcomes.entries()) {
       if (!outcome) continue;
       this.settle(taken[position]!, outcome);
@@ -141,6 +115,8 @@ export class BatchRun {
 
   #nextEvents(): readonly number[] {
     if (this.#suspect !== undefined) return [this.#suspect];
+    // Events that come one after another may all be of one kind that the code does not bear.
+    if (this.#options.trial?.isLastTry) return this.#open.slice(-1);
     return this.#isAlone ? this.#open.slice(0, 1) : firstFrameOf(this.#open, this.#batch);
   }
 
@@ -169,6 +145,7 @@ export class BatchRun {
       bytes: this.#bytes,
       culprits: this.#culprits,
       cpuMs: this.#meter.cpuMs,
+      isDoubtful: this.#isDoubtful,
     };
     if (this.#loadError) result.error = this.#loadError;
     return result;
@@ -189,7 +166,9 @@ export class BatchRun {
       const accounting = { hostCalls, meter: this.#meter };
       number = await loadProgram(guest, this.#program, this.#options.limits, accounting);
       if (typeof number === "object") return { error: number };
-      this.#budget.begin(this.#culprits.length, guest.eventCount > 0);
+      const isSuspect = this.#options.trial?.isSuspect ?? false;
+      this.#budget.begin(this.#culprits.length, guest.eventCount > 0, isSuspect);
+      this.#usedBeforeMs = this.#meter.cpuMs;
       guest.eventCount += taken.length;
       const answer = await this.#runEvents(guest, number, taken, accounting);
       if ("stopped" in answer && answer.stopped?.reason === "timeout") {
@@ -269,7 +248,7 @@ export class BatchRun {
       suspect === taken[0] && taken.every((index) => this.#outcomes[index] === undefined);
     const usedMs = culpritMs ?? (isFirst ? this.#budget.cpuMs : 0);
     if (suspect !== undefined && this.#budget.isUsedUp(usedMs, isFirst)) {
-      this.#blame(suspect, "timeout");
+      this.#blame(suspect, "timeout", this.#budget.isProof(usedMs));
     } else {
       this.#suspect = suspect;
       if (suspect === undefined) this.#isAlone = true;
@@ -288,13 +267,23 @@ export class BatchRun {
     const isAlone = ranAlone && (!this.#failure || end !== "crash" || this.#losses > 1);
     const isCertain =
       (fresh && end !== "crash") || (isAlone && (!shared || this.#losses > LOSSES_MAX));
-    if (taken.length === 1 && isCertain) this.#blame(taken[0]!, end);
+    if (taken.length === 1 && isCertain) {
+      const usedMs = this.#meter.cpuMs - this.#usedBeforeMs;
+      const isStarved = usedMs >= ASLEEP_CPU_MS_MAX && !this.#budget.isProof(usedMs);
+      this.#blame(taken[0]!, end, end !== "timeout" || !isStarved);
+    }
     this.#isAlone = true;
   }
 
-  #blame(index: number, cause: GuestEndCause): void {
-    this.settle(index, { error: endError(cause) });
-    this.#culprits.push(cause);
+  #blame(index: number, cause: GuestEndCause, isProven: boolean): void {
+    const error = endError(cause);
+    this.settle(index, { error });
     this.#losses = 0;
+    if (!isProven) {
+      this.#isDoubtful = true;
+      return;
+    }
+    this.#culprits.push(cause);
+    this.#options.trial?.noteCulprit(error.message);
   }
 }

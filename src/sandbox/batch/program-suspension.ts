@@ -1,10 +1,12 @@
 import type { Logger } from "pino";
 import { assert } from "../../assert.ts";
 import {
+  CODE_SLOW_MS,
   SUSPENDED_MS_MAX,
   SUSPENDED_MS_MIN,
   SUSPENSION_BATCHES,
   SUSPENSION_CPU_MS,
+  SUSPENSION_CULPRITS,
   SUSPENSION_EVENTS,
   SUSPENSION_GOOD_MS,
 } from "../../settings/limits.ts";
@@ -31,11 +33,39 @@ export interface ProgramSuspension {
   reason: string;
 }
 
+/** A program that runs, and of which no event has succeeded for long. */
+export interface SlowProgram {
+  programId: string;
+  workspaceId: string;
+  /** Milliseconds since the epoch. */
+  since: number;
+}
+
+interface RunningProgram extends SlowProgram {
+  /** Number of its batches that run now. */
+  batches: number;
+}
+
 /** Cost of one batch of events that ran in the sandbox. */
 export interface BatchCost {
   cpuMs: number;
   /** Whether the code has taken control of the guest process that ran it. */
   isBroken: boolean;
+  /** Whether an event failed by the clock alone, perhaps only because the machine is busy. */
+  isDoubtful: boolean;
+}
+
+/** Judges a program (user code with its libraries) while one of its batches runs. */
+export interface ProgramTrial extends Disposable {
+  /** Whether no event has succeeded since one used up its CPU time or ended its guest process. */
+  readonly isSuspect: boolean;
+  /** Whether the program is suspended if the next event fails like the ones before. */
+  readonly isLastTry: boolean;
+  /** Error for the events that have not run; undefined while the program may run. */
+  readonly suspended: UserError | undefined;
+  noteSuccess(): void;
+  /** Notes an event that used up its CPU time by itself, or that ended its guest process. */
+  noteCulprit(reason: string): void;
 }
 
 interface FailureRecord {
@@ -47,21 +77,23 @@ interface FailureRecord {
   batches: number;
   events: number;
   cpuMs: number;
-  /** Time of the last successful event that followed a failed batch. */
-  goodAt: number;
+  /** Number of events that used up their time or ended their guest, since one succeeded. */
+  culprits: number;
   /** Length in milliseconds of the program's last suspension; 0 before the first one. */
   periodMs: number;
   until: number;
-  /** Number of batches that run now, other than the first one that failed. */
-  trials: number;
   reason: string;
 }
 
 /**
  * Suspends programs that only fail, so that they do not use up the processes of their workspace. A
  * program is suspended after several batches in which all events failed, or earlier when many
- * events in a row failed and used much CPU time. When the suspension ends, one batch is tried. If
- * all its events fail too, the program is suspended for twice as long.
+ * events in a row failed and used much CPU time. Some events in a row that each used up their CPU
+ * time suspend it in the middle of a batch, since such events take minutes on a busy machine. When
+ * the suspension ends, one batch is tried. If all its events fail too, the program is suspended for
+ * twice as long.
+ *
+ * Events that failed by the clock alone do not count: the machine may be to blame.
  *
  * A program of which some events succeed is not suspended, since these events would become dead
  * letters. A program that takes control of its guest process in a batch without a successful event
@@ -69,6 +101,9 @@ interface FailureRecord {
  */
 export class ProgramSuspensions {
   readonly #records = new Map<string, FailureRecord>();
+  /** Time of the last successful event of each program. */
+  readonly #goodAt = new WeakMap<Program, number>();
+  readonly #running = new Map<string, RunningProgram>();
   readonly #metrics: SandboxMetrics;
   readonly #log: Logger;
   readonly #now: () => number;
@@ -88,7 +123,7 @@ export class ProgramSuspensions {
     const record = this.#records.get(program.id);
     if (!record || record.until <= this.#now()) return undefined;
     const seconds = Math.ceil(record.periodMs / 1_000);
-    const message = `Transformation is suspended for ${seconds} s: failed batches in a row: ${record.batches}, the last with: ${record.reason}`;
+    const message = `Transformation is suspended for ${seconds} s, since it only fails: ${record.reason}`;
     return { message };
   }
 
@@ -96,12 +131,30 @@ export class ProgramSuspensions {
    * Begins a batch of a program. A program that was suspended stays in the list until its batch has
    * ended, which takes a minute when each event uses up its time.
    */
-  beginTrial(program: Program): Disposable {
-    const record = this.#records.get(program.id);
-    if (record) record.trials += 1;
+  beginTrial(program: Program): ProgramTrial {
+    const { id: programId, workspaceId } = program;
+    const running = this.#running.get(programId) ?? {
+      ...{ programId, workspaceId, since: this.#now(), batches: 0 },
+    };
+    running.batches += 1;
+    this.#running.set(programId, running);
+    const culprits = () => (this.#isGood(program) ? 0 : this.#records.get(program.id)?.culprits);
+    const suspended = () => this.errorFor(program);
     return {
-      [Symbol.dispose]() {
-        if (record) record.trials -= 1;
+      get isSuspect() {
+        return (culprits() ?? 0) > 0;
+      },
+      get isLastTry() {
+        return culprits() === SUSPENSION_CULPRITS - 1;
+      },
+      get suspended() {
+        return suspended();
+      },
+      noteSuccess: () => this.#succeeded(program),
+      noteCulprit: (reason) => this.#noteCulprit(program, reason),
+      [Symbol.dispose]: () => {
+        running.batches -= 1;
+        if (running.batches === 0) this.#running.delete(programId);
       },
     };
   }
@@ -115,33 +168,76 @@ export class ProgramSuspensions {
     const last = outcomes.at(-1);
     if (!last) return;
     if (!("error" in last) || outcomes.some((outcome) => !("error" in outcome))) {
-      const record = this.#records.get(program.id);
-      if (record === undefined) return;
-      if (record.periodMs > 0) {
-        this.#log.info(logFieldsOf(record), "transformation works again after a suspension");
-      }
-      Object.assign(record, unfailed, { goodAt: this.#now() });
-    } else this.#failed(program, last.error.message, outcomes.length, cost);
+      this.#succeeded(program);
+    } else if (cost.isBroken || !cost.isDoubtful) {
+      this.#failed(program, last.error.message, outcomes.length, cost);
+    }
+  }
+
+  #succeeded(program: Program): void {
+    const now = this.#now();
+    this.#goodAt.set(program, now);
+    const running = this.#running.get(program.id);
+    if (running) running.since = now;
+    const record = this.#records.get(program.id);
+    if (record === undefined) return;
+    if (record.periodMs > 0) {
+      this.#log.info(logFieldsOf(record), "transformation works again after a suspension");
+    }
+    Object.assign(record, unfailed);
+  }
+
+  #isGood(program: Program): boolean {
+    return (
+      this.#now() - (this.#goodAt.get(program) ?? Number.NEGATIVE_INFINITY) < SUSPENSION_GOOD_MS
+    );
+  }
+
+  #noteCulprit(program: Program, reason: string): void {
+    const record = this.#records.get(program.id) ?? this.#open(program);
+    record.culprits += 1;
+    record.reason = reason;
+    if (record.culprits < SUSPENSION_CULPRITS || this.#isGood(program)) return;
+    // The next suspension takes two events more, of which the second is the last of its batch.
+    record.culprits = SUSPENSION_CULPRITS - 2;
+    this.#suspend(record);
   }
 
   list(): ProgramSuspension[] {
     const now = this.#now();
     return [...this.#records.values()]
-      .filter(({ until, periodMs, trials }) => until > now || (periodMs > 0 && trials > 0))
+      .filter(
+        ({ program, until, periodMs }) =>
+          until > now || (periodMs > 0 && this.#running.has(program.id)),
+      )
       .map(({ program, until, reason }) => {
         const { id: programId, workspaceId, name } = program;
         return { programId, workspaceId, name, until, reason };
       });
   }
 
+  /** Lists the programs that run, and of which no event has succeeded for `CODE_SLOW_MS`. */
+  slow(): SlowProgram[] {
+    const now = this.#now();
+    return [...this.#running.values()]
+      .filter(({ since }) => now - since >= CODE_SLOW_MS)
+      .map(({ programId, workspaceId, since }) => ({ programId, workspaceId, since }));
+  }
+
   #failed(program: Program, reason: string, events: number, { cpuMs, isBroken }: BatchCost): void {
     const record = this.#records.get(program.id) ?? this.#open(program);
-    record.reason = reason.split("\n")[0]!;
+    // The error of a suspended program is that of its suspension.
+    if (record.until <= this.#now()) record.reason = reason.split("\n")[0]!;
     record.batches += 1;
     record.events += events;
     record.cpuMs += cpuMs;
     // A batch that breaks into its guest is no accident of some events.
-    if (!isBroken && !this.#onlyFails(record)) return;
+    if (isBroken || this.#onlyFails(record)) this.#suspend(record);
+  }
+
+  #suspend(record: FailureRecord): void {
+    // The batch, or another one beside it, has suspended the program already.
+    if (record.until > this.#now()) return;
     record.periodMs = Math.min(SUSPENDED_MS_MAX, record.periodMs * 2 || SUSPENDED_MS_MIN);
     record.until = this.#now() + record.periodMs;
     this.#metrics.suspensions.inc();
@@ -150,8 +246,8 @@ export class ProgramSuspensions {
     this.#log.warn(logFieldsOf(record), "transformation suspended because it only fails");
   }
 
-  #onlyFails({ batches, events, cpuMs, goodAt, periodMs }: FailureRecord): boolean {
-    if (this.#now() - goodAt < SUSPENSION_GOOD_MS) return false;
+  #onlyFails({ program, batches, events, cpuMs, periodMs }: FailureRecord): boolean {
+    if (this.#isGood(program)) return false;
     if (periodMs > 0 || batches >= SUSPENSION_BATCHES) return true;
     return events >= SUSPENSION_EVENTS && cpuMs >= SUSPENSION_CPU_MS;
   }
@@ -161,14 +257,17 @@ export class ProgramSuspensions {
       const [oldest] = this.#records.keys();
       this.#records.delete(oldest!);
     }
-    const record = { program, ...unfailed, trials: 0, goodAt: Number.NEGATIVE_INFINITY };
+    const record = { program, ...unfailed };
     this.#records.set(program.id, record);
     return record;
   }
 }
 
 /** Initial record of a program: no failures since its last event that succeeded. */
-const unfailed = { batches: 0, events: 0, cpuMs: 0, periodMs: 0, until: 0, reason: "" };
+const unfailed = {
+  ...{ batches: 0, events: 0, cpuMs: 0, culprits: 0 },
+  ...{ periodMs: 0, until: 0, reason: "" },
+};
 
 /**
  * Returns the log fields of a failing program. They do not contain its error, because user code

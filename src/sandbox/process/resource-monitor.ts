@@ -25,6 +25,12 @@ const AWAKE_CPU_SHARE = 0.2;
  */
 const ALL_THREADS = 3;
 
+/**
+ * Clock time that a guest process gets for each part of CPU time, beyond the limit of clock time.
+ * The limit is for code that sleeps; a busy machine may give a guest a twentieth of a processor.
+ */
+const CLOCK_PER_CPU = 20;
+
 /** Measures the resources that a guest process uses, and reports which limit the guest exceeds. */
 export class ResourceMonitor {
   /** Resident memory in bytes of the guest process after its start, when it was idle. */
@@ -160,11 +166,11 @@ function isOverTime(
   wallMs: number,
   usage: ProcessUsage | undefined,
 ): boolean {
-  if (wallMs > exchange.wallMs) return true;
   // Without /proc only the clock limits a guest.
-  if (!usage) return wallMs > exchange.cpuMs + graceMs;
+  if (!usage) return wallMs > Math.min(exchange.wallMs, exchange.cpuMs + graceMs);
   exchange.usageAtStart ??= usage;
   const mainMs = usage.mainCpuMs - exchange.usageAtStart.mainCpuMs;
+  if (wallMs > exchange.wallMs + CLOCK_PER_CPU * mainMs) return true;
   const allMs = usage.cpuMs - exchange.usageAtStart.cpuMs;
   return mainMs > exchange.cpuMs + graceMs || allMs > ALL_THREADS * exchange.cpuMs + graceMs;
 }

@@ -8,6 +8,7 @@ import { quietFacts, startAlertScene, type TestFacts } from "../../alerts/_scene
 const FULL = "The ledger cannot be written: the disk of /data is full (0 bytes free)";
 const facts: TestFacts = quietFacts();
 let missing: string[] = [];
+let slowCodeSince: number | undefined;
 let scene: Awaited<ReturnType<typeof startAlertScene>>;
 
 beforeAll(async () => {
@@ -16,11 +17,12 @@ beforeAll(async () => {
     ask: async () => ({ answers: new Map(), missing }),
     answerWith() {},
   };
-  scene = await startAlertScene({ facts, more: { others } });
+  scene = await startAlertScene({ facts, more: { others, slowCodeSince: () => slowCodeSince } });
 }, 300_000);
 beforeEach(() => {
   Object.assign(facts, quietFacts());
   missing = [];
+  slowCodeSince = undefined;
   scene.api.readiness.checks = { log: { ok: true } };
 });
 afterAll(() => scene.api.stop());
@@ -72,6 +74,14 @@ test("a sandbox that does not start stops destinations with user code alone", as
 test("a destination is not ok while a node that may deliver its events does not answer", async () => {
   missing = ["two"];
   expect((await states()).state).toBe("unknown");
+});
+
+test("a destination waits while its user code runs without a result, and says for how long", async () => {
+  slowCodeSince = Date.now() - 300_000;
+  const reason = "Its user code has run for 5 min without a result";
+  expect(await states()).toMatchObject({ state: "waiting", reason });
+  facts.lane = { failure: { since: 0, reason: "HTTP 503", isDown: true } };
+  expect(await states()).toMatchObject({ state: "down", reason: "HTTP 503" });
 });
 
 test("a destination that lags is a problem without an alert rule, and says since when", async () => {

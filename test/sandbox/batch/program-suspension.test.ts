@@ -5,10 +5,12 @@ import { ProgramSuspensions } from "../../../src/sandbox/batch/program-suspensio
 import { createSandboxMetrics } from "../../../src/sandbox/metrics.ts";
 import type { ProgramOutcome } from "../../../src/sandbox/program.ts";
 import {
+  CODE_SLOW_MS,
   SUSPENDED_MS_MAX,
   SUSPENDED_MS_MIN,
   SUSPENSION_BATCHES,
   SUSPENSION_CPU_MS,
+  SUSPENSION_CULPRITS,
   SUSPENSION_EVENTS,
   SUSPENSION_GOOD_MS,
 } from "../../../src/settings/limits.ts";
@@ -29,7 +31,7 @@ function clock() {
   return { time, suspensions, told };
 }
 
-const spent = (cpuMs: number) => ({ cpuMs, isBroken: false });
+const spent = (cpuMs: number) => ({ cpuMs, isBroken: false, isDoubtful: false });
 
 test("the program that began to fail first is forgotten when very many fail", () => {
   const { suspensions } = clock();
@@ -54,7 +56,7 @@ test("a program is suspended after enough batches without a good event", () => {
   expect(suspensions.errorFor(one)).toBeUndefined();
   suspensions.record(one, [failed], spent(0));
   expect(suspensions.errorFor(one)?.message).toBe(
-    `Transformation is suspended for 1 s: failed batches in a row: ${SUSPENSION_BATCHES}, the last with: Error: no`,
+    "Transformation is suspended for 1 s, since it only fails: Error: no",
   );
   expect(suspensions.errorFor(program(""))).toBeUndefined();
   expect(suspensions.list()).toEqual([
@@ -178,16 +180,77 @@ test("periods grow up to their limit, with one batch tried between them", () => 
   expect(suspensions.list()).toEqual([]);
 });
 
+test("events that each use up their time suspend a program in the middle of a batch", () => {
+  const { suspensions, time } = clock();
+  const one = program("");
+  using trial = suspensions.beginTrial(one);
+  expect([trial.isSuspect, trial.isLastTry]).toEqual([false, false]);
+  for (let n = 1; n < SUSPENSION_CULPRITS; n += 1) trial.noteCulprit("timed out");
+  expect([trial.isSuspect, trial.isLastTry, trial.suspended]).toEqual([true, true, undefined]);
+  trial.noteCulprit("timed out");
+  expect(trial.suspended?.message).toEndWith("suspended for 1 s, since it only fails: timed out");
+  // The end of the same batch does not make the suspension longer.
+  suspensions.record(one, [failed], spent(SUSPENSION_CPU_MS));
+  expect(suspensions.list()[0]!.until).toBe(time.now + SUSPENDED_MS_MIN);
+  time.now += SUSPENDED_MS_MIN;
+  trial.noteCulprit("timed out");
+  expect([trial.isLastTry, trial.suspended]).toEqual([true, undefined]);
+  trial.noteCulprit("timed out");
+  expect(suspensions.list()[0]!.until).toBe(time.now + 2 * SUSPENDED_MS_MIN);
+});
+
+test("a program is slow while it runs and no event has succeeded for long", () => {
+  const { suspensions, time } = clock();
+  const one = program("");
+  const since = time.now;
+  {
+    using trial = suspensions.beginTrial(one);
+    time.now += CODE_SLOW_MS - 1;
+    expect(suspensions.slow()).toEqual([]);
+    time.now += 1;
+    expect(suspensions.slow()).toEqual([{ programId: one.id, workspaceId: "w1", since }]);
+    trial.noteSuccess();
+    expect(suspensions.slow()).toEqual([]);
+    time.now += CODE_SLOW_MS;
+    expect(suspensions.slow()).toHaveLength(1);
+  }
+  expect(suspensions.slow()).toEqual([]);
+});
+
+test("events that use up their time suspend no program that succeeded lately", () => {
+  const { suspensions, time } = clock();
+  const one = program("");
+  using trial = suspensions.beginTrial(one);
+  trial.noteSuccess();
+  for (let n = 0; n < 2 * SUSPENSION_CULPRITS; n += 1) trial.noteCulprit("timed out");
+  expect([trial.isSuspect, trial.isLastTry, trial.suspended]).toEqual([false, false, undefined]);
+  time.now += SUSPENSION_GOOD_MS;
+  expect(trial.isSuspect).toBe(true);
+  trial.noteSuccess();
+  time.now += SUSPENSION_GOOD_MS;
+  expect(trial.isSuspect).toBe(false);
+});
+
+test("a program whose events fail by the clock alone is not suspended", () => {
+  const { suspensions } = clock();
+  const one = program("");
+  for (let n = 0; n < 2 * SUSPENSION_BATCHES; n += 1) {
+    const events = Array(SUSPENSION_EVENTS).fill(failed);
+    suspensions.record(one, events, { ...spent(SUSPENSION_CPU_MS), isDoubtful: true });
+  }
+  expect(suspensions.list()).toEqual([]);
+  suspensions.record(one, [failed], { ...spent(0), isBroken: true, isDoubtful: true });
+  expect(suspensions.list()).toHaveLength(1);
+});
+
 const registry = new Registry();
 const sandbox = testSandbox({ metrics: registry, limits: { cpuMs: 100 } });
 afterAll(() => sandbox.close());
 
 test("events of a suspended program get the reason, and it shows in the metrics", async () => {
   const looping = program("export const transformEvent = () => { for (;;); }");
-  let outcomes: unknown[] = [];
-  for (let i = 0; i < 30 && sandbox.suspended().length === 0; i += 1) {
-    outcomes = shown(await sandbox.run(looping, batch({})));
-    expect(outcomes).toEqual(["Script execution timed out."]);
+  while (sandbox.suspended().length === 0) {
+    expect(shown(await sandbox.run(looping, batch({})))).toEqual(["Script execution timed out."]);
   }
   expect(shown(await sandbox.run(looping, batch({ n: 1 }, { n: 2 })))).toEqual([
     expect.stringMatching(/^Transformation is suspended .* Script execution timed out\.$/),

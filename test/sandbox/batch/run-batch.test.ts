@@ -1,8 +1,13 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
+import { pino } from "pino";
+import { Registry } from "prom-client";
 import { noLogs } from "../../../src/sandbox/batch/batch-logs.ts";
-import { BatchRun, type BatchRunOptions } from "../../../src/sandbox/batch/batch-run.ts";
+import { BatchRun } from "../../../src/sandbox/batch/batch-run.ts";
+import type { BatchRunOptions } from "../../../src/sandbox/batch/batch-run-options.ts";
+import { ProgramSuspensions } from "../../../src/sandbox/batch/program-suspension.ts";
 import { runBatch } from "../../../src/sandbox/batch/run-batch.ts";
 import { defaultLimits } from "../../../src/sandbox/limits.ts";
+import { createSandboxMetrics } from "../../../src/sandbox/metrics.ts";
 import {
   GUEST_CPU_MS_MAX,
   GUEST_CULPRITS_MAX,
@@ -167,4 +172,49 @@ test("an event for which the machine never has time is given up in the end", asy
   const { outcomes } = await run(guests, events);
   expect(shown(outcomes)).toEqual([TIMED_OUT, [{ n: 1 }]]);
   expect(guests.runs.length).toBeLessThan(6);
+});
+
+/** A trial of a program that has had no event yet, and the errors that it was told. */
+function trialOf() {
+  const metrics = createSandboxMetrics(new Registry());
+  return new ProgramSuspensions(metrics, pino({ enabled: false })).beginTrial(program(""));
+}
+
+test.each(shares)(
+  "code that never ends is suspended after three events (CPU share %p)",
+  async (share) => {
+    for (const isPython of [false, true]) {
+      const guests = new SimulatedGuests(share, isPython);
+      const { outcomes } = await run(
+        guests,
+        mixed(() => true, 0),
+        undefined,
+        { trial: trialOf() },
+      );
+      expect(new Set(shown(outcomes).slice(2, -1)).size).toBe(1);
+      expect(shown(outcomes)[2]).toMatch(/^Transformation is suspended for 1 s/);
+      // The third one is the last of its batch, as others may be of a kind that the code bears.
+      expect(shown(outcomes).filter((one) => one === TIMED_OUT)).toHaveLength(3);
+      expect(shown(outcomes).at(-1)).toBe(TIMED_OUT);
+      // The first one has its whole time, and on a busy machine what it takes to find that out.
+      expect(guests.usedMs).toBeLessThan(2.5 * GUEST_CPU_MS_MAX);
+    }
+  },
+);
+
+test("two events that never end and a good one behind them suspend nothing", async () => {
+  for (const share of shares) {
+    const events = mixed((n) => n < 2, 0.1);
+    const { outcomes } = await run(new SimulatedGuests(share), events, undefined, {
+      trial: trialOf(),
+    });
+    expect(shown(outcomes)).toEqual(expected(events));
+  }
+});
+
+test("code for which the machine never has time is not suspended", async () => {
+  const events = mixed(() => false, GUEST_CPU_MS_MAX / 2, 8);
+  const trial = trialOf();
+  const { isDoubtful } = await run(new SimulatedGuests(0.01), events, undefined, { trial });
+  expect([isDoubtful, trial.suspended, trial.isSuspect]).toEqual([true, undefined, false]);
 });

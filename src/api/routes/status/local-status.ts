@@ -7,6 +7,8 @@ export interface LaneSummary extends Omit<LaneStatus, "rates" | "lastFailure"> {
   rates: Rates;
   /** Why the server delivers nothing to this destination now. Absent while it delivers. */
   blocked?: string;
+  /** Time since which its user code has run without a result. Absent while it has results. */
+  slowCodeSince?: number;
 }
 
 /**
@@ -27,7 +29,7 @@ export interface WorkspaceStatus {
 
 export type StatusDeps = Pick<
   RouteDeps,
-  | ("catalog" | "pipeline" | "figures" | "suspensions")
+  | ("catalog" | "pipeline" | "figures" | "suspensions" | "slowCodeSince")
   | ("ready" | "others" | "limiters" | "diskSpace")
 >;
 
@@ -63,9 +65,14 @@ export function localStatus(
   for (const id of ids) {
     const status = pipeline.status(id);
     if (status === undefined) continue;
-    const runsCode = () => catalog.code.linkedTransformation(workspaceId, id) !== undefined;
-    const reason = blocked ?? (codeBlocked && runsCode() ? codeBlocked : undefined);
-    lanes[id] = { ...laneSummary(status), ...(reason && { blocked: reason }) };
+    const code = catalog.code.linkedTransformation(workspaceId, id);
+    const reason = blocked ?? (code && codeBlocked);
+    const slowCodeSince = code && slowSince(deps, workspaceId, code);
+    lanes[id] = {
+      ...laneSummary(status),
+      ...(reason && { blocked: reason }),
+      ...(slowCodeSince && { slowCodeSince }),
+    };
     for (const { sourceId, ...rates } of status.rates) {
       const connection = catalog.connections.idOf({ sourceId, destinationId: id });
       if (connection === undefined) continue;
@@ -74,6 +81,11 @@ export function localStatus(
   }
   const suspensions = localSuspensions(deps, workspaceId);
   return { lanes, connections, suspensions, troubles: troublesOf(checks), warnings };
+}
+
+function slowSince({ catalog, slowCodeSince }: StatusDeps, workspaceId: string, id: string) {
+  const { revision } = catalog.code.publishedRevision(workspaceId, "transformation", id);
+  return slowCodeSince(revision.versionId);
 }
 
 /** Returns the messages of this node's failing health checks, and its warnings. */

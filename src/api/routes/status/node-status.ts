@@ -226,6 +226,7 @@ function mergeById<T>(
 function mergeLanes(lanes: readonly LaneSummary[]): LaneSummary {
   const failure = lanes.flatMap((lane) => lane.failure ?? []).sort(byUrgency)[0];
   const [blocked] = lanes.flatMap((lane) => lane.blocked ?? []);
+  const [slowCodeSince] = lanes.flatMap((lane) => lane.slowCodeSince ?? []).sort();
   return {
     lagEvents: lanes.reduce((sum, { lagEvents }) => sum + lagEvents, 0),
     lagSeconds: Math.max(...lanes.map(({ lagSeconds }) => lagSeconds)),
@@ -233,6 +234,7 @@ function mergeLanes(lanes: readonly LaneSummary[]): LaneSummary {
     isRejecting: lanes.some(({ isRejecting }) => isRejecting === true),
     ...(failure && { failure }),
     ...(blocked && { blocked }),
+    ...(slowCodeSince && { slowCodeSince }),
     rates: sumRates(lanes.map(({ rates }) => rates)),
   };
 }

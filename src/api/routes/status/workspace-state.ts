@@ -1,3 +1,4 @@
+import { duration } from "../../../alerts/conditions.ts";
 import type { Connection, Destination, Source } from "../../../catalog/model.ts";
 import type { Rates } from "../../../pipeline/monitoring/lane-history.ts";
 import {
@@ -230,13 +231,20 @@ function destinationOf(
     ...(code && { transformationId: code.id }),
     state: stateOf({ enabled, deliveredBy }, known),
     ...(failure && { since: isoTime(failure.since), reason: failure.reason }),
-    ...(!failure && lane?.blocked && { reason: lane.blocked }),
+    ...(!failure && lane && reasonToWait(lane)),
     lagEvents,
     lagSeconds,
     rates: rounded(lane?.rates ?? noRates),
     rejecting: lane?.isRejecting ?? false,
     deadLetters: pipeline.deadLetters.count(workspaceId, { destinationId: id }),
   };
+}
+
+function reasonToWait({ blocked, slowCodeSince }: LaneSummary): { reason?: string } {
+  if (blocked) return { reason: blocked };
+  if (slowCodeSince === undefined) return {};
+  const seconds = (Date.now() - slowCodeSince) / 1_000;
+  return { reason: `Its user code has run for ${duration(seconds)} without a result` };
 }
 
 /** Returns who delivers the events of a destination. */
@@ -255,7 +263,7 @@ function stateOf(
   if (lane.failure) return "failing";
   if (code?.suspended) return "suspended";
   if (lane.blocked) return "blocked";
-  if (lane.isWaiting) return "waiting";
+  if (lane.isWaiting || lane.slowCodeSince) return "waiting";
   if (lane.lagSeconds >= OVERVIEW_LAG_SECONDS_MIN) return "lagging";
   // A node that does not answer may deliver a part of the events.
   return isAllKnown ? "ok" : "unknown";
