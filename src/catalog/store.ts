@@ -48,6 +48,8 @@ export const LAST = "\uffff";
  */
 const RESERVE_BYTES = 4 << 20;
 
+export const catalogFile = (directory: string) => join(directory, "catalog.mdb");
+
 /**
  * Opens the catalog's store in a directory. With `order` (a log that all nodes of a cluster share),
  * the store is this node's copy of the state that the log describes.
@@ -58,7 +60,7 @@ export function openStore(
   order?: OrderedLog,
   { bounds, onNewer }: Pick<OrderedStoreOptions, "bounds" | "onNewer"> = {},
 ): CatalogStore {
-  const path = join(directory, "catalog.mdb");
+  const path = catalogFile(directory);
   const name = "The catalog";
   const options = { path, name, logger };
   const more = { ...(bounds && { bounds }), ...(onNewer && { onNewer }) };

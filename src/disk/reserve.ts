@@ -1,28 +1,55 @@
 import { FFIType } from "bun:ffi";
 import { statSync } from "node:fs";
 import { libcFunctions } from "../libc.ts";
+import type { Logger } from "../observe/log.ts";
 import { openFile } from "./open-file.ts";
 
 /** Mode of `fallocate` that keeps the length of the file, from `linux/falloc.h`. */
 const FALLOC_FL_KEEP_SIZE = 1;
 
+const NOT_KEPT = "no disk space is kept in reserve: no room, or not possible here";
+
+export interface ReserveOptions {
+  /** Bytes of disk space to keep. By default none. */
+  reserveBytes?: number;
+  logger: Pick<Logger, "info" | "warn">;
+}
+
+/** Unit in bytes of the blocks in the system's answer about a file. */
+const STAT_BLOCK_BYTES = 512;
+
 /**
  * Returns a function that keeps disk space after the end of a file, so that the file can grow on a
  * full disk, and keeps the file's length. It is called again when the file may have grown: it
- * allocates `bytes` once half of them are used. Never throws: without room on the disk, or without
- * the file, it does nothing.
+ * allocates `reserveBytes` once half of them are used. Never throws: without room on the disk, or without
+ * the file, it only logs that it keeps nothing, and later that it does again.
  */
-export function diskReserve(path: string, bytes: number): () => void {
+export function diskReserve(
+  path: string,
+  { reserveBytes: bytes = 0, logger }: ReserveOptions,
+): () => void {
   let enoughTo = 0;
+  let wasKept = true;
   return () => {
     if (bytes === 0) return;
+    let isKept = false;
     try {
       const { size } = statSync(path);
-      if (size >= enoughTo && allocate(path, size, bytes)) enoughTo = size + bytes / 2;
+      isKept = size < enoughTo || allocate(path, size, bytes);
+      if (isKept && size >= enoughTo) enoughTo = size + bytes / 2;
     } catch {
       // A change is also stored without a reserve.
     }
+    if (isKept && !wasKept) logger.info({ path, bytes }, "disk space is kept in reserve again");
+    if (!isKept && wasKept) logger.warn({ path, bytes }, NOT_KEPT);
+    wasKept = isKept;
   };
+}
+
+/** Returns the bytes of disk space that a file keeps after its end; 0 for a file that is gone. */
+export function reservedBytes(path: string): number {
+  const found = statSync(path, { throwIfNoEntry: false });
+  return found ? Math.max(0, found.blocks * STAT_BLOCK_BYTES - found.size) : 0;
 }
 
 function allocate(path: string, from: number, bytes: number): boolean {

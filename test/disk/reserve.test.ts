@@ -2,26 +2,45 @@ import { afterAll, expect, test } from "bun:test";
 import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { diskReserve } from "../../src/disk/reserve.ts";
+import { diskReserve, reservedBytes } from "../../src/disk/reserve.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "reserve-"));
 const path = join(directory, "file");
 afterAll(() => rmSync(directory, { recursive: true }));
 
+function reserveOf(file: string) {
+  const levels: string[] = [];
+  const note = (level: string) => () => void levels.push(level);
+  const logger = { warn: note("warn"), info: note("info") };
+  const keep = diskReserve(file, { reserveBytes: 1 << 20, logger });
+  return { keep, levels };
+}
+
 test("a reserve keeps space after the end of a file, and its length", () => {
   writeFileSync(path, "content");
   const blocks = () => statSync(path).blocks;
   const before = blocks();
-  const keep = diskReserve(path, 1 << 20);
+  const { keep, levels } = reserveOf(path);
+  expect(reservedBytes(path)).toBeLessThan(1 << 20);
   keep();
   const kept = blocks();
   expect(kept - before).toBeGreaterThanOrEqual((1 << 20) / 512);
   expect(statSync(path).size).toBe("content".length);
   keep();
   expect(blocks()).toBe(kept);
+  expect(reservedBytes(path)).toBeGreaterThanOrEqual(1 << 20);
+  expect(levels).toEqual([]);
 });
 
-test("a reserve of a file that is gone changes nothing, so that what was stored stays stored", () => {
+test("a reserve of a file that is gone throws nothing, and is told once, as is its return", () => {
+  const { keep, levels } = reserveOf(path);
   rmSync(path);
-  expect(diskReserve(path, 1 << 20)).not.toThrow();
+  expect(reservedBytes(path)).toBe(0);
+  keep();
+  keep();
+  expect(levels).toEqual(["warn"]);
+  writeFileSync(path, "content");
+  keep();
+  keep();
+  expect(levels).toEqual(["warn", "info"]);
 });

@@ -1,11 +1,11 @@
 import { expect, test } from "bun:test";
 import { mkdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { pino } from "pino";
 import { openStore } from "../../src/store/lmdb/lmdb-store.ts";
 import { addonFiles, patchAddon } from "../../src/store/lmdb/patch-addon.ts";
 import { testWith } from "../counterpart.ts";
 import { removeDirectory, temporaryDirectory } from "../e2e/server.ts";
-import { quiet } from "../log/support.ts";
 import { fillDisk, makeSpace, mountDisk, mountMissing, unmountDisk } from "../small-disk.ts";
 
 const DISK_BYTES = 16 << 20;
@@ -40,7 +40,9 @@ testWith(mountMissing)(
     mountDisk(disk, DISK_BYTES);
     const reserveBytes = 1 << 20;
     const options = { path: join(disk, "store.mdb"), name: "The store" };
-    const store = openStore({ ...options, reserveBytes, logger: quiet });
+    const lines: string[] = [];
+    const logger = pino({}, { write: (line) => void lines.push(JSON.parse(line).msg) });
+    const store = openStore({ ...options, reserveBytes, logger });
     const table = store.table<string, string>("t");
     const put = (key: string) => store.change(() => void table.put(key, "x".repeat(100_000)));
     try {
@@ -51,6 +53,9 @@ testWith(mountMissing)(
         expect(store.trouble()).toBeUndefined();
         makeSpace(disk);
         await put(`${round} more`);
+        const [full, free, ...more] = lines.splice(0);
+        expect(full).toStartWith("no disk space is kept in reserve");
+        expect([free, ...more]).toEqual(["disk space is kept in reserve again"]);
       }
     } finally {
       await store.close();

@@ -81,7 +81,7 @@ class LmdbStore implements LocalStore {
     this.#environment = this.#open();
     markIntact(options.path);
     syncPath(directoryOf(options.path));
-    this.#keepReserve = diskReserve(dataFileOf(options.path), options.reserveBytes ?? 0);
+    this.#keepReserve = diskReserve(dataFileOf(options.path), options);
     this.#keepReserve();
   }
 
