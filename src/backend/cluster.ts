@@ -93,12 +93,13 @@ export async function openCluster(opening: StartContext): Promise<Backend> {
   const reading = () => judgeReading(accessOf(clients, group), logs.trouble());
   const warnings = () => [
     ...missing(false),
-    ...reading().warnings,
-    ...ledgers.judge().warnings,
-    ...standing.warnings(),
+    ...standing.warnings([
+      ...reading().warnings,
+      ...ledgers.judge().warnings,
+      ...(membership?.state().warnings ?? []),
+    ]),
     ...watch.warnings(),
     ...clockWarnings(node, clients.clockErrorMs()),
-    ...(membership?.state().warnings ?? []),
   ];
   let pipelines: PartitionPipelines | undefined;
   let membership: Membership | undefined;

@@ -37,7 +37,7 @@ export function partitionAbility(sources: AbilitySources): PartitionAbility {
     const waits = ofSandbox !== undefined && sources.isWaitingForSandbox(partition);
     const trouble =
       ofNode ??
-      (silent && `Broker ${silent}, which leads partition ${partition}, does not answer`) ??
+      (silent && `${silent}, which leads partition ${partition}, does not answer`) ??
       sources.partitionTrouble(partition) ??
       (waits ? ofSandbox : undefined);
     if (trouble !== undefined) troubles.set(partition, trouble);

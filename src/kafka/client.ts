@@ -60,7 +60,10 @@ export interface KafkaClients {
    */
   clockErrorMs(): number | undefined;
   /** View of the cluster, merged from the answers of the brokers. */
-  view: Pick<ClusterView, "topic" | "brokers" | "isEmpty" | "clusterId">;
+  view: Pick<
+    ClusterView,
+    "nameOf" | "addressOfBroker" | "topic" | "brokers" | "isEmpty" | "clusterId"
+  >;
   /**
    * Returns the error of the last probe of each broker; undefined before the first, and for a broker
    * that answered. `isProbed` is whether a probe has ended.

@@ -63,8 +63,8 @@ export class ClusterView {
   readonly #foreign = new Map<string, string>();
   /** Id of the Kafka cluster. Undefined before a broker has reported it. */
   #clusterId: string | undefined;
-  /** Addresses of all brokers that any answer has listed so far. */
-  readonly #named = new Set<string>();
+  /** Ids of all brokers that any answer has listed so far, by address. */
+  readonly #named = new Map<string, number>();
   #outdated = new Map<string, Omit<OutdatedBroker, "forMs"> & { since: number }>();
   #merged: MergedView = EMPTY;
 
@@ -78,7 +78,7 @@ export class ClusterView {
       return;
     }
     this.#foreign.delete(address);
-    for (const broker of answer.brokers) this.#named.add(addressOf(broker));
+    for (const broker of answer.brokers) this.#named.set(addressOf(broker), broker.nodeId);
     this.#answers.set(address, answer);
     this.#merge();
   }
@@ -143,6 +143,20 @@ export class ClusterView {
     return this.#named.has(address) && !this.#merged.listed.has(address);
   }
 
+  /** Names a broker for the operator: `Broker 2 (host:port)`, without its id while none is known. */
+  nameOf(address: string): string {
+    const id = this.#named.get(address);
+    return id === undefined ? `Broker ${address}` : `Broker ${id} (${address})`;
+  }
+
+  /** Returns the last address of a broker that any answer has listed. */
+  addressOfBroker(id: number): string | undefined {
+    return this.#named
+      .entries()
+      .toArray()
+      .findLast(([, of]) => of === id)?.[0];
+  }
+
   /** Whether the answers of a broker are behind those of others. */
   isOutdated(address: string): boolean {
     return this.#outdated.has(address);
@@ -185,19 +199,11 @@ export class ClusterView {
       const since = before.get(address)?.since ?? performance.now();
       const partitions = leaders.map(({ named, latest, ...partition }) => ({
         ...partition,
-        named: this.#addressOfId(named),
-        latest: this.#addressOfId(latest),
+        named: this.addressOfBroker(named),
+        latest: this.addressOfBroker(latest),
       }));
       this.#outdated.set(address, { address, since, isListed, partitions });
     }
-  }
-
-  /** Returns the address that any answer has for a broker id. */
-  #addressOfId(id: number): string | undefined {
-    const found = [...this.#answers.values()]
-      .flatMap(({ brokers }) => brokers)
-      .find(({ nodeId }) => nodeId === id);
-    return found && addressOf(found);
   }
 }
 

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { ensureTopic } from "../../src/cluster/topics/ensure-topic.ts";
+import { judgeTopics } from "../../src/cluster/topics/topic-health.ts";
 import { connectClients } from "../../src/kafka/client.ts";
 import { describeWith } from "../counterpart.ts";
 import { waitFor } from "../e2e/server.ts";
@@ -42,6 +43,14 @@ describeWith(brokersMissing)("brokers with links", () => {
           }
         }
       };
+      const health = all.map((clients, it) =>
+        judgeTopics({
+          clients,
+          topics: () => [{ name: `all-${it}`, replicas: 3, remedy: "restore it" }],
+        }),
+      );
+      const rows = () => health.map((of) => of.warnings());
+      await waitFor(() => rows().every((of) => of.length === 0), "all brokers to be in sync");
       await writeAndRead("before");
       brokers.isolate(0);
       await writeAndRead("during");
@@ -55,11 +64,17 @@ describeWith(brokersMissing)("brokers with links", () => {
           }),
         "only the broker that is cut off to be outdated",
       );
+      const isOneRow = (of: string[]) =>
+        of.length === 1 &&
+        /^Broker \d+ \(.+\) .*copies are missing of all-\d$/.test(of[0]!) &&
+        of[0]!.includes(`(${addresses[0]}) `);
+      await waitFor(() => rows().every(isOneRow), "one row for the broker, with what it lacks");
       brokers.heal();
       await waitFor(
         () => all.every((clients) => clients.outdatedBrokers().length === 0),
         "the brokers to agree",
       );
+      await waitFor(() => rows().every((of) => of.length === 0), "the rows to go");
       await writeAndRead("after");
     } finally {
       brokers.heal();

@@ -4,7 +4,7 @@ import type { PartitionAccess } from "../../src/cluster/topics/partition-access.
 import { judgeReading } from "../../src/cluster/topics/reading-trouble.ts";
 
 const available: PartitionAccess = { state: "available" };
-const unreachable: PartitionAccess = { state: "unreachable", leader: "kafka:9092" };
+const unreachable: PartitionAccess = { state: "unreachable", leader: "Broker 1 (kafka:9092)" };
 const unavailable: PartitionAccess = { state: "unavailable" };
 /** Returns the judgement of a node with this access to the topics. */
 const judge = (catalog: PartitionAccess, events: PartitionAccess[], sentence?: string) =>
@@ -33,7 +33,7 @@ test("partitions that are not read although their leaders answer, or that have n
 test("a node that does not reach the leader of the catalog has trouble, which names the broker", () => {
   const events = [unreachable, available, available];
   const { trouble } = judge(unreachable, events);
-  expect(trouble).toBe("Broker kafka:9092, which leads the catalog, does not answer this node");
+  expect(trouble).toBe("Broker 1 (kafka:9092), which leads the catalog, does not answer this node");
 });
 
 test("a catalog's leader that answers late makes a node unwell only once API requests fail, after 5 s", () => {
@@ -79,7 +79,7 @@ test("a node runs each partition whose parts work, and says what fails of the ot
     [available, unreachable],
     [unavailable, available],
   ];
-  const silent = "Broker kafka:9092, which leads partition 1, does not answer";
+  const silent = "Broker 1 (kafka:9092), which leads partition 1, does not answer";
   expect(ability({ access, partitionTrouble })).toEqual({ troubles: [[1, silent]], canRun: [] });
 });
 

@@ -1,7 +1,9 @@
 import { expect, test } from "bun:test";
+import fc from "fast-check";
 import { judgeTopics } from "../../src/cluster/topics/topic-health.ts";
 import { ClusterView } from "../../src/kafka/cluster-view.ts";
 import type { MetadataAnswer } from "../../src/kafka/library.ts";
+import { runs } from "../tier.ts";
 
 const ADDRESSES = ["a:1", "b:2", "c:3"];
 
@@ -12,7 +14,11 @@ interface Statement {
 }
 
 /** Answer of a broker about the topic `p.events`. */
-function answer(statements: Statement[] | number, listed = [0, 1, 2]): MetadataAnswer {
+function answer(
+  statements: Statement[] | number,
+  listed = [0, 1, 2],
+  names = ["p.events"],
+): MetadataAnswer {
   const isCode = typeof statements === "number";
   const partitions = isCode ? [] : statements;
   return {
@@ -23,25 +29,27 @@ function answer(statements: Statement[] | number, listed = [0, 1, 2]): MetadataA
     }),
     clusterId: "cluster",
     controllerId: 0,
-    topics: [
-      {
-        errorCode: isCode ? statements : 0,
-        name: "p.events",
-        topicId: isCode ? "" : "id",
-        isInternal: false,
-        topicAuthorizedOperations: 0,
-        partitions: partitions.map(({ leader, epoch = 1, isr = [0, 1, 2] }, partitionIndex) => ({
-          ...{ errorCode: 0, partitionIndex, leaderId: leader, leaderEpoch: epoch },
-          ...{ replicaNodes: [0, 1, 2], isrNodes: isr, offlineReplicas: [] },
-        })),
-      },
-    ],
+    topics: names.map((name) => ({
+      errorCode: isCode ? statements : 0,
+      name,
+      topicId: isCode ? "" : "id",
+      isInternal: false,
+      topicAuthorizedOperations: 0,
+      partitions: partitions.map(({ leader, epoch = 1, isr = [0, 1, 2] }, partitionIndex) => ({
+        ...{ errorCode: 0, partitionIndex, leaderId: leader, leaderEpoch: epoch },
+        ...{ replicaNodes: [0, 1, 2], isrNodes: isr, offlineReplicas: [] },
+      })),
+    })),
   } as unknown as MetadataAnswer;
 }
 
 /** Health of the topic after each broker has answered, and some time has passed. */
-function health(answers: (MetadataAnswer | undefined)[]) {
-  const view = new ClusterView();
+function health(
+  answers: (MetadataAnswer | undefined)[],
+  view = new ClusterView(),
+  names = ["p.events"],
+) {
+  for (const [at, it] of answers.entries()) if (!it) view.drop(ADDRESSES[at]!);
   for (const [at, it] of answers.entries()) if (it) view.take(ADDRESSES[at]!, it);
   return judgeTopics({
     clients: {
@@ -50,7 +58,7 @@ function health(answers: (MetadataAnswer | undefined)[]) {
       outdatedBrokers: () => view.outdated().map((it) => ({ ...it, forMs: it.forMs + 10_000 })),
       view,
     },
-    topics: () => [{ name: "p.events", replicas: 3, remedy: "restore it" }],
+    topics: () => names.map((name) => ({ name, replicas: 3, remedy: "restore it" })),
   });
 }
 
@@ -62,19 +70,85 @@ test("a broker that is cut off from the others is named, with the leaders that i
     { leader: 1, epoch: 1, isr: [1, 2] },
   ];
   const { warnings } = health([answer(before), answer(after, [1, 2]), answer(after, [1, 2])]);
-  const [first, ...others] = warnings();
-  expect(first).toBe(
-    "Broker a:1 disagrees with the other brokers on who leads and they do not list it, it names a:1 and not b:2 for p.events 0, a:1 and not c:3 for p.events 1: check its network to them",
-  );
-  expect(others).toEqual(["p.events lacks copies on broker 0, in partitions 0, 1, 2"]);
+  expect(warnings()).toEqual([
+    "Broker 0 (a:1) disagrees with the other brokers on who leads and they do not list it, it names a:1 and not b:2 for p.events 0, a:1 and not c:3 for p.events 1: check its network to them; copies are missing of p.events",
+  ]);
 });
 
 test("no sentence names a broker that answers as the others do", () => {
   const same = [{ leader: 0 }, { leader: 1 }];
   expect(health([answer(same), answer(same), answer(same)]).warnings()).toEqual([]);
   expect(health([undefined, answer(same), answer(same)]).warnings()).toEqual([
-    "Broker a:1 does not answer",
+    "Broker 0 (a:1) does not answer",
   ]);
+});
+
+const NAMES = ["p.catalog", "p.events", "p.ledgers"];
+const CONSEQUENCES = ["Partition 1 cannot be read", "The coordinator has not answered"];
+
+test("a broker that is away has one row, with what follows from it, until it is back", () => {
+  const view = new ClusterView();
+  const whole = [{ leader: 0 }, { leader: 1 }, { leader: 2 }];
+  const before = answer(whole, [0, 1, 2], NAMES);
+  const rows = (answers: (MetadataAnswer | undefined)[]) =>
+    health(answers, view, NAMES).warnings(CONSEQUENCES);
+  expect(rows([before, before, before])).toEqual(CONSEQUENCES);
+  const isr = [0, 1];
+  const left = answer(
+    [
+      { leader: 0, isr },
+      { leader: 1, isr },
+      { leader: -1, isr: [2] },
+    ],
+    [0, 1],
+    NAMES,
+  );
+  const lacking = NAMES.map(
+    (it) => `${it} has no leader, and is neither read nor written, in partitions 2`,
+  );
+  const copies = "copies are missing of p.catalog, p.events, p.ledgers";
+  const consequences = [...lacking, copies, ...CONSEQUENCES];
+  const silent = ["Broker 2 (c:3) does not answer", ...consequences].join("; ");
+  expect(rows([left, left, undefined])).toEqual([silent]);
+  const behind = answer(
+    whole.map(({ leader }) => ({ leader: leader % 2, isr })),
+    [0, 1, 2],
+    NAMES,
+  );
+  expect(rows([behind, behind, behind])).toEqual([
+    `Broker 2 (c:3) is not in sync; ${copies}`,
+    ...CONSEQUENCES,
+  ]);
+  expect(rows([before, before, before])).toEqual(CONSEQUENCES);
+});
+
+test("each broker that is away and each that is behind has one row, whatever lacks copies", () => {
+  const subsets = fc.subarray([0, 1, 2], { minLength: 1 });
+  const statement = fc.record({ leader: fc.constantFrom(-1, 0, 1, 2), isr: subsets });
+  const property = fc.property(
+    fc.array(statement, { minLength: 1, maxLength: 4 }),
+    fc.subarray([0, 1, 2], { maxLength: 2 }),
+    (statements, silent) => {
+      const view = new ClusterView();
+      const before = answer([{ leader: 0 }], [0, 1, 2], NAMES);
+      health([before, before, before], view, NAMES);
+      const after = answer(statements, [0, 1, 2], NAMES);
+      const answers = [0, 1, 2].map((id) => (silent.includes(id) ? undefined : after));
+      const rows = health(answers, view, NAMES).warnings(CONSEQUENCES);
+      const subjects = rows.map((row) => row.split("; ")[0]!);
+      expect(new Set(subjects).size).toBe(subjects.length);
+      for (const id of silent) {
+        const name = `Broker ${id} (${ADDRESSES[id]})`;
+        // Its row alone begins with its name: what lacks it is named there.
+        expect(subjects.filter((it) => it.startsWith(`${name} does`))).toHaveLength(1);
+        expect(subjects).not.toContain(`${name} is not in sync`);
+      }
+      const consequences = rows.flatMap((row) => row.split("; ").slice(1));
+      if (silent.length > 0) expect(consequences).toEqual(expect.arrayContaining(CONSEQUENCES));
+      else expect(subjects).toEqual(expect.arrayContaining(CONSEQUENCES));
+    },
+  );
+  fc.assert(property, { numRuns: runs(300, 3_000) });
 });
 
 test("a topic is missing only when brokers answer that it does not exist", () => {

@@ -5,7 +5,7 @@ import { addressOf, type ClusterView } from "../../kafka/cluster-view.ts";
 export type PartitionAccess =
   /** The leader answers, and enough replicas are in sync. */
   | { state: "available" }
-  /** The brokers name a leader, which does not answer this process. */
+  /** The brokers name a leader, here as `Broker 2 (host:port)`, which does not answer this process. */
   | { state: "unreachable"; leader: string }
   /** No process can write the partition: it has no leader, or too few replicas are in sync. */
   | { state: "unavailable" };
@@ -15,7 +15,7 @@ export type PartitionAccess =
  * the addresses of the brokers that do not answer this process.
  */
 export function partitionAccess(
-  view: Pick<ClusterView, "topic" | "brokers">,
+  view: Pick<ClusterView, "topic" | "brokers" | "nameOf">,
   unresponsive: ReadonlySet<string>,
   topic: string,
 ): PartitionAccess[] {
@@ -26,7 +26,7 @@ export function partitionAccess(
     const majority = Math.floor(replicas.length / 2) + 1;
     if (broker === undefined || isr.length < majority) return { state: "unavailable" };
     const address = addressOf(broker);
-    if (unresponsive.has(address)) return { state: "unreachable", leader: address };
+    if (unresponsive.has(address)) return { state: "unreachable", leader: view.nameOf(address) };
     return { state: "available" };
   });
 }

@@ -21,7 +21,7 @@ export function judgeReading(
 ): { trouble: string | undefined; warnings: string[] } {
   const silent = access("catalog", SILENT_MS_MAX).find(({ state }) => state === "unreachable");
   if (silent?.state === "unreachable") {
-    const trouble = `Broker ${silent.leader}, which leads the catalog, does not answer this node`;
+    const trouble = `${silent.leader}, which leads the catalog, does not answer this node`;
     return { trouble, warnings: [] };
   }
   const events = access("events", 0);

@@ -1,6 +1,6 @@
-import type { ClusterTopicMetadata } from "@platformatic/kafka";
 import type { KafkaClients } from "../../kafka/client.ts";
 import type { ClusterView, ForeignBroker, OutdatedBroker } from "../../kafka/cluster-view.ts";
+import { CONSEQUENCE } from "../../observe/consequence.ts";
 import { majorityOf } from "./ensure-topic.ts";
 import { nameNumbers } from "./number-list.ts";
 
@@ -15,7 +15,7 @@ export interface NeededTopic {
 
 export interface TopicHealthOptions {
   clients: Pick<KafkaClients, "unresponsiveBrokers" | "outdatedBrokers" | "foreignBrokers"> & {
-    view: Pick<ClusterView, "topic">;
+    view: Pick<ClusterView, "topic" | "nameOf" | "addressOfBroker">;
   };
   /** Returns the topics to check. */
   topics(): NeededTopic[];
@@ -30,30 +30,45 @@ export type TopicHealth = ReturnType<typeof judgeTopics>;
  */
 const OUTDATED_MS_MIN = 3_000;
 
+type Row = [address: string, sentences: string[]];
+
 /** Kafka's error codes for a topic that does not exist, and for one that this user may not read. */
 const UNKNOWN_TOPICS: ReadonlySet<number> = new Set([3, 100]);
 const FORBIDDEN = 29;
 
 export function judgeTopics({ clients, topics }: TopicHealthOptions) {
+  const { view } = clients;
+  /** Rows of the brokers that do not answer, contradict the others or are foreign, by address. */
+  const rowsOfBrokers = () => {
+    const outdated = clients.outdatedBrokers().filter(({ forMs }) => forMs >= OUTDATED_MS_MIN);
+    return new Map<string, string[]>([
+      ...outdated.map((it): Row => [it.address, [describeOutdated(it, view)]]),
+      ...clients.foreignBrokers().map((it): Row => [it.address, [describeForeign(it)]]),
+      ...clients
+        .unresponsiveBrokers()
+        .map((address): Row => [address, [`${view.nameOf(address)} does not answer`]]),
+    ]);
+  };
   return {
     /**
-     * Returns one sentence for each broker that does not answer, contradicts the others or belongs to
-     * another Kafka cluster, and for partitions that lack a leader or a replica.
+     * Returns one sentence for each broker that does not answer, contradicts the others, belongs to
+     * another Kafka cluster, or has no copies in sync. After it stands what follows from it: the
+     * partitions that lack a leader or a copy, and `consequences`, sentences about what this node
+     * cannot do, which follow from a broker that does not answer, if there is one.
      */
-    warnings: () => [
-      ...clients.unresponsiveBrokers().map((address) => `Broker ${address} does not answer`),
-      ...clients.foreignBrokers().map(describeForeign),
-      ...clients
-        .outdatedBrokers()
-        .filter(({ forMs }) => forMs >= OUTDATED_MS_MIN)
-        .map(describeOutdated),
-      ...topics().flatMap(({ name, replicas }) => {
-        const found = clients.view.topic(name);
-        // Without an answer nothing is known about the topic.
-        if (found === undefined || "errorCode" in found) return [];
-        return lackingIn(found, name, majorityOf(replicas));
-      }),
-    ],
+    warnings(consequences: readonly string[] = []): string[] {
+      const rows = rowsOfBrokers();
+      for (const { away, clauses } of lacksByBrokers(topics(), view)) {
+        const addresses = away.flatMap((id) => view.addressOfBroker(id) ?? []);
+        const address = addresses.find((it) => rows.has(it)) ?? addresses.join();
+        const row = rows.get(address) ?? [describeAway(away, view)];
+        rows.set(address, [...row, ...clauses]);
+      }
+      const [silent] = clients.unresponsiveBrokers();
+      if (silent !== undefined) rows.get(silent)!.push(...consequences);
+      const sentences = [...rows.values()].map((row) => row.join(CONSEQUENCE));
+      return silent === undefined ? [...sentences, ...consequences] : sentences;
+    },
     /** Returns a sentence about a topic that does not exist or may not be read; else undefined. */
     missing(name: string) {
       const found = clients.view.topic(name);
@@ -71,9 +86,12 @@ const describeForeign = ({ address, clusterId }: ForeignBroker) =>
   `Broker ${address} belongs to another Kafka cluster, ${clusterId}, and is not used: name only brokers of one cluster in cluster.kafka`;
 
 /** Describes how a broker contradicts the other brokers. */
-function describeOutdated({ address, isListed, partitions }: OutdatedBroker): string {
+function describeOutdated(
+  { address, isListed, partitions }: OutdatedBroker,
+  view: Pick<ClusterView, "nameOf">,
+): string {
   if (partitions.length === 0) {
-    return `Broker ${address} answers, but the other brokers do not list it: check its network to them`;
+    return `${view.nameOf(address)} answers, but the other brokers do not list it: check its network to them`;
   }
   const groups = Map.groupBy(partitions, ({ topic, named = "no leader", latest = "no leader" }) => {
     return `${named} and not ${latest} for ${topic}`;
@@ -82,32 +100,60 @@ function describeOutdated({ address, isListed, partitions }: OutdatedBroker): st
     return `${claim} ${nameNumbers(of.map(({ partition }) => partition))}`;
   });
   const also = isListed ? "" : " and they do not list it";
-  return `Broker ${address} disagrees with the other brokers on who leads${also}, it names ${claims.join(", ")}: check its network to them`;
+  return `${view.nameOf(address)} disagrees with the other brokers on who leads${also}, it names ${claims.join(", ")}: check its network to them`;
 }
 
-/**
- * Returns sentences about a topic's partitions that lack a leader or replicas. Each such partition
- * is in one sentence, for its worst problem.
- */
-function lackingIn(found: ClusterTopicMetadata, name: string, leastCopies: number): string[] {
-  const lacks = { leader: [] as number[], write: [] as number[], copy: [] as number[] };
-  const away = new Set<number>();
-  for (const [partition, it] of found.partitions.entries()) {
-    const copies = it.replicas.filter((broker) => it.isr.includes(broker));
-    if (it.leader < 0) lacks.leader.push(partition);
-    else if (copies.length < leastCopies) lacks.write.push(partition);
-    else if (copies.length < it.replicas.length) lacks.copy.push(partition);
-    for (const broker of it.replicas) if (!it.isr.includes(broker)) away.add(broker);
+interface Lacks {
+  /** Ids of the brokers that are away. */
+  away: number[];
+  /** Partitions that lack something of these brokers, by topic, for their worst problem. */
+  leader: Map<string, number[]>;
+  write: Map<string, number[]>;
+  copy: Map<string, number[]>;
+}
+
+/** Returns what partitions lack, by the brokers without which they do, as clauses, worst first. */
+function lacksByBrokers(topics: readonly NeededTopic[], view: Pick<ClusterView, "topic">) {
+  const all = new Map<string, Lacks>();
+  for (const { name, replicas } of topics) {
+    const found = view.topic(name);
+    // Without an answer nothing is known about the topic.
+    if (found === undefined || "errorCode" in found) continue;
+    for (const [partition, it] of found.partitions.entries()) {
+      const copies = it.replicas.filter((broker) => it.isr.includes(broker));
+      if (it.leader >= 0 && copies.length === it.replicas.length) continue;
+      const missing = it.replicas.filter((broker) => !it.isr.includes(broker));
+      // A partition without leader lacks those that could lead it.
+      const leaders = copies.length > 0 ? copies : it.replicas;
+      const away = (it.leader < 0 ? leaders : missing).toSorted((a, b) => a - b);
+      const none = { leader: new Map(), write: new Map(), copy: new Map() };
+      const lacks = all.get(away.join()) ?? { away, ...none };
+      all.set(away.join(), lacks);
+      const isWritten = copies.length >= majorityOf(replicas);
+      const lack = it.leader < 0 ? "leader" : isWritten ? "copy" : "write";
+      lacks[lack].set(name, [...(lacks[lack].get(name) ?? []), partition]);
+    }
   }
-  const brokers = `${away.size === 1 ? "broker" : "brokers"} ${nameNumbers([...away])}`;
-  const sentences = {
-    leader: `has no leader, and is neither read nor written, without ${brokers}`,
-    write: `has fewer than ${leastCopies} copies in sync, and is not written, without ${brokers}`,
-    copy: `lacks copies on ${brokers}`,
-  };
-  return (["leader", "write", "copy"] as const).flatMap((lack) =>
-    lacks[lack].length === 0
-      ? []
-      : `${name} ${sentences[lack]}, in partitions ${nameNumbers(lacks[lack])}`,
-  );
+  const clausesOf = ({ leader, write, copy }: Lacks) => [
+    ...[...leader].map(([name, of]) => {
+      return `${name} has no leader, and is neither read nor written, in partitions ${nameNumbers(of)}`;
+    }),
+    ...[...write].map(([name, of]) => {
+      return `${name} has too few copies in sync, and is not written, in partitions ${nameNumbers(of)}`;
+    }),
+    ...(copy.size > 0 ? [`copies are missing of ${[...copy.keys()].join(", ")}`] : []),
+  ];
+  return [...all.values()].map((it) => ({ away: it.away, clauses: clausesOf(it) }));
+}
+
+/** Names brokers that answer, but of which copies are missing. */
+function describeAway(
+  away: readonly number[],
+  view: Pick<ClusterView, "nameOf" | "addressOfBroker">,
+) {
+  const names = away.map((id) => {
+    const address = view.addressOfBroker(id);
+    return address === undefined ? `Broker ${id}` : view.nameOf(address);
+  });
+  return `${names.join(" and ")} ${away.length === 1 ? "is" : "are"} not in sync`;
 }

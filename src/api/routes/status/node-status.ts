@@ -1,5 +1,6 @@
 import type { NodeRow } from "../../../figures/figure-tables.ts";
 import type { Series } from "../../../figures/series.ts";
+import { CONSEQUENCE } from "../../../observe/consequence.ts";
 import type { CodeLogFilter, CodeLogLine } from "../../../pipeline/monitoring/code-logs.ts";
 import type { LastFailure } from "../../../pipeline/monitoring/lane-gauges.ts";
 import type { LatestOutcome, RecentFilter } from "../../../pipeline/recent/latest-outcomes.ts";
@@ -193,17 +194,19 @@ function mergeStatuses(told: ReadonlyMap<string, WorkspaceStatus>): WorkspaceSta
 }
 
 /**
- * Merges the messages of all nodes and drops duplicates. A message that only some nodes report is
- * prefixed with the ids of these nodes.
+ * Merges the messages of all nodes and drops duplicates. A trouble from which different things
+ * follow at the nodes is one message. One that only some nodes report is prefixed with their ids.
  */
 export function mergeMessages<T>(
   told: ReadonlyMap<string, T>,
   sentencesOf: (of: T) => readonly string[],
 ): string[] {
   const all = [...told].flatMap(([id, of]) => sentencesOf(of).map((text) => ({ id, text })));
-  return [...Map.groupBy(all, ({ text }) => text)]
-    .map(([text, by]) => {
-      const ids = by.map(({ id }) => id).sort();
+  return [...Map.groupBy(all, ({ text }) => text.split(CONSEQUENCE)[0])]
+    .map(([, by]) => {
+      const ids = [...new Set(by.map(({ id }) => id))].sort();
+      const clauses = new Set(by.flatMap(({ text }) => text.split(CONSEQUENCE)));
+      const text = [...clauses].join(CONSEQUENCE);
       return ids.length === told.size ? text : `${ids.join(", ")}: ${text}`;
     })
     .sort();
