@@ -52,7 +52,37 @@ describeWith(chromiumMissing)("the console", () => {
     await page.goto(`${api.url}/#/transformations/${id}`);
     await page.getByRole("alert").filter({ hasText: "Error: no seats" }).waitFor();
     expect(await page.getByText("Live", { exact: true }).count()).toBe(0);
+    // An open page says so too when that ends and begins.
     suspended = undefined;
+    await page.getByText("Live", { exact: true }).waitFor();
+    suspended = versionId;
+    await page.getByRole("alert").filter({ hasText: "Error: no seats" }).waitFor();
+    suspended = undefined;
+    await close();
+  }, 300_000);
+
+  test("looks why as soon as a request has failed, and not again for each", async () => {
+    const { page, close } = await openPage(browser);
+    // Without polls only the failed requests can show the trouble.
+    await page.addInitScript(() => {
+      globalThis.setInterval = (() => 0) as unknown as typeof setInterval;
+    });
+    await signIn(page, api.url, api.token);
+    await page.goto(`${api.url}/#/sources`);
+    await page.getByRole("heading", { name: "Sources" }).waitFor();
+    fullDisk = "The ledger cannot be written: the disk of /data is full (0 bytes free)";
+    let asked = 0;
+    page.on("request", (it) => {
+      if (new URL(it.url()).pathname === "/ready") asked += 1;
+    });
+    await page.route("**/v2/**", (it) => it.fulfill({ status: 503, json: { message: "full" } }));
+    await page.goto(`${api.url}/#/destinations`);
+    await page
+      .getByRole("status")
+      .filter({ hasText: `delivery: ${fullDisk}` })
+      .waitFor();
+    expect(asked).toBeLessThanOrEqual(2);
+    fullDisk = undefined;
     await close();
   }, 300_000);
 

@@ -32,6 +32,9 @@ import { CodeStateBadge, listSuspensions } from "./code-list.tsx";
 import { DestinationLinks } from "./destination-links.tsx";
 import { discardText, textName } from "./editing/unsaved-text.ts";
 
+/** Time between two looks whether the live revision is suspended. */
+const POLL_MS = 10_000;
+
 /** Screen of one transformation or library, with its code, its revisions and its destinations. */
 export function CodePage(props: { kind: CodeKindInfo; id: string; query: URLSearchParams }) {
   const { kind, id, query } = props;
@@ -73,42 +76,36 @@ export function CodePage(props: { kind: CodeKindInfo; id: string; query: URLSear
   };
   if (Number.isInteger(line)) context.line = line;
   if (query.get("testCase") === "new") context.isNewTestCase = true;
-  return <LoadedCodePage context={context} suspended={value.suspended} tab={tab} parent={parent} />;
+  return <LoadedCodePage context={context} tab={tab} parent={parent} />;
 }
 
 async function loadCode(kind: CodeKindInfo, id: string) {
-  const suspensions = await listSuspensions(kind);
-  const reasonOf = (versionId: string | undefined) =>
-    suspensions.find((it) => it.transformationVersionId === versionId)?.reason;
   try {
     const { answer, tag } = await kind.getNewest(id);
     const { publishedVersionId } = answer;
-    if (publishedVersionId === undefined)
-      return { newest: answer, published: undefined, tag, suspended: undefined };
+    if (publishedVersionId === undefined) return { newest: answer, published: undefined, tag };
     const isLive = publishedVersionId === answer.versionId;
-    return {
-      newest: answer,
-      published: isLive ? answer : await kind.getPublished(id),
-      tag,
-      suspended: reasonOf(publishedVersionId),
-    };
+    return { newest: answer, published: isLive ? answer : await kind.getPublished(id), tag };
   } catch (error) {
     if (!(error instanceof RequestRefused && error.status === 404)) throw error;
     // The revisions of deleted code are kept, and publishing one restores it.
     const [newest] = await kind.listRevisions(id, 1);
-    return { newest, published: undefined, tag: undefined, suspended: undefined };
+    return { newest, published: undefined, tag: undefined };
   }
 }
 
 function LoadedCodePage(props: {
   context: CodeContext;
-  /** Reason why the live revision is suspended. Undefined while it runs. */
-  suspended: string | undefined;
   tab: string;
   parent: { href: string; text: string };
 }) {
-  const { context, suspended, tab, parent } = props;
+  const { context, tab, parent } = props;
   const { kind, newest, published } = context;
+  // Code is suspended while its page is open, in the middle of an edit too.
+  const suspensions = useResource(() => listSuspensions(kind), [kind.screen], POLL_MS);
+  const suspended = suspensions.value?.find(
+    (it) => it.transformationVersionId === published?.versionId,
+  )?.reason;
   const hasUnpublishedChanges = published !== undefined && published.versionId !== newest.versionId;
   const isRolledBack = hasUnpublishedChanges && newest.wasPublished;
   // After a rollback, the editor begins with the live code. The newer revision is in the history.

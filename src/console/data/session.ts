@@ -15,6 +15,8 @@ const expiredWorkspaceId = signal<string | undefined>(undefined);
 export const onSignOut = new Set<() => void>();
 /** Whether the session expired, in which case the sign-in form says so. */
 export const isExpired = signal(false);
+/** Number of requests that the server did not answer, or answered that it cannot. */
+export const failedRequests = signal(0);
 
 export const client = createClient({ baseUrl: "", fetch: fetchSignedIn as typeof fetch });
 
@@ -30,11 +32,13 @@ async function fetchSignedIn(url: string, init: RequestInit = {}): Promise<Respo
   const { method = "GET", headers = {} } = init;
   const limitMs = method === "GET" ? READ_MS_MAX : REQUEST_MS_MAX;
   const response = await fetchWithin(limitMs, url, init).catch((error) => {
+    if (error instanceof TypeError) failedRequests.value += 1;
     if (method === "GET" || WITHOUT_CHANGE.test(url) || !(error instanceof TypeError)) throw error;
     throw new OutcomeUnknown(
       method !== "POST" || Object.keys(headers).some((it) => /^if-match$/i.test(it)),
     );
   });
+  if (response.status >= 500) failedRequests.value += 1;
   if (response.status === 401 && session.value) {
     isExpired.value = true;
     expiredWorkspaceId.value = session.value.workspace.id;

@@ -1,4 +1,6 @@
+import { useEffect, useRef } from "preact/hooks";
 import type { AnswerOf } from "../../api/client.ts";
+import { failedRequests } from "../data/session.ts";
 import { useResource } from "../data/use-resource.ts";
 import { currentRoute, hrefTo } from "../router.ts";
 import { commonTexts } from "../texts/common.ts";
@@ -7,15 +9,25 @@ import { shellTexts } from "../texts/shell.ts";
 type Readiness = Pick<AnswerOf<"GET /ready">, "ready" | "checks">;
 
 const POLL_MS = 10_000;
+/** Least time between two reads that failed requests cause. */
+const READ_MS_MIN = 2_000;
 /** Screens that show the problems of the server themselves. */
 const showThemselves = new Set(["", "system"]);
 
 /**
  * Notice on every screen about why the server cannot accept or deliver events now, not even for
- * healthy destinations. Nothing is shown while the server is ready, or does not answer.
+ * healthy destinations. Nothing is shown while the server is ready, or does not answer. The reason is
+ * read every `POLL_MS`, and at once when a request has failed.
  */
 export function ServerTrouble() {
-  const { value } = useResource(readReadiness, [], POLL_MS);
+  const { value, reload } = useResource(readReadiness, [], POLL_MS);
+  const readAt = useRef(Number.NEGATIVE_INFINITY);
+  const failed = failedRequests.value;
+  useEffect(() => {
+    if (failed === 0 || performance.now() - readAt.current < READ_MS_MIN) return;
+    readAt.current = performance.now();
+    void reload();
+  }, [failed, reload]);
   const [screen = ""] = currentRoute.value.segments;
   if (value === undefined || value.ready || showThemselves.has(screen)) return null;
   const failing = Object.entries(value.checks).filter(([, { ok }]) => !ok);
