@@ -49,7 +49,8 @@ export class BatchRun {
   readonly #meter = { cpuMs: 0 };
   /** CPU time of the guest processes until the current attempt began. */
   #usedBeforeMs = 0;
-  #isDoubtful = false;
+  /** Number of events that failed by the clock alone. */
+  #doubtful = 0;
   #bytes = 0;
   /** Number of guest processes that have died since an event was last blamed for a death. */
   #losses = 0;
@@ -82,7 +83,7 @@ export class BatchRun {
   get #refusal(): UserError | undefined {
     const { isAwaited, costlyUntil = Infinity } = this.#batch;
     if (isAwaited?.() === false) return notAwaited;
-    const count = this.#culprits.length;
+    const count = this.#culprits.length + this.#doubtful;
     const isCostly = count >= GUEST_CULPRITS_MAX && performance.now() >= costlyUntil;
     const { budget, trial } = this.#options;
     return budget?.error ?? trial?.suspended ?? (isCostly ? notRun(count) : undefined);
@@ -145,7 +146,7 @@ export class BatchRun {
       bytes: this.#bytes,
       culprits: this.#culprits,
       cpuMs: this.#meter.cpuMs,
-      isDoubtful: this.#isDoubtful,
+      isDoubtful: this.#doubtful > 0,
     };
     if (this.#loadError) result.error = this.#loadError;
     return result;
@@ -280,7 +281,7 @@ export class BatchRun {
     this.settle(index, { error });
     this.#losses = 0;
     if (!isProven) {
-      this.#isDoubtful = true;
+      this.#doubtful += 1;
       return;
     }
     this.#culprits.push(cause);

@@ -134,7 +134,10 @@ export class ProgramSuspensions {
   beginTrial(program: Program): ProgramTrial {
     const { id: programId, workspaceId } = program;
     const running = this.#running.get(programId) ?? {
-      ...{ programId, workspaceId, since: this.#now(), batches: 0 },
+      programId,
+      workspaceId,
+      since: this.#now(),
+      batches: 0,
     };
     running.batches += 1;
     this.#running.set(programId, running);
@@ -265,8 +268,13 @@ export class ProgramSuspensions {
 
 /** Initial record of a program: no failures since its last event that succeeded. */
 const unfailed = {
-  ...{ batches: 0, events: 0, cpuMs: 0, culprits: 0 },
-  ...{ periodMs: 0, until: 0, reason: "" },
+  batches: 0,
+  events: 0,
+  cpuMs: 0,
+  culprits: 0,
+  periodMs: 0,
+  until: 0,
+  reason: "",
 };
 
 /**
