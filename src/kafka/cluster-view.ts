@@ -149,12 +149,9 @@ export class ClusterView {
     return id === undefined ? `Broker ${address}` : `Broker ${id} (${address})`;
   }
 
-  /** Returns the last address of a broker that any answer has listed. */
+  /** Returns the address of a broker, the last one that was listed for a broker that is away. */
   addressOfBroker(id: number): string | undefined {
-    return this.#named
-      .entries()
-      .toArray()
-      .findLast(([, of]) => of === id)?.[0];
+    return this.#addressOfId(id) ?? [...this.#named].findLast(([, of]) => of === id)?.[0];
   }
 
   /** Whether the answers of a broker are behind those of others. */
@@ -199,11 +196,19 @@ export class ClusterView {
       const since = before.get(address)?.since ?? performance.now();
       const partitions = leaders.map(({ named, latest, ...partition }) => ({
         ...partition,
-        named: this.addressOfBroker(named),
-        latest: this.addressOfBroker(latest),
+        named: this.#addressOfId(named),
+        latest: this.#addressOfId(latest),
       }));
       this.#outdated.set(address, { address, since, isListed, partitions });
     }
+  }
+
+  /** Returns the address that any answer has for a broker id. */
+  #addressOfId(id: number): string | undefined {
+    const found = [...this.#answers.values()]
+      .flatMap(({ brokers }) => brokers)
+      .find(({ nodeId }) => nodeId === id);
+    return found && addressOf(found);
   }
 }
 
