@@ -120,7 +120,7 @@ test("the cluster answers the problems of its nodes, partitions without a node a
     ...{ id, version, partitions, controlPlaneUrl: "http://10.0.0.1:8081" },
   });
   const health = (troubles: string[]) => ({
-    ...{ troubles, warnings: ["Broker b does not answer"] },
+    ...{ troubles, warnings: ["Broker b does not answer; no copies"] },
     running: [],
   });
   let members: ReturnType<typeof node>[] | undefined = [
@@ -143,18 +143,19 @@ test("the cluster answers the problems of its nodes, partitions without a node a
       ],
     }),
   });
-  api.readiness.warnings.push("Broker b does not answer");
+  api.readiness.warnings.push("Broker b does not answer; no copies; no reads");
   const { body } = await api.send("GET", "/v2/cluster");
   expect(body.problems).toEqual([
     "Node three does not answer",
     "Partitions 1, 2 run at no node: the last was gone",
     "Partition 3 runs at no node",
     "Nodes run versions 1.0.0 and 1.1.0",
-    "Broker b does not answer",
+    // What follows from the trouble is not the same at both nodes.
+    "Broker b does not answer; no copies; no reads",
     "two: log: full",
   ]);
   expect(body.nodes.map((it: { answers: boolean }) => it.answers)).toEqual([true, true, false]);
-  expect(body.nodes[1].problems).toEqual(["log: full", "Broker b does not answer"]);
+  expect(body.nodes[1].problems).toEqual(["log: full", "Broker b does not answer; no copies"]);
   members = undefined;
   expect((await api.send("GET", "/v2/cluster")).body.problems[0]).toBe(
     "The coordinator of the group c does not answer who its members are",
