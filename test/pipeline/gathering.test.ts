@@ -30,8 +30,9 @@ class Store {
   readonly objects = new Map<string, number[]>();
   readonly names: string[] = [];
   /** Called before and after each attempt; what it gives before is the verdict. */
-  before: (events: readonly OutgoingEvent[]) => DeliveryResult | Promise<void> | undefined = () =>
-    undefined;
+  before: (
+    events: readonly OutgoingEvent[],
+  ) => DeliveryResult | Promise<DeliveryResult | undefined> | undefined = () => undefined;
   after: () => void = () => {};
 
   kind({ batchSize = 1_000, bytes = 1 << 20, ageMs = 60_000 } = {}): DestinationKind {
@@ -157,6 +158,22 @@ describe("failed batched delivery", () => {
     append(0, 40);
     await until(() => store.objects.size === 1, "the delivery");
     expect([...sizes]).toEqual([40]);
+    expect(new Set(store.names).size).toBe(1);
+  }, 300_000);
+
+  test("a delivery that an earlier config refuses is repeated at once with the new one", async () => {
+    const store = new Store();
+    store.before = async () => {
+      if (store.names.length > 1) return undefined;
+      rig.live.putDestination("one", { config: { path: "changed" } });
+      append(40, 1);
+      // The lane has the new config before this attempt ends.
+      await Bun.sleep(100);
+      return { kind: "retry", reason: "Later", afterMs: 600_000 };
+    };
+    start(store, { batchSize: 40 });
+    append(0, 40);
+    await until(() => store.objects.size === 1, "the delivery");
     expect(new Set(store.names).size).toBe(1);
   }, 300_000);
 

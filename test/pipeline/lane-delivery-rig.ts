@@ -30,6 +30,7 @@ export class LaneDeliveryRig {
   readonly settled: SettledEvent[] = [];
   readonly delivery: LaneDelivery;
   readonly #clock: Clock;
+  readonly #destination: Destination;
   #isRunning = true;
   #routes;
 
@@ -45,6 +46,7 @@ export class LaneDeliveryRig {
       ...{ id: "d", workspaceId: "workspace", name: "D", type: kind.kind, enabled: true },
       ...{ config, createdAt: 0, updatedAt: 0 },
     };
+    this.#destination = destination;
     this.#routes = createRoutes(destination, []);
     const logger = pino({ level: "silent" });
     this.delivery = new LaneDelivery(
@@ -74,6 +76,12 @@ export class LaneDeliveryRig {
       kind,
       destination,
     );
+  }
+
+  /** Gives the destination another config, as a lane does. */
+  change(config: Record<string, unknown>): void {
+    this.delivery.update({ ...this.#destination, config });
+    this.delivery.interruptWaits();
   }
 
   push(...events: TestEvent[]): void {

@@ -102,6 +102,40 @@ describe.each(shapes)("deliveries of %j", (shape) => {
   });
 });
 
+describe.each<DeliveryResult>([
+  { kind: "retry", reason: "Later", afterMs: 10 * MINUTE },
+  { kind: "retry", reason: "Later", scope: "event", afterMs: 10 * MINUTE },
+  { kind: "rejected", reason: "Not found" },
+])("an earlier config that fails with %j", (result) => {
+  test.each([
+    { concurrency: 1, batchSize: 1, changeMs: 500 },
+    { concurrency: 4, batchSize: 10, changeMs: 500 },
+    // In the middle of an attempt that repeats an event alone.
+    { concurrency: 1, batchSize: 1, changeMs: 10 * MINUTE + 1_500 },
+  ])("delays and loses nothing once the config has changed: %j", async (shape) => {
+    const clock = new SimulatedClock(3);
+    const kind = simulatedKind(clock, shape, () => ({ kind: "delivered" }));
+    kind.open = (config) => ({
+      async deliver() {
+        await clock.sleep(1_000);
+        return "isOld" in config ? result : { kind: "delivered" };
+      },
+      async close() {},
+    });
+    const rig = new LaneDeliveryRig(kind, { isOld: true }, clock, HOUR);
+    rig.push(...eventsFrom(0, 5));
+    await clock.runUntil(shape.changeMs);
+    const letters = rig.letters().length;
+    rig.change({});
+    // One attempt that runs, and five that deliver.
+    await clock.runUntil(shape.changeMs + 8_000);
+    expect(rig.letters().length).toBe(letters);
+    expect(rig.delivered().length).toBe(5 - letters);
+    expect(rig.delivery).toMatchObject({ failure: undefined, lastFailure: undefined });
+    await rig.end();
+  });
+});
+
 test("after an outage each answer resumes one more queue, which waits for its own retry no longer", async () => {
   const { clock, state, rig } = setUp({ concurrency: 4, batchSize: 1 });
   for (const outage of [1, 2]) {

@@ -204,7 +204,7 @@ export class BatchingQueue {
       written.push(...rest.filter((_, index) => delivered.has(index)));
       rest = rest.filter((_, index) => !delivered.has(index));
       rest = this.#policy.selectRetryable(rest, result);
-      if (rest.length > 0) await this.#pause(result.afterMs);
+      if (rest.length > 0 && !result.isOutdated) await this.#pause(result.afterMs);
     }
     if (rest.length > 0 && !this.#context.isRunning()) return;
     this.#policy.settleDelivered(written);

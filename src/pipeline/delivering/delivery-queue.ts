@@ -200,6 +200,7 @@ export class DeliveryQueue {
       const isOne = count === 1;
       const tried = count === rest.length ? rest : rest.slice(from, from + count);
       const result = await this.#deliver(tried);
+      if (result.kind === "retry" && result.isOutdated) continue;
       if (result.kind === "delivered") this.#policy.settleDelivered(tried, result.refused);
       if (result.kind === "rejected" && isOne) this.#policy.giveUp(tried, result);
       const isExpected = this.#divider.record({ from, count, result, batchSize });
@@ -257,7 +258,7 @@ export class DeliveryQueue {
     this.#trying = 0;
     if (result.kind === "delivered") this.#policy.settleDelivered(due, result.refused);
     else if (result.kind === "rejected") this.#policy.giveUp(due, result);
-    else if (!this.#context.isRunning()) return;
+    else if (!this.#context.isRunning() || result.isOutdated) return;
     else if (!this.#policy.giveUpIfHopeless(output, result, this.#retries.isPressed)) {
       this.#postpone(entry, result);
       const isPressed = this.#retries.isPressed && this.#queue.length === 0;

@@ -8,7 +8,7 @@ import type {
 } from "../../destinations/destination.ts";
 import type { Logger } from "../../observe/log.ts";
 import type { Clock } from "../clock.ts";
-import type { AttemptResult, FailureCause } from "../model/attempt.ts";
+import { type AttemptResult, fullRefusal } from "../model/attempt.ts";
 import type { HealthLogger } from "../monitoring/health-logger.ts";
 import type { FailureState, LaneLabels, LastFailure } from "../monitoring/lane-gauges.ts";
 import type { LaneMetrics } from "../monitoring/metrics.ts";
@@ -160,8 +160,13 @@ export class DestinationClient {
     this.#retire();
   }
 
+  /**
+   * Sends events to the destination. A failure or a refusal that a config meets after it was replaced
+   * says nothing about the new one: the result is then a retry, and the state stays as it is.
+   */
   async deliver(events: readonly OutgoingEvent[], name?: string): Promise<AttemptResult> {
     const { clock, metrics, health } = this.#parts;
+    const config = this.#config;
     const started = performance.now();
     const masking = this.#masking;
     const delivery = await this.#attempt(events, name);
@@ -175,6 +180,8 @@ export class DestinationClient {
       const history = metrics.histories.get(this.#labels.destination);
       history.recordAttempt(result.kind === "retry", ms, clock.now());
     }
+    const isOutdated = config !== this.#config && result.kind !== "delivered";
+    if (isOutdated) return { ...result, kind: "retry", isOutdated };
     this.#recordResult(result, events.length);
     return result;
   }
@@ -244,8 +251,7 @@ export class DestinationClient {
       client.deliveries += 1;
       return await client.destination.deliver(events, this.#abort.signal, name);
     } catch (error) {
-      // A destination returns results and never throws; this is a fault of pixelmill, and the
-      // events
+      // A destination returns results and never throws; this is a fault of pixelmill, and the events
       // wait until it is fixed.
       this.#parts.logger.error({ ...this.#labels, err: error }, "delivery threw an error");
       return { kind: "retry", reason: "The delivery failed to run" };
@@ -287,12 +293,4 @@ export class DestinationClient {
       this.#parts.logger.error({ ...this.#labels, err: error }, "destination failed to close");
     }
   }
-}
-
-/** The cause when the receiver refused all events of a delivery; otherwise undefined. */
-function fullRefusal(result: AttemptResult, events: number): FailureCause | undefined {
-  if (result.kind === "rejected") return { reason: result.reason, response: result.response };
-  const refused = result.kind === "delivered" ? result.refused : undefined;
-  const [reason] = refused?.size === events ? refused.values() : [];
-  return reason === undefined ? undefined : { reason, response: undefined };
 }

@@ -33,7 +33,17 @@ export type AttemptResult =
       afterMs?: number;
       delivered?: ReadonlySet<number>;
       attempt?: FailedAttempt;
+      /** Whether the config has changed during the attempt, so that the next one comes at once. */
+      isOutdated?: boolean;
     } & FailureCause);
+
+/** The cause when the receiver refused all events of a delivery; otherwise undefined. */
+export function fullRefusal(result: AttemptResult, events: number): FailureCause | undefined {
+  if (result.kind === "rejected") return { reason: result.reason, response: result.response };
+  const refused = result.kind === "delivered" ? result.refused : undefined;
+  const [reason] = refused?.size === events ? refused.values() : [];
+  return reason === undefined ? undefined : { reason, response: undefined };
+}
 
 /** Number of failed attempts of an event that are kept: its first ones and its last ones. */
 export const FAILED_ATTEMPTS_MAX = 10;
