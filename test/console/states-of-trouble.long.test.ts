@@ -194,7 +194,7 @@ describeWith(chromiumMissing)("the console", () => {
     await page.getByLabel("Name").fill("Shop again");
     await page.route("**/v2/sources", async (request) => await request.abort());
     await page.getByRole("button", { name: "Create source" }).click();
-    await page.getByText("look whether it did before you try again").waitFor();
+    await page.getByText("check before you try again").waitFor();
     await page.unrouteAll({ behavior: "wait" });
     await close();
   }, 300_000);
