@@ -1,8 +1,9 @@
 import { useState } from "preact/hooks";
-import { Button } from "../components/button.tsx";
+import { Button, LinkButton } from "../components/button.tsx";
 import { Icon } from "../components/icon.tsx";
 import { Time } from "../components/time.tsx";
 import type { Overview } from "../data/model.ts";
+import { missingPermission } from "../data/session.ts";
 import { hrefTo } from "../router.ts";
 import { overviewTexts } from "../texts/overview.ts";
 
@@ -56,32 +57,42 @@ export function ProblemList({ problems, total }: { problems: readonly Problem[];
 
 function ProblemRow({ problem }: { problem: Problem }) {
   const { kind, message, destinationId, count, since } = problem;
+  const href = problemHref(problem);
+  const needs = adminScreens.has(href) ? "workspace:admin" : undefined;
   return (
     <li class="entry">
       <span class={urgent.has(kind) ? "bad" : "warn"}>
         <Icon name="alert" />
       </span>
-      <a class="problem clamp" href={problemHref(problem)}>
-        {message}
-      </a>
+      {missingPermission(needs) === undefined ? (
+        <a class="problem clamp" href={href}>
+          {message}
+        </a>
+      ) : (
+        <span class="problem clamp">{message}</span>
+      )}
       {since && <span class="quiet small">{overviewTexts.since(<Time at={since} />)}</span>}
       {count !== undefined && destinationId !== undefined && kind !== "dead-letters" && (
         <a class="small" href={hrefTo("dead-letters", { destinationId })}>
           {overviewTexts.deadLetters(count)}
         </a>
       )}
-      <a class="button tight" href={problemHref(problem)}>
+      <LinkButton compact needs={needs} href={href}>
         {overviewTexts.actions[kind]}
-      </a>
+      </LinkButton>
     </li>
   );
 }
 
+const receiversHref = hrefTo("alerts", "receivers");
+const systemHref = hrefTo("system");
+const adminScreens = new Set([receiversHref, systemHref]);
+
 function problemHref({ kind, destinationId, transformationId, sourceId }: Problem): string {
-  if (kind === "alert-receiver") return hrefTo("alerts", "receivers");
+  if (kind === "alert-receiver") return receiversHref;
   if (kind === "dead-letters") return hrefTo("dead-letters", { destinationId });
   if (transformationId !== undefined) return hrefTo("transformations", transformationId);
   if (destinationId !== undefined) return hrefTo("destinations", destinationId);
   if (sourceId !== undefined) return hrefTo("sources", sourceId);
-  return hrefTo("system");
+  return systemHref;
 }
