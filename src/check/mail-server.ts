@@ -19,7 +19,7 @@ export async function checkMailServer(config: Config): Promise<CheckResult> {
     return {
       state: "warns",
       subject,
-      detail: `${address}: ${fault}; alerts reach no e-mail address`,
+      detail: `${address}: ${fault}; alerts reach no email address`,
     };
   } catch (error) {
     return { state: "fails", subject, detail: messageOf(error) };

@@ -8,7 +8,7 @@ export const mailSettings = {
       reloadable: true,
       pattern: "^([A-Za-z0-9._-]{1,253}|\\[[0-9a-fA-F:.]{2,45}\\]):[1-9][0-9]{0,4}$",
       title: "HOST:PORT",
-      description: "mail server that sends alerts by e-mail",
+      description: "mail server that sends alerts by email",
     }),
   ),
   "smtp.tls": oneOf(["starttls", "implicit", "none"], {
@@ -34,9 +34,9 @@ export const mailSettings = {
     Type.String({
       reloadable: true,
       pattern: "^[^ @<>]+@[^ @<>]+$",
-      title: "an e-mail address",
+      title: "an email address",
       maxLength: 320,
-      description: "address that alerts are sent from by e-mail",
+      description: "address that alerts are sent from by email",
     }),
   ),
 };

@@ -28,7 +28,7 @@ const formats: Record<string, { expected: string; fits: (text: string) => boolea
     fits: isOriginPattern,
   },
   email: {
-    expected: "an e-mail address",
+    expected: "an email address",
     fits: (text) => /^[^\s@]+@[^\s@]+$/.test(text),
   },
 };
