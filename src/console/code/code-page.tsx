@@ -142,6 +142,7 @@ function LoadedCodePage(props: {
           <DeleteCode {...context} />
         </ActionMenu>
       </ScreenHeader>
+      <ErrorNotice error={suspensions.error} retry={suspensions.reload} />
       {suspended !== undefined && (
         <div class="error" role="alert">
           <p>{codeTexts.suspended(suspended)}</p>
