@@ -69,7 +69,7 @@ function ProblemRow({ problem }: { problem: Problem }) {
           {message}
         </a>
       ) : (
-        <span class="problem clamp">{message}</span>
+        <span class="problem">{message}</span>
       )}
       {since && <span class="quiet small">{overviewTexts.since(<Time at={since} />)}</span>}
       {count !== undefined && destinationId !== undefined && kind !== "dead-letters" && (
