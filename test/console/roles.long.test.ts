@@ -141,10 +141,13 @@ class RoleWalk {
 
   async #settle(): Promise<void> {
     const { page } = this;
-    await page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))");
-    await until(() => this.#pending.size === 0);
-    await page.locator("[aria-busy=true]").first().waitFor({ state: "detached" });
-    await page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))");
+    // What is drawn after an answer may ask for more.
+    do {
+      await page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))");
+      await until(() => this.#pending.size === 0);
+      await page.locator("[aria-busy=true]").first().waitFor({ state: "detached" });
+      await page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))");
+    } while (this.#pending.size > 0);
   }
 
   /** Names of the controls in a part of the page, and where those that are links lead. */
