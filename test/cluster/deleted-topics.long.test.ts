@@ -74,8 +74,18 @@ describeWith(brokersMissing)("under two nodes that take pixels", () => {
         try {
           const { writeKey } = await route(nodes[0]!, { url: sink.url });
           await nodes[1]!.api("GET", "/v2/destinations");
+          // A partition that moves when the ledgers are deleted cannot start again.
+          const isSplit = async () => {
+            const { body } = await nodes[1]!.api("GET", "/v2/cluster");
+            return (
+              body.nodes.filter((it: { partitions: number[] }) => it.partitions.length === 1)
+                .length === 2
+            );
+          };
+          await waitFor(isSplit, "each node to have a partition");
           const pixels = load(nodes, writeKey);
-          await waitFor(() => sink.events.length > 20, "events to be delivered");
+          const users = () => new Set(sink.events.map(({ userId }) => userId)).size;
+          await waitFor(() => sink.events.length > 20 && users() === 8, "events of each user");
           const workspaces = await Promise.all(
             nodes.map((node) => node.api("GET", "/v2/workspace")),
           );
