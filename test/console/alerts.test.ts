@@ -72,7 +72,7 @@ describeWith(chromiumMissing)("alerts", () => {
     await page.goto(`${api.url}/#/alerts`);
     const row = page.getByRole("row").filter({ hasText: "The disk of the server has 50.0 GB" });
     await row.getByText("Open", { exact: true }).waitFor();
-    // Whoever looks learns here that nobody was told.
+    // The row says that no receiver was notified, and why.
     await row.getByText("0 of 1").waitFor();
     await row.getByText("HTTP 404 from receiver").waitFor();
     receiver.answer(() => new Response());

@@ -141,7 +141,7 @@ class RoleWalk {
 
   async #settle(): Promise<void> {
     const { page } = this;
-    // What is drawn after an answer may ask for more.
+    // A part that is drawn after a response may send requests of its own.
     do {
       await page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))");
       await until(() => this.#pending.size === 0);

@@ -34,7 +34,7 @@ describeWith(chromiumMissing)("test cases in the editor", () => {
     await page.getByRole("button", { name: "Add test case" }).click();
     await page.getByLabel("Name").fill("Adds a flag");
     const dialog = page.getByRole("dialog");
-    // What stands in one row is level, also beside a button.
+    // The two editors of a row begin at the same height, although one has a button above it.
     const tops = await dialog
       .locator(".cm-editor")
       .evaluateAll((all) => all.map((it) => it.getBoundingClientRect().top));

@@ -32,7 +32,7 @@ test("a reserve keeps space after the end of a file, and its length", () => {
   expect(levels).toEqual([]);
 });
 
-test("a reserve of a file that is gone throws nothing, and is told once, as is its return", () => {
+test("a reserve whose file is gone throws nothing; its loss and its return are each logged once", () => {
   const { keep, levels } = reserveOf(path);
   rmSync(path);
   expect(reservedBytes(path)).toBe(0);

@@ -19,7 +19,7 @@ type Kind = Rule["kind"];
 const units: Partial<Record<Kind, string>> = alertsTexts.units;
 
 /** Kind of the items that a rule evaluates. Undefined for the whole server or cluster. */
-export const subjectKinds: Record<Kind, NamedKind | undefined> = {
+const subjectKinds: Record<Kind, NamedKind | undefined> = {
   "destination-failing": "destination",
   "destination-down": "destination",
   "dead-letters": "destination",

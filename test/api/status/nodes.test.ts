@@ -150,7 +150,7 @@ test("the cluster answers the problems of its nodes, partitions without a node a
     "Partitions 1, 2 run at no node: the last was gone",
     "Partition 3 runs at no node",
     "Nodes run versions 1.0.0 and 1.1.0",
-    // What follows from the trouble is not the same at both nodes.
+    // The two nodes name different consequences of one trouble.
     "Broker b does not answer; no copies; no reads",
     "two: log: full",
   ]);
