@@ -22,3 +22,22 @@ export async function until<T>(
     await Bun.sleep(pauseMs);
   }
 }
+
+/** A page or a server that has not reached a state after this long does not reach it. */
+const ASSERTION_PATIENCE_MS = 90_000;
+
+/**
+ * Repeats `assertion` until it holds; throws its last failure after 90 s. For what a page or another
+ * process shows, which may be read in the middle of a change.
+ */
+export async function soon(assertion: () => Promise<void>): Promise<void> {
+  const end = performance.now() + ASSERTION_PATIENCE_MS;
+  for (;;) {
+    try {
+      return await assertion();
+    } catch (error) {
+      if (performance.now() > end) throw error;
+    }
+    await Bun.sleep(PAUSE_MS_MAX);
+  }
+}

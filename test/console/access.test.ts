@@ -3,6 +3,7 @@ import type { Browser, Page } from "playwright-core";
 import { chromiumMissing } from "../api/_chromium.ts";
 import type { TestApi } from "../api/_setup.ts";
 import { describeWith } from "../counterpart.ts";
+import { soon } from "../until.ts";
 import { axeViolations, openPage, signIn, useConsole } from "./_browser.ts";
 
 let api: TestApi;
@@ -92,8 +93,12 @@ describeWith(chromiumMissing)("console sessions", () => {
     await other.page.goto(`${api.url}/#/destinations/${destination.id}`);
     await other.page.getByLabel("Transformation").selectOption(transformation);
     const connect = other.page.getByRole("button", { name: "Apply" });
-    expect(await connect.getAttribute("aria-disabled")).toBe("true");
-    expect(await connect.getAttribute("aria-description")).toBe("Requires transformations:connect");
+    await soon(async () => expect(await connect.getAttribute("aria-disabled")).toBe("true"));
+    await soon(async () =>
+      expect(await connect.getAttribute("aria-description")).toBe(
+        "Requires transformations:connect",
+      ),
+    );
     // A forced click sends no request.
     const asked: string[] = [];
     other.page.on("request", (request) => request.method() === "PUT" && asked.push(request.url()));
@@ -117,10 +122,14 @@ describeWith(chromiumMissing)("console sessions", () => {
       const link = page.getByRole("navigation", { name: within }).getByRole("link", { name });
       return await link.getAttribute("aria-description");
     };
-    expect(await required("Members", "Tabs of this screen")).toBe("Requires workspace:admin");
-    expect(await required("Workspace", "Tabs of this screen")).toBeNull();
-    expect(await required("Audit log", "Screens")).toBe("Requires audit:read");
-    expect(await required("Live tail", "Screens")).toBeNull();
+    await soon(async () =>
+      expect(await required("Members", "Tabs of this screen")).toBe("Requires workspace:admin"),
+    );
+    await soon(async () => expect(await required("Workspace", "Tabs of this screen")).toBeNull());
+    await soon(async () =>
+      expect(await required("Audit log", "Screens")).toBe("Requires audit:read"),
+    );
+    await soon(async () => expect(await required("Live tail", "Screens")).toBeNull());
     // A role that is taken away is gone from the next session.
     await api.catalog.members.update(api.workspaceId, member.id, { workspaceRole: null });
     await page.reload();
@@ -136,7 +145,9 @@ describeWith(chromiumMissing)("console sessions", () => {
     await signIn(page, api.url, api.token);
     await page.goto(`${api.url}/#/settings/tokens`);
     await page.getByText("token 59", { exact: true }).waitFor();
-    expect(await page.getByRole("navigation", { name: "Pages" }).count()).toBe(0);
+    await soon(async () =>
+      expect(await page.getByRole("navigation", { name: "Pages" }).count()).toBe(0),
+    );
     await close();
   }, 300_000);
 
@@ -156,26 +167,26 @@ describeWith(chromiumMissing)("console sessions", () => {
     // A question mark that is typed into a field stays one.
     await page.goto(`${api.url}/#/sources`);
     await page.getByRole("searchbox").pressSequentially("?");
-    expect(await page.getByRole("searchbox").inputValue()).toBe("?");
-    expect(await list.count()).toBe(0);
+    await soon(async () => expect(await page.getByRole("searchbox").inputValue()).toBe("?"));
+    await soon(async () => expect(await list.count()).toBe(0));
 
     const background = () =>
       page.evaluate("getComputedStyle(document.documentElement).backgroundColor");
     const [light, dark] = ["rgb(247, 247, 249)", "rgb(16, 17, 20)"];
     const choose = (name: string) => page.getByRole("button", { name, exact: true }).click();
-    expect(await background()).toBe(light);
+    await soon(async () => expect(await background()).toBe(light));
     await choose("Dark");
     await page.reload();
     await heading(page, "Sources").waitFor();
-    expect(await background()).toBe(dark);
+    await soon(async () => expect(await background()).toBe(dark));
     expect(await axeViolations(page)).toEqual([]);
     await page.emulateMedia({ colorScheme: "dark" });
     await choose("Light");
-    expect(await background()).toBe(light);
+    await soon(async () => expect(await background()).toBe(light));
     await choose("System");
-    expect(await background()).toBe(dark);
+    await soon(async () => expect(await background()).toBe(dark));
     await page.emulateMedia({ colorScheme: "light" });
-    expect(await background()).toBe(light);
+    await soon(async () => expect(await background()).toBe(light));
     await close();
   }, 300_000);
 
@@ -192,7 +203,7 @@ describeWith(chromiumMissing)("console sessions", () => {
     await page.getByText("No source yet").waitFor();
     await page.goto(`${api.url}/#/sources/${id}`);
     await page.getByRole("alert").filter({ hasText: "not found" }).waitFor();
-    expect(await page.getByText("Mine alone").count()).toBe(0);
+    await soon(async () => expect(await page.getByText("Mine alone").count()).toBe(0));
     await page.keyboard.press("Control+k");
     await page.getByRole("combobox").fill("mine");
     await page.getByText("No results for").waitFor();
@@ -219,12 +230,14 @@ describeWith(chromiumMissing)("console sessions", () => {
     }).then((answer) => answer.status, () => "refused")`);
     expect(outcome).toBe("refused");
     const framed = evil.frames().find((frame) => frame !== evil.mainFrame());
-    expect(
-      await framed
-        ?.locator("#console")
-        .count()
-        .catch(() => 0),
-    ).toBe(0);
+    await soon(async () =>
+      expect(
+        await framed
+          ?.locator("#console")
+          .count()
+          .catch(() => 0),
+      ).toBe(0),
+    );
     expect((await api.client.call("GET /v2/sources")).paging.total).toBe(before);
     await foreign.stop(true);
     consoleErrors.length = 0;

@@ -4,7 +4,7 @@ import { startReceiver } from "../alerts/_scene.ts";
 import { chromiumMissing } from "../api/_chromium.ts";
 import type { TestApi } from "../api/_setup.ts";
 import { describeWith } from "../counterpart.ts";
-import { until } from "../until.ts";
+import { soon, until } from "../until.ts";
 import { openPage, signIn, useConsole } from "./_browser.ts";
 
 const receiver = startReceiver();
@@ -29,7 +29,9 @@ describeWith(chromiumMissing)("alerts", () => {
     await signIn(other.page, api.url, await api.tokenWith(["events:read"]));
     await other.page.goto(`${api.url}/#/alerts`);
     await other.page.getByText("No alerts").waitFor();
-    expect(await other.page.getByRole("link", { name: "Set up a receiver" }).count()).toBe(0);
+    await soon(async () =>
+      expect(await other.page.getByRole("link", { name: "Set up a receiver" }).count()).toBe(0),
+    );
     await other.close();
     await close();
   });

@@ -3,6 +3,7 @@ import type { Browser } from "playwright-core";
 import { chromiumMissing } from "../api/_chromium.ts";
 import type { TestApi } from "../api/_setup.ts";
 import { describeWith } from "../counterpart.ts";
+import { soon } from "../until.ts";
 import { openPage, signIn, useConsole } from "./_browser.ts";
 
 let api: TestApi;
@@ -36,12 +37,14 @@ describeWith(chromiumMissing)("the audit log", () => {
     await page.getByRole("main").getByRole("link", { name: "Audit log" }).click();
     const rows = page.locator("tbody tr");
     await page.getByRole("button", { name: "source.create" }).waitFor();
-    expect(await rows.count()).toBe(3);
-    expect(await rows.first().textContent()).toContain("Ada (laptop)");
+    await soon(async () => expect(await rows.count()).toBe(3));
+    await soon(async () => expect(await rows.first().textContent()).toContain("Ada (laptop)"));
     await page.getByRole("button", { name: "source.update" }).last().click();
     const dialog = page.getByRole("dialog");
     const change = dialog.locator("tbody tr", { hasText: "name" });
-    expect(await change.locator("td").allTextContents()).toEqual(["name", "Shop", "Store"]);
+    await soon(async () =>
+      expect(await change.locator("td").allTextContents()).toEqual(["name", "Shop", "Store"]),
+    );
     await dialog.getByText("PUT /v2/sources/{id}", { exact: true }).waitFor();
     await page.keyboard.press("Escape");
     await page.getByRole("button", { name: "source.update" }).first().click();

@@ -12,6 +12,7 @@ import {
   startSink,
   waitFor,
 } from "../e2e/server.ts";
+import { soon } from "../until.ts";
 import { openPage, signIn } from "./_browser.ts";
 
 setDefaultTimeout(300_000);
@@ -61,7 +62,7 @@ describeWith(chromiumMissing)("the code editor", () => {
     await page.keyboard.press("Control+Enter");
     const fault = page.locator(".cm-fault");
     await fault.filter({ hasText: "SyntaxError" }).waitFor();
-    expect(await lineOf(fault)).toBe(4);
+    await soon(async () => expect(await lineOf(fault)).toBe(4));
 
     // A reload keeps the unsaved text.
     await page.reload();
@@ -71,7 +72,7 @@ describeWith(chromiumMissing)("the code editor", () => {
     await write(page, code("event.properties.plan.toUpperCase()"));
     await page.getByRole("button", { name: "Run" }).click();
     await fault.filter({ hasText: "TypeError" }).waitFor();
-    expect(await lineOf(fault)).toBe(3);
+    await soon(async () => expect(await lineOf(fault)).toBe(3));
 
     await write(page, code('String(event.properties.plan ?? "none").toUpperCase()'));
     await page.getByRole("button", { name: "Tests", exact: true }).click();
@@ -82,13 +83,13 @@ describeWith(chromiumMissing)("the code editor", () => {
       return (
         (await page
           .getByRole("dialog")
-          .getByRole("button", { name: /1 Signed up/ })
+          .getByRole("button", { name: /^1 Signed up/ })
           .count()) > 0
       );
     });
     await page
       .getByRole("dialog")
-      .getByRole("button", { name: /1 Signed up/ })
+      .getByRole("button", { name: /^1 Signed up/ })
       .click();
     await page.getByRole("button", { name: "Use as test events" }).click();
     await page.getByRole("button", { name: "Run" }).click();
@@ -98,8 +99,8 @@ describeWith(chromiumMissing)("the code editor", () => {
     await result.getByText('"plan": "PRO"', { exact: true }).waitFor();
     // The output of `log` is shown as text at the line that called it.
     const logged = page.locator(".cm-log").first();
-    expect(await logged.textContent()).toContain("<img src=x");
-    expect(await lineOf(logged)).toBe(2);
+    await soon(async () => expect(await logged.textContent()).toContain("<img src=x"));
+    await soon(async () => expect(await lineOf(logged)).toBe(2));
 
     await publish(page);
     await page.getByText("Live", { exact: true }).waitFor();
@@ -205,13 +206,17 @@ describeWith(chromiumMissing)("the code editor", () => {
     await signIn(page, server.controlPlane, token.secret);
     await page.goto(`${server.controlPlane}/#/transformations`);
     const create = page.getByRole("button", { name: "New transformation" });
-    expect(await create.getAttribute("aria-disabled")).toBe("true");
-    expect(await create.getAttribute("aria-description")).toContain(
-      "transformations:create-delete",
+    await soon(async () => expect(await create.getAttribute("aria-disabled")).toBe("true"));
+    await soon(async () =>
+      expect(await create.getAttribute("aria-description")).toContain(
+        "transformations:create-delete",
+      ),
     );
     await page.getByRole("link", { name: "Existing" }).click();
     const run = page.getByRole("button", { name: "Run" });
-    expect(await run.getAttribute("aria-description")).toContain("transformations:edit");
+    await soon(async () =>
+      expect(await run.getAttribute("aria-description")).toContain("transformations:edit"),
+    );
 
     // Revoking the token shows the sign-in; the unsaved text is kept.
     await editor(page).click();

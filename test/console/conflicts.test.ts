@@ -3,6 +3,7 @@ import type { Browser, Page } from "playwright-core";
 import { chromiumMissing } from "../api/_chromium.ts";
 import type { TestApi } from "../api/_setup.ts";
 import { describeWith } from "../counterpart.ts";
+import { soon } from "../until.ts";
 import { openPage, signIn, useConsole } from "./_browser.ts";
 
 setDefaultTimeout(300_000);
@@ -86,7 +87,7 @@ describeWith(chromiumMissing)("two people who change one item", () => {
     // The form still has the typed value after another tab.
     await page.getByRole("link", { name: "Health" }).click();
     await page.getByRole("main").getByRole("link", { name: "Settings" }).click();
-    expect(await batchSize.inputValue()).toBe("7");
+    await soon(async () => expect(await batchSize.inputValue()).toBe("7"));
     await page.getByRole("button", { name: "Save settings" }).click();
     await page.getByText("Saved together with changes by others").waitFor();
     expect(await config()).toMatchObject({ batchSize: 7, timeoutMs: 4000 });
@@ -126,7 +127,7 @@ describeWith(chromiumMissing)("two people who change one item", () => {
       description: "This code is live",
     });
     await publishButton.waitFor();
-    expect(await publishButton.getAttribute("aria-disabled")).toBe("true");
+    await soon(async () => expect(await publishButton.getAttribute("aria-disabled")).toBe("true"));
     await close();
   });
 

@@ -4,6 +4,7 @@ import { DEAD_LETTER_FILTER_GROUPS_MAX } from "../../src/settings/limits.ts";
 import { chromiumMissing } from "../api/_chromium.ts";
 import type { TestApi } from "../api/_setup.ts";
 import { describeWith } from "../counterpart.ts";
+import { soon } from "../until.ts";
 import { openPage, signIn, useConsole } from "./_browser.ts";
 
 /** Answers with the status that the event's page name is. */
@@ -118,7 +119,7 @@ describeWith(chromiumMissing)("replays and purges of dead letters", () => {
         await select();
         const button = page.getByRole("main").getByRole("button", { name: `${action} ` });
         // Red is only the button that confirms.
-        expect(await button.getAttribute("class")).not.toContain("danger");
+        await soon(async () => expect(await button.getAttribute("class")).not.toContain("danger"));
         await button.filter({ hasText: String(count) }).click();
         const dialog = page.getByRole("dialog");
         await dialog.getByText(`${action} ${count} dead letters?`).waitFor();
@@ -192,7 +193,9 @@ describeWith(chromiumMissing)("replays and purges of dead letters", () => {
     groups++;
     await open();
     await page.getByText(`${groups} reasons match, and ${groups - 1} can be`).waitFor();
-    expect(await page.getByRole("button", { name: /^Purge/ }).count()).toBe(0);
+    await soon(async () =>
+      expect(await page.getByRole("button", { name: /^Purge/ }).count()).toBe(0),
+    );
     await close();
   }, 300_000);
 });
@@ -218,18 +221,16 @@ describeWith(chromiumMissing)("a failed delivery", () => {
 
     const open = () => page.locator("tbody a").first().click();
     await open();
-    await region.getByText(answer).waitFor();
-    const panels = await page.locator("main h2").allTextContents();
-    expect(panels.slice(0, 4)).toEqual([
-      "Failure reason",
-      "Response of the receiver",
-      "Attempts",
-      "Event to deliver",
-    ]);
-    expect(await page.locator(".facts").first().textContent()).toContain("422");
+    const panels = ["Failure reason", "Response of the receiver", "Attempts", "Event to deliver"];
+    await soon(async () =>
+      expect((await page.locator("main h2").allTextContents()).slice(0, 4)).toEqual(panels),
+    );
+    await soon(async () =>
+      expect(await page.locator(".facts").first().textContent()).toContain("422"),
+    );
     const attempts = page.getByRole("region", { name: "Attempts" }).locator("tbody tr");
-    expect(await attempts.count()).toBe(1);
-    expect(await attempts.locator("time").count()).toBe(1);
+    await soon(async () => expect(await attempts.count()).toBe(1));
+    await soon(async () => expect(await attempts.locator("time").count()).toBe(1));
     await page.locator(".titles a.parent").click();
     await page.getByRole("checkbox").first().waitFor();
     expect(page.url()).toBe(list);

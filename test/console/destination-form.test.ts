@@ -3,6 +3,7 @@ import type { Browser, Locator, Page } from "playwright-core";
 import { chromiumMissing } from "../api/_chromium.ts";
 import type { TestApi } from "../api/_setup.ts";
 import { describeWith } from "../counterpart.ts";
+import { soon } from "../until.ts";
 import { axeViolations, openPage, signIn, useConsole } from "./_browser.ts";
 
 setDefaultTimeout(300_000);
@@ -69,12 +70,12 @@ describeWith(chromiumMissing)("the form of a destination", () => {
   test("begins with the essential settings, and opens the others for a value or an error", async () => {
     const { page, close } = await openSignedIn("destinations/new");
     await field(page, "Webhook URL").waitFor();
-    expect(await isOpen(page)).toBe(false);
+    await soon(async () => expect(await isOpen(page)).toBe(false));
     for (const label of ["Headers", "Secret (optional)"]) {
-      expect(await page.getByText(label).first().isVisible()).toBe(true);
+      await soon(async () => expect(await page.getByText(label).first().isVisible()).toBe(true));
     }
     for (const label of ["Batch size (optional)", "Timeout (ms) (optional)", "Token URL"]) {
-      expect(await field(page, label).isVisible()).toBe(false);
+      await soon(async () => expect(await field(page, label).isVisible()).toBe(false));
     }
     // An error that only the server finds.
     await advanced(page).locator("summary").click();
@@ -84,7 +85,7 @@ describeWith(chromiumMissing)("the form of a destination", () => {
     await field(page, "Webhook URL").fill(receiver.url.href);
     await button(page, "Create destination").click();
     await advanced(page).locator(".wrong").waitFor();
-    expect(await isOpen(page)).toBe(true);
+    await soon(async () => expect(await isOpen(page)).toBe(true));
     // An error that the browser finds.
     await field(page, "Template (optional)").fill("");
     await field(page, "Batch size (optional)").fill("0");
@@ -95,7 +96,9 @@ describeWith(chromiumMissing)("the form of a destination", () => {
     const id = await createWebhook("With a timeout", { timeoutMs: 900 });
     await page.goto(`${api.url}/#/destinations/${id}?tab=settings`);
     await field(page, "Timeout (ms) (optional)").waitFor();
-    expect(await field(page, "Timeout (ms) (optional)").inputValue()).toBe("900");
+    await soon(async () =>
+      expect(await field(page, "Timeout (ms) (optional)").inputValue()).toBe("900"),
+    );
     await close();
   });
 
@@ -105,9 +108,11 @@ describeWith(chromiumMissing)("the form of a destination", () => {
     await field(page, "Webhook URL").fill("nonsense");
     await button(page, "Create destination").click();
     await page.locator(".field .wrong").waitFor();
-    const text = (await page.locator("form").textContent()) ?? "";
-    expect(text.split("Expected an absolute URL").length - 1).toBe(1);
-    expect(text).not.toContain("/config");
+    const form = page.locator("form");
+    await soon(async () =>
+      expect(await form.getByText("Expected an absolute URL").count()).toBe(1),
+    );
+    await soon(async () => expect(await form.textContent()).not.toContain("/config"));
     await page.getByText("Check the marked fields").waitFor();
     await focus(page, field(page, "Webhook URL"));
     const { destinationTypes } = await api.client.call("GET /v2/destination-types");
@@ -117,10 +122,12 @@ describeWith(chromiumMissing)("the form of a destination", () => {
       if ((await advanced(page).count()) > 0 && !(await isOpen(page))) {
         await advanced(page).locator("summary").click();
       }
-      expect([type, await page.locator("form").textContent()]).toEqual([
-        type,
-        expect.not.stringContaining("`"),
-      ]);
+      await soon(async () =>
+        expect([type, await page.locator("form").textContent()]).toEqual([
+          type,
+          expect.not.stringContaining("`"),
+        ]),
+      );
     }
     await close();
   });
@@ -141,7 +148,7 @@ describeWith(chromiumMissing)("the form of a destination", () => {
     await page.locator(".steps .badge.bad").filter({ hasText: "write" }).waitFor();
     const response = page.locator(".steps details[open]");
     await response.getByText("plan is unknown").waitFor();
-    expect(await response.textContent()).toContain("HTTP status422");
+    await soon(async () => expect(await response.textContent()).toContain("HTTP status422"));
     expect((await api.client.call("GET /v2/destinations")).paging).toEqual(paging);
 
     const headers = [{ from: "X-Api-Key", to: "kept-key" }];
@@ -173,8 +180,10 @@ describeWith(chromiumMissing)("the form of a new destination", () => {
     await field(page, "Webhook URL").fill(receiver.url.href);
     const isKept = async () => {
       await field(page, "Name").waitFor();
-      expect(await field(page, "Name").inputValue()).toBe("Typed");
-      expect(await field(page, "Webhook URL").inputValue()).toBe(receiver.url.href);
+      await soon(async () => expect(await field(page, "Name").inputValue()).toBe("Typed"));
+      await soon(async () =>
+        expect(await field(page, "Webhook URL").inputValue()).toBe(receiver.url.href),
+      );
     };
     await page.getByRole("link", { name: "Replays" }).click();
     await page.getByRole("heading", { level: 1, name: "Replays" }).waitFor();
@@ -196,10 +205,10 @@ describeWith(chromiumMissing)("the form of a new destination", () => {
     await field(page, "Name").waitFor({ state: "detached" });
     await tab("Settings").click();
     await page.getByText("Unsaved changes").waitFor();
-    expect(await field(page, "Name").inputValue()).toBe("Typed again");
+    await soon(async () => expect(await field(page, "Name").inputValue()).toBe("Typed again"));
     await page.goto(`${api.url}/#/destinations/new`);
     await field(page, "Name").waitFor();
-    expect(await field(page, "Name").inputValue()).toBe("");
+    await soon(async () => expect(await field(page, "Name").inputValue()).toBe(""));
     await close();
   });
 });
@@ -270,7 +279,9 @@ describeWith(chromiumMissing)("the page of a destination", () => {
     await page.goto(`${api.url}/#/destinations/${id}`);
     const select = field(page, "Transformation");
     await select.locator("option", { hasText: "Nearby" }).waitFor({ state: "attached" });
-    expect(await select.locator("option", { hasText: "Far away" }).count()).toBe(0);
+    await soon(async () =>
+      expect(await select.locator("option", { hasText: "Far away" }).count()).toBe(0),
+    );
     await page.getByLabel("Search transformations").fill("far");
     await select.selectOption({ label: "Far away" });
     await button(page, "Apply").click();
@@ -278,7 +289,9 @@ describeWith(chromiumMissing)("the page of a destination", () => {
     // Its name is known although the list does not have it.
     await page.getByLabel("Search transformations").fill("");
     await select.locator("option", { hasText: "Nearby" }).waitFor({ state: "attached" });
-    expect(await select.locator("option:checked").textContent()).toBe("Far away");
+    await soon(async () =>
+      expect(await select.locator("option:checked").textContent()).toBe("Far away"),
+    );
     await page.unrouteAll({ behavior: "wait" });
     await close();
   });
@@ -295,18 +308,24 @@ describeWith(chromiumMissing)("the page of a destination", () => {
     const filter = { mode: "only" as const, conditions: [{ path: "type", values: ["track"] }] };
     await api.client.call("PUT /v2/destinations/{id}", { params: { id }, body: { filter } });
     const { page, close } = await openSignedIn(`destinations/${id}`);
-    expect(await page.getByRole("button", { name: "Delete" }).isVisible()).toBe(false);
+    await soon(async () =>
+      expect(await page.getByRole("button", { name: "Delete" }).isVisible()).toBe(false),
+    );
     const menu = page.getByLabel("More actions");
     await menu.click();
     await page.getByRole("link", { name: "Duplicate" }).click();
     await field(page, "Name").waitFor();
-    expect(await field(page, "Name").inputValue()).toBe("Copy of CRM");
+    await soon(async () => expect(await field(page, "Name").inputValue()).toBe("Copy of CRM"));
     const notice = page.getByRole("status").filter({ hasText: "Enter again" });
-    expect(await notice.getByRole("listitem").allTextContents()).toEqual([
-      "Secret",
-      "Headers: X-Api-Key",
-    ]);
-    expect(await field(page, "Batch size (optional)").inputValue()).toBe("20");
+    await soon(async () =>
+      expect(await notice.getByRole("listitem").allTextContents()).toEqual([
+        "Secret",
+        "Headers: X-Api-Key",
+      ]),
+    );
+    await soon(async () =>
+      expect(await field(page, "Batch size (optional)").inputValue()).toBe("20"),
+    );
     expect(await axeViolations(page)).toEqual([]);
     await field(page, "To").nth(1).fill("another-key");
     await notice.getByText("X-Api-Key").waitFor({ state: "detached" });
@@ -332,7 +351,7 @@ describeWith(chromiumMissing)("the page of a destination", () => {
     const consents = field(page, "Required consents (optional)");
     // Few destinations need consents, so the field is folded until it has a value.
     await page.locator("summary", { hasText: "Advanced" }).waitFor();
-    expect(await consents.isVisible()).toBe(false);
+    await soon(async () => expect(await consents.isVisible()).toBe(false));
     await page.locator("summary", { hasText: "Advanced" }).click();
     await consents.fill(`ads\n${"x".repeat(1_000)}`);
     await button(page, "Save settings").click();
@@ -343,7 +362,7 @@ describeWith(chromiumMissing)("the page of a destination", () => {
     expect(await stored(id)).toEqual(["ads", "marketing"]);
     await page.reload();
     await consents.waitFor();
-    expect(await consents.inputValue()).toBe("ads\nmarketing");
+    await soon(async () => expect(await consents.inputValue()).toBe("ads\nmarketing"));
     await page.goto(`${api.url}/#/destinations/new?copyOf=${id}`);
     await consents.waitFor();
     await button(page, "Create destination").click();

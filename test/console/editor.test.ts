@@ -5,6 +5,7 @@ import { chromiumMissing } from "../api/_chromium.ts";
 import type { TestApi } from "../api/_setup.ts";
 import { describeWith } from "../counterpart.ts";
 import { waitFor } from "../e2e/server.ts";
+import { soon } from "../until.ts";
 import { openPage, signIn, useConsole } from "./_browser.ts";
 import { editor, openEditor, textOf } from "./_editor.ts";
 
@@ -47,7 +48,9 @@ describeWith(chromiumMissing)("the editor", () => {
     const { page, close } = await edit('const a = "user\u202e \u2066// Check\u2069"; // \u200b');
     const marks = page.locator(".cm-specialChar");
     await marks.first().waitFor();
-    expect(await marks.allTextContents()).toEqual(["U+202E", "U+2066", "U+2069", "U+200B"]);
+    await soon(async () =>
+      expect(await marks.allTextContents()).toEqual(["U+202E", "U+2066", "U+2069", "U+200B"]),
+    );
     await close();
   });
 
@@ -55,7 +58,7 @@ describeWith(chromiumMissing)("the editor", () => {
     const { page, close } = await edit("const first = 1;\nconst second = 2;\nconst third = 3;");
     await page.keyboard.press("Control+a");
     await page.keyboard.type("xy");
-    expect(await editor(page).textContent()).toBe("xy");
+    await soon(async () => expect(await editor(page).textContent()).toBe("xy"));
     // On a slow machine the two keys are two changes. Without a change left, undo does nothing.
     for (const _ of "xy") await page.keyboard.press("Control+z");
     await editor(page).filter({ hasText: "third" }).waitFor();
@@ -105,9 +108,13 @@ describeWith(chromiumMissing)("the editor", () => {
     await page.goto(`${api.url}/#/transformations/${id}`);
     await page.getByRole("button", { name: "Functions" }).click();
     await page.getByRole("dialog").getByText("log(*values)").waitFor();
-    expect(await page.getByRole("dialog").getByText("fetchV2").count()).toBe(0);
+    await soon(async () =>
+      expect(await page.getByRole("dialog").getByText("fetchV2").count()).toBe(0),
+    );
     await page.keyboard.press("Escape");
-    expect(await page.getByRole("button", { name: "Format" }).count()).toBe(0);
+    await soon(async () =>
+      expect(await page.getByRole("button", { name: "Format" }).count()).toBe(0),
+    );
     await close();
   });
 
@@ -132,7 +139,7 @@ describeWith(chromiumMissing)("the editor", () => {
     await api.page(source.id, "anonymousId=a&name=Home");
     const line = page.locator("pre.log-line bdi").filter({ hasText: "Home" });
     await line.waitFor();
-    expect(await line.textContent()).toBe("<b>\u202e Home");
+    await soon(async () => expect(await line.textContent()).toBe("<b>\u202e Home"));
     await page.getByLabel("Filter lines").fill("nothing like it");
     await page.getByText("No lines").waitFor();
     await close();

@@ -6,6 +6,7 @@ import type { TestApi } from "../api/_setup.ts";
 import { DOWN, startManyDestinations } from "../api/status/_many-destinations.ts";
 import { describeWith } from "../counterpart.ts";
 import { waitFor } from "../e2e/server.ts";
+import { soon } from "../until.ts";
 import { allViolationsOf } from "./_axe.ts";
 import { openPage, signIn } from "./_browser.ts";
 
@@ -75,33 +76,33 @@ describeWith(chromiumMissing)("the console with 500 destinations", () => {
     // Each node has its rate. An edge has a label under the pointer alone, since labels would overlap.
     const graph = page.locator(".graph");
     const rates = graph.locator(".node").filter({ hasText: /\d\/s/ });
-    expect(await rates.count()).toBe(await graph.locator(".node").count());
+    await soon(async () => expect(await rates.count()).toBe(await graph.locator(".node").count()));
     const labels = graph.locator(".edges text");
-    expect(await labels.count()).toBe(13);
-    expect(await labels.filter({ visible: true }).count()).toBe(0);
+    await soon(async () => expect(await labels.count()).toBe(13));
+    await soon(async () => expect(await labels.filter({ visible: true }).count()).toBe(0));
     await graph.locator(".node").first().hover();
     const { x, y } = (await graph.locator(".edges").first().boundingBox())!;
     await page.mouse.move(x + 50, y + 30);
     await labels.filter({ visible: true, hasText: "/s" }).waitFor();
-    expect(await labels.filter({ visible: true }).count()).toBe(1);
+    await soon(async () => expect(await labels.filter({ visible: true }).count()).toBe(1));
     // The connections begin with the one that fails worst, and are in pages.
     const connections = page.getByRole("region", { name: "Connections" }).locator("tbody tr");
     await connections.first().getByText(down).waitFor();
     await connections.first().getByText("Down", { exact: true }).waitFor();
-    expect(await connections.count()).toBe(25);
+    await soon(async () => expect(await connections.count()).toBe(25));
     await page.locator(".pages").filter({ hasText: "of 500" }).waitFor();
-    expect(await issues.getByRole("listitem").count()).toBe(8);
+    await soon(async () => expect(await issues.getByRole("listitem").count()).toBe(8));
     await issues.getByRole("button", { name: "Show 22 more" }).click();
-    expect(await issues.getByRole("listitem").count()).toBe(30);
+    await soon(async () => expect(await issues.getByRole("listitem").count()).toBe(30));
     await issues.getByRole("link", { name: "11 more in the list of destinations" }).click();
     await page.getByText("HTTP 503 from receiver").first().waitFor();
-    expect(await page.getByText(down).count()).toBe(0);
+    await soon(async () => expect(await page.getByText(down).count()).toBe(0));
 
     await page.getByRole("combobox", { name: "Health" }).selectOption({ label: "Down" });
     const row = page.getByRole("row").filter({ hasText: down });
     await row.getByText("No route").waitFor();
     await row.getByText("Down", { exact: true }).waitFor();
-    expect(await page.getByRole("row").count()).toBe(2);
+    await soon(async () => expect(await page.getByRole("row").count()).toBe(2));
     await row.getByRole("link", { name: down }).click();
     const trouble = page.getByRole("region", { name: "What is wrong" });
     await trouble.getByText("No route").waitFor();
@@ -153,13 +154,13 @@ describeWith(chromiumMissing)("the console with 500 destinations", () => {
     // All, the first page of names by name, and the row that loads the second page.
     await page.getByRole("option", { name: "450 more" }).click();
     await page.getByRole("option", { name: "400 more" }).waitFor();
-    expect(await options.count()).toBe(102);
+    await soon(async () => expect(await options.count()).toBe(102));
     expect(await allViolationsOf(page)).toEqual([]);
     await field.fill(`webhook ${DOWN}`);
     await page.getByRole("option", { name: down, exact: true }).click();
     expect(page.url()).toContain(`destinationId=${ids[DOWN]}`);
-    expect(await field.inputValue()).toBe(down);
-    expect(await options.count()).toBe(0);
+    await soon(async () => expect(await field.inputValue()).toBe(down));
+    await soon(async () => expect(await options.count()).toBe(0));
     // A reloaded screen knows the name of the selected id.
     await page.reload();
     await expectValue(field, down);
@@ -180,7 +181,7 @@ describeWith(chromiumMissing)("the console with 500 destinations", () => {
     // Results of an earlier text are shown until the new ones come, and Enter selects none of them.
     await page.keyboard.press("ArrowDown");
     await page.keyboard.press("Enter");
-    expect(await field.inputValue()).toBe("webhook 490");
+    await soon(async () => expect(await field.inputValue()).toBe("webhook 490"));
     answer.resolve();
     await waitFor(async () => (await options.count()) === 2);
     await page.keyboard.press("ArrowUp");

@@ -12,6 +12,7 @@ import { RECORDED, seriesOf } from "../../src/figures/series.ts";
 import { chromiumMissing } from "../api/_chromium.ts";
 import type { TestApi } from "../api/_setup.ts";
 import { describeWith } from "../counterpart.ts";
+import { soon } from "../until.ts";
 import { openPage, signIn, useConsole } from "./_browser.ts";
 
 const MINUTE = 60_000;
@@ -108,10 +109,12 @@ describeWith(chromiumMissing)("charts", () => {
     expect([...new Set(labels)].sort()).toEqual(["0 ms", "1 ms"]);
     // The point under the pointer has its time and values in the legend.
     const legend = page.locator("figure").filter({ has: latency }).locator("figcaption");
-    expect(await legend.textContent()).toBe("Medianp99");
+    await soon(async () => expect(await legend.textContent()).toBe("Medianp99"));
     await latency.locator(".u-over").hover({ position: { x: 300, y: 60 } });
     await legend.getByText("1 ms").first().waitFor();
-    expect(await legend.locator("time").textContent()).toMatch(/\d\d:\d\d:00/);
+    await soon(async () =>
+      expect(await legend.locator("time").textContent()).toMatch(/\d\d:\d\d:00/),
+    );
     // Nothing is recorded at the beginning of the hour.
     await latency.locator(".u-over").hover({ position: { x: 4, y: 60 } });
     await legend.getByText("–").first().waitFor();
@@ -127,7 +130,7 @@ describeWith(chromiumMissing)("charts", () => {
     await page.getByText("Delivered, last minute").waitFor();
     // Several destinations deliver more events than the source received.
     const explained = page.getByText("count an event once for each of its destinations");
-    expect(await explained.count()).toBe(0);
+    await soon(async () => expect(await explained.count()).toBe(0));
     await page.goto(`${api.url}/#/`);
     await explained.waitFor();
     await close();

@@ -3,6 +3,7 @@ import type { Browser } from "playwright-core";
 import { chromiumMissing } from "../api/_chromium.ts";
 import type { TestApi } from "../api/_setup.ts";
 import { describeWith } from "../counterpart.ts";
+import { soon } from "../until.ts";
 import { openPage, signIn, useConsole } from "./_browser.ts";
 
 const taken: unknown[] = [];
@@ -46,7 +47,7 @@ describeWith(chromiumMissing)("replays", () => {
     const row = page.getByRole("row").filter({ hasText: "of Shop" });
     await row.filter({ hasText: "done" }).waitFor();
     expect(taken).toHaveLength(30);
-    expect(await row.textContent()).toContain("Events of Shop to Hook");
+    await soon(async () => expect(await row.textContent()).toContain("Events of Shop to Hook"));
 
     await begin("1");
     await page.getByRole("button", { name: "Cancel" }).click();
@@ -94,7 +95,7 @@ describeWith(chromiumMissing)("replays", () => {
     expect(failed.scope).toContain("4 × HTTP 403 from receiver");
     const [group] = (await groups()).deadLetterGroups;
     const link = row.getByRole("link", { name: "HTTP 403 from receiver" });
-    expect(await link.getAttribute("href")).toContain(group!.id);
+    await soon(async () => expect(await link.getAttribute("href")).toContain(group!.id));
 
     statusOf = (n) => (n === "0" ? 403 : 200);
     const partly = await replay(/^partly failed$/, (id) => ({ groupIds: [id] }));

@@ -3,6 +3,7 @@ import type { Browser, Page } from "playwright-core";
 import { chromiumMissing } from "../api/_chromium.ts";
 import type { TestApi } from "../api/_setup.ts";
 import { describeWith } from "../counterpart.ts";
+import { soon } from "../until.ts";
 import { axeViolations, openPage, signIn, useConsole } from "./_browser.ts";
 
 setDefaultTimeout(300_000);
@@ -24,7 +25,7 @@ describeWith(chromiumMissing)("a destination that rudder-server delivers", () =>
     await page.goto(`${api.url}/#/destinations/new`);
     await page.getByLabel("Name").fill("Theirs");
     await page.getByLabel("Type").selectOption({ label: "KAFKA (by rudder-server)" });
-    expect(await button(page, "Test settings").count()).toBe(0);
+    await soon(async () => expect(await button(page, "Test settings").count()).toBe(0));
     // The browser refuses to submit what is no object.
     await settings(page).fill("[]");
     await button(page, "Create destination").click();
@@ -40,16 +41,17 @@ describeWith(chromiumMissing)("a destination that rudder-server delivers", () =>
     expect(stored()).toEqual({ ...config, password: "hidden" });
 
     for (const text of ["Live tail", "Delivered, last minute", "Dead letters", "Test event"]) {
-      expect([text, await page.locator("main").getByText(text, { exact: true }).count()]).toEqual([
-        text,
-        0,
-      ]);
+      await soon(async () =>
+        expect([text, await page.locator("main").getByText(text, { exact: true }).count()]).toEqual(
+          [text, 0],
+        ),
+      );
     }
     expect(await axeViolations(page)).toEqual([]);
 
     await page.goto(`${api.url}/#/destinations/${id}?tab=settings`);
     await settings(page).waitFor();
-    expect(JSON.parse(await settings(page).inputValue())).toEqual(config);
+    await soon(async () => expect(JSON.parse(await settings(page).inputValue())).toEqual(config));
     const changed = { ...config, syncFrequency: "30" };
     await settings(page).fill(JSON.stringify(changed));
     await button(page, "Save settings").click();

@@ -4,6 +4,7 @@ import { chromiumMissing } from "../api/_chromium.ts";
 import type { TestApi } from "../api/_setup.ts";
 import { describeWith } from "../counterpart.ts";
 import { waitFor } from "../e2e/server.ts";
+import { soon } from "../until.ts";
 import { openPage, signIn, useConsole } from "./_browser.ts";
 
 let api: TestApi;
@@ -25,13 +26,13 @@ describeWith(chromiumMissing)("the event search", () => {
     await page.goto(`${api.url}/#/search`);
     const rows = page.locator("tbody tr");
     await page.getByText("Page 119").waitFor();
-    expect(await rows.count()).toBe(50);
+    await soon(async () => expect(await rows.count()).toBe(50));
 
     await page.getByRole("button", { name: "Load older" }).click();
     await page.getByText("100 events").waitFor();
     await page.getByRole("button", { name: "Load older" }).click();
     await page.getByText(`${EVENTS} events, end of results`).waitFor();
-    expect(await rows.last().textContent()).toContain("Page 0");
+    await soon(async () => expect(await rows.last().textContent()).toContain("Page 0"));
 
     await page.getByLabel("Value").fill("ann");
     await page.getByRole("main").getByRole("button", { name: "Search" }).click();
@@ -56,17 +57,21 @@ describeWith(chromiumMissing)("the event search", () => {
 
     await page.getByRole("link", { name: "Replay these" }).click();
     await page.getByRole("button", { name: "Start replay" }).waitFor();
-    expect(await page.getByLabel("Property (path=value)").inputValue()).toBe("name=Page 8");
+    await soon(async () =>
+      expect(await page.getByLabel("Property (path=value)").inputValue()).toBe("name=Page 8"),
+    );
     await page.goBack();
     await page.getByLabel("Outcome").selectOption("Failed");
     await page.getByRole("main").getByRole("button", { name: "Search" }).click();
     await page.getByText("No results").waitFor();
-    expect(await page.getByRole("link", { name: "Replay these" }).count()).toBe(0);
+    await soon(async () =>
+      expect(await page.getByRole("link", { name: "Replay these" }).count()).toBe(0),
+    );
 
     // A shared link to a search without results.
     await page.goto(`${api.url}/#/search?by=event&text=nothing&from=2026-01-01T00:00`);
     await page.getByText("No results").waitFor();
-    expect(await page.getByLabel("Value").inputValue()).toBe("nothing");
+    await soon(async () => expect(await page.getByLabel("Value").inputValue()).toBe("nothing"));
     await page.goto(`${api.url}/#/search?text=bob`);
     await page.getByText("Page 119").waitFor();
     await close();

@@ -3,6 +3,7 @@ import type { Browser } from "playwright-core";
 import { chromiumMissing } from "../api/_chromium.ts";
 import type { TestApi } from "../api/_setup.ts";
 import { describeWith } from "../counterpart.ts";
+import { soon } from "../until.ts";
 import { openPage, signIn, useConsole } from "./_browser.ts";
 
 setDefaultTimeout(300_000);
@@ -49,7 +50,7 @@ describeWith(chromiumMissing)("a secret field", () => {
     await status("To", SET);
     await page.getByLabel("From", { exact: true }).fill("X-Other");
     await field("To").getByText(SET).waitFor({ state: "hidden" });
-    expect(await field("To").getByText("Not set").count()).toBe(0);
+    await soon(async () => expect(await field("To").getByText("Not set").count()).toBe(0));
     await page.getByLabel("From", { exact: true }).fill("X-Key");
     await page.getByLabel("To", { exact: true }).fill("");
     expect(await page.content()).not.toContain("hidden-hidden");
@@ -83,7 +84,7 @@ describeWith(chromiumMissing)("a secret field", () => {
     await page.getByText(SET).nth(1).waitFor();
     // The URL is required.
     const remove = page.getByRole("button", { name: /^Remove / });
-    expect(await remove.count()).toBe(1);
+    await soon(async () => expect(await remove.count()).toBe(1));
     await remove.click();
     await page.getByText(REMOVED).waitFor();
     await page.getByRole("button", { name: "Save receiver" }).click();

@@ -7,7 +7,7 @@ import { chromiumMissing, sharedBrowser } from "../api/_chromium.ts";
 import { startApi, type TestApi } from "../api/_setup.ts";
 import { providerSettings, startProvider, type TestProvider } from "../api/sign-in/_provider.ts";
 import { describeWith } from "../counterpart.ts";
-import { until } from "../until.ts";
+import { soon, until } from "../until.ts";
 import { axeViolations, openPage } from "./_browser.ts";
 
 setDefaultTimeout(300_000);
@@ -90,7 +90,7 @@ describeWith(chromiumMissing)("the sign-in screen with a provider", () => {
     // A reload, or a session that ends later, does not show the failure again.
     await page.reload();
     await withProvider(page).waitFor();
-    expect(await alert.count()).toBe(0);
+    await soon(async () => expect(await alert.count()).toBe(0));
 
     await page.goto(`${api.url}/v2/session/oidc/callback?code=a&state=b`);
     await alert.filter({ hasText: "took too long or began in another browser" }).waitFor();

@@ -52,3 +52,16 @@ test("a text that is cut to some lines is a link to the whole, or has a button f
 test("transformations are listed in pages and without their code, since both grow", () => {
   expect(linesWith(/"GET \/transformations"/)).toEqual([]);
 });
+
+test("what a page shows is expected soon, since a look at once may meet the change of a screen", async () => {
+  const reads =
+    "count|all(TextContents|InnerTexts)|is(Visible|Hidden|Enabled|Disabled|Checked)|inputValue|(text|inner)(Content|Text)|getAttribute|evaluateAll";
+  const atOnce = new RegExp(`(?<!=>)\\n *expect\\([^;]*\\bawait\\b[^;]*\\.(${reads})\\(`, "g");
+  const found: string[] = [];
+  for (const path of [...new Glob("test/**/*.test.ts").scanSync(".")].sort()) {
+    const text = await Bun.file(path).text();
+    if (!/playwright-core|_browser\.ts/.test(text)) continue;
+    for (const [match] of text.matchAll(atOnce)) found.push(`${path}: ${match.trim()}`);
+  }
+  expect(found).toEqual([]);
+});

@@ -5,6 +5,7 @@ import { sourceTexts } from "../../src/console/texts/sources.ts";
 import { chromiumMissing } from "../api/_chromium.ts";
 import type { TestApi } from "../api/_setup.ts";
 import { describeWith } from "../counterpart.ts";
+import { soon } from "../until.ts";
 import { openPage, signIn, useConsole } from "./_browser.ts";
 
 setDefaultTimeout(300_000);
@@ -46,7 +47,7 @@ describeWith(chromiumMissing)("the page of a source", () => {
     for (const [kind, { text, hint }] of Object.entries(sourceTexts.snippets.kinds)) {
       await page.getByLabel("SDK or snippet").selectOption({ label: text });
       await page.getByText(hint, { exact: true }).first().waitFor();
-      expect(await code.count(), kind).toBe(1);
+      await soon(async () => expect(await code.count(), kind).toBe(1));
     }
 
     const refused = page.getByRole("link", { name: "Search with reasons" });

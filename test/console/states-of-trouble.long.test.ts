@@ -4,6 +4,7 @@ import { ensureConsole } from "../../src/console/bundle.ts";
 import { chromiumMissing, sharedBrowser } from "../api/_chromium.ts";
 import { startApi, type TestApi } from "../api/_setup.ts";
 import { describeWith } from "../counterpart.ts";
+import { soon } from "../until.ts";
 import { openPage, signIn } from "./_browser.ts";
 
 let api: TestApi;
@@ -48,10 +49,10 @@ describeWith(chromiumMissing)("the console", () => {
     const { page, close } = await open("transformations");
     const row = page.getByRole("row").filter({ hasText: "Prices" });
     await row.getByText("Suspended", { exact: true }).waitFor();
-    expect(await row.getByText("Live", { exact: true }).count()).toBe(0);
+    await soon(async () => expect(await row.getByText("Live", { exact: true }).count()).toBe(0));
     await page.goto(`${api.url}/#/transformations/${id}`);
     await page.getByRole("alert").filter({ hasText: "Error: no seats" }).waitFor();
-    expect(await page.getByText("Live", { exact: true }).count()).toBe(0);
+    await soon(async () => expect(await page.getByText("Live", { exact: true }).count()).toBe(0));
     // An open page says so too when that ends and begins.
     suspended = undefined;
     await page.getByText("Live", { exact: true }).waitFor();
@@ -102,7 +103,7 @@ describeWith(chromiumMissing)("the console", () => {
     await page.getByText("Server not delivering").waitFor();
     await page.goto(`${api.url}/#/`);
     await page.getByText("Server not delivering").first().waitFor();
-    expect(await page.getByText("Healthy").count()).toBe(0);
+    await soon(async () => expect(await page.getByText("Healthy").count()).toBe(0));
     const trouble = page.getByRole("status").filter({ hasText: `delivery: ${fullDisk}` });
     for (const place of ["destinations", "sources", "dead-letters", "alerts", "events"]) {
       await page.goto(`${api.url}/#/${place}`);
@@ -111,7 +112,7 @@ describeWith(chromiumMissing)("the console", () => {
     // These screens list it themselves.
     await page.goto(`${api.url}/#/system`);
     await page.getByText(fullDisk).waitFor();
-    expect(await trouble.count()).toBe(0);
+    await soon(async () => expect(await trouble.count()).toBe(0));
     await page.goto(`${api.url}/#/sources`);
     await trouble.waitFor();
     fullDisk = undefined;
@@ -134,7 +135,7 @@ describeWith(chromiumMissing)("the console", () => {
     await result.getByText("TypeError").first().waitFor();
     const { y } = (await result.boundingBox())!;
     expect(y).toBeLessThan(page.viewportSize()!.height);
-    expect(await page.getByRole("dialog").count()).toBe(0);
+    await soon(async () => expect(await page.getByRole("dialog").count()).toBe(0));
     await close();
   }, 300_000);
 
@@ -187,8 +188,10 @@ describeWith(chromiumMissing)("the console", () => {
     await page.unrouteAll({ behavior: "wait" });
     await save.click();
     await page.getByText("Settings saved").waitFor();
-    expect(await page.getByText("Saved together with changes by others").count()).toBe(0);
-    expect(await page.getByText("Changed by others").count()).toBe(0);
+    await soon(async () =>
+      expect(await page.getByText("Saved together with changes by others").count()).toBe(0),
+    );
+    await soon(async () => expect(await page.getByText("Changed by others").count()).toBe(0));
     // A new item may be there already.
     await page.goto(`${api.url}/#/sources/new`);
     await page.getByLabel("Name").fill("Shop again");

@@ -4,6 +4,7 @@ import { ensureConsole } from "../../src/console/bundle.ts";
 import { chromiumMissing, sharedBrowser } from "../api/_chromium.ts";
 import { describeWith } from "../counterpart.ts";
 import { ADMIN_TOKEN, removeDirectory, type Server, startServer } from "../e2e/server.ts";
+import { soon } from "../until.ts";
 import { openPage, signIn } from "./_browser.ts";
 
 /** Receiver that refuses events while `isBroken`. */
@@ -119,7 +120,9 @@ describeWith(chromiumMissing)("the main tasks", () => {
     await menu(page, "Destinations").click();
     await page.getByRole("link", { name: "CRM" }).click();
     await page.getByRole("main").getByRole("link", { name: "Settings" }).click();
-    expect(await page.getByLabel("Secret (optional)", { exact: true }).inputValue()).toBe("");
+    await soon(async () =>
+      expect(await page.getByLabel("Secret (optional)", { exact: true }).inputValue()).toBe(""),
+    );
     await page.getByLabel("Name", { exact: true }).fill("CRM of the shop");
     await button(page, "Save settings").click();
     await heading(page, "CRM of the shop").waitFor();
@@ -131,7 +134,9 @@ describeWith(chromiumMissing)("the main tasks", () => {
     await button(page, "Rotate write key").click();
     await button(page, "Rotate the key").click();
     await page.getByText("Shop has a new write key").waitFor();
-    expect(await page.locator("dd code").first().textContent()).not.toBe(before);
+    await soon(async () =>
+      expect(await page.locator("dd code").first().textContent()).not.toBe(before),
+    );
     await page.getByRole("switch", { name: "Enabled" }).click();
     await page.getByRole("switch", { name: /^Disabled/ }).waitFor();
     await close();
@@ -154,8 +159,9 @@ describeWith(chromiumMissing)("the main tasks", () => {
     await page.getByLabel("Name", { exact: true }).fill("Ada's laptop");
     await page.getByLabel("Owner").selectOption({ label: "Ada (ada@example.com)" });
     await button(page, "Create token").click();
-    const secret = await page.locator("dialog pre").textContent();
-    expect(secret).toMatch(/^pm_/);
+    const shown = page.locator("dialog pre");
+    await soon(async () => expect(await shown.textContent()).toMatch(/^pm_/));
+    const secret = await shown.textContent();
     await button(page, "Done").click();
 
     await page.getByRole("link", { name: "Credentials" }).click();

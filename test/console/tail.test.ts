@@ -5,6 +5,7 @@ import { EventBuffer, latestOf } from "../../src/console/tail/event-buffer.ts";
 import { chromiumMissing } from "../api/_chromium.ts";
 import type { TestApi } from "../api/_setup.ts";
 import { describeWith } from "../counterpart.ts";
+import { soon } from "../until.ts";
 import { axeViolations, openPage, signIn, useConsole } from "./_browser.ts";
 
 let api: TestApi;
@@ -93,7 +94,7 @@ describeWith(chromiumMissing)("the live tail", () => {
       await page.waitForTimeout(600);
       first = (await rows.first().textContent()) ?? "";
     }
-    expect(await rows.count()).toBe(200);
+    await soon(async () => expect(await rows.count()).toBe(200));
     await page.getByRole("button", { name: "Resume" }).click();
     await until(
       page,
@@ -208,13 +209,14 @@ describeWith(chromiumMissing)("the events of the live tail", () => {
   }
 
   test("that came before it was opened are there, with what became of them", async () => {
-    expect(await rows().count()).toBe(1);
-    const text = await row("Before").textContent();
-    for (const { name } of destinations) expect(text).toContain(name);
-    expect(text).not.toContain("In flight");
+    await soon(async () => expect(await rows().count()).toBe(1));
+    const text = () => row("Before").textContent();
+    for (const { name } of destinations)
+      await soon(async () => expect(await text()).toContain(name));
+    await soon(async () => expect(await text()).not.toContain("In flight"));
     await page.getByText("The latest 1 of 1 buffered").waitFor();
     await openTail(`?destinationId=${destinations[0]!.id}`);
-    expect(await rows().count()).toBe(1);
+    await soon(async () => expect(await rows().count()).toBe(1));
   });
 
   test("stay when the connection drops, also during a pause", async () => {
@@ -224,16 +226,16 @@ describeWith(chromiumMissing)("the events of the live tail", () => {
     await page.getByRole("button", { name: "Pause" }).click();
     link.cut(true);
     await page.locator(".badge").filter({ hasText: "Not connected" }).waitFor();
-    expect(await page.getByText("Waiting for events").count()).toBe(0);
-    expect(await row("During connection").count()).toBe(1);
+    await soon(async () => expect(await page.getByText("Waiting for events").count()).toBe(0));
+    await soon(async () => expect(await row("During connection").count()).toBe(1));
     await api.page(sourceId, "anonymousId=a&name=Meanwhile");
     link.cut(false);
     await page.getByRole("button", { name: "Try again" }).click();
     await page.locator(".badge").filter({ hasText: "Paused, 1 new" }).waitFor();
-    expect(await row("During connection").count()).toBe(1);
+    await soon(async () => expect(await row("During connection").count()).toBe(1));
     await page.getByRole("button", { name: "Resume" }).click();
     await row("Meanwhile").waitFor();
-    expect(await row("During connection").count()).toBe(1);
+    await soon(async () => expect(await row("During connection").count()).toBe(1));
   });
 
   test("that come during a pause are counted, and are there after it", async () => {
@@ -243,10 +245,10 @@ describeWith(chromiumMissing)("the events of the live tail", () => {
     const before = await rows().count();
     for (const n of [1, 2, 3]) tell(`During pause ${n}`);
     await page.locator(".badge").filter({ hasText: "Paused, 3 new" }).waitFor();
-    expect(await rows().count()).toBe(before);
+    await soon(async () => expect(await rows().count()).toBe(before));
     await page.getByRole("button", { name: "Resume" }).click();
     await row("During pause 3").waitFor();
-    expect(await rows().count()).toBe(before + 3);
+    await soon(async () => expect(await rows().count()).toBe(before + 3));
   });
 
   test("do not move under the pointer", async () => {
@@ -254,7 +256,7 @@ describeWith(chromiumMissing)("the events of the live tail", () => {
     await row("Before").hover();
     tell("Under the pointer");
     await page.locator(".badge").filter({ hasText: "Paused on hover, 1 new" }).waitFor();
-    expect(await row("Under the pointer").count()).toBe(0);
+    await soon(async () => expect(await row("Under the pointer").count()).toBe(0));
     await page.getByRole("heading", { name: "Live tail" }).hover();
     await row("Under the pointer").waitFor();
   });
@@ -265,9 +267,13 @@ describeWith(chromiumMissing)("the events of the live tail", () => {
     const [{ id: destinationId } = { id: "" }] = destinations;
     tell("Received earlier", { stage: "delivered", destinationId, receivedAt });
     const time = row("Received earlier").locator("time");
-    expect(await time.getAttribute("datetime")).toBe(new Date(receivedAt).toISOString());
+    await soon(async () =>
+      expect(await time.getAttribute("datetime")).toBe(new Date(receivedAt).toISOString()),
+    );
     // It is the latest one nonetheless.
-    expect(await rows().first().textContent()).toContain("Received earlier");
+    await soon(async () =>
+      expect(await rows().first().textContent()).toContain("Received earlier"),
+    );
   });
 
   test("are shown with the changes that code made, each destination by its name", async () => {
@@ -286,11 +292,17 @@ describeWith(chromiumMissing)("the events of the live tail", () => {
     const dialog = page.getByRole("dialog");
     const mail = dialog.getByRole("region", { name: "Mail", exact: true });
     await mail.getByText("2 lines changed; removed: properties.ip").waitFor();
-    expect((await mail.locator("mark").allTextContents()).map((text) => text.trim())).toEqual([
-      '"plan": "free",',
-      '"price": 3',
-    ]);
-    expect(await dialog.getByRole("region", { name: "Warehouse, 2", exact: true }).count()).toBe(1);
+    await soon(async () =>
+      expect((await mail.locator("mark").allTextContents()).map((text) => text.trim())).toEqual([
+        '"plan": "free",',
+        '"price": 3',
+      ]),
+    );
+    await soon(async () =>
+      expect(await dialog.getByRole("region", { name: "Warehouse, 2", exact: true }).count()).toBe(
+        1,
+      ),
+    );
     expect(await axeViolations(page, ["wcag2a", "wcag2aa", "best-practice"])).toEqual([]);
     await page.emulateMedia({ colorScheme: "dark" });
     expect(await axeViolations(page, ["color-contrast"])).toEqual([]);
@@ -347,11 +359,13 @@ describeWith(chromiumMissing)("the events of the live tail", () => {
       await page.getByRole("button", { name: "With code" }).click();
       const delivered = dialog.getByRole("region", { name: "Warehouse", exact: true });
       await delivered.getByText("1 line changed").waitFor();
-      expect(await delivered.locator("mark").allTextContents()).toEqual([
-        expect.stringContaining('"added": 1'),
-      ]);
+      await soon(async () =>
+        expect(await delivered.locator("mark").allTextContents()).toEqual([
+          expect.stringContaining('"added": 1'),
+        ]),
+      );
       const received = dialog.getByRole("region", { name: "Received", exact: true });
-      expect(await received.textContent()).not.toContain("added");
+      await soon(async () => expect(await received.textContent()).not.toContain("added"));
       await page.keyboard.press("Escape");
     }
     await shown("With code").hover();
@@ -359,7 +373,7 @@ describeWith(chromiumMissing)("the events of the live tail", () => {
     const loaded = page.waitForResponse(/events.recent/);
     await page.clock.runFor(10_000);
     await loaded;
-    expect(await shown("Under the pointer").count()).toBe(0);
+    await soon(async () => expect(await shown("Under the pointer").count()).toBe(0));
     // Escape gave the focus back to the row, which holds the rows too.
     await page.getByRole("heading", { name: "Warehouse" }).click();
     await shown("Under the pointer").waitFor();
@@ -379,8 +393,10 @@ describeWith(chromiumMissing)("the events of the live tail", () => {
     await readBack.getByRole("link", { name: "event search" }).waitFor();
     await page.unrouteAll({ behavior: "wait" });
     const connection = page.getByRole("link", { name: "Events of the connection with Shop" });
-    expect(await connection.getAttribute("href")).toBe(
-      `#/events?sourceId=${sourceId}&destinationId=${destinationId}`,
+    await soon(async () =>
+      expect(await connection.getAttribute("href")).toBe(
+        `#/events?sourceId=${sourceId}&destinationId=${destinationId}`,
+      ),
     );
   });
 
@@ -393,7 +409,7 @@ describeWith(chromiumMissing)("the events of the live tail", () => {
     await page.keyboard.type("export function transformEvent(event) { event.properties.");
     const offered = page.locator(".cm-tooltip-autocomplete li").filter({ hasText: "plan" });
     await offered.waitFor();
-    expect(await offered.textContent()).toContain("pro");
+    await soon(async () => expect(await offered.textContent()).toContain("pro"));
     await page.keyboard.press("Escape");
     await page.getByRole("button", { name: "Use real events" }).click();
     await page

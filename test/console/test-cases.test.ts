@@ -3,6 +3,7 @@ import type { Browser, Page } from "playwright-core";
 import { chromiumMissing } from "../api/_chromium.ts";
 import type { TestApi } from "../api/_setup.ts";
 import { describeWith } from "../counterpart.ts";
+import { soon } from "../until.ts";
 import { openPage, signIn, useConsole } from "./_browser.ts";
 
 setDefaultTimeout(300_000);
@@ -55,7 +56,7 @@ describeWith(chromiumMissing)("test cases in the editor", () => {
     await result.getByText("0 of 1 test case passed").waitFor();
     await result.getByText('"flag": true').waitFor();
     await result.getByText("− Expected output").waitFor();
-    expect(await page.getByRole("dialog").count()).toBe(0);
+    await soon(async () => expect(await page.getByRole("dialog").count()).toBe(0));
 
     await write(page, /^Code of/, "export const transformEvent = (e) => ({ ...e, flag: true });");
     await page.getByRole("button", { name: "Publish" }).click();
@@ -116,8 +117,8 @@ describeWith(chromiumMissing)("test cases in the editor", () => {
     const name = await target.locator(".cut").first().textContent();
     send(60);
     await target.click();
-    expect(await target.locator(".cut").first().textContent()).toBe(name);
-    expect(await target.getAttribute("aria-pressed")).toBe("true");
+    await soon(async () => expect(await target.locator(".cut").first().textContent()).toBe(name));
+    await soon(async () => expect(await target.getAttribute("aria-pressed")).toBe("true"));
     send(60);
     await dialog.getByRole("heading").hover();
     await dialog.getByRole("heading").click();
@@ -147,7 +148,9 @@ describeWith(chromiumMissing)("test cases in the editor", () => {
       const run = (await page.getByRole("button", { name: "Run", exact: true }).boundingBox())!;
       expect([width, run.y >= 0 && run.y < 860]).toEqual([width, true]);
       const editor = page.getByRole("textbox", { name: /^Code of/ });
-      expect([width, await editor.isVisible()]).toEqual([width, width === 1280]);
+      await soon(async () =>
+        expect([width, await editor.isVisible()]).toEqual([width, width === 1280]),
+      );
       await page.getByRole("button", { name: "Tests", exact: true }).click();
       await page.getByRole("textbox", { name: "Test events as JSON" }).waitFor();
       await close();

@@ -4,6 +4,7 @@ import { chromiumMissing } from "../api/_chromium.ts";
 import type { TestApi } from "../api/_setup.ts";
 import { describeWith } from "../counterpart.ts";
 import { waitFor } from "../e2e/server.ts";
+import { soon } from "../until.ts";
 import { openPage, signIn, useConsole } from "./_browser.ts";
 
 setDefaultTimeout(300_000);
@@ -88,7 +89,7 @@ describeWith(chromiumMissing)("two sessions that change one item", () => {
     const conflict = own.getByRole("alert").filter({ hasText: "Changed by others meanwhile" });
     await conflict.getByRole("radio", { name: `Yours: ${yours}` }).waitFor();
     await conflict.getByRole("radio", { name: `Theirs: ${theirs}` }).waitFor();
-    expect(await form.field(own).inputValue()).toBe(yours);
+    await soon(async () => expect(await form.field(own).inputValue()).toBe(yours));
     await save(own);
     await own.getByText(form.saved).first().waitFor();
     await conflict.waitFor({ state: "detached" });
@@ -134,7 +135,7 @@ describeWith(chromiumMissing)("two sessions that change one item", () => {
     // The switch loads the source again, with the settings of the other session.
     await own.getByRole("switch", { name: "Enabled" }).click();
     await own.getByRole("switch", { checked: false }).first().waitFor();
-    expect(await seconds(own).inputValue()).toBe("90");
+    await soon(async () => expect(await seconds(own).inputValue()).toBe("90"));
     await own.getByRole("button", { name: "Save settings" }).click();
     await own.getByRole("radio", { name: "Theirs: 60" }).waitFor();
     await close();
@@ -154,10 +155,10 @@ describeWith(chromiumMissing)("two sessions that change one item", () => {
     await toggle(own).click();
     await own.getByText("It was changed by others meanwhile.").waitFor();
     await own.getByRole("switch", { name: "Connection with Hook", checked: false }).waitFor();
-    expect(await isEnabled()).toBe(false);
+    await soon(async () => expect(await isEnabled()).toBe(false));
     await toggle(own).click();
     await own.getByRole("switch", { name: "Connection with Hook", checked: true }).waitFor();
-    expect(await isEnabled()).toBe(true);
+    await soon(async () => expect(await isEnabled()).toBe(true));
     await close();
   });
 });

@@ -2,6 +2,7 @@ import { expect, setDefaultTimeout, test } from "bun:test";
 import { chromiumMissing } from "../api/_chromium.ts";
 import type { TestApi } from "../api/_setup.ts";
 import { describeWith } from "../counterpart.ts";
+import { soon } from "../until.ts";
 import { openPage, signIn, useConsole } from "./_browser.ts";
 
 setDefaultTimeout(300_000);
@@ -114,7 +115,7 @@ describeWith(chromiumMissing)("the list of real events for a test", () => {
     await page.unrouteAll({ behavior: "wait" });
     await notice.waitFor({ state: "detached" });
     while (api.followers() === 0) await Bun.sleep(20);
-    expect(await notice.count()).toBe(0);
+    await soon(async () => expect(await notice.count()).toBe(0));
     await close();
   });
 });

@@ -11,6 +11,7 @@ import {
   startServer,
   startSink,
 } from "../e2e/server.ts";
+import { soon } from "../until.ts";
 import { openPage } from "./_browser.ts";
 import { Walk } from "./_walk.ts";
 
@@ -170,8 +171,9 @@ for (const device of ["pointer", "keyboard"] as const) {
         .locator(".badge")
         .filter({ hasText: /^done$/ })
         .waitFor();
-      const counts = (await row.locator("td").allTextContents()).slice(4);
-      expect(counts.slice(0, 3)).toEqual(["5", "0", "0"]);
+      await soon(async () =>
+        expect((await row.locator("td").allTextContents()).slice(4, 7)).toEqual(["5", "0", "0"]),
+      );
       expect(healthy.events.filter(({ event }) => event === "Lost").length).toBe(5);
       await close();
       report("on call", walk);

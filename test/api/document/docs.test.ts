@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Browser, Page } from "playwright-core";
 import { docsRoutes } from "../../../src/api/document/docs.ts";
 import { describeWith } from "../../counterpart.ts";
+import { soon } from "../../until.ts";
 import { chromiumMissing, sharedBrowser } from "../_chromium.ts";
 import { startApi, type TestApi } from "../_setup.ts";
 
@@ -55,29 +56,45 @@ describeWith(chromiumMissing)("/docs in Chromium", () => {
       const all = await page.locator("nav a:visible").count();
       expect(all).toBeGreaterThan(60);
       await page.fill("input[type=search]", "rotate");
-      expect(await page.locator("nav a:visible").allTextContents()).toEqual([
-        "POST /v2/sources/{id}/rotate-write-key",
-      ]);
-      expect(await page.locator("details.operation:visible").count()).toBe(1);
-      expect(await page.locator("nav h2:visible").allTextContents()).toEqual(["sources"]);
+      await soon(async () =>
+        expect(await page.locator("nav a:visible").allTextContents()).toEqual([
+          "POST /v2/sources/{id}/rotate-write-key",
+        ]),
+      );
+      await soon(async () =>
+        expect(await page.locator("details.operation:visible").count()).toBe(1),
+      );
+      await soon(async () =>
+        expect(await page.locator("nav h2:visible").allTextContents()).toEqual(["sources"]),
+      );
       await page.fill("input[type=search]", "post libraries publish");
-      expect(await page.locator("nav a:visible").count()).toBeGreaterThan(0);
+      await soon(async () =>
+        expect(await page.locator("nav a:visible").count()).toBeGreaterThan(0),
+      );
       await page.fill("input[type=search]", "");
-      expect(await page.locator("nav a:visible").count()).toBe(all);
+      await soon(async () => expect(await page.locator("nav a:visible").count()).toBe(all));
     });
   }, 300_000);
 
   test("a deep link opens its operation, and so does a link of the page", async () => {
     await read("#post_v2_sources", async (page) => {
-      expect(await page.locator("#post_v2_sources").getAttribute("open")).toBe("");
-      expect(await page.locator("#post_v2_sources textarea").isVisible()).toBe(true);
-      expect(await page.locator("details.operation[open]").count()).toBe(1);
+      await soon(async () =>
+        expect(await page.locator("#post_v2_sources").getAttribute("open")).toBe(""),
+      );
+      await soon(async () =>
+        expect(await page.locator("#post_v2_sources textarea").isVisible()).toBe(true),
+      );
+      await soon(async () => expect(await page.locator("details.operation[open]").count()).toBe(1));
       await page.click("nav a[href='#get_v2_tokens']");
-      expect(await page.locator("#get_v2_tokens").getAttribute("open")).toBe("");
+      await soon(async () =>
+        expect(await page.locator("#get_v2_tokens").getAttribute("open")).toBe(""),
+      );
       await page.fill("input[type=search]", "rotate");
       await page.evaluate("location.hash = '#post_libraries'");
       await page.waitForSelector("#post_libraries[open]");
-      expect(await page.locator("#post_libraries textarea").isVisible()).toBe(true);
+      await soon(async () =>
+        expect(await page.locator("#post_libraries textarea").isVisible()).toBe(true),
+      );
     });
   }, 300_000);
 
