@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs";
+import { Gauge } from "prom-client";
 import { type Api, createApi } from "./api/api.ts";
 import type { ApiDeps } from "./api/deps.ts";
 import { controlPlaneHosts } from "./api/request/cross-site.ts";
@@ -17,7 +18,9 @@ import { addOwnSettings } from "./backend/reloadable/own-settings.ts";
 import { startApi } from "./backend/reloadable/start-api.ts";
 import { openStandalone } from "./backend/standalone.ts";
 import { startBackups } from "./backup/scheduled-backups.ts";
+import { catalogFile } from "./catalog/store.ts";
 import { readDefinitions } from "./destinations/rudder-server/read-definitions.ts";
+import { reservedBytes } from "./disk/reserve.ts";
 import type { FigureRecorder } from "./figures/figure-recorder.ts";
 import { MinuteCounters } from "./figures/minute-counters.ts";
 import { filesDirectory, holdFile, unprintedToken } from "./first-start/data-directory.ts";
@@ -38,7 +41,7 @@ import { createClientAddresses } from "./ingest/client-address.ts";
 import type { Ingest } from "./ingest/supervisor/supervisor.ts";
 import { type DiskUsage, readDiskSpace } from "./observe/disk.ts";
 import type { Logger } from "./observe/log.ts";
-import { createMetrics } from "./observe/metrics.ts";
+import { createMetrics, type Metrics } from "./observe/metrics.ts";
 import { recentResult } from "./observe/recent-result.ts";
 import { createFailedHandshakes, type FailedHandshakes } from "./observe/tls-metrics.ts";
 import type { Pipeline } from "./pipeline/pipeline.ts";
@@ -186,9 +189,23 @@ export async function openApp(settings: LiveSettings, options: AppOptions): Prom
  * only in cluster mode.
  */
 async function openBackend(opening: StartContext): Promise<Backend> {
-  if (opening.config["cluster.kafka"].length === 0) return await openStandalone(opening);
-  const { openCluster } = await import("./backend/cluster.ts");
-  return await openCluster(opening);
+  const isAlone = opening.config["cluster.kafka"].length === 0;
+  const backend = isAlone
+    ? await openStandalone(opening)
+    : await import("./backend/cluster.ts").then((it) => it.openCluster(opening));
+  showReserve(opening.metrics, backend.catalogDirectory);
+  return backend;
+}
+
+function showReserve(metrics: Metrics, catalogDirectory: string): void {
+  new Gauge({
+    name: "pixelmill_disk_reserve_bytes",
+    help: "Disk space that the catalog's file keeps for changes on a full disk",
+    registers: [metrics],
+    collect() {
+      this.set(reservedBytes(catalogFile(catalogDirectory)));
+    },
+  });
 }
 
 /** Starts to make backups, when the settings ask for some. */

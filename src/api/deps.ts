@@ -108,6 +108,8 @@ export interface PeerNodes {
   heard?(): ReadonlySet<string>;
   /** Returns the numbers of the partitions whose events this node delivers at present. */
   running?(): number[];
+  /** Returns the partitions that are assigned to this node and do not run, with the reason. */
+  stopped?(): { partition: number; reason: string }[];
 }
 
 /** Dependencies of the control plane, the HTTP listener of the API and the console. */

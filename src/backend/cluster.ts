@@ -4,13 +4,16 @@ import type { Catalog } from "../catalog/catalog.ts";
 import { openCatalog } from "../catalog/open.ts";
 import { logNameOf, openPartitionLogs } from "../cluster/events/partition-logs.ts";
 import { endProver } from "../cluster/events/proven-end.ts";
-import { Membership } from "../cluster/membership/membership.ts";
+import { Membership, type MembershipState } from "../cluster/membership/membership.ts";
+import { clockCorrection, clockWarnings } from "../cluster/membership/node-clock.ts";
+import type { StoppedPartition } from "../cluster/membership/partition-runner.ts";
 import { registerClusterMetrics } from "../cluster/metrics.ts";
 import { openNodeBus } from "../cluster/node-bus/node-bus.ts";
 import { createNodeRpc } from "../cluster/node-bus/node-rpc.ts";
 import { createTailRelay } from "../cluster/node-bus/tail-relay.ts";
 import { openOrderedTopic } from "../cluster/ordered-log/ordered-topic.ts";
 import { awaitBrokers } from "../cluster/topics/await-brokers.ts";
+import { nameNumbers } from "../cluster/topics/number-list.ts";
 import { accessOf } from "../cluster/topics/partition-access.ts";
 import { judgeReading } from "../cluster/topics/reading-trouble.ts";
 import { judgeTopics, type TopicHealth } from "../cluster/topics/topic-health.ts";
@@ -23,7 +26,6 @@ import { correctedClock } from "../pipeline/clock.ts";
 import type { TailMessage } from "../pipeline/live-tail.ts";
 import { createPipelineHost } from "../pipeline/pipeline.ts";
 import type { RetentionBounds } from "../pipeline/retention/retention.ts";
-import { CLOCK_ERROR_MS_MAX } from "../settings/limits.ts";
 import { version } from "../version.ts";
 import { startAuditRetention } from "./audit-retention.ts";
 import {
@@ -76,14 +78,7 @@ export async function openCluster(opening: StartContext): Promise<Backend> {
   stack.defer(() => questions.close());
   const audience = createTailRelay<TailMessage>(bus);
   stack.defer(() => audience.close());
-  const { size } = logs.readers;
-  const sizes = Object.entries({ catalog: 1, events: size, ledgers: size });
-  const watch = monitorTopicSettings({
-    admin: clients.admin(),
-    logger,
-    topics: sizes.map(([name, partitions]) => ({ name: `${group}.${name}`, partitions, replicas })),
-  });
-  stack.defer(() => watch.close());
+  const watch = watchTopics(opening, clients, logs.readers.size);
   const standing = judgeTopics({
     clients,
     topics: () =>
@@ -95,8 +90,9 @@ export async function openCluster(opening: StartContext): Promise<Backend> {
     ...missing(false),
     ...standing.warnings([
       ...reading().warnings,
-      ...ledgers.judge().warnings,
+      ...ledgerHealth().warnings,
       ...(membership?.state().warnings ?? []),
+      ...describeStopped(stopped()),
     ]),
     ...watch.warnings(),
     ...clockWarnings(node, clients.clockErrorMs()),
@@ -104,8 +100,11 @@ export async function openCluster(opening: StartContext): Promise<Backend> {
   let pipelines: PartitionPipelines | undefined;
   let membership: Membership | undefined;
   const running = () => pipelines?.runner.running() ?? [];
+  const stopped = () => pipelines?.runner.stopped() ?? [];
+  const ledgerHealth = () => ledgers.judge(running().length > 0);
   registerClusterMetrics(metrics, {
     partitions: () => running().length,
+    stopped: () => stopped().length,
     troubles: () => missing(true).length + warnings().length,
     clockErrorMs: () => clients.clockErrorMs(),
   });
@@ -114,7 +113,7 @@ export async function openCluster(opening: StartContext): Promise<Backend> {
     warnings,
     catalog,
     logs,
-    others: Object.assign(questions, { running }),
+    others: Object.assign(questions, { running, stopped }),
     catalogDirectory: clusterDirectory(config, "catalog"),
     figures: sharedFigures(opening, clients, () => running().length / logs.readers.size),
     startPipeline(work) {
@@ -169,9 +168,10 @@ export async function openCluster(opening: StartContext): Promise<Backend> {
       questions.close();
     },
     checks: () => ({
-      delivery: checkOf(ledgers.judge().trouble),
+      delivery: checkOf(ledgerHealth().trouble),
       cluster: clusterCheck(
-        membership,
+        membership?.state(),
+        running(),
         missing(true)[0] ?? pipelines?.runner.failure() ?? reading().trouble,
       ),
     }),
@@ -185,6 +185,27 @@ export async function openCluster(opening: StartContext): Promise<Backend> {
   };
 }
 
+/** Watches the settings of the topics that store what must not be lost. */
+function watchTopics({ config, logger, stack }: StartContext, clients: KafkaClients, size: number) {
+  const { "cluster.name": group, "cluster.replicas": replicas } = config;
+  const sizes = Object.entries({ catalog: 1, events: size, ledgers: size });
+  const topics = sizes.map(([name, partitions]) => {
+    return { name: `${group}.${name}`, partitions, replicas };
+  });
+  const watch = monitorTopicSettings({ admin: clients.admin(), logger, topics });
+  stack.defer(() => watch.close());
+  return watch;
+}
+
+/** Returns sentences about partitions that are assigned to this node and do not run here. */
+function describeStopped(stopped: readonly StoppedPartition[]): string[] {
+  return [...Map.groupBy(stopped, ({ reason }) => reason)].map(([reason, of]) => {
+    const numbers = nameNumbers(of.map(({ partition }) => partition));
+    const which = of.length === 1 ? `Partition ${numbers} is` : `Partitions ${numbers} are`;
+    return `${which} assigned to this node, but not running here: ${reason}`;
+  });
+}
+
 /** Returns sentences about missing topics of the cluster, for vital topics and for others. */
 function missingTopics(standing: TopicHealth, group: string, isVital: boolean): string[] {
   return TOPICS.filter((it) => it.isVital === isVital).flatMap(
@@ -193,10 +214,7 @@ function missingTopics(standing: TopicHealth, group: string, isVital: boolean): 
 }
 
 /** Connects to the brokers. Throws `StartError` when all refuse this node. */
-async function openClients(
-  brokers: BrokerSettings,
-  stack: AsyncDisposableStack,
-): Promise<KafkaClients> {
+async function openClients(brokers: BrokerSettings, stack: AsyncDisposableStack) {
   const clients = await connectClients(brokers);
   stack.defer(() => clients.close());
   await awaitBrokers(clients);
@@ -267,33 +285,15 @@ async function openSharedCatalog(
   return catalog;
 }
 
-/**
- * Returns a function that returns the error of this node's clock by which ages are corrected: the
- * last one that a comparison with a broker has shown. Small errors count as none, because they vary
- * with each comparison.
- */
-function clockCorrection({ clockErrorMs }: Pick<KafkaClients, "clockErrorMs">): () => number {
-  let known = 0;
-  return () => {
-    const errorMs = clockErrorMs();
-    if (errorMs !== undefined) known = Math.abs(errorMs) > CLOCK_ERROR_MS_MAX ? errorMs : 0;
-    return known;
-  };
-}
-
-/** Returns a warning when this node's clock differs much from the brokers'. */
-function clockWarnings(node: string, errorMs = 0): string[] {
-  if (Math.abs(errorMs) <= CLOCK_ERROR_MS_MAX) return [];
-  const seconds = Math.round(Math.abs(errorMs) / 1_000);
-  const which = errorMs > 0 ? "ahead of" : "behind";
-  return [`The clock of node ${node} is ${seconds} s ${which} the brokers'; check its NTP service`];
-}
-
-function clusterCheck(membership: Membership | undefined, unread: string | undefined): Check {
-  const { hasJoined = false, partitions = [], trouble } = membership?.state() ?? {};
+/** Judges this node's part in the cluster. A node that runs no partition takes all requests. */
+function clusterCheck(
+  { hasJoined, trouble }: Partial<MembershipState> = {},
+  running: readonly number[],
+  unread: string | undefined,
+): Check {
   const known = trouble ?? unread;
   if (known !== undefined) return checkOf(known);
-  if (!hasJoined) return checkOf("This node has not joined the others yet");
-  const which = partitions.length === 0 ? "no partition" : `partitions ${partitions.join(", ")}`;
+  if (!hasJoined) return { ok: true, message: "This node has not joined the others yet" };
+  const which = running.length === 0 ? "no partition" : `partitions ${running.join(", ")}`;
   return { ok: true, message: `This node runs ${which}` };
 }

@@ -115,12 +115,13 @@ export class PartitionLedgers {
     });
   }
 
-  /** Judges the ledgers that cannot be read or written, for `/ready`. */
-  judge(): LedgerJudgement {
-    return judgeLedgers(
-      this.#ledgers.map(({ ledger }) => ledger.failure()),
-      this.diskTrouble(),
-    );
+  /**
+   * Judges the ledgers that cannot be read or written, for `/ready`. `runsPartitions` is whether
+   * this node delivers events.
+   */
+  judge(runsPartitions: boolean): LedgerJudgement {
+    const failures = this.#ledgers.map(({ ledger }) => ledger.failure());
+    return judgeLedgers(failures, this.diskTrouble(), runsPartitions);
   }
 
   /** Number of partitions whose ledgers are open. */

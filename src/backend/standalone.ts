@@ -1,7 +1,4 @@
-import { Gauge } from "prom-client";
 import { openCatalog } from "../catalog/open.ts";
-import { catalogFile } from "../catalog/store.ts";
-import { reservedBytes } from "../disk/reserve.ts";
 import {
   catalogDirectory,
   deliveryDirectory,
@@ -44,14 +41,6 @@ export async function openStandalone({
     logger,
   });
   stack.defer(() => catalog.close());
-  new Gauge({
-    name: "pixelmill_disk_reserve_bytes",
-    help: "Disk space that the catalog keeps for changes on a full disk; a cluster's node keeps none",
-    registers: [metrics],
-    collect() {
-      this.set(reservedBytes(catalogFile(catalogDirectory(config))));
-    },
-  });
   stack.defer(startAuditRetention(catalog, logger));
   const ledger = openLedger(deliveryDirectory(config), logger);
   stack.defer(() => ledger.close());

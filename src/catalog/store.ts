@@ -43,8 +43,9 @@ export interface CatalogStore extends Environment {
 export const LAST = "\uffff";
 
 /**
- * Disk space in bytes that is reserved for the file of a standalone catalog. On a full disk, alerts
- * can still be stored and sent, and users can sign in and free space.
+ * Disk space in bytes that is reserved for the file of the catalog. On a full disk, alerts can still
+ * be stored and sent, and users can sign in and free space. A cluster's node takes in with it what
+ * other nodes change, without which it could answer no request.
  */
 const RESERVE_BYTES = 4 << 20;
 
@@ -62,11 +63,11 @@ export function openStore(
 ): CatalogStore {
   const path = catalogFile(directory);
   const name = "The catalog";
-  const options = { path, name, logger };
+  const options = { path, name, logger, reserveBytes: RESERVE_BYTES };
   const more = { ...(bounds && { bounds }), ...(onNewer && { onNewer }) };
   const shared = { ...options, log: order!, ...more };
   const ordered = order && new OrderedStore({ ...shared, local: openView(options) });
-  const store = ordered ?? openEnvironment({ ...options, reserveBytes: RESERVE_BYTES });
+  const store = ordered ?? openEnvironment(options);
   const epochs = store.table<number, Epoch>("epochs");
   /**
    * Values of the epochs (counters of changes) that were read in this turn of the event loop. They

@@ -2,12 +2,17 @@ import { Gauge } from "prom-client";
 import type { Metrics } from "../observe/metrics.ts";
 
 /**
- * Registers three gauges: the number of partitions whose events this node delivers, the number of
+ * Registers gauges: the numbers of partitions that run at this node and that should, the number of
  * warnings about Kafka topics, and the error of this node's clock.
  */
 export function registerClusterMetrics(
   metrics: Metrics,
-  of: { partitions(): number; troubles(): number; clockErrorMs(): number | undefined },
+  of: {
+    partitions(): number;
+    stopped(): number;
+    troubles(): number;
+    clockErrorMs(): number | undefined;
+  },
 ): void {
   const show = (name: string, help: string, value: () => number) =>
     new Gauge({
@@ -19,6 +24,11 @@ export function registerClusterMetrics(
       },
     });
   show("pixelmill_cluster_partitions", "Partitions whose lanes run at this node", of.partitions);
+  show(
+    "pixelmill_cluster_partitions_stopped",
+    "Partitions that are assigned to this node and have not run for 5 seconds",
+    of.stopped,
+  );
   show(
     "pixelmill_cluster_troubles",
     "Brokers that do not answer or contradict others, and topics that lack settings, leaders or copies",

@@ -64,6 +64,25 @@ describeWith(brokersMissing)("under two nodes that take pixels", () => {
     await clients.close();
   }
 
+  /** Stops a node, and waits until the other one says why it cannot run the partition. */
+  async function expectStopped(nodes: readonly Server[]): Promise<void> {
+    const [left, stopping] = nodes as [Server, Server];
+    await stopping.stop();
+    const { body } = await waitFor(async () => {
+      const answer = await left.api("GET", "/v2/cluster");
+      const isNamed = ({ stopped }: { stopped?: string }) => stopped !== undefined;
+      return answer.body.partitions?.filter(isNamed).length === 1 && answer;
+    }, "the partition that moved to be named");
+    const { partition, stopped } = body.partitions.find((it: object) => "stopped" in it);
+    const named = `Partition ${partition} is assigned to this node, but not running here: ${stopped}`;
+    expect(body.problems).toContain(named);
+    expect(body.nodes[0].problems).toContain(named);
+    const metrics = await fetch(`${left.controlPlane}/metrics`).then((it) => it.text());
+    expect(metrics).toMatch(/^pixelmill_cluster_partitions_stopped\{.*\} 1$/m);
+    const { checks } = (await left.api("GET", "/ready")).body;
+    expect(checks.cluster.ok).toBeFalse();
+  }
+
   for (const topic of ["catalog", "ledgers"]) {
     test(
       `the deleted topic ${topic} is named by every node, which changes no more and keeps what it has`,
@@ -120,6 +139,7 @@ describeWith(brokersMissing)("under two nodes that take pixels", () => {
               expect(await node.api("GET", "/v2/workspace")).toEqual(workspaces[at]!);
             }
           }
+          if (topic === "ledgers") await expectStopped(nodes);
         } finally {
           await Promise.all(nodes.map((node) => node.stop()));
           sink.stop();

@@ -6,7 +6,8 @@ const silences = [0, 60_000];
 test("a node that some broker answers is never in trouble, and no sentence blames all brokers", () => {
   for (const silentMs of silences) {
     for (const isMember of [true, false]) {
-      const facts = { group: "p", isMember, hasJoined: true, silentMs, silentMsMax: 15_000 };
+      const joined = { isMember, hasJoined: true, joinError: undefined };
+      const facts = { group: "p", ...joined, silentMs, silentMsMax: 15_000 };
       const answered = judgeGroup({ ...facts, isAnyResponsive: true });
       expect(answered.trouble).toBeUndefined();
       expect(answered.warnings).toEqual([
@@ -18,4 +19,19 @@ test("a node that some broker answers is never in trouble, and no sentence blame
       expect(away.trouble).toBe(silentMs > 0 ? "No broker has answered for 60 s" : undefined);
     }
   }
+});
+
+test("a node that the group has never taken says with which answer it was refused", () => {
+  const joinError = Object.assign(new Error("No"), { apiId: "GROUP_AUTHORIZATION_FAILED" });
+  const facts = {
+    ...{ group: "p", isMember: false, silentMs: 0, silentMsMax: 15_000, isAnyResponsive: true },
+    joinError,
+  };
+  expect(judgeGroup({ ...facts, hasJoined: false }).trouble).toBe(
+    "This node cannot join the group p: its coordinator answers GROUP_AUTHORIZATION_FAILED",
+  );
+  // A member that was in the group joins again by itself, and answers all requests meanwhile.
+  expect(judgeGroup({ ...facts, hasJoined: true }).trouble).toBeUndefined();
+  const starting = judgeGroup({ ...facts, joinError: undefined, hasJoined: false });
+  expect(starting).toEqual({ trouble: undefined, warnings: [] });
 });

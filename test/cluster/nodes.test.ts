@@ -92,11 +92,11 @@ describeWith(brokersMissing)("two nodes", () => {
       );
     };
     await waitFor(isEven, "each node to have two partitions");
-    const ready = await waitFor(async () => {
+    await waitFor(async () => {
       const { status, body } = await nodes[1]!.api("GET", "/ready");
-      return status === 200 ? body : undefined;
-    });
-    expect(ready.checks.cluster.message).toMatch(/^This node runs partitions \d, \d$/);
+      const { message } = body.checks.cluster;
+      return status === 200 && /^This node runs partitions \d, \d$/.test(message);
+    }, "a node to be ready with two partitions");
   }, 600_000);
 
   test("each expose the metrics in docs/cluster.md", async () => {
@@ -106,6 +106,7 @@ describeWith(brokersMissing)("two nodes", () => {
     );
     expect([...named].sort()).toEqual([
       "pixelmill_cluster_clock_error_seconds",
+      "pixelmill_cluster_partitions_stopped",
       "pixelmill_cluster_troubles",
     ]);
     const of = async (node: Server) => (await fetch(`${node.controlPlane}/metrics`)).text();

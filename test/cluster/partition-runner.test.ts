@@ -99,6 +99,28 @@ describe("the partitions of a node", () => {
     ]);
   });
 
+  test("are named with the reason while they are assigned and do not run", async () => {
+    const { runner, calls, pass, fail } = manualRunner();
+    const soon = () => performance.now() + 1_000;
+    const late = () => performance.now() + 6_000;
+    await runner.assign([1, 2]);
+    expect(runner.stopped(soon())).toEqual([]);
+    const reason = "it has not started within 5 s";
+    expect(runner.stopped(late())).toEqual([
+      { partition: 1, reason },
+      { partition: 2, reason },
+    ]);
+    await fail();
+    await pass();
+    expect(runner.stopped(late())).toEqual([{ partition: 1, reason: "No" }]);
+    await until(() => calls.length === 3);
+    await pass();
+    expect(runner.stopped(late())).toEqual([]);
+    runner.restart(2);
+    await pass();
+    expect(runner.stopped(late())).toEqual([{ partition: 2, reason }]);
+  });
+
   test("are not closed if they were never opened", async () => {
     const { runner, calls, fail } = manualRunner();
     await runner.assign([1]);

@@ -1,9 +1,13 @@
+import { apiIdOf } from "../topics/write-refusal.ts";
+
 /** Facts about this node's membership in the group. */
 export interface GroupFacts {
   group: string;
   isMember: boolean;
   /** Whether this node has been a member since it started. */
   hasJoined: boolean;
+  /** Error of the last attempt to join; undefined if it succeeded, or none has ended. */
+  joinError: unknown;
   /** Time in milliseconds since the group's coordinator last answered. */
   silentMs: number;
   /** Time in milliseconds without an answer from which the coordinator counts as silent. */
@@ -13,7 +17,7 @@ export interface GroupFacts {
 }
 
 export interface GroupHealth {
-  /** Sentence about an outage of all brokers; undefined while one answers. */
+  /** Sentence about an outage of all brokers, or a group that never took this node. */
   trouble: string | undefined;
   /** Sentences about the group, while some brokers answer. */
   warnings: string[];
@@ -21,17 +25,20 @@ export interface GroupHealth {
 
 /**
  * Judges the membership of a node. Silence of the coordinator alone is a warning, because the node
- * accepts pixels and requests without it.
+ * accepts pixels and requests without it. A node that the group refuses from its start on has
+ * trouble, so that an upgrade does not go on to the next node.
  */
 export function judgeGroup(facts: GroupFacts): GroupHealth {
-  const { group, isMember, hasJoined, silentMs, silentMsMax, isAnyResponsive } = facts;
+  const { group, isMember, hasJoined, joinError, silentMs, silentMsMax, isAnyResponsive } = facts;
   const isSilent = silentMs > silentMsMax;
   const time = `for ${Math.round(silentMs / 1_000)} s`;
   if (!isAnyResponsive) {
     return { trouble: isSilent ? `No broker has answered ${time}` : undefined, warnings: [] };
   }
+  const answer = hasJoined ? undefined : apiIdOf(joinError);
   return {
-    trouble: undefined,
+    trouble:
+      answer && `This node cannot join the group ${group}: its coordinator answers ${answer}`,
     warnings: [
       ...(isSilent ? [`The coordinator of the group ${group} has not answered ${time}`] : []),
       ...(hasJoined && !isMember

@@ -99,6 +99,8 @@ export class Membership {
   #isOpen = true;
   #isMember = false;
   #hasJoined = false;
+  /** Error of the last attempt to join; undefined once one has succeeded. */
+  #joinError: unknown;
   #isLeader = false;
   /** Number of partitions of the topic when this node last joined the group. */
   #partitions = 0;
@@ -144,6 +146,7 @@ export class Membership {
     const joined = { isMember: this.#isMember, hasJoined: this.#hasJoined };
     const health = judgeGroup({
       ...joined,
+      joinError: this.#joinError,
       group,
       silentMs: performance.now() - this.#heardAt,
       silentMsMax: ANSWER_SESSIONS * sessionMs,
@@ -208,11 +211,13 @@ export class Membership {
       this.#again = Promise.withResolvers();
       try {
         await this.#consumer.joinGroup({});
+        this.#joinError = undefined;
         if (isTold) logger.info("node joined the cluster again");
         isTold = false;
         const error = await Promise.race([this.#again.promise, this.#closed.promise]);
         if (error !== undefined) throw error;
       } catch (err) {
+        this.#joinError = err;
         if (this.#isOpen && !isTold)
           logger.error({ err }, "node cannot join the cluster; retrying");
         isTold = true;

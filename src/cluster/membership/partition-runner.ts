@@ -1,4 +1,5 @@
 import { assert, InvariantError } from "../../assert.ts";
+import { messageOf } from "../../errors.ts";
 import type { Logger } from "../../observe/log.ts";
 
 export interface PartitionRunnerOptions {
@@ -22,6 +23,14 @@ export interface PartitionRunnerOptions {
 
 /** Pause in milliseconds between two attempts to start a partition. */
 const RETRY_MS = 1_000;
+/** Time in milliseconds after which an assigned partition that does not run is reported. */
+const LATE_MS = 5_000;
+
+/** Partition that is assigned to this node and does not run here, with the reason. */
+export interface StoppedPartition {
+  partition: number;
+  reason: string;
+}
 
 interface PartitionState {
   isAssigned: boolean;
@@ -35,8 +44,10 @@ interface PartitionState {
    * partition is not started again while it stays assigned.
    */
   failure?: string | undefined;
-  /** Whether the last attempt to start the partition failed. */
-  hasFailedStart?: boolean;
+  /** Message of the error of the last attempt to start the partition; undefined if it succeeded. */
+  startFailure?: string | undefined;
+  /** Time of the last assignment or run, by `performance.now()`; undefined while it runs. */
+  idleSince?: number | undefined;
   /** Promise of the start or stop in progress; undefined while there is none. */
   settling?: Promise<void> | undefined;
   /**
@@ -79,7 +90,16 @@ export class PartitionRunner {
 
   /** Whether the partition is assigned, and the last attempt to start it failed. */
   cannotStart(partition: number): boolean {
-    return this.#states.get(partition)?.hasFailedStart === true;
+    return this.#states.get(partition)?.startFailure !== undefined;
+  }
+
+  /** Returns the assigned partitions that do not run, and have not for `LATE_MS`. */
+  stopped(now = performance.now()): StoppedPartition[] {
+    const late = `it has not started within ${LATE_MS / 1_000} s`;
+    return this.assigned().flatMap((partition) => {
+      const { idleSince = now, failure, startFailure = late } = this.#states.get(partition)!;
+      return now - idleSince < LATE_MS ? [] : [{ partition, reason: failure ?? startFailure }];
+    });
   }
 
   /** Returns a sentence if a broken invariant has stopped a partition, else undefined. */
@@ -97,7 +117,9 @@ export class PartitionRunner {
   async assign(partitions: readonly number[], refused?: ReadonlySet<number>): Promise<void> {
     const assigned = new Set(this.#isClosed ? [] : partitions);
     for (const it of assigned) {
-      if (!this.#states.has(it)) this.#states.set(it, { isAssigned: false, isRunning: false });
+      if (this.#states.has(it)) continue;
+      const idleSince = performance.now();
+      this.#states.set(it, { isAssigned: false, isRunning: false, idleSince });
     }
     const stopping: (Promise<void> | undefined)[] = [];
     for (const [partition, state] of this.#states) {
@@ -152,15 +174,14 @@ export class PartitionRunner {
     try {
       assert(!state.isRunning, "A partition is started only while it does not run on this node");
       await start(partition);
-      state.isRunning = true;
-      state.hasFailedStart = false;
+      Object.assign(state, { isRunning: true, startFailure: undefined, idleSince: undefined });
     } catch (err) {
       if (err instanceof InvariantError) {
         state.failure = err.message;
         logger.error({ err, partition }, "partition stopped by a broken invariant");
         return;
       }
-      state.hasFailedStart = true;
+      state.startFailure = messageOf(err);
       logger.error({ err, partition }, "partition start failed, retrying");
       if (state.isAssigned) await pause(state, RETRY_MS);
     }
@@ -175,7 +196,7 @@ export class PartitionRunner {
     } catch (err) {
       logger.error({ err, partition }, "partition stop failed");
     }
-    state.isRunning = false;
+    Object.assign(state, { isRunning: false, idleSince: performance.now() });
     if (restart !== undefined && state.isAssigned) await pause(state, restart.afterMs);
   }
 }

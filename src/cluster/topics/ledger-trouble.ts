@@ -1,3 +1,4 @@
+import { CONSEQUENCE } from "../../observe/consequence.ts";
 import { INGEST_REFUSED_SHARE_MAX } from "../../settings/limits.ts";
 import { nameNumbers } from "./number-list.ts";
 
@@ -11,12 +12,18 @@ export interface LedgerJudgement {
  * Judges the ledgers that this node cannot read or write, for `/ready`. `failures` has a sentence
  * for each such ledger, by partition. Up to a share of `INGEST_REFUSED_SHARE_MAX` of the ledgers is
  * a warning, since other nodes run these partitions after a session. More of them are trouble, and
- * so is a disk that does not take changes (`ofDisk`).
+ * so is a disk that does not take changes (`ofDisk`), while this node runs partitions: once others
+ * run them, it only cannot answer about ledgers.
  */
 export function judgeLedgers(
   failures: readonly (string | undefined)[],
   ofDisk: string | undefined,
+  runsPartitions: boolean,
 ): LedgerJudgement {
+  if (ofDisk !== undefined && !runsPartitions) {
+    const rest = "other nodes run its partitions, and it answers nothing about dead letters";
+    return { trouble: undefined, warnings: [ofDisk + CONSEQUENCE + rest] };
+  }
   const failing = failures.flatMap((cause, partition) => (cause ? [{ cause, partition }] : []));
   const trouble = ofDisk ?? failing[0]?.cause;
   if (ofDisk !== undefined || failing.length > INGEST_REFUSED_SHARE_MAX * failures.length) {

@@ -34,12 +34,19 @@ export async function clusterStatus(deps: StatusDeps & Pick<ApiDeps, "nodes">) {
   ]);
   const health = new Map([...(answers as ReadonlyMap<string, NodeHealth>)]);
   health.set(others.node, answerLocally(deps, ["health"]) as NodeHealth);
-  const { name, partitions } = figures;
+  const reasons = new Map(
+    health.values().flatMap(({ stopped = [] }) => stopped.map((it) => [it.partition, it.reason])),
+  );
+  const partitions = figures.partitions.map((it) => {
+    const stopped = reasons.get(it.partition);
+    return stopped === undefined ? it : { ...it, stopped };
+  });
+  const { name } = figures;
   const unasked = others.trouble?.();
   const shown = (members ?? []).map((member) => nodeAnswer(member, health.get(member.id)));
   const heard = others.heard?.() ?? new Set();
   const problems = problemsOf({ name, members, partitions, health, heard, unasked });
-  return { ...figures, nodes: shown, problems };
+  return { ...figures, partitions, nodes: shown, problems };
 }
 
 function nodeAnswer({ refused = [], ...member }: ClusterNode, health: NodeHealth | undefined) {

@@ -41,6 +41,8 @@ export const noRates: Rates = { received: 0, delivered: 0, dropped: 0, failed: 0
 export interface NodeHealth extends Pick<WorkspaceStatus, "troubles" | "warnings"> {
   /** Partitions whose events the node delivers. Absent in answers of older versions. */
   running?: number[];
+  /** Partitions that are assigned to the node and do not run. Absent in answers of older versions. */
+  stopped?: { partition: number; reason: string }[];
   /** Disk of the node's data directory. Absent in answers of older versions. */
   disk?: { freeBytes: number; sizeBytes: number };
 }
@@ -96,8 +98,15 @@ export function localHealth({
 }: Pick<StatusDeps, "ready" | "others" | "diskSpace">): NodeHealth {
   const { checks, warnings } = ready();
   const running = others?.running?.();
+  const stopped = others?.stopped?.();
   const troubles = troublesOf(checks);
-  return { troubles, warnings, ...(running && { running }), disk: diskSpace() };
+  return {
+    troubles,
+    warnings,
+    ...(running && { running }),
+    ...(stopped && { stopped }),
+    disk: diskSpace(),
+  };
 }
 
 type Checks = Readiness["checks"];

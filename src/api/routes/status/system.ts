@@ -88,7 +88,12 @@ const Cluster = Type.Object(
     partitions: Type.Array(
       Type.Object({
         partition: Type.Integer(),
-        node: Type.Optional(Type.String({ description: "Id of the node that runs it" })),
+        node: Type.Optional(
+          Type.String({ description: "Id of the node that runs it, or ran it last" }),
+        ),
+        stopped: Type.Optional(
+          Type.String({ description: "Why the node that it is assigned to does not run it" }),
+        ),
         lagEvents: Type.Optional(
           Type.Integer({
             description:
