@@ -157,11 +157,7 @@ export async function copyDeadLetters(
       return ledgerOf(value);
     },
     bytesOf: ({ value }) => sizeOf(value),
-    put({ value }) {
-      const tables = tablesOf(value);
-      tables.recount();
-      tables.put(value);
-    },
+    put: ({ value }) => tablesOf(value).put(value),
   });
   const replays = await copyRows(from.table<RequeuedLetter, Key>("replays").getRange({}), {
     to({ value }) {

@@ -65,7 +65,6 @@ export async function importStandalone(config: Config, logger: Logger): Promise<
   const delivery = openStore({ path: deliveryDirectory(config), ...ledgerOptions(logger) });
   stack.defer(() => delivery.close());
   const ledger = new Ledger(withoutClose(delivery), logger);
-  await ledger.counted;
   expectNoJobs(ledger);
   const files = await openFileLogs({ directory: eventsDirectory(config), count: 0, logger });
   stack.defer(() => files.close());

@@ -120,7 +120,6 @@ export async function openStoppedCluster(
     await Promise.all(ledgers.map((ledger) => ledger.close()));
     await Promise.all(stores.map((store) => store.close()));
   });
-  await Promise.all(ledgers.map((ledger) => ledger.counted));
   await Promise.all(stores.map((store) => store.catchUp()));
   for (const [partition, store] of stores.entries())
     syncOffsetBase(store, logs, logNameOf(partition));

@@ -79,7 +79,10 @@ test("a server whose backups fail says so in its log, its metrics and its readin
     const { body } = await server.api("GET", "/ready");
     return /^No backup for [\d.]+ h: the log says why/.test(body.warnings[0] ?? "") || undefined;
   }, "a warning");
-  expect(server.errors()).toContain('"msg":"backup failed"');
+  await waitFor(
+    async () => server.errors().includes('"msg":"backup failed"') || undefined,
+    "a line about the failure",
+  );
   expect(await metricOf(server.controlPlane, "pixelmill_backups_failed_total")).toBeGreaterThan(0);
   expect(await server.stop()).toBe(0);
   removeDirectory(directory);

@@ -10,9 +10,8 @@ import { type Ledger, openLedger } from "../../src/pipeline/ledger/ledger.ts";
 import type { StoredLetter } from "../../src/pipeline/model/dead-letter.ts";
 import { type LetterJob, noCounts } from "../../src/pipeline/model/replay-job.ts";
 import { createLaneMetrics } from "../../src/pipeline/monitoring/metrics.ts";
-import { openStore } from "../../src/store/lmdb/lmdb-store.ts";
 import { commitLetters } from "./doubles.ts";
-import { numbersTo, until } from "./rig.ts";
+import { numbersTo } from "./rig.ts";
 
 const root = mkdtempSync(join(tmpdir(), "letters-"));
 afterAll(() => rmSync(root, { recursive: true }));
@@ -68,25 +67,6 @@ test("dead letters are counted with each change, and not when a ledger opens", a
   ledger = openLedger(directory, logger);
   expect(look()).toEqual(expected);
   await ledger.close();
-});
-
-test("dead letters that an earlier version left uncounted are counted once", async () => {
-  const directory = freshDirectory();
-  const store = openStore({ path: directory, name: "The ledger", logger });
-  const letters = store.table<StoredLetter, string[]>("letters");
-  const byDestination = store.table<string, string[]>("letters-by-destination");
-  await store.change(() => {
-    for (const it of lettersOf(5)) {
-      letters.put(["w", it.id], it);
-      byDestination.put(["d", it.id], "w");
-    }
-  });
-  await store.close();
-  for (let start = 0; start < 2; start++) {
-    const ledger = openLedger(directory, logger);
-    await until(() => ledger.letters.countOf("w", { destinationId: "d" }) === 5, "the count");
-    await ledger.close();
-  }
 });
 
 test("requeued letters in flight are skipped, and an older one that arrives later is found", async () => {
@@ -334,29 +314,5 @@ test("code that gives each event a reason of its own makes a bounded number of g
     made.map(({ id }) => id),
   );
   expect([...ledger.letters.groups.of({ workspaceId: "w", destinationId: "d" })]).toEqual([]);
-  await ledger.close();
-});
-
-test("dead letters of an earlier version without groups are grouped when the ledger opens", async () => {
-  const directory = freshDirectory();
-  const before = openLedger(directory, logger);
-  await commitLetters(before, lettersOf(2_500, { reason: "Old" }));
-  await before.close();
-  const store = openStore({ path: directory, name: "The ledger", logger });
-  for (const name of ["letter-groups", "letters-by-group"]) {
-    const table = store.table<unknown, [string, string]>(name);
-    const keys = [...table.getKeys({})];
-    await store.change(() => {
-      for (const key of keys) table.remove(key);
-    });
-  }
-  await store.close();
-
-  const ledger = openLedger(directory, logger);
-  // One that comes meanwhile is counted once.
-  await commitLetters(ledger, [letter(3_000, { reason: "Old" })]);
-  await ledger.counted;
-  const [group] = ledger.letters.groups.of({ workspaceId: "w", destinationId: "d" });
-  expect(group).toMatchObject({ reason: "Old", count: 2_501 });
   await ledger.close();
 });

@@ -62,16 +62,16 @@ const outcomes = (workspaceId: string, counts = {}, failures: JobFailure[] = [])
 describe("the record of dead letters that were requeued at once", () => {
   test("adds up the transactions of one request, and keeps what they have in common", async () => {
     const { workspaceId, letterJob } = workspace();
-    const job = letterJob({ destinationId: "d", reason: "Late", counts: moved(2), requeued: 2 });
+    const job = letterJob({ destinationId: "d", reason: "Late", counts: moved(2) });
     await store.change(() => jobs.record(job, 5));
     expect(jobs.get(workspaceId, job.id)).toMatchObject({
-      ...{ destinationId: "d", reason: "Late", requeued: 2, seen: 2, total: 2, movedAt: 5 },
+      ...{ destinationId: "d", reason: "Late", seen: 2, total: 2, movedAt: 5 },
       ...{ state: "running", counts: moved(2) },
     });
-    const next = { ...job, destinationId: "e", counts: moved(3), requeued: 3 };
+    const next = { ...job, destinationId: "e", counts: moved(3) };
     await store.change(() => jobs.record(next, 6));
     const record = jobs.get(workspaceId, job.id) as LetterJob;
-    expect(record).toMatchObject({ requeued: 5, seen: 5, total: 5, movedAt: 6, reason: "Late" });
+    expect(record).toMatchObject({ seen: 5, total: 5, movedAt: 6, reason: "Late" });
     expect(record.counts.moved).toBe(5);
     expect(record.destinationId).toBeUndefined();
     await store.change(() => jobs.record({ ...next, reason: "Lost" }, 7));
@@ -81,7 +81,7 @@ describe("the record of dead letters that were requeued at once", () => {
 
   test("ends at once when no outcome is awaited", async () => {
     const { workspaceId, letterJob } = workspace();
-    const job = letterJob({ counts: moved(2), requeued: 0 });
+    const job = letterJob({ kind: "purge", counts: moved(2) });
     await store.change(() => jobs.record(job, 5));
     expect(jobs.get(workspaceId, job.id)).toMatchObject({ state: "done", endedAt: 5 });
     expect(jobs.running().filter((it) => it.workspaceId === workspaceId)).toEqual([]);
@@ -89,7 +89,7 @@ describe("the record of dead letters that were requeued at once", () => {
 
   test("ends when all letters have their outcomes", async () => {
     const { workspaceId, letterJob } = workspace();
-    const job = letterJob({ counts: moved(4), requeued: 4 });
+    const job = letterJob({ counts: moved(4) });
     await store.change(() => jobs.record(job, 5));
     const failure = { groupId: "g", reason: "No", count: 1 };
     const settle = (counts: object, failures: JobFailure[], now: number) =>
@@ -111,7 +111,7 @@ describe("the record of dead letters that were requeued at once", () => {
 
   test("waits for letters that are still moved", async () => {
     const { workspaceId, letterJob } = workspace();
-    const job = letterJob({ counts: moved(1), requeued: 1 });
+    const job = letterJob({ counts: moved(1) });
     await store.change(() => {
       jobs.put(job);
       jobs.settleLetters(job.id, outcomes(workspaceId, { delivered: 1 }), 6);
@@ -131,7 +131,7 @@ describe("the record of dead letters that were requeued at once", () => {
 
   test("makes room: the oldest records of a workspace go", async () => {
     const { workspaceId, letterJob } = workspace();
-    const waiting = letterJob({ counts: moved(1), requeued: 1 });
+    const waiting = letterJob({ counts: moved(1) });
     await store.change(() => jobs.record(waiting, 1));
     const ended = Array.from({ length: REPLAYS_KEPT_OF_WORKSPACE_MAX }, () => letterJob());
     for (const job of ended) await store.change(() => jobs.record(job, 2));

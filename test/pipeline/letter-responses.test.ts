@@ -4,13 +4,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
 import { DeadLetters } from "../../src/pipeline/dead-letters/dead-letters.ts";
-import { earlierGroupNameOf, reasonTemplate } from "../../src/pipeline/ledger/group-name.ts";
+import { reasonTemplate } from "../../src/pipeline/ledger/group-name.ts";
 import { Ledger } from "../../src/pipeline/ledger/ledger.ts";
 import {
   RESPONSES_BYTES_MAX,
   RESPONSES_OF_DESTINATION_BYTES_MAX,
 } from "../../src/pipeline/ledger/letter-responses.ts";
-import type { NewLetter, StoredLetter } from "../../src/pipeline/model/dead-letter.ts";
+import type { NewLetter } from "../../src/pipeline/model/dead-letter.ts";
 import { openStore } from "../../src/store/lmdb/lmdb-store.ts";
 import { commitLetters } from "./doubles.ts";
 
@@ -110,51 +110,6 @@ test("the responses of a destination, and of all, are bounded, and go with their
   expect(responses().map(({ key, value }) => [...key, value])).toEqual([["", "", 0]]);
   await ledger.close();
 }, 300_000);
-
-test("dead letters and groups of the last version are read, replayed and deleted", async () => {
-  const { store, ledger, shown } = open();
-  const reason = "No user 12345 in 'list'";
-  const old: StoredLetter[] = [1, 2, 3].map((n) => {
-    const { status: _, ...row } = letter({ reason }, n * 1_000);
-    return row;
-  });
-  const name = earlierGroupNameOf(old[0]!);
-  // The rows as the last version wrote them.
-  await store.change(() => {
-    for (const row of old) {
-      store.table<unknown, [string, string]>("letters").put(["w", row.id], row);
-      store.table("letters-by-destination").put(["d", row.id], "w");
-      store.table("letters-by-group").put([`d.${name}`, row.id], "w");
-    }
-    store.table("letters-by-group").put(["", ""], "done");
-    store.table("letter-counts").put(["w", "d"], 3);
-    const group = { workspaceId: "w", stage: "deliver", reason, count: 3, lastAt: 3_000 };
-    store.table("letter-groups").put(["d", name], group);
-  });
-  expect(shown.groups("w")).toEqual([
-    {
-      id: `d.${name}`,
-      destinationId: "d",
-      workspaceId: "w",
-      stage: "deliver",
-      reason,
-      count: 3,
-      lastAt: 3_000,
-    },
-  ]);
-  const found = shown.find("w", { groupId: `d.${name}`, count: 10 }).letters;
-  expect(found.map(({ id, groupId, response }) => [id, groupId, response])).toEqual(
-    old.map(({ id }) => [id, `d.${name}`, undefined]),
-  );
-  await shown.replay("w", [old[0]!.id]);
-  await shown.purge("w", [old[1]!.id]);
-  expect(shown.groups("w")).toMatchObject([{ count: 1 }]);
-  // A new letter of the same failure begins a group of the new kind.
-  await commitLetters(ledger, [letter({ reason: "No user 999 in 'other list'" })]);
-  await shown.purge("w", [old[2]!.id]);
-  expect(shown.groups("w")).toMatchObject([{ reason: "No user 999 in 'other list'", count: 1 }]);
-  await ledger.close();
-});
 
 const alike: [string, string][] = [
   [

@@ -45,7 +45,6 @@ function letter(n: number, over: Partial<StoredLetter> = {}): StoredLetter {
 /** A ledger that has these letters, counted and grouped as they were put. */
 async function ledgerWith(letters: readonly StoredLetter[]): Promise<Ledger> {
   const ledger = openLedger(join(root, String(directories++)), logger);
-  await ledger.counted;
   await commitLetters(ledger, letters);
   return ledger;
 }

@@ -197,7 +197,6 @@ describe("shared ledger", () => {
     const log = new MemoryLog({ delayMs: () => 0 });
     const store = openNode(log);
     const owner = await own(store, "one");
-    await owner.ledger.counted;
     const barriers = () => log.entries.filter((it) => it?.length === 0).length;
     for (let next = 1; next <= 5; next++) await commit(owner.ledger, changeTo(next));
     expect(barriers()).toBe(0);
@@ -217,7 +216,6 @@ describe("shared ledger", () => {
     const [first, second] = [openNode(hidden), openNode(log)];
     const owner = await own(first, "one");
     const api = open(second);
-    await Promise.all([owner.ledger.counted, api.counted]);
     answered = false;
     hidden.isDeaf = true;
     const told = commit(owner.ledger, changeTo(1, { deadLetters: [letter("a")] }));

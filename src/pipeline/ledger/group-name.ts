@@ -53,15 +53,3 @@ export function groupNameOf({ stage, reason, status, code }: GroupedFacts): stri
   const facts = [stage, status ?? "", code ?? "", reasonTemplate(reason)];
   return Bun.hash(facts.join("\n")).toString(36);
 }
-
-/**
- * Returns the name of the group in which an earlier version put a dead letter: a hash of its stage
- * and its reason without long numbers and ids.
- */
-export function earlierGroupNameOf({ stage, reason }: GroupedFacts): string {
-  const same = reason
-    .slice(0, COMPARED_CHARS_MAX)
-    .replace(/\b(?=\w*\d)[\w-]{16,}\b/g, "#")
-    .replace(/\d{4,}/g, "#");
-  return Bun.hash(`${stage} ${same}`).toString(36);
-}

@@ -132,7 +132,7 @@ export class JobTables {
    * record that an earlier transaction of the same request stored.
    */
   record(job: LetterJob, now: number): void {
-    const { workspaceId, id, counts, requeued = 0 } = job;
+    const { workspaceId, id, counts } = job;
     const before = this.get(workspaceId, id) as LetterJob | undefined;
     if (before === undefined) this.#dropOld(workspaceId);
     const moved = (before?.counts.moved ?? 0) + counts.moved;
@@ -142,7 +142,6 @@ export class JobTables {
       seen: moved,
       total: moved,
       counts: { ...(before ?? job).counts, moved },
-      requeued: (before?.requeued ?? 0) + requeued,
     };
     this.#running.put(["", id], workspaceId);
     this.endMoving(all, now);

@@ -42,8 +42,6 @@ export class Ledger {
   readonly letters: Pick<LetterTables, LetterReads>;
   readonly jobs: Pick<JobTables, JobReads>;
   readonly repetitions: RepetitionTable;
-  /** Resolves once dead letters of earlier versions are counted and grouped, or that has failed. */
-  readonly counted: Promise<void>;
   readonly #store: Store;
   readonly #tables: LetterTables;
   readonly #jobs: JobTables;
@@ -55,7 +53,6 @@ export class Ledger {
   #claim: { id: string; listener: ClaimListener } | undefined;
   /** Ids of destinations that had running jobs when another node last changed the jobs. */
   #jobDestinations = new Set<string>();
-  #closing = false;
 
   constructor(store: Store, logger: Logger) {
     this.#store = store;
@@ -72,9 +69,6 @@ export class Ledger {
     this.#jobs = new JobTables(this.#store);
     this.jobs = this.#jobs;
     this.repetitions = new RepetitionTable(store, (apply) => this.#changeOwned(apply));
-    // When counting fails, which the store reports, the next change counts first.
-    const counting = this.#tables.isCounted ? Promise.resolve() : this.#change(() => {});
-    this.counted = counting.then(() => this.#regroup()).catch(() => {});
   }
 
   /**
@@ -230,7 +224,6 @@ export class Ledger {
 
   /** Writes the scheduled changes if possible, then closes the store. */
   async close(): Promise<void> {
-    this.#closing = true;
     await this.#commits.close();
     this.#stopListening();
     await this.#store.close();
@@ -274,11 +267,6 @@ export class Ledger {
     }
   }
 
-  async #regroup(): Promise<void> {
-    if (this.#tables.groups.reached === undefined) return;
-    while (!this.#closing && (await this.#change(() => this.#tables.regroup())));
-  }
-
   /** Makes a change that only the ledger's owner may make. */
   #changeOwned(apply: () => void): Promise<void> {
     const { id } = this.#claim ?? {};
@@ -286,9 +274,6 @@ export class Ledger {
   }
 
   #change<T>(apply: () => T, options?: ChangeOptions): Promise<T> {
-    return this.#store.change(() => {
-      this.#tables.recount();
-      return apply();
-    }, options);
+    return this.#store.change(apply, options);
   }
 }

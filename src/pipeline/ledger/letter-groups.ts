@@ -8,7 +8,7 @@ import type {
   NewLetter,
   StoredLetter,
 } from "../model/dead-letter.ts";
-import { earlierGroupNameOf, type GroupedFacts, groupNameOf } from "./group-name.ts";
+import { type GroupedFacts, groupNameOf } from "./group-name.ts";
 import { keyRange, type PairKey } from "./letter-keys.ts";
 import { type KeptResponse, LetterResponses } from "./letter-responses.ts";
 
@@ -26,9 +26,6 @@ const GROUPS_OF_DESTINATION_MAX = 200;
 /** Number of leading characters of a dead letter's reason that a group shows. */
 const REASON_CHARS_MAX = 300;
 const OTHER = "other";
-/** Key of the row that stores how far the dead letters of an earlier version have been grouped. */
-const REACHED: PairKey = ["", ""];
-const DONE = "done";
 
 /**
  * Groups and counts dead letters by reason. The counts change in the transactions that add and
@@ -104,19 +101,6 @@ export class LetterGroups {
     return { groupId: id, response: isAlike ? { ...sample, isSample: true } : facts };
   }
 
-  /**
-   * Key `[workspace id, letter id]` of the dead letter grouped last, while letters that an earlier
-   * version stored are being grouped. Undefined when all are grouped.
-   */
-  get reached(): PairKey | undefined {
-    const reached = this.#letters.get(REACHED) ?? " ";
-    return reached === DONE ? undefined : (reached.split(" ", 2) as PairKey);
-  }
-
-  reach(key: PairKey | undefined): void {
-    this.#letters.put(REACHED, key?.join(" ") ?? DONE);
-  }
-
   /** The groups of one destination's dead letters. */
   *of({ workspaceId, destinationId }: LetterOwner): Generator<LetterGroup> {
     for (const { key, value } of this.#groups.getRange(keyRange(destinationId))) {
@@ -168,7 +152,7 @@ export class LetterGroups {
   /** Name of the group that holds a dead letter; undefined when no group does. */
   #nameOf(letter: Letter): string | undefined {
     const { id, destinationId } = letter;
-    return [groupNameOf(letter), OTHER, earlierGroupNameOf(letter)].find((name) =>
+    return [groupNameOf(letter), OTHER].find((name) =>
       this.#letters.doesExist([groupId(destinationId, name), id]),
     );
   }

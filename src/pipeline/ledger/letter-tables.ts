@@ -39,12 +39,6 @@ const LOT_LETTERS_MAX = 1_000;
 /** Largest number of dead letters that one call of `scan` reads. */
 const SCAN_LETTERS_MAX = 1_000;
 /**
- * Key of a row that exists once all dead letters are counted. Earlier versions did not count the
- * letters.
- */
-const COUNTED: PairKey = ["", ""];
-
-/**
  * Stores dead letters together with their counts, because counting a million letters at each start
  * took 3 s and 1.9 GB.
  */
@@ -63,29 +57,10 @@ export class LetterTables {
     this.#counts = store.table("letter-counts");
   }
 
-  get isCounted(): boolean {
-    return this.#counts.doesExist(COUNTED);
-  }
-
-  /**
-   * Counts the dead letters stored by an earlier version, unless they are counted already. This
-   * method, and all methods below that write, must be called inside a transaction of the store.
-   */
-  recount(): void {
-    if (this.isCounted) return;
-    const counts = new Map<string, { pair: PairKey; count: number }>();
-    for (const { key, value } of this.#byDestination.getRange({})) {
-      const pair: PairKey = [value, key[0]];
-      const known = counts.get(pair.join(" ")) ?? { pair, count: 0 };
-      counts.set(pair.join(" "), { pair, count: known.count + 1 });
-    }
-    for (const { pair, count } of counts.values()) this.#counts.put(pair, count);
-    this.#counts.put(COUNTED, 1);
-  }
-
   /**
    * Adds a dead letter unless it is stored already, as it may be when a commit seemed to fail but
-   * was written.
+   * was written. This method, and all methods below that write, must be called inside a transaction
+   * of the store.
    */
   put(letter: NewLetter): void {
     const { response, ...row } = letter;
@@ -187,30 +162,11 @@ export class LetterTables {
       .map(({ key }) => key[1]);
   }
 
-  /**
-   * Groups some of the dead letters that an earlier version stored without groups. Returns false
-   * when none are left.
-   */
-  regroup(): boolean {
-    const { reached } = this.groups;
-    if (reached === undefined) return false;
-    let last: PairKey | undefined;
-    for (const { key, value } of this.#letters.getRange({
-      start: reached,
-      exclusiveStart: true,
-      limit: LOT_LETTERS_MAX,
-    })) {
-      this.groups.add(value);
-      last = key;
-    }
-    this.groups.reach(last);
-    return last !== undefined;
-  }
-
   /** The number of letters of each destination that has letters, or had some earlier. */
   *counts(): Generator<LetterCount> {
     for (const { key, value: count } of this.#counts.getRange({})) {
       const [workspaceId, destinationId] = key;
+      // Development states before the first release have stored a row without destination.
       if (destinationId !== "") yield { workspaceId, destinationId, count };
     }
   }

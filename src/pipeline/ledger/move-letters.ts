@@ -42,17 +42,15 @@ export function moveLetters(
   const reached = isCut ? scanned.ids[done - 1] : scanned.reached;
   const seen = isCut ? done : scanned.seen;
   const moved = job.counts.moved + taken.length;
-  const isPurge = job.kind === "purge";
-  const counted = isPurge ? 0 : taken.length;
   const advanced: LetterJob = {
     ...job,
     seen: job.seen + seen,
     counts: { ...job.counts, moved },
-    requeued: (job.requeued ?? 0) + counted,
     after: reached ?? job.after,
   };
   jobs.put(advanced);
   if (reached === undefined) jobs.endMoving(advanced, now);
+  const isPurge = job.kind === "purge";
   const requeued = isPurge ? [] : taken.map((letter) => ({ letter, replayedAt: now, jobId: id }));
   return { seen, requeued, isOver: reached === undefined };
 }
@@ -78,7 +76,6 @@ export function recordMoved(
       destinationId: isSame("destinationId") ? first.destinationId : undefined,
       reason: isSame("reason") ? first.reason.slice(0, REASON_CHARS_MAX) : undefined,
       counts: { ...record.counts, moved: taken.length },
-      requeued: record.kind === "purge" ? 0 : taken.length,
     },
     now,
   );

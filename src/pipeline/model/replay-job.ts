@@ -112,11 +112,6 @@ export interface LetterJob extends JobBase {
   destinationId?: string | undefined;
   /** The reason for which its letters were given up; absent when they have several. */
   reason?: string | undefined;
-  /**
-   * Number of letters that were requeued and whose outcomes this job counts. Smaller than
-   * `counts.moved` if an earlier version requeued some.
-   */
-  requeued?: number;
   /** Time at which all letters were requeued, in milliseconds since the epoch; absent before. */
   movedAt?: number;
   /**
@@ -134,9 +129,10 @@ export interface LetterJob extends JobBase {
 }
 
 /** Number of a job's requeued letters that have no outcome yet. */
-export function pendingLetters({ requeued = 0, counts }: LetterJob): number {
-  const { delivered, dropped, failed, discarded } = counts;
-  return Math.max(0, requeued - delivered - dropped - failed - discarded);
+export function pendingLetters({ kind, counts }: LetterJob): number {
+  if (kind === "purge") return 0;
+  const { moved, delivered, dropped, failed, discarded } = counts;
+  return Math.max(0, moved - delivered - dropped - failed - discarded);
 }
 
 export type ReplayJob = EventJob | LetterJob;

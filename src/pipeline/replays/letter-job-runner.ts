@@ -18,8 +18,6 @@ const WAITING_REPLAYS_MAX = 1_000;
 /** Pause in milliseconds while a destination has too many requeued dead letters. */
 const CROWDED_MS = 200;
 const FAILURE_MS = 1_000;
-/** Pause in milliseconds between two checks whether a job's letters have their outcomes. */
-const OUTCOMES_MS = 1_000;
 const PURGE_PAUSE_MS = 10;
 
 interface LetterJobRunnerParts {
@@ -70,7 +68,7 @@ export class LetterJobRunner {
         continue;
       }
       const step = await this.#step(workspaceId, id);
-      if (step === "over") return await this.#awaitOutcomes(workspaceId, id);
+      if (step === "over") return;
       if (step.destinationIds.length > 0) destinationIds = step.destinationIds;
       await this.#pause(step.pauseMs);
     }
@@ -95,26 +93,6 @@ export class LetterJobRunner {
       if (!this.#isStopped) logger.error({ replayId: id, err: error }, "replay step failed");
       return { destinationIds: [], pauseMs: FAILURE_MS };
     }
-  }
-
-  /**
-   * Waits until a job whose letters were all requeued has ended. The job ends with the outcome of
-   * its last letter. Ends it when no requeued letter is left: a node of an earlier version, which
-   * counts no outcomes, may have delivered some.
-   */
-  async #awaitOutcomes(workspaceId: string, id: string): Promise<void> {
-    const { ledger, clock } = this.#parts;
-    while (!this.#isStopped && this.#isWaiting(workspaceId, id)) {
-      await this.#pause(OUTCOMES_MS);
-      if (this.#isStopped || ledger.failure() !== undefined) continue;
-      if (!this.#isWaiting(workspaceId, id) || ledger.requeuedDestinations().size > 0) continue;
-      const end = { state: "done", endedAt: clock.now() } as const;
-      await ledger.changeJobs((jobs) => jobs.end(workspaceId, id, end)).catch(() => {});
-    }
-  }
-
-  #isWaiting(workspaceId: string, id: string): boolean {
-    return this.#parts.ledger.jobs.get(workspaceId, id)?.state === "running";
   }
 
   #isCrowded(destinationIds: readonly string[]): boolean {

@@ -33,7 +33,6 @@ export function mergeJobs(parts: readonly ReplayJob[]): ReplayJob | undefined {
     destinationId: common("destinationId"),
     reason: common("reason"),
     rate,
-    requeued: sum(({ requeued = 0 }) => requeued),
     seen: sum(({ seen }) => seen),
     total: sum(({ total }) => total),
   };
