@@ -68,7 +68,7 @@ export async function openCatalog(options: CatalogOptions) {
   const alertTables = openAlertTables(store);
   try {
     await store.recover();
-    await upgrade(store, tables, codeTables);
+    await upgrade(store);
   } catch (error) {
     await store.close();
     throw error;

@@ -1,4 +1,3 @@
-import { existsSync, readFileSync, statSync, unlinkSync } from "node:fs";
 import { join } from "node:path";
 import { makeMappable } from "../disk/mapped.ts";
 import { makeDirectory } from "../disk/sync.ts";
@@ -19,7 +18,6 @@ export type DurableMark = ReturnType<typeof openMark>;
 export function openMark(directory: string) {
   makeDirectory(directory);
   const path = join(directory, "durable");
-  if (existsSync(path) && statSync(path).size < PAGE_BYTES) renew(path);
   makeMappable(path, new Uint8Array(PAGE_BYTES));
   const mapped = Bun.mmap(path, { shared: true });
   const number = new Float64Array(mapped.buffer, mapped.byteOffset, 1);
@@ -38,16 +36,4 @@ export function openMark(directory: string) {
 export function readStoredMark(mark: DurableMark): number {
   const sequence = mark.get();
   return Number.isSafeInteger(sequence) && sequence > 0 ? sequence : 0;
-}
-
-/**
- * Replaces a mark file of eight bytes, which earlier versions wrote, by one of a full page. The
- * page's disk space is allocated in advance, because a store to a mapped file without space on a
- * full disk would kill the process.
- */
-function renew(path: string): void {
-  const content = new Uint8Array(PAGE_BYTES);
-  content.set(readFileSync(path).subarray(0, PAGE_BYTES));
-  unlinkSync(path);
-  makeMappable(path, content);
 }

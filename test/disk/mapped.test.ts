@@ -1,17 +1,8 @@
 import { afterAll, expect, test } from "bun:test";
-import {
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { makeMappable } from "../../src/disk/mapped.ts";
-import { openMark } from "../../src/log/durable-mark.ts";
 import { failureOf, type Missing, testWith } from "../counterpart.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "mapped-"));
@@ -32,19 +23,6 @@ function smallBtrfs(): Missing {
     failureOf("mount", "-o", "loop", image, mounted)
   );
 }
-
-test("a mark file of an earlier version keeps its number and grows to one page", () => {
-  const log = join(directory, "log");
-  mkdirSync(log);
-  const sequence = new Uint8Array(new Float64Array([1_234]).buffer);
-  writeFileSync(join(log, "durable"), sequence);
-  const mark = openMark(log);
-  expect(mark.get()).toBe(1_234);
-  mark.set(1_235);
-  expect(openMark(log).get()).toBe(1_235);
-  expect(statSync(join(log, "durable")).size).toBe(4_096);
-  expect(readFileSync(join(log, "durable")).readDoubleLE(0)).toBe(1_235);
-});
 
 test("a partial file of a crashed process does not block the next process with its pid", () => {
   const path = join(directory, "again");

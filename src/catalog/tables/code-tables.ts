@@ -24,7 +24,6 @@ export function openCodeTables(store: CatalogStore) {
       return drafts.getKeysCount(range) + publications.count(workspaceId, kind);
     },
     /** Returns the resources (transformations and libraries) of all workspaces. */
-    allResources: () => [...resources.getRange({})].map(({ value }) => value),
     /** Yields the ids of a workspace's drafts, oldest first. */
     drafts: (workspaceId: string, kind: CodeKind) => idsOf(drafts, workspaceId, kind),
     /**
@@ -97,18 +96,6 @@ function revisionTable(store: CatalogStore) {
   return {
     /** Returns the number of a workspace's revisions, including those of deleted code. */
     count: (workspaceId: string): number => counts.get(workspaceId) ?? 0,
-    /**
-     * Counts the revisions of all workspaces again. `workspaceOf` returns the workspace id of a
-     * transformation or library.
-     */
-    recount(workspaceOf: (id: string) => string | undefined): void {
-      const found = new Map<string, number>();
-      for (const [id] of [...order.getKeys({})]) {
-        const workspaceId = workspaceOf(id);
-        if (workspaceId !== undefined) found.set(workspaceId, (found.get(workspaceId) ?? 0) + 1);
-      }
-      for (const [workspaceId, count] of found) counts.put(workspaceId, count);
-    },
     get: (versionId: string): Revision | undefined =>
       isId(versionId) ? revisions.get(versionId) : undefined,
     /** Stores a new revision, which never changes afterwards. */
