@@ -135,7 +135,7 @@ export function createSandbox(options: SandboxOptions) {
     const isBroken = culprits.some(isBreach);
     // Events that were not run say nothing about the program.
     if (batch.isAwaited?.() === false && !isBroken) return outcomes;
-    suspensions.record(program, outcomes, { cpuMs, isBroken, isDoubtful });
+    suspensions.record(program, outcomes, { isBroken, isDoubtful });
     return counted(outcomes);
   }
 

@@ -542,16 +542,6 @@ export const FETCH_ANSWER_BYTES_MAX = 1 << 20;
  */
 export const SUSPENSION_BATCHES = 20;
 /**
- * Number of consecutive failed events after which a program (user code) is suspended, if these
- * events used at least `SUSPENSION_CPU_MS`.
- */
-export const SUSPENSION_EVENTS = 20;
-/**
- * CPU time that `SUSPENSION_EVENTS` consecutive failed events must have used for their program
- * (user code) to be suspended.
- */
-export const SUSPENSION_CPU_MS = 5_000;
-/**
  * Number of consecutive events after which a program (user code) is suspended at once, if each used
  * up its CPU time by itself or ended its guest (confined process for user code). Events after the
  * first one have a quarter of the CPU time, until one succeeds.

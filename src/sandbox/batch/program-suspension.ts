@@ -1,13 +1,10 @@
 import type { Logger } from "pino";
-import { assert } from "../../assert.ts";
 import {
   CODE_SLOW_MS,
   SUSPENDED_MS_MAX,
   SUSPENDED_MS_MIN,
   SUSPENSION_BATCHES,
-  SUSPENSION_CPU_MS,
   SUSPENSION_CULPRITS,
-  SUSPENSION_EVENTS,
   SUSPENSION_GOOD_MS,
 } from "../../settings/limits.ts";
 import type { SandboxMetrics } from "../metrics.ts";
@@ -46,9 +43,8 @@ interface RunningProgram extends SlowProgram {
   batches: number;
 }
 
-/** Cost of one batch of events that ran in the sandbox. */
-export interface BatchCost {
-  cpuMs: number;
+/** How one batch of events ran in the sandbox. */
+export interface BatchFacts {
   /** Whether the code has taken control of the guest process that ran it. */
   isBroken: boolean;
   /** Whether an event failed by the clock alone, perhaps only because the machine is busy. */
@@ -70,13 +66,8 @@ export interface ProgramTrial extends Disposable {
 
 interface FailureRecord {
   program: Program;
-  /**
-   * Number of failed batches since the last event that succeeded; `events` and `cpuMs` are the
-   * events and the CPU time of these batches.
-   */
+  /** Number of failed batches since the last event that succeeded. */
   batches: number;
-  events: number;
-  cpuMs: number;
   /** Number of events that used up their time or ended their guest, since one succeeded. */
   culprits: number;
   /** Length in milliseconds of the program's last suspension; 0 before the first one. */
@@ -87,11 +78,10 @@ interface FailureRecord {
 
 /**
  * Suspends programs that only fail, so that they do not use up the processes of their workspace. A
- * program is suspended after several batches in which all events failed, or earlier when many
- * events in a row failed and used much CPU time. Some events in a row that each used up their CPU
- * time suspend it in the middle of a batch, since such events take minutes on a busy machine. When
- * the suspension ends, one batch is tried. If all its events fail too, the program is suspended for
- * twice as long.
+ * program is suspended after several batches in which all events failed. Some events in a row that
+ * each used up their CPU time suspend it in the middle of a batch, since such events take minutes
+ * on a busy machine. When the suspension ends, one batch is tried. If all its events fail too, the
+ * program is suspended for twice as long.
  *
  * Events that failed by the clock alone do not count: the machine may be to blame.
  *
@@ -163,17 +153,19 @@ export class ProgramSuspensions {
   }
 
   /**
-   * Records the outcomes and the cost of a batch. Suspends the program when it has failed too
-   * often.
+   * Records the outcomes of a batch. Suspends the program when it has failed too often.
    */
-  record(program: Program, outcomes: readonly ProgramOutcome[], cost: BatchCost): void {
-    assert(cost.cpuMs >= 0, "A batch costs a CPU time that is not negative");
+  record(
+    program: Program,
+    outcomes: readonly ProgramOutcome[],
+    { isBroken, isDoubtful }: BatchFacts,
+  ): void {
     const last = outcomes.at(-1);
     if (!last) return;
     if (!("error" in last) || outcomes.some((outcome) => !("error" in outcome))) {
       this.#succeeded(program);
-    } else if (cost.isBroken || !cost.isDoubtful) {
-      this.#failed(program, last.error.message, outcomes.length, cost);
+    } else if (isBroken || !isDoubtful) {
+      this.#failed(program, last.error.message, isBroken);
     }
   }
 
@@ -227,13 +219,11 @@ export class ProgramSuspensions {
       .map(({ programId, workspaceId, since }) => ({ programId, workspaceId, since }));
   }
 
-  #failed(program: Program, reason: string, events: number, { cpuMs, isBroken }: BatchCost): void {
+  #failed(program: Program, reason: string, isBroken: boolean): void {
     const record = this.#records.get(program.id) ?? this.#open(program);
     // The error of a suspended program is that of its suspension.
     if (record.until <= this.#now()) record.reason = reason.split("\n")[0]!;
     record.batches += 1;
-    record.events += events;
-    record.cpuMs += cpuMs;
     // A batch that breaks into its guest is no accident of some events.
     if (isBroken || this.#onlyFails(record)) this.#suspend(record);
   }
@@ -249,10 +239,8 @@ export class ProgramSuspensions {
     this.#log.warn(logFieldsOf(record), "transformation suspended because it only fails");
   }
 
-  #onlyFails({ program, batches, events, cpuMs, periodMs }: FailureRecord): boolean {
-    if (this.#isGood(program)) return false;
-    if (periodMs > 0 || batches >= SUSPENSION_BATCHES) return true;
-    return events >= SUSPENSION_EVENTS && cpuMs >= SUSPENSION_CPU_MS;
+  #onlyFails({ program, batches, periodMs }: FailureRecord): boolean {
+    return !this.#isGood(program) && (periodMs > 0 || batches >= SUSPENSION_BATCHES);
   }
 
   #open(program: Program): FailureRecord {
@@ -269,8 +257,6 @@ export class ProgramSuspensions {
 /** Initial record of a program: no failures since its last event that succeeded. */
 const unfailed = {
   batches: 0,
-  events: 0,
-  cpuMs: 0,
   culprits: 0,
   periodMs: 0,
   until: 0,

@@ -9,9 +9,7 @@ import {
   SUSPENDED_MS_MAX,
   SUSPENDED_MS_MIN,
   SUSPENSION_BATCHES,
-  SUSPENSION_CPU_MS,
   SUSPENSION_CULPRITS,
-  SUSPENSION_EVENTS,
   SUSPENSION_GOOD_MS,
 } from "../../../src/settings/limits.ts";
 import { batch, PATIENCE_MS, program, shown, testSandbox } from "../support.ts";
@@ -31,19 +29,19 @@ function clock() {
   return { time, suspensions, told };
 }
 
-const spent = (cpuMs: number) => ({ cpuMs, isBroken: false, isDoubtful: false });
+const calm = { isBroken: false, isDoubtful: false };
 
 test("the program that began to fail first is forgotten when very many fail", () => {
   const { suspensions } = clock();
   const suspend = (text: string) => {
     const one = program(text);
-    for (let i = 0; i < SUSPENSION_BATCHES; i += 1) suspensions.record(one, [failed], spent(0));
+    for (let i = 0; i < SUSPENSION_BATCHES; i += 1) suspensions.record(one, [failed], calm);
     return one;
   };
   const [first, second] = [suspend("1"), suspend("2")];
-  for (let n = 3; n <= 10_000; n += 1) suspensions.record(program(String(n)), [failed], spent(0));
+  for (let n = 3; n <= 10_000; n += 1) suspensions.record(program(String(n)), [failed], calm);
   expect(suspensions.errorFor(first)).toBeDefined();
-  suspensions.record(program("one more"), [failed], spent(0));
+  suspensions.record(program("one more"), [failed], calm);
   expect(suspensions.errorFor(first)).toBeUndefined();
   expect(suspensions.errorFor(second)).toBeDefined();
 });
@@ -51,10 +49,9 @@ test("the program that began to fail first is forgotten when very many fail", ()
 test("a program is suspended after enough batches without a good event", () => {
   const { suspensions } = clock();
   const one = program("");
-  for (let i = 1; i < SUSPENSION_BATCHES; i += 1)
-    suspensions.record(one, [failed, failed], spent(0));
+  for (let i = 1; i < SUSPENSION_BATCHES; i += 1) suspensions.record(one, [failed, failed], calm);
   expect(suspensions.errorFor(one)).toBeUndefined();
-  suspensions.record(one, [failed], spent(0));
+  suspensions.record(one, [failed], calm);
   expect(suspensions.errorFor(one)?.message).toBe(
     "Transformation is suspended for 1 s, since it only fails: Error: no",
   );
@@ -68,7 +65,7 @@ test("a program that breaks into its guest is suspended at once, each time for t
   const { suspensions, time } = clock();
   const one = program("");
   for (let period = SUSPENDED_MS_MIN; period < SUSPENDED_MS_MAX; period *= 2) {
-    suspensions.record(one, [failed], { ...spent(0), isBroken: true });
+    suspensions.record(one, [failed], { ...calm, isBroken: true });
     time.now += period - 1;
     expect(suspensions.errorFor(one)).toBeDefined();
     time.now += 1;
@@ -80,19 +77,19 @@ test("a program is listed as suspended while a batch is tried, until one of its 
   const { suspensions, time } = clock();
   const one = program("");
   const listed = () => suspensions.list().length;
-  suspensions.record(one, [failed], { ...spent(0), isBroken: true });
+  suspensions.record(one, [failed], { ...calm, isBroken: true });
   time.now += SUSPENDED_MS_MIN;
   expect(listed()).toBe(0);
   {
     using _trial = suspensions.beginTrial(one);
     using _other = suspensions.beginTrial(one);
     expect(listed()).toBe(1);
-    suspensions.record(one, [good], spent(0));
+    suspensions.record(one, [good], calm);
     expect(listed()).toBe(0);
   }
-  suspensions.record(one, [failed], { ...spent(0), isBroken: true });
+  suspensions.record(one, [failed], { ...calm, isBroken: true });
   time.now += SUSPENSION_GOOD_MS + SUSPENDED_MS_MIN;
-  suspensions.record(one, [failed], { ...spent(0), isBroken: true });
+  suspensions.record(one, [failed], { ...calm, isBroken: true });
   time.now += SUSPENDED_MS_MAX;
   expect(listed()).toBe(0);
 });
@@ -100,23 +97,23 @@ test("a program is listed as suspended while a batch is tried, until one of its 
 test("the log has the first suspension and its end, without the error of the code", () => {
   const { suspensions, told, time } = clock();
   const one = program("");
-  const fail = () => suspensions.record(one, [failed], spent(0));
+  const fail = () => suspensions.record(one, [failed], calm);
   for (let i = 0; i < SUSPENSION_BATCHES; i += 1) fail();
   expect(told()).toEqual(["transformation suspended because it only fails"]);
   time.now += SUSPENDED_MS_MAX;
   fail();
   expect(told()).toEqual([]);
-  suspensions.record(one, [good], spent(0));
-  suspensions.record(one, [good], spent(0));
+  suspensions.record(one, [good], calm);
+  suspensions.record(one, [good], calm);
   expect(told()).toEqual(["transformation works again after a suspension"]);
 });
 
 test("one successful event resets the failures of a program", () => {
   const { suspensions } = clock();
   const one = program("");
-  for (let i = 1; i < SUSPENSION_BATCHES; i += 1) suspensions.record(one, [failed], spent(0));
-  suspensions.record(one, [failed, good, failed], spent(0));
-  for (let i = 1; i < SUSPENSION_BATCHES; i += 1) suspensions.record(one, [failed], spent(0));
+  for (let i = 1; i < SUSPENSION_BATCHES; i += 1) suspensions.record(one, [failed], calm);
+  suspensions.record(one, [failed, good, failed], calm);
+  for (let i = 1; i < SUSPENSION_BATCHES; i += 1) suspensions.record(one, [failed], calm);
   expect(suspensions.errorFor(one)).toBeUndefined();
 });
 
@@ -124,50 +121,34 @@ test("a program with good events among the bad ones is never suspended", () => {
   for (const goodOnes of [1, 10]) {
     const { suspensions, time } = clock();
     const one = program("");
-    suspensions.record(one, [failed], spent(SUSPENSION_CPU_MS));
+    suspensions.record(one, [failed], calm);
     for (let minute = 0; minute < 10; minute += 1) {
       const events = Array.from({ length: 100 }, (_, n) => (n < goodOnes ? good : failed));
-      suspensions.record(one, events, spent(SUSPENSION_CPU_MS));
+      suspensions.record(one, events, calm);
       // Until the next good event every one fails, at great cost.
       for (let batches = 0; batches < SUSPENSION_BATCHES; batches += 1) {
-        suspensions.record(one, Array(100).fill(failed), spent(SUSPENSION_CPU_MS));
+        suspensions.record(one, Array(100).fill(failed), calm);
         expect(suspensions.errorFor(one)).toBeUndefined();
       }
       time.now += SUSPENSION_GOOD_MS - 1;
     }
     time.now += 1;
-    suspensions.record(one, [failed], spent(0));
+    suspensions.record(one, [failed], calm);
     expect(suspensions.errorFor(one)).toBeDefined();
   }
-});
-
-test("CPU time suspends a program only together with many events that failed", () => {
-  const { suspensions, time } = clock();
-  const one = program("");
-  const expensive = () => suspensions.record(one, [failed], spent(SUSPENSION_CPU_MS));
-  for (let event = 1; event < SUSPENSION_BATCHES; event += 1) expensive();
-  expect(suspensions.errorFor(one)).toBeUndefined();
-  const many = program("");
-  const events = Array(SUSPENSION_EVENTS).fill(failed);
-  suspensions.record(many, events, spent(SUSPENSION_CPU_MS - 1));
-  expect(suspensions.errorFor(many)).toBeUndefined();
-  suspensions.record(many, [failed], spent(1));
-  expect(suspensions.errorFor(many)).toBeDefined();
-  time.now = suspensions.list()[0]!.until;
-  expect(suspensions.errorFor(many)).toBeUndefined();
 });
 
 test("periods grow up to their limit, with one batch tried between them", () => {
   const { suspensions, time } = clock();
   const one = program("");
-  for (let i = 0; i < SUSPENSION_BATCHES; i += 1) suspensions.record(one, [failed], spent(0));
+  for (let i = 0; i < SUSPENSION_BATCHES; i += 1) suspensions.record(one, [failed], calm);
   const periods: number[] = [];
   for (let i = 0; i < 12; i += 1) {
     const start = time.now;
     time.now = suspensions.list()[0]!.until;
     periods.push(time.now - start);
     expect(suspensions.errorFor(one)).toBeUndefined();
-    suspensions.record(one, [failed], spent(0));
+    suspensions.record(one, [failed], calm);
   }
   expect(periods.slice(0, 3)).toEqual([
     SUSPENDED_MS_MIN,
@@ -176,7 +157,7 @@ test("periods grow up to their limit, with one batch tried between them", () => 
   ]);
   expect(periods.at(-1)).toBe(SUSPENDED_MS_MAX);
   time.now = suspensions.list()[0]!.until;
-  suspensions.record(one, [good], spent(0));
+  suspensions.record(one, [good], calm);
   expect(suspensions.list()).toEqual([]);
 });
 
@@ -190,7 +171,7 @@ test("events that each use up their time suspend a program in the middle of a ba
   trial.noteCulprit("timed out");
   expect(trial.suspended?.message).toEndWith("suspended for 1 s, since it only fails: timed out");
   // The end of the same batch does not make the suspension longer.
-  suspensions.record(one, [failed], spent(SUSPENSION_CPU_MS));
+  suspensions.record(one, [failed], calm);
   expect(suspensions.list()[0]!.until).toBe(time.now + SUSPENDED_MS_MIN);
   time.now += SUSPENDED_MS_MIN;
   trial.noteCulprit("timed out");
@@ -235,11 +216,11 @@ test("a program whose events fail by the clock alone is not suspended", () => {
   const { suspensions } = clock();
   const one = program("");
   for (let n = 0; n < 2 * SUSPENSION_BATCHES; n += 1) {
-    const events = Array(SUSPENSION_EVENTS).fill(failed);
-    suspensions.record(one, events, { ...spent(SUSPENSION_CPU_MS), isDoubtful: true });
+    const events = Array(20).fill(failed);
+    suspensions.record(one, events, { ...calm, isDoubtful: true });
   }
   expect(suspensions.list()).toEqual([]);
-  suspensions.record(one, [failed], { ...spent(0), isBroken: true, isDoubtful: true });
+  suspensions.record(one, [failed], { ...calm, isBroken: true, isDoubtful: true });
   expect(suspensions.list()).toHaveLength(1);
 });
 
