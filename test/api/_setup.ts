@@ -32,6 +32,7 @@ import type { TailMessage } from "../../src/pipeline/live-tail.ts";
 import { createPipeline, type Pipeline } from "../../src/pipeline/pipeline.ts";
 import { createPublisher } from "../../src/publishing/create-publisher.ts";
 import { createSandbox } from "../../src/sandbox/guest-sandbox.ts";
+import type { SandboxLimits } from "../../src/sandbox/limits.ts";
 import { openStore } from "../../src/store/lmdb/lmdb-store.ts";
 import type { OrderedLog } from "../../src/store/ordered/ordered-log.ts";
 import { faultsOf } from "./_contract.ts";
@@ -88,18 +89,20 @@ export interface TestApiOptions {
   mailServer?: MailServer;
   /** Clock of the alerts. */
   alertClock?: { elapsed(): number; now(): number };
+  /** Limits of user code. */
+  guestLimits?: Partial<SandboxLimits>;
   /** Data directory to open. It is kept when the server stops. */
   directory?: string;
 }
 
 export async function startApi(
   more: Partial<ApiDeps> = {},
-  { order, mailServer, alertClock, directory: given }: TestApiOptions = {},
+  { order, mailServer, alertClock, guestLimits, directory: given }: TestApiOptions = {},
 ): Promise<TestApi> {
   const directory = given ?? (await mkdtemp(join(tmpdir(), "pixelmill-api-")));
   const log: string[] = [];
   const logger = pino({ level: "trace" }, { write: (line: string) => void log.push(line) });
-  const parts = await openParts(directory, logger, order);
+  const parts = await openParts(directory, logger, order, guestLimits);
   const { catalog, metrics } = parts;
   const workspace = catalog.workspaces.list()[0] ?? (await catalog.workspaces.create("Acme"));
   const tails = new Set<{ workspaceId: string; receive: (message: TailMessage) => void }>();
@@ -289,7 +292,12 @@ function openTestFigures(directory: string, { figures }: Pipeline, logger: Logge
 const loopback = async () => ({ addresses: ["127.0.0.1"], seconds: 60 });
 
 /** The parts below the API, all real; the sandbox starts its guests from the entry file. */
-async function openParts(directory: string, logger: Logger, order?: OrderedLog) {
+async function openParts(
+  directory: string,
+  logger: Logger,
+  order?: OrderedLog,
+  limits: Partial<SandboxLimits> = {},
+) {
   const metrics = createMetrics();
   const catalog = await openCatalog({
     ...{ directory: join(directory, "catalog"), logger },
@@ -299,6 +307,7 @@ async function openParts(directory: string, logger: Logger, order?: OrderedLog) 
     guestCommand: [process.execPath, join(import.meta.dir, "../../src/main.ts"), "guest"],
     insecure: false,
     log: logger,
+    limits,
   });
   const kinds = destinationKinds({
     directory: join(directory, "files"),

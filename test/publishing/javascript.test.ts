@@ -1,16 +1,18 @@
 import { afterAll, expect, test } from "bun:test";
 import { createPublisher } from "../../src/publishing/create-publisher.ts";
 import type { CreateCodeInput } from "../../src/publishing/publisher.ts";
+import type { GuestSandbox } from "../../src/sandbox/guest-sandbox.ts";
 import { freshWorkspace } from "../catalog/_setup.ts";
-import { PATIENCE_MS, testSandbox } from "../sandbox/support.ts";
+import { hasty, PATIENCE_MS, testSandbox } from "../sandbox/support.ts";
 import { code, refusalOf } from "./_setup.ts";
 
-// One of the programs loops, and is stopped at its first event.
-const sandbox = testSandbox({ limits: { cpuMs: 2_000 } });
-afterAll(() => sandbox.close());
+const sandbox = testSandbox();
+/** For code that loops. */
+const strict = testSandbox({ limits: hasty });
+afterAll(() => Promise.all([sandbox.close(), strict.close()]));
 
-/** Publishing over the real sandbox: real guests compile, link and run the code. */
-async function house() {
+/** Publishing over a real sandbox: real guests compile, link and run the code. */
+async function house(sandbox: GuestSandbox) {
   const { catalog, workspaceId } = await freshWorkspace();
   const publishing = createPublisher({ catalog, sandbox });
   const publish = (kind: "transformation" | "library", input: Partial<CreateCodeInput>) =>
@@ -23,7 +25,7 @@ const passThrough = "export function transformEvent(event) { return event; }";
 test(
   "code that uses a library, a credential and metadata is published, and runs the same in a test",
   async () => {
-    const { catalog, workspaceId, publishing, publish } = await house();
+    const { catalog, workspaceId, publishing, publish } = await house(sandbox);
     await catalog.credentials.put(workspaceId, "key", "from-the-catalog");
     await publish("library", { name: "Get Cube", code: "export default (n) => n ** 3;" });
     const text = `// import nothing from "nowhere"
@@ -102,7 +104,9 @@ const broken: [name: string, code: string, detail: object][] = [
 test.each(broken)(
   "%s is refused with its place, and nothing is stored",
   async (_, text, detail) => {
-    const { catalog, workspaceId, publish } = await house();
+    const { catalog, workspaceId, publish } = await house(
+      /for \(;;\)/.test(text) ? strict : sandbox,
+    );
     await publish("library", { name: "lib", code: "export const there = 1;" });
     const refused = await refusalOf(() => publish("transformation", { name: "User", code: text }));
     expect(refused.refusal).toBe("invalid");
@@ -115,7 +119,7 @@ test.each(broken)(
 test(
   "a library that would break its importer is refused, and the old one stays",
   async () => {
-    const { catalog, workspaceId, publishing, publish } = await house();
+    const { catalog, workspaceId, publishing, publish } = await house(sandbox);
     const { resource, revision } = await publish("library", {
       name: "lib",
       code: "export const a = 1;",
@@ -146,7 +150,7 @@ const libraries: [code: string, message: string][] = [
 test.each(libraries)(
   "the library %j is refused",
   async (text, message) => {
-    const { publish } = await house();
+    const { publish } = await house(sandbox);
     await publish("library", { name: "other", code: "export default 1;" });
     const refused = await refusalOf(() => publish("library", { name: "lib", code: text }));
     expect(refused.details?.[0]).toMatchObject({
@@ -160,7 +164,7 @@ test.each(libraries)(
 test(
   "suites compare what real code returns",
   async () => {
-    const { workspaceId, publishing } = await house();
+    const { workspaceId, publishing } = await house(sandbox);
     const text =
       "export function transformEvent(event) { return event.n > 1 ? [event, event] : null; }";
     const { revision } = await publishing.create(
@@ -184,7 +188,7 @@ test(
 test(
   "a library that its importer cannot load with is refused, although the request names the importer",
   async () => {
-    const { catalog, workspaceId, publishing, publish } = await house();
+    const { catalog, workspaceId, publishing, publish } = await house(sandbox);
     const library = await publish("library", {
       name: "textLib",
       code: "export const up = (text) => text.toUpperCase();",

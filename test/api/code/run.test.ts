@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { eventually, PATIENCE_MS } from "../../sandbox/support.ts";
+import { eventually, hasty, PATIENCE_MS } from "../../sandbox/support.ts";
 import { startApi, type TestApi } from "../_setup.ts";
 
 setDefaultTimeout(PATIENCE_MS);
@@ -137,9 +137,13 @@ describe("unsaved code", () => {
 });
 
 test("a run has the bounds of a test", async () => {
+  const strict = await startApi({}, { guestLimits: hasty });
   const code = "export function transformEvent() { for (;;); }";
-  const { results } = await run({ language: "javascript", code, events: [{}, {}] });
-  expect(results.map(({ error }: any) => typeof error.message)).toEqual(["string", "string"]);
+  const body = { language: "javascript", code, events: [{}, {}] };
+  const { results } = (await strict.send("POST", "/v2/run", { body })).body;
+  const endless = "Script execution timed out.";
+  expect(results.map(({ error }: any) => error.message)).toEqual([endless, endless]);
+  await strict.stop();
 });
 
 const wrong: [string, object][] = [

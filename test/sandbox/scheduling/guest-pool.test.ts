@@ -8,6 +8,7 @@ import {
   batch,
   childProcesses,
   eventually,
+  hasty,
   PATIENCE_MS,
   program,
   shown,
@@ -210,7 +211,7 @@ test("a batch that waits for the network takes its answers past the next batch",
 
 test("batches behind one that kills its guest are run again, without blame", async () => {
   const bomb = program("export const transformEvent = () => { for (;;); }", { workspaceId: "x" });
-  const sandbox = testSandbox({ limits: { wallMs: 1_500 } });
+  const sandbox = testSandbox({ limits: hasty });
   const plain = program(identity, { workspaceId: "x" });
   await sandbox.run(plain, batch({}));
   // Some are on their way to the guest by then, the others wait.
