@@ -18,6 +18,7 @@ export const slowFiles = [
   "test/console/destination-form.test.ts",
   "test/console/dead-letters.test.ts",
   "test/api/code/run.test.ts",
+  "test/sandbox/scheduling/guest-pool.test.ts",
   "test/sandbox/python/limits.test.ts",
   "test/console/story.test.ts",
   "test/destinations/clickhouse/clickhouse.test.ts",
@@ -43,8 +44,10 @@ export const slowFiles = [
 ];
 /** Rooms whose files start guests, browsers or servers. */
 const slowRooms = ["sandbox", "console", "e2e", "publishing", "destinations", "ingest"];
-/** Rooms whose files start lanes or an API: quicker than those, and slower than all others. */
-const laneRooms = ["alerts", "api", "catalog", "pipeline", "store"];
+/**
+ * Rooms whose files start lanes, an API or commands: quicker than those, and slower than all others.
+ */
+const laneRooms = ["alerts", "api", "catalog", "docs", "pipeline", "store", "transformer"];
 
 const SLOW_FILES_PER_PROCESS = 4;
 const FILES_PER_PROCESS_MAX = 10;
