@@ -138,6 +138,8 @@ describeWith(brokersMissing)("from one machine to several", () => {
     const whole = (await server.api("GET", "/v2/destinations")).body;
     await expect(command("import", ...data(alone), ...cluster)).rejects.toThrow(/only server/);
     expect(await server.stop()).toBe(0);
+    const asNode = startServer({ directory: alone, flags: cluster });
+    await expect(asNode).rejects.toThrow(/Expected the data directory of a node/);
     await appendTwice(`${alone}/data`, first.id, 10);
 
     // The server has not found the other repeated events.

@@ -1,12 +1,10 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { ensureTopic } from "../../src/cluster/topics/ensure-topic.ts";
 import { connectClients } from "../../src/kafka/client.ts";
 import { IdempotentProducer } from "../../src/kafka/idempotent-producer.ts";
 import { encodeChangeSet, SHARED_FORMAT } from "../../src/store/ordered/change-set.ts";
 import { describeWith } from "../counterpart.ts";
-import { pixelmillCommand } from "../e2e/command.ts";
 import {
   ADMIN_TOKEN,
   pixel,
@@ -331,28 +329,7 @@ describeWith(brokersMissing)("two nodes", () => {
     sink.stop();
   }, 600_000);
 
-  test("check before the start whether enough brokers answer", async () => {
-    const check = async (...settings: string[]) => {
-      const cwd = temporaryDirectory();
-      directories.push(cwd);
-      const child = Bun.spawn([...pixelmillCommand, "check", "--port", "0", ...settings], {
-        ...{ cwd, stdout: "pipe", stderr: "inherit" },
-      });
-      const output = await new Response(child.stdout).text();
-      return output.split("\n").find((line) => line.includes(" brokers: "));
-    };
-    const one = ["--cluster-kafka", brokers.addresses[0]!];
-    const [enough, few, none] = await Promise.all([
-      check(...one, "--cluster-replicas", "1"),
-      check(...one),
-      check("--cluster-kafka", "127.0.0.1:1"),
-    ]);
-    expect(enough).toBe("ok    brokers: 1 answer");
-    expect(few).toBe("fails brokers: 1 answer, fewer than cluster.replicas (3)");
-    expect(none).toMatch(/^fails brokers: 127\.0\.0\.1:1/);
-  }, 600_000);
-
-  test("hand partitions over when one of them stops", async () => {
+  test("hand partitions over when one of them stops, and take those that are added at its start", async () => {
     const sink = startSink();
     const { writeKey } = await route(nodes[0]!, { url: sink.url });
     expect(await nodes[1]!.stop()).toBe(0);
@@ -361,18 +338,6 @@ describeWith(brokersMissing)("two nodes", () => {
     await shared(1);
     await send(writeKey, 0, [nodes[0]!]);
     await waitFor(() => sink.events.length >= users.length);
-    nodes[1] = await startServer({ directory: directories[1]!, flags: flags() });
-    await shared(2);
-    await send(writeKey, 1);
-    await waitFor(() => sink.events.length >= 2 * users.length);
-    sink.stop();
-  }, 600_000);
-
-  test("take partitions that are added at run time", async () => {
-    const sink = startSink();
-    const { writeKey } = await route(nodes[0]!, { url: sink.url });
-    await send(writeKey, 0);
-    await nodes[1]!.stop();
     const more = flags().map((flag) => (flag === "4" ? "7" : flag));
     nodes[1] = await startServer({ directory: directories[1]!, flags: more });
     await shared(2, 7);
@@ -404,15 +369,5 @@ describeWith(brokersMissing)("two nodes", () => {
       /The catalog's log: expected entries of format 1 at most, got format 2 at \d+: a newer/;
     expect(node.errors()).toMatch(refusal);
     await expect(startServer(options)).rejects.toThrow(refusal);
-  }, 600_000);
-
-  test("do not start on the data directory of a single server", async () => {
-    const directory = temporaryDirectory();
-    directories.push(directory);
-    mkdirSync(join(directory, "data"));
-    const alone = await startServer({ directory });
-    await alone.stop();
-    const asNode = startServer({ directory, flags: flags() });
-    await expect(asNode).rejects.toThrow(/Expected the data directory of a node/);
   }, 600_000);
 });
