@@ -49,8 +49,8 @@ describe("hostile code", () => {
   const track = (key: string, event: string, id: number) =>
     pixel(server, "track", { writeKey: key, userId: `u${id}`, event, "properties.id": String(id) });
 
-  // Seconds of CPU for the bomb; the quick tier has those of the sandbox.
-  test.each(testsOfTier(["loop", "bomb"], (attack) => attack === "bomb"))(
+  // Each costs seconds of CPU; the quick tier has those of the sandbox.
+  test.each(testsOfTier(["loop", "bomb"], () => true))(
     "a %s fails only the event that causes it",
     async (attack) => {
       const [goodBefore, badBefore] = [good.events.length, bad.events.length];
