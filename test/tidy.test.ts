@@ -183,6 +183,17 @@ test("a test awaits its expectations of promises, and waits for states by test/u
   expect(found).toEqual([]);
 });
 
+test("an expectation after a fixed pause holds all through the pause", async () => {
+  const found: string[] = [];
+  // A pause of 0 lets everything run that is due; with `await` the expectation is of a new action.
+  const paused = /^ *await Bun\.sleep\((?!0\)).*\);\n(?: *\/\/.*\n)*( *expect\((?!\(*await\b).*)/gm;
+  for (const path of new Glob("test/**/*.{ts,tsx}").scanSync(".")) {
+    const source = await Bun.file(path).text();
+    for (const [, line] of source.matchAll(paused)) found.push(`${path}: ${line!.trim()}`);
+  }
+  expect(found).toEqual([]);
+});
+
 describe("the house", () => {
   test("source files are found", () => expect(sources.length).toBeGreaterThan(30));
 

@@ -41,3 +41,18 @@ export async function soon(assertion: () => Promise<void>): Promise<void> {
     await Bun.sleep(PAUSE_MS_MAX);
   }
 }
+
+/** Number of times that `holds` looks, besides the first. */
+const LOOKS = 10;
+
+/**
+ * Checks at once and again for `ms` that `assertion` holds: for what is not to happen. A state that
+ * is still to come fails at the first look; `until` waits for it.
+ */
+export async function holds(ms: number, assertion: () => unknown): Promise<void> {
+  await assertion();
+  for (let look = 0; look < LOOKS; look += 1) {
+    await Bun.sleep(ms / LOOKS);
+    await assertion();
+  }
+}

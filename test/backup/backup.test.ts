@@ -13,6 +13,7 @@ import {
   temporaryDirectory,
   waitFor,
 } from "../e2e/server.ts";
+import { holds } from "../until.ts";
 
 const code = "export const transformEvent = (event) => ({ ...event, through: 'code' });";
 
@@ -63,8 +64,7 @@ test("a restored backup of a running server delivers the undelivered events once
   // The copy takes pixels and requests, with the keys and tokens of the original.
   await send(copy, writeKey, "after");
   expect((await copy.api("GET", `/transformations/${transformationId}`)).body.code).toBe(code);
-  await Bun.sleep(500);
-  expect(sink.events).toEqual([]);
+  await holds(500, () => expect(sink.events).toEqual([]));
 
   expect((await runPixelmill(["release", ...data])).output).toContain("are released");
   await waitFor(() => idsOf(sink.events).includes("after"));

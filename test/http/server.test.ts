@@ -11,6 +11,7 @@ import {
   HTTP_WAITING_BYTES_MAX,
   IDLE_CONNECTION_SECONDS_MAX,
 } from "../../src/settings/limits.ts";
+import { holds } from "../until.ts";
 
 /**
  * Connections as clients make them: whole, in pieces, ahead of their answers, half closed, and
@@ -138,8 +139,7 @@ test("requests after a slow one stay in the network's buffers", async () => {
   socket.on("error", () => {});
   socket.write(get("/never"));
   socket.write(Buffer.alloc(bytes, get("/?n1")));
-  await Bun.sleep(1_000);
-  expect(socket.writableLength).toBeGreaterThan(bytes / 2);
+  await holds(1_000, () => expect(socket.writableLength).toBeGreaterThan(bytes / 2));
   socket.destroy();
   owed.at(-1)!.respond(new HttpResponse(200, {}));
 });
@@ -399,8 +399,7 @@ test("new connections wait while responses are owed on all, and are accepted onc
   const owing = [await occupy("one"), await occupy("two")];
   const late = join("late");
   const answer = late.ask("/?n0");
-  await Bun.sleep(100);
-  expect(full.connections()).toBe(2);
+  await holds(100, () => expect(full.connections()).toBe(2));
   for (const { free } of owing) free();
   expect(await answer).toBe("n0");
   while (closed.length === 0) await Bun.sleep(1);

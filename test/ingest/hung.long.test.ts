@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { INGEST_PULSE_MS } from "../../src/ingest/limits.ts";
 import { INGEST_PULSES_MISSED_MAX } from "../../src/ingest/supervisor/ingest-process.ts";
+import { holds } from "../until.ts";
 import { dataWithSource, pixelUrl, startIngest, until, usersOf } from "./ingest-support.ts";
 
 // Tests that run at once cannot make their directories.
@@ -11,8 +12,9 @@ test.concurrent("a process that receives no pixel does not count as hung", async
   await using ingest = await startIngest(silent.data);
   const pids = ingest.pids();
   // For longer than the watch is patient.
-  await Bun.sleep(INGEST_PULSE_MS * (INGEST_PULSES_MISSED_MAX + 3));
-  expect(ingest.pids()).toEqual(pids);
+  await holds(INGEST_PULSE_MS * (INGEST_PULSES_MISSED_MAX + 3), () =>
+    expect(ingest.pids()).toEqual(pids),
+  );
 }, 300_000);
 
 test.concurrent("a process that hangs is not ready, then killed and started again", async () => {

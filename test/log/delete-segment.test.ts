@@ -2,6 +2,7 @@ import { expect, test } from "bun:test";
 import { closeSync, existsSync, fstatSync, openSync, writeFileSync } from "node:fs";
 import { deleteSegment, LOG_FREE_STEP_BYTES } from "../../src/log/segment/delete-segment.ts";
 import { segmentOf } from "../../src/log/segment/segments.ts";
+import { holds } from "../until.ts";
 import { temporaryDirectory, until } from "./support.ts";
 
 test("a deleted segment loses its name at once, and its space step by step once unread", async () => {
@@ -12,8 +13,7 @@ test("a deleted segment loses its name at once, and its space step by step once 
   const reads = Promise.withResolvers<void>();
   const deleted = deleteSegment(segment, () => reads.promise);
   await until(() => !existsSync(segment.path));
-  await Bun.sleep(20);
-  expect(fstatSync(fd).size).toBe(size);
+  await holds(20, () => expect(fstatSync(fd).size).toBe(size));
 
   reads.resolve();
   const sizes = new Set<number>();

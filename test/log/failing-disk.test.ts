@@ -9,6 +9,7 @@ import { listSegments } from "../../src/log/segment/segments.ts";
 import { openLogWriter } from "../../src/log/writer.ts";
 import { testWith } from "../counterpart.ts";
 import { mountDisk, mountMissing, unmountDisk } from "../small-disk.ts";
+import { holds } from "../until.ts";
 import type { Outcome } from "./limited-writer.ts";
 import {
   listeningLogger,
@@ -149,8 +150,7 @@ test("a writer closed while its disk fails does not probe the disk again", async
   }
   await writer.close();
   mkdirSync(directory);
-  await Bun.sleep(600);
-  expect(readdirSync(directory)).toEqual([]);
+  await holds(600, () => expect(readdirSync(directory)).toEqual([]));
 });
 
 /** A writer whose files cannot grow beyond a size: every segment ends in a short or failed write. */

@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { StartError } from "../../src/errors.ts";
 import { lockDirectory, tryTrimming, withoutTrimming } from "../../src/log/lock.ts";
+import { holds } from "../until.ts";
 import { openFiles, openTextWriter, temporaryDirectory } from "./support.ts";
 
 test("a directory locked by another writer is refused by name", async () => {
@@ -40,8 +41,7 @@ test("a writer waits until the writer before it has closed", async () => {
     opened = true;
     return writer;
   });
-  await Bun.sleep(150);
-  expect(opened).toBe(false);
+  await holds(150, () => expect(opened).toBe(false));
   await first.append("first");
   await first.close();
   const writer = await second;

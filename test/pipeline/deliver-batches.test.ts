@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { SandboxUnavailable } from "../../src/sandbox/sandbox.ts";
+import { holds } from "../until.ts";
 import { record } from "./doubles.ts";
 import { numbersTo, Rig, sorted, until } from "./rig.ts";
 
@@ -81,9 +82,10 @@ describe("batches", () => {
     rig.log.append(...numbersTo(350).map((n) => record(n, users[n % users.length])));
     rig.start();
     await until(() => rig.sandbox.batches.length === 2);
-    await Bun.sleep(50);
-    expect(rig.sandbox.batches.map(({ events }) => events)).toEqual([100, 100]);
-    expect(sink.taken).toEqual([]);
+    await holds(50, () => {
+      expect(rig.sandbox.batches.map(({ events }) => events)).toEqual([100, 100]);
+      expect(sink.taken).toEqual([]);
+    });
     first.resolve();
     await until(() => sink.taken.length === 350);
     for (const user of users) {
@@ -140,8 +142,7 @@ describe("batches", () => {
     rig.sandbox.failure = new SandboxUnavailable("No guest");
     const { deadLetters } = rig.start();
     rig.log.append(...numbersTo(10).map((n) => record(n)));
-    await Bun.sleep(50);
-    expect(sink.taken).toEqual([]);
+    await holds(50, () => expect(sink.taken).toEqual([]));
     rig.sandbox.failure = undefined;
     await until(() => sink.taken.length === 10);
     expect(deadLetters.count("workspace")).toBe(0);

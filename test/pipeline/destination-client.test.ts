@@ -4,6 +4,7 @@ import type { DeliveryResult, DestinationKind } from "../../src/destinations/des
 import { systemClock } from "../../src/pipeline/clock.ts";
 import { DestinationClient } from "../../src/pipeline/delivering/destination-client.ts";
 import { HealthLogger } from "../../src/pipeline/monitoring/health-logger.ts";
+import { holds, until } from "../until.ts";
 import { laneMetrics } from "./doubles.ts";
 
 /** A client whose destination delivers and closes in this way; `change` gives it another config. */
@@ -41,8 +42,7 @@ test("a failed close of a destination is logged, and the next delivery continues
   const { receiver, change, lines } = setUp(() => Promise.reject(new Error("EIO")));
   await receiver.deliver([]);
   change(1);
-  await Bun.sleep(1);
-  expect(lines).toHaveLength(1);
+  await until(() => lines.length === 1);
   expect(JSON.parse(lines[0]!)).toMatchObject({ destination: "one", err: { message: "EIO" } });
   expect(await receiver.deliver([])).toEqual({ kind: "delivered" });
   await receiver.close();
@@ -58,8 +58,7 @@ test("closing a destination client waits for the destination of an earlier confi
   const end = receiver.close().then(() => {
     isEnded = true;
   });
-  await Bun.sleep(1);
-  expect(isEnded).toBe(false);
+  await holds(1, () => expect(isEnded).toBe(false));
   closed.resolve();
   await end;
 });

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, test } from "bun:test";
 import { type Clock, type Notifier, systemClock } from "../../src/pipeline/clock.ts";
 import { LANE_REPLAYS_EVENTS_MAX } from "../../src/pipeline/limits.ts";
 import { LANE_DELIVERIES_MAX } from "../../src/settings/limits.ts";
+import { holds } from "../until.ts";
 import { record } from "./doubles.ts";
 import { hurried } from "./hurried.ts";
 import { lettersOf, numbersTo, Rig, until } from "./rig.ts";
@@ -101,8 +102,7 @@ test("a queue waits as long as its receiver asked, although another queue succee
   const [first, ...others] = [...pauses];
   first!();
   await until(() => sink.taken.length > 0);
-  await Bun.sleep(50);
-  expect(others.filter((pause) => pauses.has(pause))).toEqual(others);
+  await holds(50, () => expect(others.filter((pause) => pauses.has(pause))).toEqual(others));
 });
 
 test("live events go before replays, which continue beside them", async () => {

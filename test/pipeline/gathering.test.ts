@@ -9,6 +9,7 @@ import type {
   OutgoingEvent,
 } from "../../src/destinations/destination.ts";
 import { runs } from "../tier.ts";
+import { holds } from "../until.ts";
 import { record } from "./doubles.ts";
 import { hurried } from "./hurried.ts";
 import { lettersOf, numbersTo, Rig, sorted, until } from "./rig.ts";
@@ -81,8 +82,9 @@ describe("batched delivery", () => {
     start(store, { batchSize: 100 });
     append(0, 250);
     await until(() => store.objects.size === 2);
-    await Bun.sleep(300);
-    expect([...store.objects.values()]).toEqual([numbersTo(100), numbersTo(200).slice(100)]);
+    await holds(300, () =>
+      expect([...store.objects.values()]).toEqual([numbersTo(100), numbersTo(200).slice(100)]),
+    );
   });
 
   test("a batched delivery begins at its number of bytes", async () => {

@@ -22,6 +22,7 @@ import type { Routes } from "../../src/pipeline/model/routes.ts";
 import { HealthLogger } from "../../src/pipeline/monitoring/health-logger.ts";
 import { LaneHistories } from "../../src/pipeline/monitoring/lane-history.ts";
 import { DELIVERY_BYTES_MAX, LANE_IN_FLIGHT_EVENTS_MAX } from "../../src/settings/limits.ts";
+import { until } from "../until.ts";
 import { commitLetters, fail, laneEvent, laneMetrics } from "./doubles.ts";
 import { numbersTo } from "./rig.ts";
 
@@ -183,7 +184,7 @@ describe("destination client", () => {
     expect(calls).toEqual(["open 1"]);
     change(0);
     change(0);
-    await Bun.sleep(1);
+    await until(() => calls.length === 2);
     expect(calls).toEqual(["open 1", "close 1"]);
     const [first, second] = [receiver.deliver([]), receiver.deliver([])];
     change(1);
@@ -193,7 +194,7 @@ describe("destination client", () => {
     expect(calls.slice(2)).toEqual(["open 2", "open 3"]);
     running[1]!.resolve(delivered);
     await second;
-    await Bun.sleep(1);
+    await until(() => calls.length === 5);
     expect(calls.slice(4)).toEqual(["close 2"]);
     await receiver.close();
     expect(calls.slice(5)).toEqual(["close 3"]);
@@ -365,7 +366,7 @@ test("a queue whose attempts fail has the highest load, and no room", async () =
     await Bun.sleep(1);
   };
   for (const _ of numbersTo(3)) push();
-  await Bun.sleep(1);
+  await Bun.sleep(0);
   expect(queue).toMatchObject({ load: 3, isTrying: true, hasRoom: true });
   expect(queue.resume()).toBe(false);
   await answer(retry);
@@ -373,7 +374,7 @@ test("a queue whose attempts fail has the highest load, and no room", async () =
   expect(queue.resume()).toBe(true);
   now += 1_000;
   sleeps.at(-1)!.resolve();
-  await Bun.sleep(1);
+  await Bun.sleep(0);
   expect(queue.resume()).toBe(false);
   await answer({ kind: "retry", reason: "Later", afterMs: 5 });
   expect(queue.resume()).toBe(false);

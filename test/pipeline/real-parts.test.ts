@@ -27,6 +27,7 @@ import { createPipeline, type Pipeline } from "../../src/pipeline/pipeline.ts";
 import type { Publisher } from "../../src/publishing/create-publisher.ts";
 import { createPublisher } from "../../src/publishing/create-publisher.ts";
 import { createSandbox, type GuestSandbox } from "../../src/sandbox/guest-sandbox.ts";
+import { holds } from "../until.ts";
 import { numbersTo, Sink, until } from "./rig.ts";
 
 /** The pipeline over the real catalog, event log, event builder and sandbox. */
@@ -219,8 +220,7 @@ test("a destination that is disabled and enabled, over a restart, gets all its e
 
   await catalog.destinations.remove(workspaceId, destination.id);
   await append([6]);
-  await Bun.sleep(50);
-  expect(sink.taken.length).toBe(4);
+  await holds(50, () => expect(sink.taken.length).toBe(4));
 }, 300_000);
 
 const shaping = `

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, type Mock, spyOn, test } from "bun:test";
 import { createMetrics } from "../../src/observe/metrics.ts";
 import { LaneReader } from "../../src/pipeline/reading/lane-reader.ts";
+import { holds } from "../until.ts";
 import { record } from "./doubles.ts";
 import { numbersTo, Rig, Sink, until } from "./rig.ts";
 
@@ -134,8 +135,9 @@ test("a connection that is made while its lane is idle gets the events since its
   rig.live.change("late", {});
   rig.log.append(record(1));
   await until(() => sink.taken.length === 5);
-  await Bun.sleep(30);
-  expect(sink.numbers().toSorted((a, b) => a - b)).toEqual([0, 1, 20, 21, 22]);
+  await holds(30, () =>
+    expect(sink.numbers().toSorted((a, b) => a - b)).toEqual([0, 1, 20, 21, 22]),
+  );
 });
 
 test("an idle lane passes events of other sources that arrive during its read", async () => {

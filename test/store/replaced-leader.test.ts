@@ -7,6 +7,7 @@ import { ApiError } from "../../src/errors.ts";
 import type { LogEntry, OrderedLog } from "../../src/store/ordered/ordered-log.ts";
 import type { OrderedStore } from "../../src/store/ordered/ordered-store.ts";
 import { runs } from "../tier.ts";
+import { holds } from "../until.ts";
 import { openNode } from "./nodes.ts";
 
 const root = existsSync("/dev/shm") ? "/dev/shm" : tmpdir();
@@ -185,8 +186,7 @@ test("a read through a replaced leader waits until the node learns of the new on
   const read = second.catchUp().then(() => {
     found = second.table<number, string>("numbers").get("n");
   });
-  await Bun.sleep(5);
-  expect(found).toBeNull();
+  await holds(5, () => expect(found).toBeNull());
   cluster.lines[1]!.learn();
   await read;
   expect(found as unknown).toBe(1);
@@ -215,8 +215,7 @@ test("a refusal by a change's own rule has seen what other nodes changed under a
         (error) => outcomes.push(error.message),
       ),
   ];
-  await Bun.sleep(5);
-  expect(outcomes).toEqual([]);
+  await holds(5, () => expect(outcomes).toEqual([]));
   cluster.lines[1]!.learn();
   await Promise.all(calls);
   expect(outcomes).toEqual(["n is undefined", "free"]);

@@ -14,6 +14,7 @@ import { takeOver } from "../../src/take-over/take-over.ts";
 import { connectUnix, receiveOn, sendOn } from "../../src/take-over/unix-socket.ts";
 import { removeDirectory, temporaryDirectory, waitFor } from "../e2e/server.ts";
 import { listeningLogger, quiet } from "../log/support.ts";
+import { holds } from "../until.ts";
 
 const directory = temporaryDirectory();
 const listening = () => openListeningSocket({ host: "127.0.0.1", port: 0 });
@@ -87,8 +88,7 @@ describe("a server that takes the sockets over", () => {
     const released = successor.released().then(() => {
       isReleased = true;
     });
-    await Bun.sleep(1);
-    expect(isReleased).toBe(false);
+    await holds(1, () => expect(isReleased).toBe(false));
     old.release();
     await released;
     successor.serving();

@@ -5,6 +5,7 @@ import {
   OAUTH_TOKEN_CHARS_MAX,
 } from "../../../src/destinations/webhook/limits.ts";
 import { RawSink } from "../../egress/sink.ts";
+import { until } from "../../until.ts";
 import { outgoing } from "../outgoing.ts";
 import { type Got, Receiver, signal } from "../receiver.ts";
 
@@ -273,8 +274,7 @@ describe("a token's server that does not give one", () => {
     const open = opened();
     expect((await deliver(open)).kind).toBe("retry");
     tokenAnswer = json({ access_token: "t" });
-    for (let n = 0; n < 600 && (await deliver(open)).kind !== "delivered"; n += 1)
-      await Bun.sleep(50);
+    await until(async () => (await deliver(open)).kind === "delivered");
     expect(authorizations()).toEqual(["Bearer t"]);
   });
 

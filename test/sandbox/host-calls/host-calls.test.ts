@@ -2,6 +2,7 @@ import { expect, spyOn, test } from "bun:test";
 import { FETCH_REQUESTS_CHARS_MAX, HostCalls } from "../../../src/sandbox/host-calls/host-calls.ts";
 import { GuestFrameError } from "../../../src/sandbox/protocol/guest-frames.ts";
 import { FETCH_REQUEST_CHARS_MAX, FETCHES_MAX } from "../../../src/settings/limits.ts";
+import { holds } from "../../until.ts";
 
 /** A large request without a response yet, and a lookup with an immediate result. */
 function questions(n: number): Buffer {
@@ -24,8 +25,7 @@ test("code with large pending requests waits until enough of them have a respons
     woken = true;
     return answers;
   });
-  await Bun.sleep(20);
-  expect(woken).toBe(false);
+  await holds(20, () => expect(woken).toBe(false));
   under.shift()!();
   expect((await next).length).toBe(2);
   for (const end of under) end();
