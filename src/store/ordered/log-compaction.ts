@@ -43,6 +43,13 @@ const BOUNDS: CompactionBounds = {
   keptMs: 30_000,
 };
 
+/**
+ * Length of the pause after each step of a compaction, in lengths of the step, so that a fifth of
+ * the time goes to the compaction; and the longest pause in milliseconds, well below `stalledMs`.
+ * All nodes and brokers write each step, and pixels and changes wait meanwhile.
+ */
+const PAUSE_STEPS = 4;
+const PAUSE_MS_MAX = 1_000;
 /** Pause in milliseconds after a failed compaction, before the next attempt. */
 const RETRY_MS = 5_000;
 
@@ -164,8 +171,8 @@ export class LogCompaction {
       if (this.#isClosed) return;
       const startedAt = performance.now();
       isOver = await change(() => this.#step(id), { allowStale: true });
-      // A pause as long as the step leaves half of the time to other changes.
-      await Bun.sleep(Math.ceil(performance.now() - startedAt));
+      const tookMs = performance.now() - startedAt;
+      await Bun.sleep(Math.min(Math.ceil(PAUSE_STEPS * tookMs), PAUSE_MS_MAX));
     }
     this.#own = undefined;
   }
