@@ -224,11 +224,10 @@ function page<T>(parts: readonly Part<T>[], count: number, idOf: (value: T) => s
 
 function mergeGroups(groups: readonly LetterGroup[]): LetterGroup {
   const latest = groups.reduce((one, other) => (other.lastAt > one.lastAt ? other : one));
-  const firstOf = ({ firstAt, lastAt }: LetterGroup) => firstAt ?? lastAt;
-  const first = groups.reduce((one, other) => (firstOf(other) < firstOf(one) ? other : one));
+  const first = groups.reduce((one, other) => (other.firstAt < one.firstAt ? other : one));
   const { reason, firstAt } = first;
   const count = sum(groups.map((group) => group.count));
-  return { ...latest, reason, ...(firstAt !== undefined && { firstAt }), count };
+  return { ...latest, reason, firstAt, count };
 }
 
 function mergeDetails(groups: readonly LetterGroupDetails[]): LetterGroupDetails {

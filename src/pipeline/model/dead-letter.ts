@@ -129,8 +129,8 @@ export interface LetterGroup extends LetterOwner {
    */
   reason: string;
   count: number;
-  /** Creation time of the first letter; absent in groups of earlier versions. */
-  firstAt?: number;
+  /** Creation time of the first letter. */
+  firstAt: number;
   /** Creation time of the letter added last, in milliseconds since the epoch. */
   lastAt: number;
   status?: number;

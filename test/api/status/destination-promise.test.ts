@@ -115,7 +115,7 @@ test("dead letters are a problem with their latest reason and the age of the fir
   const group = { workspaceId: "w", destinationId: "d", stage: "deliver" as const, count: 1 };
   facts.groups = [
     { ...group, id: "1", reason: "HTTP 422 from receiver", firstAt: 1_000, lastAt: 9_000 },
-    { ...group, id: "2", reason: "HTTP 404 from receiver", lastAt: 5_000 },
+    { ...group, id: "2", reason: "HTTP 404 from receiver", firstAt: 5_000, lastAt: 5_000 },
   ];
   expect((await states()).problems).toEqual([
     {

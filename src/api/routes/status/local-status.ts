@@ -1,6 +1,6 @@
 import type { Rates } from "../../../pipeline/monitoring/lane-history.ts";
 import type { LaneStatus } from "../../../pipeline/monitoring/lane-status.ts";
-import { STATUS_DESTINATIONS_ASKED_MAX, SUSPENSIONS_SHOWN_MAX } from "../../../settings/limits.ts";
+import { SUSPENSIONS_SHOWN_MAX } from "../../../settings/limits.ts";
 import type { Readiness, RevisionSuspension, RouteDeps } from "../../deps.ts";
 
 export interface LaneSummary extends Omit<LaneStatus, "rates" | "lastFailure"> {
@@ -39,7 +39,7 @@ const REASON_CHARS_MAX = 500;
 export const noRates: Rates = { received: 0, delivered: 0, dropped: 0, failed: 0 };
 
 export interface NodeHealth extends Pick<WorkspaceStatus, "troubles" | "warnings"> {
-  /** Partitions whose events the node delivers. Absent in answers of older versions. */
+  /** Partitions whose events the node delivers. Absent on a standalone server. */
   running?: number[];
   /** Partitions that are assigned to the node and do not run. Absent in answers of older versions. */
   stopped?: { partition: number; reason: string }[];
@@ -47,18 +47,13 @@ export interface NodeHealth extends Pick<WorkspaceStatus, "troubles" | "warnings
   disk?: { freeBytes: number; sizeBytes: number };
 }
 
-/**
- * Returns the state on this node of the given destinations of a workspace. An older version asks
- * without ids: then of the first destinations.
- */
+/** Returns the state on this node of the destinations of a workspace with these ids. */
 export function localStatus(
   deps: StatusDeps,
   workspaceId: string,
-  asked: readonly string[] | undefined,
+  ids: readonly string[],
 ): WorkspaceStatus {
   const { catalog, pipeline } = deps;
-  const first = Iterator.from(catalog.destinations.each(workspaceId));
-  const ids = asked ?? first.take(10 * STATUS_DESTINATIONS_ASKED_MAX).map(({ id }) => id);
   const lanes: Record<string, LaneSummary> = {};
   const connections: Record<string, Rates> = {};
   const { checks, warnings } = deps.ready();

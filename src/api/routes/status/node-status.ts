@@ -76,7 +76,7 @@ export async function unwrittenFigures(
   return { rows: [...byNode.values()].flat(), missingNodes };
 }
 
-type StatusQuestion = readonly ["activity", string, (readonly string[])?];
+type StatusQuestion = readonly ["activity", string, readonly string[]];
 type CodeLogQuestion = readonly ["logs", string, CodeLogFilter, number];
 
 /** Returns the latest matching lines of `log(...)` of live code on all nodes, newest first. */

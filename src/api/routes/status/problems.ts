@@ -123,7 +123,7 @@ function destinationProblem(destination: DestinationState): OverviewProblem | un
 export function withReason(problem: OverviewProblem, groups: readonly LetterGroup[]) {
   const latest = groups.toSorted((one, other) => other.lastAt - one.lastAt)[0];
   if (latest === undefined) return problem;
-  const first = Math.min(...groups.map(({ firstAt, lastAt }) => firstAt ?? lastAt));
+  const first = Math.min(...groups.map(({ firstAt }) => firstAt));
   const message = `${problem.message}: ${latest.reason}`;
   return { ...problem, message, since: isoTime(first) };
 }
