@@ -8,11 +8,11 @@ export const tierVariable = "TEST_TIER";
 export const isQuickTier = process.env[tierVariable] === "quick";
 
 /**
- * Every fourth of `items` in the quick tier, beginning with item `first`; all of them in the long
- * tier and without the runner.
+ * Every fourth of `items` in the quick tier (with `step`, one of so many), beginning with item
+ * `first`; all of them in the long tier and without the runner.
  */
-export const sample = <T>(items: readonly T[], first = 0): T[] =>
-  items.filter((_, index) => !isQuickTier || index % 4 === first % 4);
+export const sample = <T>(items: readonly T[], first = 0, step = 4): T[] =>
+  items.filter((_, index) => !isQuickTier || index % step === first % step);
 
 /**
  * The tests of this tier: the quick tier runs all but the costly ones, the long tier the costly
