@@ -20,8 +20,16 @@ export interface Asked {
   signal: AbortSignal;
 }
 
-export class Page extends EventTarget {
-  readonly document = Object.assign(new EventTarget(), {
+/**
+ * Event targets of all pages: a module of the console listens when it is loaded, which is once for
+ * all files of a process.
+ */
+const [windowEvents, documentEvents] = [new EventTarget(), new EventTarget()];
+
+export class Page {
+  readonly addEventListener = windowEvents.addEventListener.bind(windowEvents);
+  readonly dispatchEvent = windowEvents.dispatchEvent.bind(windowEvents);
+  readonly document = Object.assign(documentEvents, {
     hidden: false,
     documentElement: { style: {}, dataset: {} as Record<string, string> },
   });
@@ -63,7 +71,7 @@ export function startPage(): Page {
     localStorage: page.localStorage,
     sessionStorage: page.sessionStorage,
     fetch: page.fetch,
-    addEventListener: page.addEventListener.bind(page),
+    addEventListener: page.addEventListener,
   };
   const own = Object.keys(globals).map((name) => {
     return [name, Object.getOwnPropertyDescriptor(globalThis, name)] as const;
