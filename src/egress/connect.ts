@@ -127,7 +127,7 @@ export function checkedHost(text: string): string {
 }
 
 /** Returns the host of a URL. An IPv6 address has no brackets. */
-export function hostOf({ hostname }: URL): string {
+export function hostOf({ hostname }: Pick<URL, "hostname">): string {
   return hostname.startsWith("[") ? hostname.slice(1, -1) : hostname;
 }
 

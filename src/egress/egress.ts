@@ -3,13 +3,12 @@ import { FairSemaphore, fewerThanFree } from "../concurrency/fair-semaphore.ts";
 import type { Permit } from "../concurrency/permit.ts";
 import { codeOf } from "../errors.ts";
 import { createAddressRules } from "./address-rules.ts";
-import { createCheckedAddresses, EgressRefused } from "./checked-addresses.ts";
+import { createCheckedAddresses } from "./checked-addresses.ts";
 import {
   checkedHost,
   connectTo,
   type EgressConnectRequest,
   type EgressTls,
-  hostOf,
   tlsHostOf,
 } from "./connect.ts";
 import { Deadline } from "./deadline.ts";
@@ -17,6 +16,7 @@ import { createResolver, type ResolveHost } from "./dns/dns-resolver.ts";
 import { createHttpClient, type HttpRequest } from "./http-client.ts";
 import { EGRESS_REQUESTS_MAX } from "./limits.ts";
 import type { OnStage } from "./socket.ts";
+import { type Target, targetOf } from "./target.ts";
 
 export { EgressRefused } from "./checked-addresses.ts";
 export { checkedHost, type EgressConnectRequest, TlsRefused } from "./connect.ts";
@@ -24,6 +24,7 @@ export { ResolutionFailed } from "./dns/dns-resolver.ts";
 export type { EgressResponse } from "./http-client.ts";
 export { reservedHeaders } from "./request-head.ts";
 export type { ConnectStage, OnStage } from "./socket.ts";
+export { checkedUrl } from "./target.ts";
 
 /**
  * Largest number of connections that destinations such as databases and brokers keep open. It is
@@ -126,16 +127,15 @@ export function createEgress(options: EgressOptions) {
     throw failure;
   }
 
-  function send(request: EgressRequest, target: URL, deadline: Deadline) {
-    const host = hostOf(target);
-    const isSecure = target.protocol === "https:";
-    const port = target.port === "" ? (isSecure ? 443 : 80) : Number(target.port);
+  function send(request: EgressRequest, target: Target, deadline: Deadline) {
+    const { host, port, isSecure } = target;
     const { tls, onStage } = request;
     return reach(host, request, deadline, (address) => {
       deadline.awaited = "complete answer";
       const tlsHost = isSecure ? (tls?.serverName ?? tlsHostOf(host, address)) : undefined;
       const endpoint = { address, rules, port, tlsHost, ca: tls?.ca ?? options.ca, onStage };
-      return client.send(endpoint, { ...request, target, deadline });
+      const method = request.method.toUpperCase();
+      return client.send(endpoint, { ...request, method, target, deadline });
     });
   }
 
@@ -164,7 +164,7 @@ export function createEgress(options: EgressOptions) {
      * when the request is not allowed, or with a network error.
      */
     async request(request: EgressRequest) {
-      const target = checkedUrl(request.url);
+      const target = targetOf(request.url);
       const deadline = new Deadline(request.timeoutMs, request.signal);
       try {
         const { workspaceId } = request;
@@ -205,22 +205,4 @@ export function createEgress(options: EgressOptions) {
       for (const socket of sockets) socket.destroy();
     },
   };
-}
-
-/**
- * Parses a URL. Throws `EgressRefused` unless it is an http or https URL without user name and
- * password.
- */
-export function checkedUrl(text: string): URL {
-  const url = URL.parse(text);
-  if (url === null) throw new EgressRefused("Expected an absolute URL");
-  if (url.protocol !== "http:" && url.protocol !== "https:") {
-    throw new EgressRefused("Expected a URL with http or https");
-  }
-  if (url.username !== "" || url.password !== "") {
-    throw new EgressRefused(
-      "Expected a URL without a user and a password, which a header may hold",
-    );
-  }
-  return url;
 }

@@ -5,6 +5,7 @@ import { ConnectionClosed, ReceiverConnection } from "./receiver-connection.ts";
 import { requestHead } from "./request-head.ts";
 import { ResponseReader } from "./response-reader.ts";
 import type { Endpoint } from "./socket.ts";
+import type { Target } from "./target.ts";
 
 export interface EgressResponse {
   status: number;
@@ -45,22 +46,10 @@ export interface HttpRequest {
   isRepeatable: boolean;
 }
 
-/** A request with its parsed URL and its time limit. */
+/** A request with its target and its time limit. Its method is in capital letters. */
 interface HttpAttempt extends HttpRequest {
-  target: URL;
+  target: Target;
   deadline: Deadline;
-}
-
-/** A request with its encoded bytes, which is sent over a connection to its endpoint. */
-interface PreparedRequest {
-  attempt: HttpAttempt;
-  /**
-   * Key of workspace (tenant) and endpoint. The request may use idle connections with the same key.
-   */
-  key: string;
-  /** The HTTP method in capital letters. */
-  method: string;
-  bytes: readonly Uint8Array[];
 }
 
 /** Error codes of a request that was sent over a connection which the peer had already closed. */
@@ -95,6 +84,7 @@ export const REQUEST_HEAD_ROOM_BYTES = 1_024;
 export function createHttpClient(idleMax: number) {
   const idle = new IdleConnections(idleMax);
   const busy = new Set<ReceiverConnection>();
+  const forget = (connection: ReceiverConnection) => idle.forget(connection);
 
   /**
    * Sends a request over `connection`. Keeps the connection for another request, if possible.
@@ -102,8 +92,10 @@ export function createHttpClient(idleMax: number) {
    */
   async function sendOver(
     connection: ReceiverConnection,
-    { key, method, bytes, attempt }: PreparedRequest,
+    attempt: HttpAttempt,
+    bytes: readonly Uint8Array[],
   ) {
+    const { method } = attempt;
     const reader = new ResponseReader(method, attempt.answerBytesMax);
     busy.add(connection);
     attempt.deadline.onEnd((reason) => connection.destroy(reason));
@@ -119,7 +111,7 @@ export function createHttpClient(idleMax: number) {
     }
     const isBodyRead = attempt.body.byteLength === 0 || withBody.has(method);
     if (!isBodyRead) connection.destroy();
-    if (connection.isOpen) idle.keep(key, connection, keepMs(reader.headers["keep-alive"]));
+    if (connection.isOpen) idle.keep(connection, keepMs(reader.headers["keep-alive"]));
     return { status: reader.status, headers: reader.headers, body: reader.body };
   }
 
@@ -128,15 +120,14 @@ export function createHttpClient(idleMax: number) {
     async send(endpoint: Endpoint, attempt: HttpAttempt) {
       const { address, port, tlsHost = "", ca = "" } = endpoint;
       const key = `${attempt.workspaceId} ${address} ${port} ${tlsHost} ${ca}`;
-      const method = attempt.method.toUpperCase();
-      const ready = { key, method, bytes: bytesOf(method, attempt), attempt };
+      const bytes = bytesOf(attempt);
       const kept = endpoint.onStage ? undefined : idle.take(key);
-      const response = kept && (await sendOver(kept, ready));
+      const response = kept && (await sendOver(kept, attempt, bytes));
       if (response !== undefined) return response;
       attempt.deadline.throwIfOver();
       // A new connection gives a response or an error. Only a connection that was idle can give
       // undefined.
-      return (await sendOver(new ReceiverConnection(endpoint), ready))!;
+      return (await sendOver(new ReceiverConnection(endpoint, key, forget), attempt, bytes))!;
     },
     close() {
       idle.close();
@@ -149,8 +140,8 @@ export function createHttpClient(idleMax: number) {
  * Encodes a request. Head and body become one buffer, which needs one system call, unless the body
  * is large.
  */
-function bytesOf(method: string, attempt: HttpAttempt): Uint8Array[] {
-  const { target, headers, body, hasHeadRoom = false } = attempt;
+function bytesOf(attempt: HttpAttempt): Uint8Array[] {
+  const { method, target, headers, body, hasHeadRoom = false } = attempt;
   const head = requestHead({ method, target, headers, bodyBytes: body.byteLength });
   if (hasHeadRoom && head.length <= REQUEST_HEAD_ROOM_BYTES) {
     const start = body.byteOffset - head.length;

@@ -9,13 +9,6 @@ const EGRESS_IDLE_MS_MAX = 60_000;
  */
 export const EGRESS_IDLE_CONNECTIONS_MAX = 256;
 
-interface IdleConnection {
-  connection: ReceiverConnection;
-  key: string;
-  /** Time of `performance.now()` until which the connection may be used. */
-  until: number;
-}
-
 const sweepMs = 1_000;
 
 /**
@@ -24,9 +17,12 @@ const sweepMs = 1_000;
  * The bound is needed because user code can connect to any number of endpoints.
  */
 export class IdleConnections {
-  /** All idle connections. The one that has been idle longest is first. */
-  readonly #all = new Set<IdleConnection>();
-  readonly #byKey = new Map<string, IdleConnection[]>();
+  /**
+   * The times of `performance.now()` until which the idle connections may be used. The one that has
+   * been idle longest is first.
+   */
+  readonly #until = new Map<ReceiverConnection, number>();
+  readonly #byKey = new Map<string, ReceiverConnection[]>();
   readonly #max: number;
   readonly #timer = setInterval(() => this.#sweep(), sweepMs).unref();
 
@@ -39,45 +35,39 @@ export class IdleConnections {
    * endpoint); undefined when there is none.
    */
   take(key: string): ReceiverConnection | undefined {
-    const kept = this.#byKey.get(key)?.at(-1);
-    if (kept === undefined) return undefined;
-    this.#forget(kept);
-    return kept.connection;
+    const connection = this.#byKey.get(key)?.at(-1);
+    if (connection !== undefined) this.forget(connection);
+    return connection;
   }
 
   /**
    * Keeps an open connection for at most `ms` milliseconds. When there are too many connections,
    * closes the one that has been idle longest.
    */
-  keep(key: string, connection: ReceiverConnection, ms = EGRESS_IDLE_MS_MAX): void {
-    const until = performance.now() + Math.min(ms, EGRESS_IDLE_MS_MAX);
-    const kept: IdleConnection = { connection, key, until };
-    const sameKey = this.#byKey.get(key);
-    if (sameKey === undefined) this.#byKey.set(key, [kept]);
-    else sameKey.push(kept);
-    this.#all.add(kept);
-    connection.onEnd = () => this.#forget(kept);
-    if (this.#all.size > this.#max) {
-      this.#all.values().next().value!.connection.destroy();
-    }
-    assert(this.#all.size <= this.#max, "Idle connections never exceed their bound");
+  keep(connection: ReceiverConnection, ms = EGRESS_IDLE_MS_MAX): void {
+    const sameKey = this.#byKey.get(connection.key);
+    if (sameKey === undefined) this.#byKey.set(connection.key, [connection]);
+    else sameKey.push(connection);
+    this.#until.set(connection, performance.now() + Math.min(ms, EGRESS_IDLE_MS_MAX));
+    if (this.#until.size > this.#max) this.#until.keys().next().value!.destroy();
+    assert(this.#until.size <= this.#max, "Idle connections never exceed their bound");
+  }
+
+  /** Removes a connection, if it is idle. */
+  forget(connection: ReceiverConnection): void {
+    if (!this.#until.delete(connection)) return;
+    const sameKey = this.#byKey.get(connection.key)!;
+    sameKey.splice(sameKey.lastIndexOf(connection), 1);
+    if (sameKey.length === 0) this.#byKey.delete(connection.key);
   }
 
   close(): void {
-    for (const { connection } of this.#all) connection.destroy();
+    for (const connection of this.#until.keys()) connection.destroy();
     clearInterval(this.#timer);
-  }
-
-  #forget(kept: IdleConnection): void {
-    kept.connection.onEnd = () => {};
-    this.#all.delete(kept);
-    const sameKey = this.#byKey.get(kept.key)!;
-    sameKey.splice(sameKey.lastIndexOf(kept), 1);
-    if (sameKey.length === 0) this.#byKey.delete(kept.key);
   }
 
   #sweep(): void {
     const now = performance.now();
-    for (const { connection, until } of this.#all) if (until <= now) connection.destroy();
+    for (const [connection, until] of this.#until) if (until <= now) connection.destroy();
   }
 }

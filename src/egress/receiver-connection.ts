@@ -22,8 +22,9 @@ interface PendingRequest {
 export class ReceiverConnection {
   /** Whether a request was sent over the connection before. */
   isUsed = false;
-  /** Called once, when the connection is closed. */
-  onEnd: () => void = () => {};
+  /** Key of workspace (tenant) and endpoint, which all requests of the connection share. */
+  readonly key: string;
+  readonly #onEnd: (connection: ReceiverConnection) => void;
   readonly #socket: Socket;
   #isReady = false;
   #isOpen = true;
@@ -31,7 +32,10 @@ export class ReceiverConnection {
   #unsent: readonly Uint8Array[] = [];
   #pending: PendingRequest | undefined;
 
-  constructor(endpoint: Endpoint) {
+  /** `onEnd` is called when the connection is closed. */
+  constructor(endpoint: Endpoint, key: string, onEnd: (connection: ReceiverConnection) => void) {
+    this.key = key;
+    this.#onEnd = onEnd;
     this.#socket = openSocket(endpoint, ["http/1.1"], (error) => {
       if (error === undefined) this.#begin();
       else this.destroy(error);
@@ -42,9 +46,7 @@ export class ReceiverConnection {
     this.#socket.on("close", () => this.#end());
   }
 
-  /**
-   * Whether the connection can carry another request. `onEnd` is called when this becomes false.
-   */
+  /** Whether the connection can carry another request. */
   get isOpen(): boolean {
     return this.#isOpen;
   }
@@ -68,9 +70,7 @@ export class ReceiverConnection {
     this.#isOpen = false;
     this.#socket.destroy();
     this.#pending?.reject(error);
-    const { onEnd } = this;
-    this.onEnd = () => {};
-    onEnd();
+    this.#onEnd(this);
   }
 
   #begin(): void {

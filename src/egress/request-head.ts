@@ -1,4 +1,5 @@
 import { EgressRefused } from "./checked-addresses.ts";
+import type { Target } from "./target.ts";
 
 /**
  * Names, in lower case, of headers that describe the connection or the body. Callers must not set
@@ -34,7 +35,7 @@ const bodiless = new Set(["GET", "HEAD", "DELETE", "OPTIONS"]);
 interface RequestHead {
   /** The HTTP method in capital letters. */
   method: string;
-  target: URL;
+  target: Pick<Target, "authority" | "path">;
   headers: Readonly<Record<string, string>>;
   bodyBytes: number;
 }
@@ -46,7 +47,7 @@ interface RequestHead {
 export function requestHead({ method, target, headers, bodyBytes }: RequestHead): string {
   if (!token.test(method) || refusedMethods.has(method))
     throw new EgressRefused("Expected an HTTP method");
-  let head = `${method} ${target.pathname}${target.search} HTTP/1.1\r\nHost: ${target.host}\r\n`;
+  let head = `${method} ${target.path} HTTP/1.1\r\nHost: ${target.authority}\r\n`;
   for (const name in headers) {
     const value = headers[name]!;
     if (!token.test(name) || reservedHeaders.has(name.toLowerCase())) {

@@ -11,6 +11,37 @@ const headerLine = /([!#$%&'*+.^_`|~0-9A-Za-z-]+):[\t ]*([\t\x20-\x7e\x80-\xff]*
 
 const notHttp = () => new Error("Expected a response of HTTP/1.1");
 
+/** Status line and headers of a response. */
+interface ResponseHead {
+  /** The text that was parsed. */
+  text: string;
+  status: number;
+  headers: Readonly<Record<string, string>>;
+  /** Whether the response is of HTTP/1.1, not 1.0. */
+  isNew: boolean;
+}
+
+/** The head that was parsed last: a receiver's answers within one second mostly have the same. */
+let latest: ResponseHead = { text: "", status: 0, headers: {}, isNew: false };
+
+/** Parses the status line and the headers. `text` ends after the last header line. */
+function parseHead(text: string): ResponseHead {
+  statusLine.lastIndex = 0;
+  const line = statusLine.exec(text);
+  if (line === null) throw notHttp();
+  const headers: Record<string, string> = Object.create(null);
+  for (let at = statusLine.lastIndex; at < text.length; at = headerLine.lastIndex) {
+    headerLine.lastIndex = at;
+    const header = headerLine.exec(text);
+    if (header === null) throw new Error("Expected a header line");
+    const name = header[1]!.toLowerCase();
+    const value = header[2]!.trimEnd();
+    const before = headers[name];
+    headers[name] = before === undefined ? value : `${before}, ${value}`;
+  }
+  return { text, status: Number(line[2]), headers, isNew: line[1] === "1" };
+}
+
 /**
  * State of a response reader.
  *
@@ -29,7 +60,7 @@ type ResponseState = "head" | "length" | "chunks" | "close" | "done";
 export class ResponseReader {
   status = 0;
   /** Headers by name in lower case. The values of a repeated header are joined with commas. */
-  headers: Record<string, string> = {};
+  headers: Readonly<Record<string, string>> = {};
   /** Whether a byte of the response was received. */
   hasBegun = false;
   /** Whether the connection may carry another request after this response. */
@@ -106,29 +137,19 @@ export class ResponseReader {
     }
     this.#head.clear();
     this.#headBytes = bytes;
-    this.#parseHead(head.toString("latin1", 0, end + 2));
+    this.#takeHead(head.toString("latin1", 0, end + 2));
     const after = end + headEnd.length;
     return after === head.length ? nothing : head.subarray(after);
   }
 
-  /** Parses the status line and the headers. `head` ends after the last header line. */
-  #parseHead(head: string): void {
-    statusLine.lastIndex = 0;
-    const line = statusLine.exec(head);
-    if (line === null) throw notHttp();
-    this.status = Number(line[2]);
-    this.headers = Object.create(null) as Record<string, string>;
-    for (let at = statusLine.lastIndex; at < head.length; at = headerLine.lastIndex) {
-      headerLine.lastIndex = at;
-      const header = headerLine.exec(head);
-      if (header === null) throw new Error("Expected a header line");
-      const name = header[1]!.toLowerCase();
-      const value = header[2]!.trimEnd();
-      const before = this.headers[name];
-      this.headers[name] = before === undefined ? value : `${before}, ${value}`;
-    }
-    if (this.status === 101) throw new Error("The receiver switched protocols");
-    if (this.status >= 200) this.#chooseFraming(line[1] === "1");
+  /** Reads the status line and the headers. `text` ends after the last header line. */
+  #takeHead(text: string): void {
+    if (text !== latest.text) latest = parseHead(text);
+    const { status, headers, isNew } = latest;
+    this.status = status;
+    this.headers = headers;
+    if (status === 101) throw new Error("The receiver switched protocols");
+    if (status >= 200) this.#chooseFraming(isNew);
   }
 
   /**

@@ -20,7 +20,7 @@ test("a connection refuses a second request before the first response", async ()
   const sink = new RawSink(() => {});
   const port = await sink.listen();
   const endpoint = { address: "127.0.0.1", port, rules: allow("127.0.0.0/8") };
-  const connection = new ReceiverConnection(endpoint);
+  const connection = new ReceiverConnection(endpoint, "a", () => {});
   const first = connection.send([Buffer.from("a")], new ResponseReader("POST", 10));
   const second = connection.send([Buffer.from("b")], new ResponseReader("POST", 10));
   await expect(second).rejects.toThrow("A connection carries one request at a time");
@@ -31,18 +31,15 @@ test("a connection refuses a second request before the first response", async ()
 
 test("idle connections beyond the bound fail the request that keeps one more", () => {
   const idle = new IdleConnections(1);
-  const connection = () => {
-    const open = new ReceiverConnection({
-      address: "127.0.0.1",
-      port: 1,
-      rules: allow("0.0.0.0/0"),
-    });
+  const connection = (key: string) => {
+    const endpoint = { address: "127.0.0.1", port: 1, rules: allow("0.0.0.0/0") };
+    const open = new ReceiverConnection(endpoint, key, () => {});
     open.destroy();
     // A connection that stays among the idle ones although it was destroyed.
     open.destroy = () => {};
     return open;
   };
-  idle.keep("a", connection());
-  expect(() => idle.keep("b", connection())).toThrow("Idle connections never exceed their bound");
+  idle.keep(connection("a"));
+  expect(() => idle.keep(connection("b"))).toThrow("Idle connections never exceed their bound");
   idle.close();
 });

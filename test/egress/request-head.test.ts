@@ -1,8 +1,9 @@
 import { expect, test } from "bun:test";
 import { EgressRefused } from "../../src/egress/egress.ts";
 import { requestHead } from "../../src/egress/request-head.ts";
+import { targetOf } from "../../src/egress/target.ts";
 
-const target = new URL("http://receiver.test:8080/path?a=b#part");
+const target = targetOf("http://receiver.test:8080/path?a=b#part");
 const head = (method: string, bodyBytes: number, headers = {}) =>
   requestHead({ method, target, headers, bodyBytes });
 

@@ -226,3 +226,20 @@ test("a response is read alike however it is split", () => {
     { numRuns: 3_000 },
   );
 });
+
+test("heads that repeat, and others between them, are read as what they are", () => {
+  const keepsOpen = `${start}X: 1\r\nContent-Length: 1\r\n\r\na`;
+  const closes = keepsOpen.replace("HTTP/1.1", "HTTP/1.0");
+  const fails = keepsOpen.replace("200 OK", "503 No").replace("X: 1", "X: 2");
+  for (const answer of [keepsOpen, keepsOpen, closes, keepsOpen, fails, fails, closes, closes]) {
+    expect(read([answer])).toEqual({
+      status: answer === fails ? 503 : 200,
+      headers: { x: answer === fails ? "2" : "1", "content-length": "1" },
+      body: "a",
+      isWhole: true,
+      isReusable: answer !== closes,
+    });
+  }
+  const broken = keepsOpen.replace("X: 1", "X : 1");
+  for (let n = 0; n < 2; n++) expect(() => read([broken])).toThrow("Expected a header line");
+});

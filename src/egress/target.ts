@@ -1,0 +1,58 @@
+import { EgressRefused } from "./checked-addresses.ts";
+import { hostOf } from "./connect.ts";
+
+/** The receiver of a request, and the resource there: the parts of a URL that a request needs. */
+export interface Target {
+  /** Host name or address. An IPv6 address has no brackets. */
+  host: string;
+  port: number;
+  isSecure: boolean;
+  /** Value of the request's `Host` header. */
+  authority: string;
+  /** Path and query. */
+  path: string;
+}
+
+/** Number of parsed URLs that are kept, and the length up to which a URL is kept. */
+const KEPT_MAX = 256;
+const KEPT_CHARS_MAX = 1_024;
+
+/** Targets by URL, because most requests have the URL of an earlier one. */
+const kept = new Map<string, Target>();
+
+/** Returns the target of a URL. Throws as `checkedUrl` does. */
+export function targetOf(url: string): Target {
+  const known = kept.get(url);
+  if (known !== undefined) return known;
+  const { protocol, hostname, host, port, pathname, search } = checkedUrl(url);
+  const isSecure = protocol === "https:";
+  const target: Target = {
+    host: hostOf({ hostname }),
+    port: port === "" ? (isSecure ? 443 : 80) : Number(port),
+    isSecure,
+    authority: host,
+    path: pathname + search,
+  };
+  if (url.length > KEPT_CHARS_MAX) return target;
+  if (kept.size >= KEPT_MAX) kept.clear();
+  kept.set(url, target);
+  return target;
+}
+
+/**
+ * Parses a URL. Throws `EgressRefused` unless it is an http or https URL without user name and
+ * password.
+ */
+export function checkedUrl(text: string): URL {
+  const url = URL.parse(text);
+  if (url === null) throw new EgressRefused("Expected an absolute URL");
+  if (url.protocol !== "http:" && url.protocol !== "https:") {
+    throw new EgressRefused("Expected a URL with http or https");
+  }
+  if (url.username !== "" || url.password !== "") {
+    throw new EgressRefused(
+      "Expected a URL without a user and a password, which a header may hold",
+    );
+  }
+  return url;
+}
