@@ -1,5 +1,8 @@
 /** Base of the bare servers: answers every request with one GIF, on a free port that it prints. */
-const gif = Buffer.from("R0lGODlhAQABAIAAAAAAAAAAACH5BAEAAAAALAAAAAABAAEAAAICRAEAOw==", "base64");
+export const gif = Buffer.from(
+  "R0lGODlhAQABAIAAAAAAAAAAACH5BAEAAAAALAAAAAABAAEAAAICRAEAOw==",
+  "base64",
+);
 const headers = { "content-type": "image/gif", "cache-control": "no-store" };
 
 export const gifAnswer = () => new Response(gif, { headers });

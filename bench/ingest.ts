@@ -10,7 +10,7 @@
 import { parseArgs } from "node:util";
 import { type Load, measure, median, type Target } from "./load.ts";
 import { report, round2 } from "./report.ts";
-import { bareBun, nginx, pixelmill, withoutLog } from "./targets.ts";
+import { bareBun, bareSocket, durableBun, nginx, pixelmill, withoutLog } from "./targets.ts";
 
 const { values } = parseArgs({
   options: {
@@ -29,9 +29,9 @@ for (const command of values.command.split(",")) {
   }
 }
 const ours = targets[0]!;
-for (const peer of [await bareBun(), await withoutLog(), await nginx()]) {
-  if (peer !== undefined) targets.push(peer);
-}
+targets.push(await bareBun(), await durableBun(), await bareSocket(), await withoutLog());
+const reference = await nginx();
+if (reference !== undefined) targets.push(reference);
 const rows: Record<string, string | number>[] = [];
 
 for (const connections of values.connections.split(",").map(Number)) {
@@ -50,6 +50,9 @@ for (const connections of values.connections.split(",").map(Number)) {
       connected: target.connected ?? "–",
       "responses per CPU-second": Math.round(of(target, "perCpuSecond")),
       "pixelmill / target": round2(of(ours, "perCpuSecond") / of(target, "perCpuSecond")),
+      "target / nginx": reference
+        ? round2(of(target, "perCpuSecond") / of(reference, "perCpuSecond"))
+        : "–",
       "responses per second": Math.round(of(target, "rps")),
       "p50 ms": of(target, "p50Ms"),
       "p99 ms": of(target, "p99Ms"),

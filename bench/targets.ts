@@ -102,6 +102,9 @@ export const bareBun = ({ long }: TargetOptions = {}) =>
 /** Durable bare server: the lower bound for a Bun server that stores pixels on this disk. */
 export const durableBun = () => bunServer("bare Bun.serve, on disk", "durable-server.ts");
 
+/** Answers without reading a request: the lower bound for a server over `Bun.listen`. */
+export const bareSocket = () => bunServer("bare Bun.listen, reads nothing", "socket-server.ts");
+
 /** Pixel listener without a log, which shows the cost of durability. */
 export const withoutLog = ({ long }: TargetOptions = {}) =>
   bunServer("pixelmill's listener, no log", "listener-without-log.ts", long);
