@@ -2,6 +2,7 @@ import type { TObject, TSchema } from "@sinclair/typebox";
 import { Value, ValuePointer } from "@sinclair/typebox/value";
 import { EgressRefused } from "../egress/egress.ts";
 import { type Detail, describeValue } from "../errors.ts";
+import { applies, conditionText } from "./applies-when.ts";
 
 /**
  * Number of schema errors that are read from one config. A long array may have one error per item.
@@ -10,7 +11,8 @@ const ERRORS_MAX = 100;
 
 /**
  * Checks a config against its schema. Returns one fault for each wrong key, with the expected
- * value. The path of a fault is a JSON pointer into the config.
+ * value, and for each key that has no effect beside the others. The path of a fault is a JSON pointer
+ * into the config.
  */
 export function configFaults(schema: TObject, config: Record<string, unknown>): Detail[] {
   const faults = new Map<string, Detail>();
@@ -18,6 +20,15 @@ export function configFaults(schema: TObject, config: Record<string, unknown>): 
     const [pointer, setting] = settingAt(schema, path);
     const expected = setting ? expectation(setting) : "another value";
     const message = `Expected ${expected}, got ${describeValue(ValuePointer.Get(config, pointer))}`;
+    faults.set(pointer, { path: pointer, message });
+  }
+  for (const [key, setting] of Object.entries(schema.properties)) {
+    const pointer = `/${key}`;
+    const value = config[key];
+    const isSet = ![undefined, false, setting.default].includes(value as boolean | undefined);
+    if (!isSet || faults.has(pointer) || applies(schema, key, config)) continue;
+    const condition = conditionText(setting["x-applies-when"]);
+    const message = `Expected none unless ${condition}, got ${describeValue(value)}`;
     faults.set(pointer, { path: pointer, message });
   }
   return [...faults.values()];

@@ -87,8 +87,13 @@ function theirNameOf({ names }: RudderstackKeys, key: string): string {
   return Object.keys(names).find((name) => names[name] === key) ?? key;
 }
 
+/**
+ * Makes a setting of the kind optional in RudderStack's form. Its condition is about the kind's own
+ * keys, so it is checked in the translated config.
+ */
 function optional([key, schema]: [string, TSchema]): [string, TSchema] {
-  return [key, Type.Optional(schema)];
+  const { "x-applies-when": _, ...unconditional } = schema;
+  return [key, Type.Optional(unconditional as TSchema)];
 }
 
 function pick(config: Config, shared: readonly [string, TSchema][]): Config {

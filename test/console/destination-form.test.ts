@@ -168,6 +168,53 @@ describeWith(chromiumMissing)("the form of a destination", () => {
 });
 
 describeWith(chromiumMissing)("the form of a new destination", () => {
+  test("shows a setting only where it has an effect, and does not send a value typed before", async () => {
+    const { page, close } = await openSignedIn("destinations/new");
+    await field(page, "Name").fill("Asked");
+    await field(page, "Webhook URL").fill(receiver.url.href);
+    await field(page, "Secret (optional)").fill("a secret that signs");
+    await advanced(page).locator("summary").click();
+    await field(page, "Batch size (optional)").fill("20");
+    const leftOut = page.getByRole("status").filter({ hasText: "Left out" });
+    expect(await leftOut.count()).toBe(0);
+    await field(page, "Webhook method (optional)").selectOption("GET");
+    await leftOut.getByText("no effect with these settings: Batch size, Secret").waitFor();
+    for (const label of ["Secret", "Batch size", "Template", "Batch template"]) {
+      await field(page, `${label} (optional)`).waitFor({ state: "detached" });
+    }
+    expect(await axeViolations(page)).toEqual([]);
+    // Another choice brings back what was typed.
+    await field(page, "Webhook method (optional)").selectOption("PUT");
+    await leftOut.waitFor({ state: "detached" });
+    expect(await field(page, "Batch size (optional)").inputValue()).toBe("20");
+    await field(page, "Webhook method (optional)").selectOption("GET");
+    await button(page, "Create destination").click();
+    await page.getByRole("heading", { level: 1, name: "Asked" }).waitFor();
+    const asked = (await api.client.call("GET /v2/destinations")).destinations.find(
+      ({ name }) => name === "Asked",
+    );
+    expect(asked?.config).toEqual({ webhookUrl: receiver.url.href, webhookMethod: "GET" });
+    expect(asked?.secretsSet).toEqual([]);
+    await close();
+  });
+
+  test.each([
+    ["postgres", "Mode (optional)", "raw", ["Raw table (optional)"], ["Event tables"]],
+    ["postgres", "TLS (optional)", "off", [], ["TLS CA (optional)"]],
+    ["file", "Format (optional)", "parquet", ["Keep files (optional)"], []],
+  ])("of type %s follows its field %s", async (type, choice, value, shown, hidden) => {
+    const { page, close } = await openSignedIn("destinations/new");
+    await field(page, "Type").selectOption(type);
+    await advanced(page).locator("summary").click();
+    await field(page, choice).waitFor();
+    for (const label of shown) await field(page, label).waitFor({ state: "detached" });
+    for (const label of hidden) await page.getByLabel(label).waitFor();
+    await field(page, choice).selectOption(value);
+    for (const label of shown) await field(page, label).waitFor();
+    for (const label of hidden) await page.getByLabel(label).waitFor({ state: "detached" });
+    await close();
+  });
+
   test("keeps what was typed on another screen and after the end of a session", async () => {
     const created = await api.catalog.tokens.create(api.workspaceId, {
       name: "short",
@@ -293,6 +340,22 @@ describeWith(chromiumMissing)("the page of a destination", () => {
       expect(await select.locator("option:checked").textContent()).toBe("Far away"),
     );
     await page.unrouteAll({ behavior: "wait" });
+    await close();
+  });
+
+  test("removes a stored secret that has no effect with new settings, after it said so", async () => {
+    const id = await createWebhook("Signed", { secret: "a secret that signs" });
+    const { page, close } = await openSignedIn(`destinations/${id}?tab=settings`);
+    await field(page, "Webhook method (optional)").selectOption("DELETE");
+    await page
+      .getByText("Left out, since they have no effect with these settings: Secret")
+      .waitFor();
+    await button(page, "Test settings").click();
+    await page.locator(".steps .badge.good").filter({ hasText: "write" }).waitFor();
+    await button(page, "Save settings").click();
+    await page.getByText("Settings saved").waitFor();
+    const { destination } = await api.client.call("GET /v2/destinations/{id}", { params: { id } });
+    expect([destination.config.webhookMethod, destination.secretsSet]).toEqual(["DELETE", []]);
     await close();
   });
 

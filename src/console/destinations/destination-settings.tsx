@@ -1,7 +1,7 @@
 import { FieldConflicts, UnsavedChanges } from "../components/forms/field-conflicts.tsx";
 import { linesOf, TextField } from "../components/forms/fields.tsx";
 import { Form } from "../components/forms/form.tsx";
-import { labelOf } from "../components/forms/json-schema.ts";
+import { appliedValues, labelOf } from "../components/forms/json-schema.ts";
 import { hasSecret, storedValues } from "../components/forms/stored-values.ts";
 import { useItemForm } from "../components/forms/use-item-form.ts";
 import { Panel, SkeletonLine } from "../components/layout.tsx";
@@ -53,7 +53,7 @@ function SettingsForm(props: SettingsProps & { type: DestinationType | undefined
       const body = {
         name: name as string,
         consentIds: linesOf(consentIds as string),
-        config: withoutPrefix(config),
+        config: appliedValues(type?.config, withoutPrefix(config)),
       };
       return client.call("PUT /v2/destinations/{id}", { params, body, ifMatch });
     },
@@ -65,7 +65,7 @@ function SettingsForm(props: SettingsProps & { type: DestinationType | undefined
   const { name = "", consentIds = "", ...config } = form.values;
   const test = useSettingsTest({
     type: destination.type,
-    config: withoutPrefix(config),
+    config: appliedValues(type?.config, withoutPrefix(config)),
     destinationId: destination.id,
   });
 

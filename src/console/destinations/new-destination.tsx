@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks";
 import { linesOf, SelectField, TextField } from "../components/forms/fields.tsx";
 import { Form } from "../components/forms/form.tsx";
+import { appliedValues } from "../components/forms/json-schema.ts";
 import type { FormValues } from "../components/forms/schema-form.tsx";
 import { Panel, ScreenHeader, SkeletonLine } from "../components/layout.tsx";
 import { Loaded } from "../components/loaded.tsx";
@@ -77,7 +78,8 @@ function NewDestinationForm(props: {
   const change = (changed: Partial<NewValues>) => form.edit({ ...form.values, ...changed });
   const type = types.find((it) => optionOf(it) === option);
   const { type: typeName = option, deliveredBy = "pixelmill" } = type ?? {};
-  const test = useSettingsTest({ type: typeName, config });
+  const sentConfig = appliedValues(type?.config, config);
+  const test = useSettingsTest({ type: typeName, config: sentConfig });
   const isCopy = copied !== undefined && option === optionOf(copied);
   const missing = isCopy ? (copy?.secrets ?? []).filter((at) => isMissing(config, at)) : [];
   return (
@@ -92,7 +94,14 @@ function NewDestinationForm(props: {
       onSubmit={async () => {
         const consents = linesOf(consentIds);
         const filter = copied?.filter && { filter: copied.filter };
-        const body = { name, type: typeName, deliveredBy, config, consentIds: consents, ...filter };
+        const body = {
+          name,
+          type: typeName,
+          deliveredBy,
+          config: sentConfig,
+          consentIds: consents,
+          ...filter,
+        };
         const { destination } = await client.call("POST /v2/destinations", { body });
         form.discard();
         navigate(hrefTo("destinations", destination.id));

@@ -130,6 +130,8 @@ export const commonTexts = {
   optional: "(optional)",
   defaultOption: (value: unknown) => (value === undefined ? "Default" : `Default (${value})`),
   onePerLine: (description = "") => `${description} One per line`.trim(),
+  leftOut: (labels: readonly string[]) =>
+    `Left out, since they have no effect with these settings: ${labels.join(", ")}`,
   removeItem: (list: string, number: number) => `Remove ${list.toLowerCase()} ${number}`,
   newItem: (noun: string) => `New ${noun}`,
   searchIn: (title: string) => `Search ${title.toLowerCase()}`,

@@ -5,7 +5,7 @@ import { configFaults, egressFaults } from "../config-faults.ts";
 import { essential } from "../essential.ts";
 import { DATABASE_TEXT_CHARS_MAX } from "../limits.ts";
 import { rudderstackKeys } from "../rudderstack-keys.ts";
-import { databaseKeys, databaseName, tableKeys } from "../tables/config.ts";
+import { databaseKeys, databaseName, tableKeys, tlsKeys } from "../tables/config.ts";
 
 export const ClickhouseConfig = Type.Object({
   ...rudderstackKeys,
@@ -32,6 +32,7 @@ export const ClickhouseConfig = Type.Object({
       description: "Password of the user",
     }),
   ),
+  ...tlsKeys,
   ...databaseKeys,
   ...tableKeys,
 });

@@ -3,6 +3,7 @@ import { Value } from "@sinclair/typebox/value";
 import { type Detail, describeValue } from "../../errors.ts";
 import { DELIVERY_BYTES_MAX, GATHERED_BYTES_MAX, GATHERED_MS_MAX } from "../../settings/limits.ts";
 import { oneOf, optionalInteger } from "../../settings/schema-types.ts";
+import { appliesWhen } from "../applies-when.ts";
 import { configFaults } from "../config-faults.ts";
 import type { BatchLimits } from "../destination.ts";
 import { essential } from "../essential.ts";
@@ -25,6 +26,9 @@ const PARQUET_AGE_MS_DEFAULT = 60_000;
  */
 const ROTATED_NAME_BYTES_MAX = 180;
 
+/** Formats and settings by which a file ends, so that another one begins. */
+const endsFiles = { format: ["parquet"], rotateBytes: "any", rotateAgeMs: "any" } as const;
+
 export const FileConfig = Type.Object({
   ...rudderstackKeys,
   path: Type.String({
@@ -39,12 +43,18 @@ export const FileConfig = Type.Object({
   rotateAgeMs: optionalInteger(1, FILE_ROTATE_MS_MAX, {
     description: "Milliseconds after which a file is rotated",
   }),
-  keepFiles: optionalInteger(1, FILES_KEPT_MAX, {
-    description: "Number of rotated files to keep, the newest ones",
-  }),
-  keepAgeMs: optionalInteger(1, FILE_KEEP_MS_MAX, {
-    description: "Milliseconds for which a rotated file is kept",
-  }),
+  keepFiles: appliesWhen(
+    endsFiles,
+    optionalInteger(1, FILES_KEPT_MAX, {
+      description: "Number of rotated files to keep, the newest ones",
+    }),
+  ),
+  keepAgeMs: appliesWhen(
+    endsFiles,
+    optionalInteger(1, FILE_KEEP_MS_MAX, {
+      description: "Milliseconds for which a rotated file is kept",
+    }),
+  ),
 });
 export type FileConfig = Static<typeof FileConfig>;
 
@@ -70,24 +80,17 @@ function cameOfPath(path: unknown): string {
   return path.startsWith("/") ? "an absolute path" : "another path";
 }
 
-/** Returns a fault for each setting that cannot be combined with another one. */
-function contradictions({ format, rotateAgeMs, rotateBytes, path, ...rest }: FileConfig): Detail[] {
+/** Returns a fault for each value that cannot be combined with that of another setting. */
+function contradictions({ format, rotateAgeMs, rotateBytes, path }: FileConfig): Detail[] {
   const faults: Detail[] = [];
   const isRotated = format === "parquet" || rotateAgeMs !== undefined || rotateBytes !== undefined;
   if (isRotated && Buffer.byteLength(path.split("/").at(-1)!) > ROTATED_NAME_BYTES_MAX) {
     const message = `Expected a file name of at most ${ROTATED_NAME_BYTES_MAX} bytes: a time is added to it`;
     faults.push({ path: "/path", message });
   }
-  if (format === "parquet") {
-    if (rotateAgeMs !== undefined && rotateAgeMs > GATHERED_MS_MAX) {
-      const message = `Expected at most ${GATHERED_MS_MAX} for Parquet, which is gathered in memory`;
-      faults.push({ path: "/rotateAgeMs", message });
-    }
-    return faults;
-  }
-  for (const key of ["keepFiles", "keepAgeMs"] as const) {
-    if (rest[key] === undefined || isRotated) continue;
-    faults.push({ path: `/${key}`, message: "Expected it beside rotateBytes or rotateAgeMs" });
+  if (format === "parquet" && rotateAgeMs !== undefined && rotateAgeMs > GATHERED_MS_MAX) {
+    const message = `Expected at most ${GATHERED_MS_MAX} for Parquet, which is gathered in memory`;
+    faults.push({ path: "/rotateAgeMs", message });
   }
   return faults;
 }

@@ -2,10 +2,16 @@ import { type Static, Type } from "@sinclair/typebox";
 import { checkedHost, EgressRefused } from "../../egress/egress.ts";
 import type { Detail } from "../../errors.ts";
 import { oneOf } from "../../settings/schema-types.ts";
+import { appliesWhen } from "../applies-when.ts";
 import { configFaults, egressFaults } from "../config-faults.ts";
 import { essential } from "../essential.ts";
 import { rudderstackKeys } from "../rudderstack-keys.ts";
-import { databaseKeys, databaseTls, databaseText as text } from "../tables/config.ts";
+import {
+  certificateKeys,
+  databaseKeys,
+  databaseTls,
+  databaseText as text,
+} from "../tables/config.ts";
 import type { BrokerAddress } from "./failures.ts";
 import { KAFKA_HEADERS_MAX } from "./limits.ts";
 import { TOPIC_CHARS_MAX } from "./topic-name.ts";
@@ -34,12 +40,15 @@ export const KafkaConfig = Type.Object({
   ),
   tls: databaseTls("Whether connections are inside TLS, whose certificates are always checked"),
   user: essential(text("Name of the user; without it the connection is not authenticated")),
-  password: essential(text("Password of the user")),
-  mechanism: essential(
-    oneOf(["SCRAM-SHA-512", "SCRAM-SHA-256", "PLAIN"], {
-      default: "SCRAM-SHA-512",
-      description: "SASL mechanism by which the user signs in",
-    }),
+  password: appliesWhen({ user: "any" }, essential(text("Password of the user"))),
+  mechanism: appliesWhen(
+    { user: "any" },
+    essential(
+      oneOf(["SCRAM-SHA-512", "SCRAM-SHA-256", "PLAIN"], {
+        default: "SCRAM-SHA-512",
+        description: "SASL mechanism by which the user signs in",
+      }),
+    ),
   ),
   headers: Type.Optional(
     Type.Array(Header, {
@@ -48,6 +57,7 @@ export const KafkaConfig = Type.Object({
     }),
   ),
   compression: Type.Optional(oneOf(["none", "gzip"], { default: "none" })),
+  ...certificateKeys,
   ...databaseKeys,
 });
 export type KafkaConfig = Static<typeof KafkaConfig>;

@@ -54,7 +54,7 @@ export const kafkaRudderstackKeys: RudderstackKeys = {
     return {
       brokers: typeof hostName === "string" ? brokersOf(hostName, port) : hostName,
       tls: sslEnabled === true ? "verify" : "off",
-      tlsCa: caCertificate || undefined,
+      tlsCa: (sslEnabled === true && caCertificate) || undefined,
       user: isSasl ? username : undefined,
       password: isSasl ? password : undefined,
       mechanism: isSasl ? mechanisms[(saslType ?? "plain") as keyof typeof mechanisms] : undefined,

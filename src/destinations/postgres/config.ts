@@ -2,6 +2,7 @@ import { type Static, Type } from "@sinclair/typebox";
 import { essential } from "../essential.ts";
 import { rudderstackKeys } from "../rudderstack-keys.ts";
 import {
+  certificateKeys,
   databaseKeys,
   databaseName,
   databaseTls,
@@ -20,6 +21,7 @@ export const PostgresConfig = Type.Object({
   password: text("Password of the user"),
   schema: essential(databaseName("public", "Schema of the tables, created when it is missing")),
   tls: databaseTls("Whether the connection uses TLS, whose certificate is always verified"),
+  ...certificateKeys,
   ...databaseKeys,
   ...tableKeys,
 });

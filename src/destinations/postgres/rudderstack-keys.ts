@@ -48,6 +48,6 @@ export const postgresRudderstackKeys: RudderstackKeys = {
     port: typeof port === "string" && /^\d{1,5}$/.test(port) ? Number(port) : port,
     schema: namespace || undefined,
     tls: sslMode === undefined ? undefined : sslMode === "disable" ? "off" : "verify",
-    tlsCa: serverCA || undefined,
+    tlsCa: (sslMode !== "disable" && serverCA) || undefined,
   }),
 };

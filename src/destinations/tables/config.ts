@@ -1,5 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { oneOf, optionalInteger, optionalText } from "../../settings/schema-types.ts";
+import { appliesWhen } from "../applies-when.ts";
 import { essential } from "../essential.ts";
 import {
   DATABASE_BATCH_EVENTS_MAX,
@@ -34,17 +35,24 @@ export const databaseName = (name: string, description: string) =>
 export const databaseTls = (description: string) =>
   essential(oneOf(["verify", "off"], { default: "verify", description }));
 
-/**
- * Schemas of the config keys that every database and broker has: certificate authorities, batch
- * size and timeout.
- */
-export const databaseKeys = {
+/** Schemas of the config keys by which the certificate of a database or broker is verified. */
+export const tlsKeys = {
   tlsCa: optionalText("Certificate authorities in PEM, instead of the system's", {
     maxLength: DATABASE_CA_CHARS_MAX,
   }),
   tlsServerName: optionalText("Name that the certificate must have; by default the host", {
     maxLength: DATABASE_TEXT_CHARS_MAX,
   }),
+};
+
+/** `tlsKeys` of a kind that has the setting `tls`. */
+export const certificateKeys = {
+  tlsCa: appliesWhen({ tls: ["verify"] }, tlsKeys.tlsCa),
+  tlsServerName: appliesWhen({ tls: ["verify"] }, tlsKeys.tlsServerName),
+};
+
+/** Schemas of the config keys that every database and broker has: batch size and timeout. */
+export const databaseKeys = {
   batchSize: optionalInteger(1, DATABASE_BATCH_EVENTS_MAX, {
     default: DATABASE_BATCH_EVENTS_MAX,
     description: "Max events per batch",
@@ -65,13 +73,19 @@ export const tableKeys = {
         "`raw`: one table with the event as JSON",
     }),
   ),
-  eventTables: Type.Optional(
-    Type.Boolean({
-      default: false,
-      description:
-        "Whether each name of a track event gets a table of its own for the properties; " +
-        "without it, or where another program created the table, they are columns of `tracks`",
-    }),
+  eventTables: appliesWhen(
+    { mode: ["columns"] },
+    Type.Optional(
+      Type.Boolean({
+        default: false,
+        description:
+          "Whether each name of a track event gets a table of its own for the properties; " +
+          "without it, or where another program created the table, they are columns of `tracks`",
+      }),
+    ),
   ),
-  rawTable: Type.Optional(databaseName("events", "Table of mode `raw`")),
+  rawTable: appliesWhen(
+    { mode: ["raw"] },
+    Type.Optional(databaseName("events", "Table of the events")),
+  ),
 };

@@ -1,8 +1,8 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { Value } from "@sinclair/typebox/value";
 import { checkedUrl } from "../../egress/egress.ts";
 import type { Detail } from "../../errors.ts";
 import { optionalInteger } from "../../settings/schema-types.ts";
+import { appliesWhen } from "../applies-when.ts";
 import { configFaults, egressFaults } from "../config-faults.ts";
 import { essential } from "../essential.ts";
 import { rudderstackKeys } from "../rudderstack-keys.ts";
@@ -22,7 +22,9 @@ import {
 import { signingKey } from "./signature.ts";
 import { parseTemplate, TemplateError } from "./template.ts";
 
-const methods = ["POST", "PUT", "PATCH", "GET", "DELETE"] as const;
+/** HTTP methods whose requests have a body. */
+const withBody = { webhookMethod: ["POST", "PUT", "PATCH"] } as const;
+const methods = [...withBody.webhookMethod, "GET", "DELETE"] as const;
 
 const Header = Type.Object({
   from: Type.String({
@@ -65,12 +67,17 @@ const Oauth = Type.Object(
 export type OauthConfig = Static<typeof Oauth>;
 
 const templateOf = (description: string) =>
-  Type.String({
-    minLength: 1,
-    maxLength: WEBHOOK_TEMPLATE_CHARS_MAX,
-    description,
-    contentMediaType: "application/json",
-  });
+  appliesWhen(
+    withBody,
+    Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: WEBHOOK_TEMPLATE_CHARS_MAX,
+        description,
+        contentMediaType: "application/json",
+      }),
+    ),
+  );
 
 export const WebhookConfig = Type.Object({
   ...rudderstackKeys,
@@ -102,67 +109,58 @@ export const WebhookConfig = Type.Object({
       "x-expected": `an array of at most ${WEBHOOK_HEADERS_MAX} objects with from and to, and perhaps secret`,
     }),
   ),
-  batchSize: optionalInteger(1, WEBHOOK_BATCH_EVENTS_MAX, {
-    default: 1,
-    description: "Max events per request: 1 sends an object, more send a JSON array",
-  }),
+  batchSize: appliesWhen(
+    withBody,
+    optionalInteger(1, WEBHOOK_BATCH_EVENTS_MAX, {
+      default: 1,
+      description: "Max events per request: 1 sends an object, more send a JSON array",
+    }),
+  ),
   timeoutMs: optionalInteger(1, WEBHOOK_TIMEOUT_MS_MAX, {
     default: WEBHOOK_TIMEOUT_MS_DEFAULT,
     description: "Total timeout of a request in milliseconds, from the DNS query to the last byte",
   }),
-  secret: essential(
-    Type.String({
-      minLength: 1,
-      maxLength: WEBHOOK_SECRET_CHARS_MAX,
-      description: "Signs requests as Standard Webhooks does: whsec_ and base64, or any text",
-    }),
+  secret: appliesWhen(
+    withBody,
+    essential(
+      Type.String({
+        minLength: 1,
+        maxLength: WEBHOOK_SECRET_CHARS_MAX,
+        description: "Signs requests as Standard Webhooks does: whsec_ and base64, or any text",
+      }),
+    ),
   ),
-  gzip: Type.Optional(Type.Boolean({ description: "Whether bodies are sent compressed" })),
-  template: Type.Optional(
-    templateOf("Body of one event: JSON in which {{event.properties.price}} stands for a value"),
+  gzip: appliesWhen(
+    withBody,
+    Type.Optional(Type.Boolean({ description: "Whether bodies are sent compressed" })),
   ),
-  batchTemplate: Type.Optional(
-    templateOf("Body around several: JSON in which {{events}} stands for their list"),
+  template: templateOf(
+    "Body of one event: JSON in which {{event.properties.price}} stands for a value",
   ),
+  batchTemplate: templateOf("Body around several: JSON in which {{events}} stands for their list"),
   oauth: Type.Optional(Oauth),
 });
 export type WebhookConfig = Static<typeof WebhookConfig>;
 
 /** Returns all faults of a config. The path of a fault is a JSON pointer into the config. */
 export function webhookFaults(config: Record<string, unknown>): Detail[] {
-  if (!Value.Check(WebhookConfig, config)) return configFaults(WebhookConfig, config);
-  const secret = config.secret === undefined || signingKey(config.secret) !== undefined;
+  const faults = configFaults(WebhookConfig, config);
+  if (faults.length > 0) return faults;
+  const { webhookUrl, headers, secret, template, batchTemplate, oauth } = config as WebhookConfig;
+  const isKey = secret === undefined || signingKey(secret) !== undefined;
   return [
-    ...egressFaults("/webhookUrl", () => checkedUrl(config.webhookUrl)),
-    ...(config.headers ?? []).flatMap(headerFaults),
-    ...(secret ? [] : [{ path: "/secret", message: expectedKey }]),
-    ...templateFaults("/template", config.template, "event"),
-    ...templateFaults("/batchTemplate", config.batchTemplate, "events"),
-    ...(config.oauth ? oauthFaults(config.oauth, config.headers) : []),
-    ...(sendsQuery(config) ? queryFaults(config) : []),
+    ...egressFaults("/webhookUrl", () => checkedUrl(webhookUrl)),
+    ...(headers ?? []).flatMap(headerFaults),
+    ...(isKey ? [] : [{ path: "/secret", message: expectedKey }]),
+    ...templateFaults("/template", template, "event"),
+    ...templateFaults("/batchTemplate", batchTemplate, "events"),
+    ...(oauth ? oauthFaults(oauth, headers) : []),
   ];
 }
 
 /** Whether events are sent in the query string of the URL instead of in a body. */
 export function sendsQuery({ webhookMethod }: WebhookConfig): boolean {
   return webhookMethod === "GET" || webhookMethod === "DELETE";
-}
-
-/**
- * Returns a fault for each setting that needs a request body, when the config sends events in the
- * query string.
- */
-function queryFaults(config: WebhookConfig): Detail[] {
-  const without = (path: string, what: string) => [
-    { path, message: `Expected ${what} with ${config.webhookMethod}, which has no body` },
-  ];
-  return [
-    ...((config.batchSize ?? 1) === 1 ? [] : without("/batchSize", "1")),
-    ...(config.secret === undefined ? [] : without("/secret", "no signature")),
-    ...(config.gzip ? without("/gzip", "no compression") : []),
-    ...(config.template === undefined ? [] : without("/template", "no template")),
-    ...(config.batchTemplate === undefined ? [] : without("/batchTemplate", "no template")),
-  ];
 }
 
 function templateFaults(path: string, text: string | undefined, root: string): Detail[] {

@@ -31,7 +31,7 @@ const otherCertificates = [
   [{ tlsServerName: "evil.test" }],
 ] satisfies [Config][];
 const sizes = { batchSize: 5, timeoutMs: 1_000 };
-const tables = { mode: "raw", eventTables: true, rawTable: "r" };
+const tables = { mode: "raw", rawTable: "r" };
 
 const hook = "https://hooks.test/in";
 const oauth = { tokenUrl: "https://login.test/token", clientId: "id", clientSecret: "hidden" };
@@ -81,6 +81,7 @@ const cases: Case[] = [
       { host: "DB.test", port: 5432, tlsServerName: "db.test" },
       { tls: "verify", user: "v", database: "e", schema: "s" },
       { ...ignored, ...sizes, ...tables },
+      { eventTables: true },
     ],
   },
   {
@@ -123,6 +124,7 @@ const cases: Case[] = [
     stays: [
       { url: "https://house.test:8443/path", tlsServerName: "house.test" },
       { ...ignored, ...sizes, ...tables, user: "v", database: "e" },
+      { eventTables: true },
     ],
   },
   {

@@ -13,7 +13,9 @@ const DestinationType = Type.Object(
       description: "Who delivers; a type of rudder-server has other settings than its namesake",
     }),
     config: Type.Record(Type.String(), Type.Unknown(), {
-      description: "JSON schema of a destination's `config`; secrets are `writeOnly`",
+      description:
+        "JSON schema of a destination's `config`; secrets are `writeOnly`. `x-applies-when` has the " +
+        "settings of which one must have one of these values, or `any`, for a setting to have an effect",
     }),
   },
   { $id: "DestinationType" },

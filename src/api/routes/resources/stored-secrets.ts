@@ -1,3 +1,4 @@
+import { applies } from "../../../destinations/applies-when.ts";
 import type { ConfigForm, SecretAudience, SecretKey } from "../../../destinations/destination.ts";
 import { OPAQUE_SECRETS_MAX } from "../../../destinations/rudder-server/limits.ts";
 import { addedAudiences } from "../../../destinations/secret-audience.ts";
@@ -15,8 +16,8 @@ interface RetainedSecret {
 }
 
 /**
- * Returns the sent config without nulls, and with the stored secrets that the request leaves out.
- * `kept` lists these secrets.
+ * Returns the sent config without nulls, and with the stored secrets that the request leaves out and
+ * that still have an effect. `kept` lists these secrets.
  */
 export function retainSecrets(
   form: ConfigForm,
@@ -32,7 +33,11 @@ export function retainSecrets(
       config[key] = retainInObject(config[key], before[key], { key, inner, keep });
     } else if (inner !== undefined) {
       config[key] = retainInList(config[key], before[key], { key, inner, keep, max: maxItems });
-    } else if (!(key in sent) && before[key] !== undefined) {
+    } else if (
+      !(key in sent) &&
+      before[key] !== undefined &&
+      applies(form.configSchema, key, config)
+    ) {
       config[key] = before[key];
       keep(`/${key}`);
     }

@@ -20,6 +20,34 @@ export interface JsonSchema {
   contentMediaType?: string;
   /** Whether most users set this optional property, so that a form does not fold it. */
   "x-essential"?: boolean;
+  /**
+   * The settings beside which this one has an effect, each with the values that it must have for
+   * that. One of them is enough.
+   */
+  "x-applies-when"?: Record<string, readonly unknown[] | "any">;
+}
+
+/** Whether a property has an effect beside the others, so that a form shows and sends it. */
+export function applies(
+  { properties = {} }: JsonSchema,
+  key: string,
+  values: Record<string, unknown>,
+): boolean {
+  const condition = properties[key]?.["x-applies-when"];
+  if (condition === undefined) return true;
+  return Object.entries(condition).some(([other, expected]) => {
+    const value = values[other] ?? properties[other]?.default;
+    return expected === "any" ? value !== undefined : expected.includes(value);
+  });
+}
+
+/** Returns the values of the properties that have an effect. */
+export function appliedValues(
+  schema: JsonSchema | undefined,
+  values: Record<string, unknown>,
+): Record<string, unknown> {
+  if (schema === undefined) return values;
+  return Object.fromEntries(Object.entries(values).filter(([key]) => applies(schema, key, values)));
 }
 
 type ControlKind =

@@ -4,7 +4,7 @@ import { Button } from "../button.tsx";
 import { withCode } from "../inline-code.tsx";
 import { Advanced } from "./advanced.tsx";
 import { Checkbox, SelectField, TextAreaField, TextField } from "./fields.tsx";
-import { choicesOf, type JsonSchema, kindOf, labelOf } from "./json-schema.ts";
+import { applies, choicesOf, type JsonSchema, kindOf, labelOf } from "./json-schema.ts";
 import { SecretField } from "./secret-field.tsx";
 import { hasSecret, STORED_SECRET, storedItemsOf } from "./stored-values.ts";
 
@@ -35,14 +35,18 @@ export interface FormProps {
 }
 
 /**
- * Form fields for the properties of an object. A property without a type gets no field and keeps
- * its value.
+ * Form fields for the properties of an object that have an effect beside the others. A property
+ * without a type gets no field and keeps its value.
  */
 export function SchemaForm(props: FormProps) {
   const { schema, values, stored, onChange, foldsAdvanced = false, advanced, ...more } = props;
   const required = new Set(schema.required);
-  const entries = Object.entries(schema.properties ?? {})
-    .filter(([, property]) => kindOf(property) !== undefined)
+  const properties = Object.entries(schema.properties ?? {});
+  const leftOut = properties.filter(
+    ([key]) => !applies(schema, key, values) && isFilled(values[key] ?? stored?.[key]),
+  );
+  const entries = properties
+    .filter(([key, property]) => kindOf(property) !== undefined && applies(schema, key, values))
     .sort(([one], [other]) => Number(required.has(other)) - Number(required.has(one)));
   const isFolded = ([key, property]: [string, JsonSchema]) =>
     foldsAdvanced && !required.has(key) && property["x-essential"] !== true;
@@ -63,6 +67,11 @@ export function SchemaForm(props: FormProps) {
   return (
     <>
       {entries.filter((entry) => !isFolded(entry)).map(fieldOf)}
+      {leftOut.length > 0 && (
+        <p class="quiet small" role="status">
+          {commonTexts.leftOut(leftOut.map(([key, { title = labelOf(key) }]) => title))}
+        </p>
+      )}
       {(folded.length > 0 || advanced) && (
         <Advanced
           isOpen={advanced?.isSet === true || folded.some(([key]) => values[key] !== undefined)}
@@ -74,6 +83,9 @@ export function SchemaForm(props: FormProps) {
     </>
   );
 }
+
+/** Whether a value is more than that of an empty field. */
+const isFilled = (value: unknown) => ![undefined, null, false, ""].includes(value as null);
 
 /** Returns a copy of the object with the property set. An empty value removes the property. */
 function withValue(values: FormValues, key: string, value: unknown): FormValues {

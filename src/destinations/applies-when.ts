@@ -1,0 +1,39 @@
+import type { TSchema } from "@sinclair/typebox";
+
+/**
+ * The settings beside which another setting has an effect, each with the values that it must have
+ * for that. One of them is enough.
+ */
+type Condition = Readonly<Record<string, readonly string[] | "any">>;
+
+/**
+ * Returns the schema of a setting that has an effect only under a condition. Forms show it only
+ * then, and a config that has it without the condition is refused.
+ */
+export function appliesWhen<T extends TSchema>(condition: Condition, schema: T): T {
+  return { ...schema, "x-applies-when": condition };
+}
+
+/** Whether a setting has an effect in a config. The condition of a setting may be a default value. */
+export function applies(
+  { properties = {} }: TSchema,
+  key: string,
+  config: Record<string, unknown>,
+) {
+  const condition: Condition | undefined = properties[key]?.["x-applies-when"];
+  if (condition === undefined) return true;
+  return Object.entries(condition).some(([other, values]) => {
+    const value = config[other] ?? properties[other]?.default;
+    return values === "any" ? value !== undefined : values.includes(value as string);
+  });
+}
+
+const oneOf = new Intl.ListFormat("en", { type: "disjunction" });
+
+/** Describes the condition of a setting, such as “mode is raw”. */
+export function conditionText(condition: Condition): string {
+  const alternatives = Object.entries(condition).map(
+    ([key, values]) => `${key} is ${values === "any" ? "set" : oneOf.format(values)}`,
+  );
+  return oneOf.format(alternatives);
+}
