@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
+import { alertKinds } from "../../src/catalog/alerts/model.ts";
 import {
   type AlertScene,
   quietFacts,
@@ -305,4 +306,22 @@ test("the first receiver of a workspace creates default rules, and the first wor
   scene.api.readiness.warnings = ["A secret of the operator"];
   await scene.pass(600);
   expect(JSON.stringify(receiver.got)).not.toContain("operator");
+});
+
+test("the API tells the kinds of rules that it takes of a workspace, and the subject of each", async () => {
+  const other = await scene.api.catalog.workspaces.create("Other");
+  const token = await scene.api.tokenWith(["workspace:admin"], other.id);
+  for (const secret of [token, scene.api.token]) {
+    const told = (await scene.api.send("GET", "/v2/alerts/rule-kinds", { token: secret })).body;
+    for (const kind of alertKinds) {
+      const [rule] = told.kinds.filter((it: { kind: string }) => it.kind === kind);
+      const answer = await scene.api.send("POST", "/v2/alerts/rules", {
+        body: { kind },
+        token: secret,
+      });
+      expect([kind, answer.status]).toEqual([kind, rule === undefined ? 400 : 201]);
+      if (rule !== undefined) expect(answer.body.rule).toMatchObject(rule);
+    }
+    expect(told.kinds).toHaveLength(secret === token ? 6 : alertKinds.length);
+  }
 });

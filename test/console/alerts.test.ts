@@ -57,7 +57,7 @@ describeWith(chromiumMissing)("alerts", () => {
     await page.getByRole("button", { name: "Send test" }).click();
     await page.getByText("On call did not accept the test: HTTP 404 from receiver").waitFor();
     await receiverRow.getByText("HTTP 404 from receiver").waitFor();
-    await receiverRow.getByText(/^since /).waitFor();
+    await receiverRow.getByText(/^for \d+ (s|min)$/).waitFor();
 
     // The first receiver has created rules. The disk of the test is half full.
     await page.goto(`${api.url}/#/alerts/rules`);
@@ -90,6 +90,25 @@ describeWith(chromiumMissing)("alerts", () => {
     await page.goto(`${api.url}/#/alerts`);
     await row.getByText("Ended", { exact: true }).waitFor();
     await close();
+  });
+
+  test("the form of a rule offers the kinds that the workspace may have", async () => {
+    const other = await api.catalog.workspaces.create("Other");
+    const token = await api.tokenWith(["workspace:admin", "events:read"], other.id);
+    for (const [secret, offersServer] of [
+      [api.token, true],
+      [token, false],
+    ] as const) {
+      const { page, close } = await openPage(browser);
+      await signIn(page, api.url, secret);
+      await page.goto(`${api.url}/#/alerts/rules`);
+      await page.getByRole("button", { name: "New rule" }).click();
+      const condition = page.getByRole("dialog", { name: "New rule" }).getByLabel("Condition");
+      await condition.getByRole("option", { name: "Source silent" }).waitFor({ state: "attached" });
+      const disk = condition.getByRole("option", { name: "Disk nearly full" });
+      expect(await disk.count()).toBe(offersServer ? 1 : 0);
+      await close();
+    }
   });
 
   test("a rule is restricted to items and receivers, which the list names", async () => {

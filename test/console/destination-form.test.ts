@@ -456,6 +456,19 @@ describeWith(chromiumMissing)("the page of a destination", () => {
     await close();
   });
 
+  test("says for how long no event was delivered", async () => {
+    const id = await createWebhook("Closed", { webhookUrl: "http://127.0.0.1:9/" });
+    const { source } = await api.client.call("POST /v2/sources", { body: { name: "Closed" } });
+    await api.client.call("POST /v2/connections", {
+      body: { sourceId: source.id, destinationId: id },
+    });
+    await api.page(source.id, "anonymousId=a&name=Home");
+    const { page, close } = await openSignedIn(`destinations/${id}`);
+    const panel = page.getByRole("region", { name: "What is wrong" });
+    await panel.getByText(/^No successful delivery for \d+ (s|min)$/).waitFor();
+    await close();
+  });
+
   test("says first what the receiver answered, in its own words, and what to do", async () => {
     const webhookUrl = `${receiver.url.href}in?token=hidden&path=/refused`;
     const id = await createWebhook("Refused", { webhookUrl });

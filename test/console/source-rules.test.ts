@@ -28,6 +28,12 @@ describe("times of the console", () => {
     expect(found.filter((line) => !line.includes(".resolvedOptions().timeZone"))).toEqual([]);
   });
 
+  test("stand in a sentence as an age alone: a state has lasted `for 24 s`, and not since `24 s ago`", () => {
+    expect(linesWith(/since[^"`]*["`], (time|at|<Time)|[Ss]ince(&nbsp;|\s)*\{?<Time/, [])).toEqual(
+      [],
+    );
+  });
+
   test("are on a clock of 24 hours, wherever there is an hour", () => {
     const { text } = files.find(({ path }) => path === timeComponent)!;
     const formats = text.match(/Intl\.DateTimeFormat\([^;]*;/g) ?? [];

@@ -241,6 +241,7 @@ export const alertRule = {
   id: ids.alertRule,
   name: "Delivery lag",
   kind: "lag" as const,
+  subject: "destination" as const,
   enabled: true,
   threshold: 900,
   forSeconds: 60,

@@ -5,7 +5,7 @@ import { Form } from "../components/forms/form.tsx";
 import { SecretField } from "../components/forms/secret-field.tsx";
 import { useFields } from "../components/forms/use-fields.ts";
 import { type Column, column, narrowColumn } from "../components/table.tsx";
-import { Time } from "../components/time.tsx";
+import { Since, Time } from "../components/time.tsx";
 import { showError, showToast } from "../components/toasts.ts";
 import { client } from "../data/session.ts";
 import { editColumn, type FormContext, PagedList } from "../settings/paged-list.tsx";
@@ -50,7 +50,9 @@ function columnsOf(
         return (
           <>
             <span class="bad">{reason}</span>{" "}
-            <span class="quiet small">{alertsTexts.failingSince(<Time at={failingSince} />)}</span>
+            <span class="quiet small">
+              <Since at={failingSince} />
+            </span>
           </>
         );
       }

@@ -1,12 +1,14 @@
 import type { AnswerOf } from "../../api/client.ts";
-import { Checkbox, optionsByValue, SelectField, TextField } from "../components/forms/fields.tsx";
+import { ErrorNotice } from "../components/error-notice.tsx";
+import { Checkbox, SelectField, TextField } from "../components/forms/fields.tsx";
 import { Form } from "../components/forms/form.tsx";
 import { useFields } from "../components/forms/use-fields.ts";
 import { Name } from "../components/name.tsx";
 import { type Column, column, narrowColumn } from "../components/table.tsx";
 import { client } from "../data/session.ts";
 import { type NameSearch, type SearchedKind, useNameSearch } from "../data/use-name-search.ts";
-import { type NamedKind, type NameLookup, useNames } from "../data/use-names.ts";
+import { type NameLookup, useNames } from "../data/use-names.ts";
+import { useResource } from "../data/use-resource.ts";
 import { editColumn, type FormContext, PagedList } from "../settings/paged-list.tsx";
 import { alertsTexts } from "../texts/alerts.ts";
 import { commonTexts } from "../texts/common.ts";
@@ -17,20 +19,6 @@ type Rule = AnswerOf<"GET /v2/alerts/rules">["rules"][number];
 type Kind = Rule["kind"];
 
 const units: Partial<Record<Kind, string>> = alertsTexts.units;
-
-/** Kind of the items that a rule evaluates. Undefined for the whole server or cluster. */
-const subjectKinds: Record<Kind, NamedKind | undefined> = {
-  "destination-failing": "destination",
-  "destination-down": "destination",
-  "dead-letters": "destination",
-  lag: "destination",
-  "code-suspended": "transformation",
-  "source-silent": "source",
-  "server-not-ready": undefined,
-  "server-warning": undefined,
-  "nodes-missing": undefined,
-  disk: undefined,
-};
 
 /** List of the rules by which alerts begin and end. */
 export function RuleList() {
@@ -65,9 +53,8 @@ function columnsOf(
     column(alertsTexts.threshold, ({ kind, threshold }) =>
       threshold === undefined ? "" : `${threshold} ${units[kind] ?? ""}`,
     ),
-    column(alertsTexts.about, ({ kind, subjectIds }) => {
-      const subject = subjectKinds[kind];
-      if (subject === undefined) return alertsTexts.wholeServer;
+    column(alertsTexts.about, ({ subject, subjectIds }) => {
+      if (subject === "server") return alertsTexts.wholeServer;
       return <Chosen kind={subject} ids={subjectIds} nameOf={names[subject]} />;
     }),
     column(alertsTexts.sentTo, ({ receiverIds }) => (
@@ -106,7 +93,11 @@ function RuleForm({ item: rule, close, reload }: FormContext<Rule>) {
     ...rule?.quietHours,
   });
   const { kind, name, enabled, subjectIds, receiverIds, from, to, timeZone } = values;
-  const subject = subjectKinds[kind];
+  const offered = useResource(async () => {
+    if (rule) return [];
+    return (await client.call("GET /v2/alerts/rule-kinds")).kinds;
+  }, [rule?.id]);
+  const { subject } = rule ?? offered.value?.find((it) => it.kind === kind) ?? {};
   const number = (key: "threshold" | "forSeconds" | "clearSeconds") =>
     values[key] === "" ? {} : { [key]: Number(values[key]) };
   return (
@@ -133,10 +124,14 @@ function RuleForm({ item: rule, close, reload }: FormContext<Rule>) {
         close();
       }}
     >
+      <ErrorNotice error={offered.error} retry={offered.reload} />
       {rule === undefined && (
         <SelectField
           label={alertsTexts.condition}
-          options={optionsByValue(alertsTexts.kinds)}
+          options={(offered.value ?? [{ kind }]).map((it) => ({
+            value: it.kind,
+            text: alertsTexts.kinds[it.kind],
+          }))}
           value={kind}
           // Items of one kind are none of another.
           onChange={(next) => set({ kind: next as Kind, subjectIds: [] })}
@@ -162,7 +157,7 @@ function RuleForm({ item: rule, close, reload }: FormContext<Rule>) {
           {...input(key)}
         />
       ))}
-      {subject && (
+      {subject !== undefined && subject !== "server" && (
         <ChosenItems
           key={subject}
           kind={subject}

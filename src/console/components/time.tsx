@@ -44,6 +44,16 @@ export function Time({ at, exact = false }: { at: string | number; exact?: boole
   );
 }
 
+/** Shows for how long a state has lasted, such as `for 5 min`, or since which date. */
+export function Since({ at }: { at: string | number }) {
+  const time = new Date(at);
+  return (
+    <TimeElement time={time} title={absoluteTime(time)}>
+      {relativeTime(time, commonTexts.lasts, commonTexts.since)}
+    </TimeElement>
+  );
+}
+
 /**
  * Shows how long ago a minute was in which something happened, such as `5 min ago`, and
  * `less than 1 min ago` instead of seconds, since the second is unknown. `at` is the minute's start.
@@ -81,10 +91,15 @@ export const formatTime = (at: string | number) => dateAndTime.format(new Date(a
 /** Returns the milliseconds since a time. A component that calls it is rendered again at each tick. */
 const ageOf = (time: Date) => Math.max(now.value, Date.now() - TICK_MS) - time.getTime();
 
-function relativeTime(time: Date): string {
+/** Returns the text of an age; for one without, and one above the limit, the text of the date. */
+function relativeTime(
+  time: Date,
+  ofAge = commonTexts.ago,
+  ofDate = (date: string) => date,
+): string {
   const age = ageOf(time);
-  if (age < -TICK_MS || age > RELATIVE_MS_MAX) return dateAndTime.format(time);
-  return commonTexts.ago(formatDuration(Math.max(1, Math.round(age / 1_000)), 0));
+  if (age < -TICK_MS || age > RELATIVE_MS_MAX) return ofDate(dateAndTime.format(time));
+  return ofAge(formatDuration(Math.max(1, Math.round(age / 1_000)), 0));
 }
 
 function exactTime(time: Date): string {

@@ -1,7 +1,7 @@
 import { Button, LinkButton } from "../components/button.tsx";
 import { ClampedText } from "../components/clamped-text.tsx";
 import { Icon } from "../components/icon.tsx";
-import { Time } from "../components/time.tsx";
+import { Since, Time } from "../components/time.tsx";
 import type { DestinationFailure, DestinationRow } from "../data/model.ts";
 import { missingPermission } from "../data/session.ts";
 import { FoldedResponse } from "../dead-letters/receiver-response.tsx";
@@ -41,7 +41,7 @@ export function Trouble(props: {
         {lastError && (
           <span class="quiet small">
             {isTroubled && state.since
-              ? destinationTexts.noSuccessSince(<Time at={state.since} />)
+              ? destinationTexts.noSuccess(<Since at={state.since} />)
               : destinationTexts.lastFailed(<Time at={lastError.at} />)}
           </span>
         )}

@@ -1,4 +1,3 @@
-import type { ComponentChildren } from "preact";
 import { isolated } from "../format.ts";
 
 /** Texts of the screen with alerts, their rules and their receivers. */
@@ -75,7 +74,6 @@ export const alertsTexts = {
   testFailed: (name: string, message: string) =>
     `${isolated(name)} did not accept the test: ${message}`,
   neverNotified: "None yet",
-  failingSince: (time: ComponentChildren) => ["since ", time],
   types: {
     slack: "Slack",
     pagerduty: "PagerDuty",

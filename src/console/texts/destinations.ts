@@ -68,7 +68,7 @@ export const destinationTexts = {
   figuresRequire: (permission: string) => `Figures require ${permission}.`,
   figuresIncomplete: (nodes: readonly string[]) =>
     `Figures are incomplete: no answer from ${nodes.join(", ")}.`,
-  noSuccessSince: (time: ComponentChildren) => ["No successful delivery since ", time],
+  noSuccess: (since: ComponentChildren) => ["No successful delivery ", since],
   lastFailed: (time: ComponentChildren) => ["Last failed event ", time],
   /** Accessible name of the panel that says what is wrong with a destination. */
   trouble: "What is wrong",

@@ -123,6 +123,7 @@ const needs: Record<ClientKey | DocsKey, Permission[] | "open"> = {
   "GET /v2/metrics": ["events:read"],
   "GET /v2/metrics/totals": ["events:read"],
   "GET /v2/alerts": events,
+  "GET /v2/alerts/rule-kinds": admin,
   "GET /v2/alerts/rules": admin,
   "POST /v2/alerts/rules": admin,
   "GET /v2/alerts/rules/{id}": admin,

@@ -2,6 +2,7 @@ import { type Static, Type } from "@sinclair/typebox";
 import { isTimeZone } from "../../../alerts/quiet-hours.ts";
 import { defaultRule, ruleKinds } from "../../../alerts/rule-kinds.ts";
 import {
+  type AlertKind,
   type AlertRuleInput,
   alertKinds,
   alertSubjects,
@@ -17,7 +18,8 @@ import {
 } from "../../../settings/limits.ts";
 import { oneOf } from "../../../settings/schema-types.ts";
 import { validationError } from "../../request/validation.ts";
-import { Id, Name, nullable, pageQuery, strict, Time } from "../../schema/common.ts";
+import { route } from "../../route.ts";
+import { answerOf, Id, Name, nullable, pageQuery, strict, Time } from "../../schema/common.ts";
 import * as example from "../../schema/examples.ts";
 import { resource } from "../resources/resource.ts";
 import { namedItems } from "../status/names.ts";
@@ -26,6 +28,10 @@ import { isOperators } from "./alert-facts.ts";
 export const AlertKindSchema = oneOf(alertKinds, {
   description:
     "What the rule evaluates; the last four kinds are about the whole server, and only the first workspace has them",
+});
+
+const Subject = oneOf(["destination", "transformation", "source", "server"], {
+  description: "Kind of the items that the rule evaluates, or the whole server",
 });
 
 const TimeOfDay = Type.String({
@@ -72,6 +78,7 @@ const AlertRule = Type.Object(
     id: Type.String(),
     name: Type.String(),
     kind: AlertKindSchema,
+    subject: Subject,
     enabled: Type.Boolean(),
     threshold: Type.Optional(Threshold),
     ...fields,
@@ -112,10 +119,23 @@ const rules = resource({
   path: "alerts/rules",
   schema: AlertRule,
   example: example.alertRule,
+  answer: (stored: StoredRule) =>
+    answerOf(AlertRule, { ...stored, subject: alertSubjects[stored.kind] }),
   find: (catalog, workspaceId, id) => catalog.alerts.rules.get(workspaceId, id),
 });
 
+const RuleKind = Type.Object({ kind: AlertKindSchema, subject: Subject }, { $id: "AlertRuleKind" });
+
 export const alertRuleRoutes = [
+  route("GET /v2/alerts/rule-kinds", {
+    summary: "List the kinds of rules that this workspace may have",
+    needs: ["workspace:admin"],
+    answer: Type.Object({ kinds: Type.Array(RuleKind) }),
+    example: { answer: { kinds: [{ kind: "lag", subject: "destination" }] } },
+    handle: ({ deps, workspaceId }) => ({
+      kinds: kindsFor(deps, workspaceId).map((kind) => ({ kind, subject: alertSubjects[kind] })),
+    }),
+  }),
   rules.list({
     summary: "List the rules by which alerts begin and end",
     query: pageQuery,
@@ -126,7 +146,7 @@ export const alertRuleRoutes = [
     body: NewAlertRule,
     example: { kind: "lag", threshold: 600 },
     create({ deps, workspaceId, body: { kind, ...change } }) {
-      if (isServerAlertKind(kind) && !isOperators(deps, workspaceId)) {
+      if (!kindsFor(deps, workspaceId).includes(kind)) {
         const message =
           "Expected a kind about the workspace, got one about the server, which only the first workspace has";
         throw validationError([{ path: "/kind", message }]);
@@ -150,6 +170,12 @@ export const alertRuleRoutes = [
   }),
   rules.remove("Delete a rule; its open alerts end", (catalog) => catalog.alerts.rules),
 ] as const;
+
+/** Kinds of which a workspace may have rules: other workspaces must not see the server's state. */
+function kindsFor(deps: Parameters<typeof isOperators>[0], workspaceId: string): AlertKind[] {
+  const isOfServer = isOperators(deps, workspaceId);
+  return alertKinds.filter((kind) => isOfServer || !isServerAlertKind(kind));
+}
 
 function inputOf(rule: StoredRule): AlertRuleInput {
   const { id: _, workspaceId: _w, createdAt: _c, updatedAt: _u, ...input } = rule;
