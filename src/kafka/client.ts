@@ -1,7 +1,8 @@
 import type { Admin, ConnectionPool, Consumer, GroupOptions, Producer } from "@platformatic/kafka";
 import { BrokerHealth } from "./broker-health.ts";
-import type { ClusterView, ForeignBroker, OutdatedBroker } from "./cluster-view.ts";
+import type { ClusterView } from "./cluster-view.ts";
 import { askAllForCoordinator, followCoordinator } from "./group-coordinator.ts";
+import type { ForeignBroker, OutdatedBroker } from "./leader-epochs.ts";
 import { type KafkaLibrary, loadKafkaLibrary } from "./library.ts";
 import { BrokerClock, createProduceClient, type ProduceClient } from "./produce-client.ts";
 import type { Compression } from "./record-batch.ts";
@@ -62,7 +63,7 @@ export interface KafkaClients {
   /** View of the cluster, merged from the answers of the brokers. */
   view: Pick<
     ClusterView,
-    "nameOf" | "addressOfBroker" | "topic" | "brokers" | "isEmpty" | "clusterId"
+    "nameOf" | "isNamed" | "addressOfBroker" | "topic" | "brokers" | "isEmpty" | "clusterId"
   >;
   /**
    * Returns the error of the last probe of each broker; undefined before the first, and for a broker

@@ -1,38 +1,16 @@
 import type { ClusterTopicMetadata } from "@platformatic/kafka";
-import { epochOf, latestStatement, mostFrequent, statementsByPartition } from "./leader-epochs.ts";
+import {
+  epochOf,
+  type ForeignBroker,
+  latestStatement,
+  mostFrequent,
+  type OutdatedBroker,
+  statementsByPartition,
+} from "./leader-epochs.ts";
 import type { MetadataAnswer } from "./library.ts";
 
 type TopicAnswer = MetadataAnswer["topics"][number];
 export type ListedBroker = MetadataAnswer["brokers"][number];
-
-/** Broker that answers, but whose answers are behind those of other brokers. */
-export interface OutdatedBroker {
-  /** Address as `host:port`. */
-  address: string;
-  /** Milliseconds for which the broker's answers have been behind without interruption. */
-  forMs: number;
-  /** Whether the other brokers list it as a member of the cluster. */
-  isListed: boolean;
-  /** Partitions for which other brokers name a leader with a higher epoch. */
-  partitions: OutdatedLeader[];
-}
-
-/** Broker of another Kafka cluster, whose answers are not used. */
-export interface ForeignBroker {
-  /** Address as `host:port`. */
-  address: string;
-  /** Id of the Kafka cluster that the broker belongs to. */
-  clusterId: string;
-}
-
-interface OutdatedLeader {
-  topic: string;
-  partition: number;
-  /** Address of the leader that the outdated broker names; undefined when it names none. */
-  named: string | undefined;
-  /** Address of the leader with the highest epoch; undefined when there is none. */
-  latest: string | undefined;
-}
 
 /** Brokers, partition leaders and the controller of a cluster, merged from several answers. */
 interface MergedView {
@@ -141,6 +119,11 @@ export class ClusterView {
   /** Whether a broker was a member of the cluster and is not any more. */
   hasLeft(address: string): boolean {
     return this.#named.has(address) && !this.#merged.listed.has(address);
+  }
+
+  /** Whether a broker has been listed at this address. An address in the settings may be another. */
+  isNamed(address: string): boolean {
+    return this.#named.has(address);
   }
 
   /** Names a broker for the operator: `Broker 2 (host:port)`, without its id while none is known. */
@@ -258,10 +241,9 @@ function mergedTopic(
       it.by === latest.leaderId &&
       it.leaderId === latest.leaderId &&
       epochOf(it) === epochOf(latest);
-    const { leaderId, leaderEpoch, replicaNodes, isrNodes, offlineReplicas } =
-      statements.find(isOwn) ?? latest;
-    const [replicas, isr] = [replicaNodes, isrNodes];
-    return { leader: leaderId, leaderEpoch, replicas, isr, offlineReplicas };
+    const own = statements.find(isOwn) ?? latest;
+    const { leaderId: leader, leaderEpoch, replicaNodes: replicas, isrNodes: isr } = own;
+    return { leader, leaderEpoch, replicas, isr, offlineReplicas: own.offlineReplicas };
   });
   return { id: key, partitions, partitionsCount: partitions.length, lastUpdate: Date.now() };
 }

@@ -61,3 +61,32 @@ export function mostFrequent(texts: readonly string[]): string {
     b[1].length > a[1].length || (b[1].length === a[1].length && b[0] > a[0]) ? b : a,
   )[0];
 }
+
+/** Broker that answers, but whose answers are behind those of other brokers. */
+export interface OutdatedBroker {
+  /** Address as `host:port`. */
+  address: string;
+  /** Milliseconds for which the broker's answers have been behind without interruption. */
+  forMs: number;
+  /** Whether the other brokers list it as a member of the cluster. */
+  isListed: boolean;
+  /** Partitions for which other brokers name a leader with a higher epoch. */
+  partitions: OutdatedLeader[];
+}
+
+/** Broker of another Kafka cluster, whose answers are not used. */
+export interface ForeignBroker {
+  /** Address as `host:port`. */
+  address: string;
+  /** Id of the Kafka cluster that the broker belongs to. */
+  clusterId: string;
+}
+
+interface OutdatedLeader {
+  topic: string;
+  partition: number;
+  /** Address of the leader that the outdated broker names; undefined when it names none. */
+  named: string | undefined;
+  /** Address of the leader with the highest epoch; undefined when there is none. */
+  latest: string | undefined;
+}

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { awaitBrokers } from "../../src/cluster/topics/await-brokers.ts";
 import { StartError } from "../../src/errors.ts";
 import { type BrokerSettings, connectClients } from "../../src/kafka/client.ts";
-import type { ForeignBroker } from "../../src/kafka/cluster-view.ts";
+import type { ForeignBroker } from "../../src/kafka/leader-epochs.ts";
 import { describeWith } from "../counterpart.ts";
 import { brokersMissing } from "./brokers.ts";
 import { settingsOf, withBrokers } from "./support.ts";

@@ -33,7 +33,9 @@ test("partitions that are not read although their leaders answer, or that have n
 test("a node that does not reach the leader of the catalog has trouble, which names the broker", () => {
   const events = [unreachable, available, available];
   const { trouble } = judge(unreachable, events);
-  expect(trouble).toBe("Broker 1 (kafka:9092), which leads the catalog, does not answer this node");
+  expect(trouble).toBe(
+    "Broker 1 (kafka:9092) does not answer; it leads the catalog, which this node cannot read",
+  );
 });
 
 test("a catalog's leader that answers late makes a node unwell only once API requests fail, after 5 s", () => {

@@ -122,6 +122,32 @@ test("a broker that is away has one row, with what follows from it, until it is 
   expect(rows([before, before, before])).toEqual(CONSEQUENCES);
 });
 
+test("an address in the settings at which no broker is listed has no row beside that of a broker", () => {
+  const view = new ClusterView();
+  const whole = answer([{ leader: 0 }], [0, 1, 2], NAMES);
+  health([whole, whole, whole], view, NAMES);
+  const rows = (silent: string[]) =>
+    judgeTopics({
+      clients: {
+        unresponsiveBrokers: () => silent,
+        foreignBrokers: () => [],
+        outdatedBrokers: () => [],
+        view,
+      },
+      topics: () => [],
+    }).warnings(CONSEQUENCES);
+  const nor = (address: string) => `nor does ${address}, at which no broker is listed`;
+  expect(rows(["b:2", "boot:9", "c:3", "c:9"])).toEqual([
+    ["Broker 1 (b:2) does not answer", nor("boot:9"), ...CONSEQUENCES].join("; "),
+    ["Broker 2 (c:3) does not answer", nor("c:9")].join("; "),
+  ]);
+  // It is a cause of its own where all listed brokers answer.
+  expect(rows(["a:9", "boot:9"])).toEqual([
+    ["Broker a:9 does not answer", ...CONSEQUENCES].join("; "),
+    "Broker boot:9 does not answer",
+  ]);
+});
+
 test("each broker that is away and each that is behind has one row, whatever lacks copies", () => {
   const subsets = fc.subarray([0, 1, 2], { minLength: 1 });
   const statement = fc.record({ leader: fc.constantFrom(-1, 0, 1, 2), isr: subsets });

@@ -1,6 +1,8 @@
 import { REQUEST_MS_MAX } from "../../kafka/client.ts";
+import { CONSEQUENCE } from "../../observe/consequence.ts";
 import { INGEST_REFUSED_SHARE_MAX } from "../../settings/limits.ts";
 import type { PartitionAccess } from "./partition-access.ts";
+import { noAnswerOf } from "./topic-health.ts";
 
 /**
  * Time in milliseconds without an answer of the catalog's leader after which API requests fail; a
@@ -21,7 +23,8 @@ export function judgeReading(
 ): { trouble: string | undefined; warnings: string[] } {
   const silent = access("catalog", SILENT_MS_MAX).find(({ state }) => state === "unreachable");
   if (silent?.state === "unreachable") {
-    const trouble = `${silent.leader}, which leads the catalog, does not answer this node`;
+    const consequence = "it leads the catalog, which this node cannot read";
+    const trouble = noAnswerOf(silent.leader) + CONSEQUENCE + consequence;
     return { trouble, warnings: [] };
   }
   const events = access("events", 0);

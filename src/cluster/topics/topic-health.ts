@@ -1,5 +1,6 @@
 import type { KafkaClients } from "../../kafka/client.ts";
-import type { ClusterView, ForeignBroker, OutdatedBroker } from "../../kafka/cluster-view.ts";
+import type { ClusterView } from "../../kafka/cluster-view.ts";
+import type { ForeignBroker, OutdatedBroker } from "../../kafka/leader-epochs.ts";
 import { CONSEQUENCE } from "../../observe/consequence.ts";
 import { majorityOf } from "./ensure-topic.ts";
 import { nameNumbers } from "./number-list.ts";
@@ -15,7 +16,7 @@ export interface NeededTopic {
 
 export interface TopicHealthOptions {
   clients: Pick<KafkaClients, "unresponsiveBrokers" | "outdatedBrokers" | "foreignBrokers"> & {
-    view: Pick<ClusterView, "topic" | "nameOf" | "addressOfBroker">;
+    view: Pick<ClusterView, "topic" | "nameOf" | "isNamed" | "addressOfBroker">;
   };
   /** Returns the topics to check. */
   topics(): NeededTopic[];
@@ -30,6 +31,11 @@ export type TopicHealth = ReturnType<typeof judgeTopics>;
  */
 const OUTDATED_MS_MIN = 3_000;
 
+/** Begins the row of a broker that does not answer, by which rows of one cause are merged. */
+export const noAnswerOf = (broker: string) => `${broker} does not answer`;
+
+const hostOf = (address: string) => address.slice(0, address.lastIndexOf(":"));
+
 type Row = [address: string, sentences: string[]];
 
 /** Kafka's error codes for a topic that does not exist, and for one that this user may not read. */
@@ -41,13 +47,21 @@ export function judgeTopics({ clients, topics }: TopicHealthOptions) {
   /** Rows of the brokers that do not answer, contradict the others or are foreign, by address. */
   const rowsOfBrokers = () => {
     const outdated = clients.outdatedBrokers().filter(({ forMs }) => forMs >= OUTDATED_MS_MIN);
-    return new Map<string, string[]>([
+    const silent = clients.unresponsiveBrokers();
+    const named = silent.filter((it) => view.isNamed(it));
+    const rows = new Map<string, string[]>([
       ...outdated.map((it): Row => [it.address, [describeOutdated(it, view)]]),
       ...clients.foreignBrokers().map((it): Row => [it.address, [describeForeign(it)]]),
-      ...clients
-        .unresponsiveBrokers()
-        .map((address): Row => [address, [`${view.nameOf(address)} does not answer`]]),
+      ...(named.length > 0 ? named : silent).map(
+        (address): Row => [address, [noAnswerOf(view.nameOf(address))]],
+      ),
     ]);
+    // An address that no broker lists is another one of a broker that is listed.
+    for (const address of silent.filter((it) => !rows.has(it))) {
+      const other = named.find((it) => hostOf(it) === hostOf(address)) ?? named[0]!;
+      rows.get(other)!.push(`nor does ${address}, at which no broker is listed`);
+    }
+    return rows;
   };
   return {
     /**
@@ -64,7 +78,7 @@ export function judgeTopics({ clients, topics }: TopicHealthOptions) {
         const row = rows.get(address) ?? [describeAway(away, view)];
         rows.set(address, [...row, ...clauses]);
       }
-      const [silent] = clients.unresponsiveBrokers();
+      const silent = clients.unresponsiveBrokers().find((it) => rows.has(it));
       if (silent !== undefined) rows.get(silent)!.push(...consequences);
       const sentences = [...rows.values()].map((row) => row.join(CONSEQUENCE));
       return silent === undefined ? [...sentences, ...consequences] : sentences;

@@ -150,9 +150,9 @@ test("the cluster answers the problems of its nodes, partitions without a node a
     "Partitions 1, 2 run at no node: the last was gone",
     "Partition 3 runs at no node",
     "Nodes run versions 1.0.0 and 1.1.0",
+    "two: log: full",
     // The two nodes name different consequences of one trouble.
     "Broker b does not answer; no copies; no reads",
-    "two: log: full",
   ]);
   expect(body.nodes.map((it: { answers: boolean }) => it.answers)).toEqual([true, true, false]);
   expect(body.nodes[1].problems).toEqual(["log: full", "Broker b does not answer; no copies"]);
@@ -160,6 +160,39 @@ test("the cluster answers the problems of its nodes, partitions without a node a
   expect((await api.send("GET", "/v2/cluster")).body.problems[0]).toBe(
     "The coordinator of the group c does not answer who its members are",
   );
+  await api.stop();
+});
+
+test("a cause is one row, as a trouble where it is one at some node", async () => {
+  const broker = "Broker 1 (b:2) does not answer";
+  const told = (troubles: string[], warnings: string[]) => ({
+    ...{ troubles, warnings, lanes: {}, connections: {}, suspensions: [] },
+    running: [],
+  });
+  const leads = `cluster: ${broker}; it leads the catalog`;
+  const others: PeerNodes = {
+    node: "one",
+    ask: async () => ({
+      answers: new Map([["two", told([leads], [`${broker}; events has no leader`, "Odd"])]]),
+      missing: [],
+    }),
+    answerWith() {},
+  };
+  const api = await startApi({
+    others,
+    nodes: async () => ({ name: "c", node: "one", nodes: [], partitions: [] }),
+  });
+  api.readiness.warnings.push(`${broker}; copies are missing`);
+  const row = `${leads}; copies are missing; events has no leader`;
+  const { problems } = (await api.send("GET", "/v2/overview")).body;
+  expect(problems).toEqual([
+    { kind: "not-ready", message: expect.any(String) },
+    { kind: "warning", message: "two: Odd" },
+  ]);
+  const clauses = (text: string) => text.split("; ").sort();
+  expect(clauses(problems[0].message)).toEqual(clauses(row));
+  const { body } = await api.send("GET", "/v2/cluster");
+  expect(body.problems.map(clauses)).toEqual([clauses(row), ["two: Odd"]]);
   await api.stop();
 });
 

@@ -53,7 +53,8 @@ function nodeAnswer({ refused = [], ...member }: ClusterNode, health: NodeHealth
   const refusals = refused.map(({ reason, partitions }) => {
     return `This node leaves partitions ${partitions.join(", ")} to others: ${reason}`;
   });
-  const problems = [...(health?.troubles ?? []), ...(health?.warnings ?? []), ...refusals];
+  const { troubles, warnings } = mergeMessages(new Map(health && [[member.id, health]]));
+  const problems = [...troubles, ...warnings, ...refusals];
   return { ...member, answers: health !== undefined, problems };
 }
 
@@ -64,6 +65,7 @@ function nodeAnswer({ refused = [], ...member }: ClusterNode, health: NodeHealth
  */
 export function problemsOf(facts: ClusterFacts): string[] {
   const { name, members, partitions, health, heard, unasked } = facts;
+  const { troubles, warnings } = mergeMessages(health);
   const unanswered = (members ?? []).filter(({ id }) => !health.has(id));
   const silent = unanswered.filter(({ id }) => !heard.has(id));
   const late = unanswered.filter(({ id }) => heard.has(id));
@@ -77,7 +79,8 @@ export function problemsOf(facts: ClusterFacts): string[] {
     ...(canJudge && late.length > 0 ? [describeLate(late)] : []),
     ...(canJudge ? partitionsWithoutNode(partitions, members, health) : []),
     ...mixedVersions(members ?? []),
-    ...mergeMessages(health, ({ troubles, warnings }) => [...troubles, ...warnings]),
+    ...troubles,
+    ...warnings,
   ];
 }
 

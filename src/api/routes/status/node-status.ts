@@ -188,29 +188,36 @@ function mergeStatuses(told: ReadonlyMap<string, WorkspaceStatus>): WorkspaceSta
       sumRates,
     ),
     suspensions: latestSuspensions(all.flatMap(({ suspensions }) => suspensions)),
-    troubles: mergeMessages(told, ({ troubles }) => troubles),
-    warnings: mergeMessages(told, ({ warnings }) => warnings),
+    ...mergeMessages(told),
   };
 }
 
 /**
- * Merges the messages of all nodes and drops duplicates. A trouble from which different things
- * follow at the nodes is one message. One that only some nodes report is prefixed with their ids.
+ * Merges the troubles and warnings of all nodes, and drops duplicates. A cause has one message, with
+ * all that follows from it at the nodes: a trouble, if it is one at some node. One that only some
+ * nodes report is prefixed with their ids.
  */
-export function mergeMessages<T>(
-  told: ReadonlyMap<string, T>,
-  sentencesOf: (of: T) => readonly string[],
-): string[] {
-  const all = [...told].flatMap(([id, of]) => sentencesOf(of).map((text) => ({ id, text })));
-  return [...Map.groupBy(all, ({ text }) => text.split(CONSEQUENCE)[0])]
-    .map(([, by]) => {
-      const ids = [...new Set(by.map(({ id }) => id))].sort();
-      const clauses = new Set(by.flatMap(({ text }) => text.split(CONSEQUENCE)));
-      const text = [...clauses].join(CONSEQUENCE);
-      return ids.length === told.size ? text : `${ids.join(", ")}: ${text}`;
-    })
-    .sort();
+export function mergeMessages(told: ReadonlyMap<string, Messages>): Messages {
+  const all = [...told].flatMap(([id, { troubles, warnings }]) => [
+    ...troubles.map((text) => ({ id, text, isTrouble: true })),
+    ...warnings.map((text) => ({ id, text, isTrouble: false })),
+  ]);
+  const merged: Messages = { troubles: [], warnings: [] };
+  for (const by of Map.groupBy(all, ({ text }) => causeOf(text)).values()) {
+    const ids = [...new Set(by.map(({ id }) => id))].sort();
+    const { text, isTrouble } = by.find((it) => it.isTrouble) ?? by[0]!;
+    const clauses = new Set(by.flatMap((it) => it.text.split(CONSEQUENCE).slice(1)));
+    const message = [text.split(CONSEQUENCE)[0], ...clauses].join(CONSEQUENCE);
+    const row = ids.length === told.size ? message : `${ids.join(", ")}: ${message}`;
+    merged[isTrouble ? "troubles" : "warnings"].push(row);
+  }
+  return { troubles: merged.troubles.sort(), warnings: merged.warnings.sort() };
 }
+
+type Messages = Pick<WorkspaceStatus, "troubles" | "warnings">;
+
+/** Returns the cause that a message begins with. A trouble has the name of its check before it. */
+const causeOf = (text: string) => text.split(CONSEQUENCE)[0]!.replace(/^[a-z]+: /, "");
 
 function mergeById<T>(
   all: readonly Record<string, T>[],
