@@ -106,7 +106,7 @@ describeWith(chromiumMissing)("alerts", () => {
       const condition = page.getByRole("dialog", { name: "New rule" }).getByLabel("Condition");
       await condition.getByRole("option", { name: "Source silent" }).waitFor({ state: "attached" });
       const disk = condition.getByRole("option", { name: "Disk nearly full" });
-      expect(await disk.count()).toBe(offersServer ? 1 : 0);
+      await soon(async () => expect(await disk.count()).toBe(offersServer ? 1 : 0));
       await close();
     }
   });

@@ -176,7 +176,7 @@ describeWith(chromiumMissing)("the form of a new destination", () => {
     await advanced(page).locator("summary").click();
     await field(page, "Batch size (optional)").fill("20");
     const leftOut = page.getByRole("status").filter({ hasText: "Left out" });
-    expect(await leftOut.count()).toBe(0);
+    await soon(async () => expect(await leftOut.count()).toBe(0));
     await field(page, "Webhook method (optional)").selectOption("GET");
     await leftOut.getByText("no effect with these settings: Batch size, Secret").waitFor();
     for (const label of ["Secret", "Batch size", "Template", "Batch template"]) {
@@ -186,7 +186,9 @@ describeWith(chromiumMissing)("the form of a new destination", () => {
     // Another choice brings back what was typed.
     await field(page, "Webhook method (optional)").selectOption("PUT");
     await leftOut.waitFor({ state: "detached" });
-    expect(await field(page, "Batch size (optional)").inputValue()).toBe("20");
+    await soon(async () =>
+      expect(await field(page, "Batch size (optional)").inputValue()).toBe("20"),
+    );
     await field(page, "Webhook method (optional)").selectOption("GET");
     await button(page, "Create destination").click();
     await page.getByRole("heading", { level: 1, name: "Asked" }).waitFor();

@@ -84,6 +84,41 @@ test("a destination waits while its user code runs without a result, and says fo
   expect(await states()).toMatchObject({ state: "down", reason: "HTTP 503" });
 });
 
+test("code that ran without a result and is suspended is named with its reason, until it is not", async () => {
+  const { api, call, ids } = scene;
+  const { revision } = api.catalog.code.publishedRevision(
+    api.workspaceId,
+    "transformation",
+    ids.transformation,
+  );
+  slowCodeSince = Date.now() - 20_000;
+  expect(await states()).toMatchObject({ state: "waiting", problems: [] });
+  const reason = "Expected 3 events in a row to end, got more than 8 s of CPU time for each";
+  const until = Date.now() + 60_000;
+  const suspension = { transformationVersionId: revision.versionId, name: "Enrich", reason, until };
+  facts.suspensions = [suspension];
+  facts.deadLetters = 3;
+  // The suspension is what stops it now, not the events before it.
+  slowCodeSince = undefined;
+  const { state, problems } = await states();
+  expect(state).toBe("suspended");
+  expect(problems).toEqual([
+    {
+      kind: "suspended",
+      message: `Enrich is suspended, every batch failed: ${reason}`,
+      transformationId: ids.transformation,
+      count: 3,
+    },
+  ]);
+  // The page of the code reads it here.
+  const told = { ...suspension, until: new Date(until).toISOString() };
+  expect((await call("GET", "/v2/suspensions")).suspensions).toEqual([told]);
+  facts.suspensions = [];
+  facts.deadLetters = 0;
+  expect(await states()).toMatchObject({ state: "ok", problems: [] });
+  expect((await call("GET", "/v2/suspensions")).suspensions).toEqual([]);
+});
+
 test("a destination that lags is a problem without an alert rule, and says since when", async () => {
   facts.lane = { lagEvents: 1_200, lagSeconds: OVERVIEW_LAG_SECONDS_MIN - 1 };
   expect(await states()).toMatchObject({ state: "ok", problems: [] });
