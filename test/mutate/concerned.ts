@@ -83,7 +83,11 @@ export class TestFiles {
     }
     // A test that fails or hangs by itself at the present load kills nothing.
     const without = await this.#run(copy, test, msMax / (run.ending === "stopped" ? 3 : 1));
-    if (without.ending === "passed") return run.ending;
+    if (without.ending === "passed") {
+      if (run.ending === "stopped" || !run.isSlowed) return run.ending;
+      const again = await copy.with(mutant, () => this.#run(copy, test, msMax, mutant.file));
+      return again.ending === "passed" ? "survived" : again.ending;
+    }
     if (this.#uncounted.has(test)) {
       this.#failing.add(test);
       this.#onFailing(test);
@@ -95,19 +99,17 @@ export class TestFiles {
   async #run(copy: Copy, test: string, msMax: number, mutated?: string) {
     const coverage = join(copy.directory, "coverage");
     const more = ["--coverage", "--coverage-reporter=lcov", `--coverage-dir=${coverage}`];
-    const began = performance.now();
-    const ending = await runTests(copy, test, {
+    const { ending, ms, isSlowed } = await runTests(copy, test, {
       msMax,
       more: this.#uncounted.has(test) ? [] : more,
     });
-    const ms = Math.ceil(performance.now() - began);
     const lcov = join(coverage, "lcov.info");
     const lines = linesOf(existsSync(lcov) ? readFileSync(lcov, "utf8") : "");
     rmSync(coverage, { recursive: true, force: true });
     const known = this.#passed.get(test);
     const isKnown = known !== undefined && known.mutated === undefined;
     if (ending === "passed" && !isKnown) this.#passed.set(test, { ms, lines, mutated });
-    return { ending, lines };
+    return { ending, isSlowed, lines };
   }
 
   /** Lists the test files that load a source file, the nearest first. */

@@ -1,13 +1,24 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
+import { IdleClock } from "./idle-clock.ts";
 
 /** Result of a file's tests: "stopped" is a run that did not end, or that took all memory. */
 export type Ending = "passed" | "failed" | "stopped";
 
+export interface Run {
+  ending: Ending;
+  /** Time that it would have taken on an idle machine. */
+  ms: number;
+  /** Whether it waited for a processor most of the time, so that a deadline may have passed. */
+  isSlowed: boolean;
+}
+
 const MEMORY_BYTES_MAX = 3 * 2 ** 30;
 const PAGE_BYTES = 4096;
 const LOOK_MS = 200;
+/** Timeout of each test: above any time that a run takes, which the clock of the run bounds. */
+const TEST_MS_MAX = 3_600_000;
 
 const running = new Set<ChildProcess>();
 
@@ -21,10 +32,10 @@ export async function runTests(
   { directory, temporary }: { directory: string; temporary: string },
   file: string,
   { msMax, more = [] }: { msMax: number; more?: string[] },
-): Promise<Ending> {
+): Promise<Run> {
   const child = spawn(
     process.execPath,
-    ["test", `./${file}`, "--bail=1", "--timeout", String(msMax), ...more],
+    ["test", `./${file}`, "--bail=1", "--timeout", String(TEST_MS_MAX), ...more],
     {
       cwd: directory,
       env: { ...process.env, TMPDIR: temporary },
@@ -38,20 +49,30 @@ export async function runTests(
     child.once("exit", resolve);
     child.once("error", () => resolve(null));
   });
+  const began = performance.now();
+  const clock = new IdleClock(child.pid ?? 0);
   const late = new AbortController();
-  const code = await Promise.race([exit, stop(child, msMax, late.signal)]);
+  const code = await Promise.race([exit, stop(child, clock, msMax, late.signal)]);
   late.abort();
   end(child);
   await exit;
   running.delete(child);
-  if (code === "stopped") return code;
-  return code === 0 ? "passed" : "failed";
+  const ms = clock.read();
+  return {
+    ending: code === "stopped" ? code : code === 0 ? "passed" : "failed",
+    ms: Math.ceil(ms),
+    isSlowed: ms < (performance.now() - began) / 2,
+  };
 }
 
 /** Resolves when the child exceeds its time or its memory. */
-async function stop(child: ChildProcess, msMax: number, signal: AbortSignal): Promise<"stopped"> {
-  const began = performance.now();
-  while (performance.now() - began < msMax && memoryOf(child.pid) < MEMORY_BYTES_MAX) {
+async function stop(
+  child: ChildProcess,
+  clock: IdleClock,
+  msMax: number,
+  signal: AbortSignal,
+): Promise<"stopped"> {
+  while (clock.read() < msMax && memoryOf(child.pid) < MEMORY_BYTES_MAX) {
     await sleep(LOOK_MS, undefined, { signal }).catch(() => {});
     if (signal.aborted) break;
   }
