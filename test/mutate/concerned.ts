@@ -84,7 +84,7 @@ export class TestFiles {
     // A test that fails or hangs by itself at the present load kills nothing.
     const without = await this.#run(copy, test, msMax / (run.ending === "stopped" ? 3 : 1));
     if (without.ending === "passed") {
-      if (run.ending === "stopped" || !run.isSlowed) return run.ending;
+      if (!run.isSlowed) return run.ending;
       const again = await copy.with(mutant, () => this.#run(copy, test, msMax, mutant.file));
       return again.ending === "passed" ? "survived" : again.ending;
     }

@@ -1,15 +1,21 @@
 import { readdirSync, readFileSync } from "node:fs";
 
+/** Milliseconds for which a thread has run, and has waited for a processor, since it started. */
+interface Times {
+  ran: number;
+  waited: number;
+}
+
 /**
- * Clock of a process and its descendants that stands while a thread of theirs waits for a
- * processor, so that a run takes as long on a busy machine as on an idle one.
+ * Clock of a process and its descendants that stands while threads of theirs wait for a processor,
+ * so that a run takes about as long on a busy machine as on an idle one. It advances at least by
+ * the time for which they run, so that an endless loop ends.
  */
 export class IdleClock {
   readonly #pid: number;
   #ms = 0;
   #at = performance.now();
-  /** Milliseconds that each thread has waited for a processor since it started. */
-  #waits = new Map<string, number>();
+  #times = new Map<string, Times>();
 
   constructor(pid: number) {
     this.#pid = pid;
@@ -18,11 +24,17 @@ export class IdleClock {
   /** Milliseconds up to now; it is read often, since processes that have ended are not counted. */
   read(): number {
     const now = performance.now();
-    const waits = new Map(processesBelow(this.#pid).flatMap(waitsOf));
-    const longest = [...waits].map(([thread, ms]) => ms - (this.#waits.get(thread) ?? 0));
-    this.#ms += Math.max(0, now - this.#at - Math.max(0, ...longest));
+    const passed = now - this.#at;
+    const times = new Map(processesBelow(this.#pid).flatMap(timesOf));
+    let [ran, waited] = [0, 0];
+    for (const [thread, time] of times) {
+      const before = this.#times.get(thread);
+      ran += time.ran - (before?.ran ?? 0);
+      waited += time.waited - (before?.waited ?? 0);
+    }
+    this.#ms += Math.max(Math.min(passed, ran), passed - waited);
     this.#at = now;
-    this.#waits = waits;
+    this.#times = times;
     return this.#ms;
   }
 }
@@ -44,10 +56,11 @@ function runningProcesses(): { pid: number; parent: number }[] {
   });
 }
 
-function waitsOf(pid: number): [thread: string, ms: number][] {
+function timesOf(pid: number): [thread: string, times: Times][] {
   return list(`/proc/${pid}/task`).map((thread) => {
-    const ns = read(`/proc/${pid}/task/${thread}/schedstat`).split(" ")[1] ?? "0";
-    return [thread, Number(ns) / 1e6];
+    const text = read(`/proc/${pid}/task/${thread}/schedstat`);
+    const [ran = 0, waited = 0] = text.split(" ").map((ns) => Number(ns) / 1e6);
+    return [thread, { ran, waited }];
   });
 }
 
