@@ -16,7 +16,7 @@ import { awaitBrokers } from "../cluster/topics/await-brokers.ts";
 import { nameNumbers } from "../cluster/topics/number-list.ts";
 import { accessOf } from "../cluster/topics/partition-access.ts";
 import { judgeReading } from "../cluster/topics/reading-trouble.ts";
-import { judgeTopics, type TopicHealth } from "../cluster/topics/topic-health.ts";
+import { judgeTopics } from "../cluster/topics/topic-health.ts";
 import { monitorTopicSettings } from "../cluster/topics/topic-settings-monitor.ts";
 import { sourceOfRecord } from "../event/record.ts";
 import { clusterDirectory, expectNodeDirectory, topicIds } from "../first-start/data-directory.ts";
@@ -81,13 +81,11 @@ export async function openCluster(opening: StartContext): Promise<Backend> {
   const watch = watchTopics(opening, clients, logs.readers.size);
   const standing = judgeTopics({
     clients,
-    topics: () =>
-      TOPICS.map(({ name, remedy }) => ({ name: `${group}.${name}`, replicas, remedy })),
+    topics: () => TOPICS.map((it) => ({ ...it, name: `${group}.${it.name}`, replicas })),
   });
-  const missing = (isVital: boolean) => missingTopics(standing, group, isVital);
   const reading = () => judgeReading(accessOf(clients, group), logs.trouble());
   const warnings = () => [
-    ...missing(false),
+    ...standing.missing(false),
     ...standing.warnings([
       ...reading().warnings,
       ...ledgerHealth().warnings,
@@ -105,7 +103,7 @@ export async function openCluster(opening: StartContext): Promise<Backend> {
   registerClusterMetrics(metrics, {
     partitions: () => running().length,
     stopped: () => stopped().length,
-    troubles: () => missing(true).length + warnings().length,
+    troubles: () => standing.missing(true).length + warnings().length,
     clockErrorMs: () => clients.clockErrorMs(),
   });
 
@@ -172,7 +170,7 @@ export async function openCluster(opening: StartContext): Promise<Backend> {
       cluster: clusterCheck(
         membership?.state(),
         running(),
-        missing(true)[0] ?? pipelines?.runner.failure() ?? reading().trouble,
+        standing.missing(true)[0] ?? pipelines?.runner.failure() ?? reading().trouble,
       ),
     }),
     async nodes() {
@@ -204,13 +202,6 @@ function describeStopped(stopped: readonly StoppedPartition[]): string[] {
     const which = of.length === 1 ? `Partition ${numbers} is` : `Partitions ${numbers} are`;
     return `${which} assigned to this node, but not running here: ${reason}`;
   });
-}
-
-/** Returns sentences about missing topics of the cluster, for vital topics and for others. */
-function missingTopics(standing: TopicHealth, group: string, isVital: boolean): string[] {
-  return TOPICS.filter((it) => it.isVital === isVital).flatMap(
-    ({ name }) => standing.missing(`${group}.${name}`) ?? [],
-  );
 }
 
 /** Connects to the brokers. Throws `StartError` when all refuse this node. */

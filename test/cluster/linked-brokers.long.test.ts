@@ -46,7 +46,7 @@ describeWith(brokersMissing)("brokers with links", () => {
       const health = all.map((clients, it) =>
         judgeTopics({
           clients,
-          topics: () => [{ name: `all-${it}`, replicas: 3, remedy: "restore it" }],
+          topics: () => [{ name: `all-${it}`, replicas: 3, isVital: true, remedy: "restore it" }],
         }),
       );
       const rows = () => health.map((of) => of.warnings());

@@ -39,7 +39,7 @@ describeWith(brokersMissing)("partitions on three brokers", () => {
       { name: "alone", partitions: 3, replicas: 1 },
     ];
     for (const topic of topics) await ensureTopic(clients().admin(), topic);
-    const needed = topics.map((topic) => ({ ...topic, remedy: "restore it" }));
+    const needed = topics.map((topic) => ({ ...topic, isVital: true, remedy: "restore it" }));
     const health = judgeTopics({ clients: clients(), topics: () => needed });
     const row = new RegExp(
       `^Broker 1 \\(${brokers().addresses[0]}\\) does not answer; ` +

@@ -58,7 +58,10 @@ function health(
       outdatedBrokers: () => view.outdated().map((it) => ({ ...it, forMs: it.forMs + 10_000 })),
       view,
     },
-    topics: () => names.map((name) => ({ name, replicas: 3, remedy: "restore it" })),
+    topics: () =>
+      names.map((name) => {
+        return { name, replicas: 3, isVital: name !== "p.nodes", remedy: "restore it" };
+      }),
   });
 }
 
@@ -180,14 +183,22 @@ test("each broker that is away and each that is behind has one row, whatever lac
 test("a topic is missing only when brokers answer that it does not exist", () => {
   const missing = "The topic p.events does not exist: restore it";
   const there = answer([{ leader: 0 }]);
-  expect(health([answer(3), answer(3), answer(3)]).missing("p.events")).toBe(missing);
-  expect(health([undefined, undefined, answer(3)]).missing("p.events")).toBe(missing);
+  expect(health([answer(3), answer(3), answer(3)]).missing(true)).toEqual([missing]);
+  expect(health([undefined, undefined, answer(3)]).missing(true)).toEqual([missing]);
   for (const answers of [
     [there, there, there],
     [undefined, undefined, undefined],
   ]) {
-    expect(health(answers).missing("p.events")).toBeUndefined();
+    expect(health(answers).missing(true)).toEqual([]);
   }
-  expect(health([answer(29), answer(29), answer(29)]).missing("p.events")).toContain("the right");
+  const denied = health([answer(29), answer(29), answer(29)]).missing(true);
+  expect(denied).toEqual([expect.stringContaining("the right")]);
   expect(health([answer(3), answer(3), answer(3)]).warnings()).toEqual([]);
+});
+
+test("missing topics without which a node is ready are named apart from the vital ones", () => {
+  const names = ["p.events", "p.nodes"];
+  const { missing } = health([answer(3, [0, 1, 2], names)], new ClusterView(), names);
+  expect(missing(true)).toEqual(["The topic p.events does not exist: restore it"]);
+  expect(missing(false)).toEqual(["The topic p.nodes does not exist: restore it"]);
 });

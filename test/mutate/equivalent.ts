@@ -19,6 +19,12 @@ export const equivalents: Equivalent[] = [
     why: "What follows takes undefined from an empty queue, and compacts it",
   })),
   {
+    file: "src/pipeline/repetitions/recent-ids.ts",
+    line: "this.#used = 0;",
+    change: "0 → (0 - 1)",
+    why: "The resize that follows keeps no slots, and counts them",
+  },
+  {
     file: "src/figures/figures.ts",
     line: "const isRecent = lastHour !== undefined && lastHour >= oldestMinute(now) + HOUR_MS;",
     change:

@@ -1,10 +1,10 @@
-import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { afterEach, beforeEach, describe, expect, spyOn, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
 import { InvariantError } from "../../src/assert.ts";
-import { openLedger } from "../../src/pipeline/ledger/ledger.ts";
+import { Ledger, openLedger } from "../../src/pipeline/ledger/ledger.ts";
 import { Cursor } from "../../src/pipeline/reading/cursor.ts";
 import { commitChange, feedOf, MemoryLog, record } from "./doubles.ts";
 import { numbersTo, Rig, sorted, until } from "./rig.ts";
@@ -58,6 +58,29 @@ describe("broken invariants of a lane", () => {
     rig.start();
     await until(() => sink.taken.length === 5);
     expect(sorted(sink.numbers())).toEqual(numbersTo(5));
+  });
+
+  test("a lane that a broken invariant stopped stores no outcomes", async () => {
+    rig.webhook("one");
+    rig.sandbox.codes.set("same", (event) => event);
+    rig.live.publish("one", "same", "v1");
+    const run = rig.sandbox.run.bind(rig.sandbox);
+    rig.sandbox.run = async (program, batch) => [...(await run(program, batch)), { events: [] }];
+    const isStopped = () => rig.pipeline.status("one")?.failure !== undefined;
+    rig.start();
+    let stored = 0;
+    const { schedule } = Ledger.prototype;
+    using _spy = spyOn(Ledger.prototype, "schedule").mockImplementation(function (
+      this: Ledger,
+      source,
+    ) {
+      if (isStopped()) stored++;
+      schedule.call(this, source);
+    });
+    rig.log.append(record(0));
+    await until(isStopped);
+    await rig.stop();
+    expect(stored).toBe(0);
   });
 });
 

@@ -1,4 +1,4 @@
-import { expect, test } from "bun:test";
+import { expect, spyOn, test } from "bun:test";
 import fc from "fast-check";
 import { RecentIds } from "../../src/pipeline/repetitions/recent-ids.ts";
 
@@ -53,3 +53,31 @@ test("all sources together keep no more ids than the node may, and each keeps so
   expect(budget.allocated).toBe(0);
   expect(sources[0]!.note("4999", at(5_001))).toBeUndefined();
 });
+
+test("a source keeps at most twice the slots that its ids take", () => {
+  const budget = noBound();
+  const ids = new RecentIds(1e6, budget);
+  for (let n = 0; n < 300; n++) ids.note(`${n}`, at(n));
+  expect(budget.allocated).toBe(512);
+});
+
+test.each([0, 1])(
+  "ids with one equal hash are told apart by the other, which is hash %p",
+  (other) => {
+    const seeds: unknown[] = [];
+    const { wyhash } = Bun.hash;
+    const spy = spyOn(Bun.hash, "wyhash").mockImplementation((id, seed) => {
+      if (!seeds.includes(seed)) seeds.push(seed);
+      return seeds.indexOf(seed) === other ? wyhash(id, seed) : 7n;
+    });
+    try {
+      const ids = new RecentIds(1e6, noBound());
+      expect(ids.note("one", at(1))).toBeUndefined();
+      expect(ids.note("two", at(2))).toBeUndefined();
+      expect(ids.note("one", at(3))).toEqual(at(1));
+    } finally {
+      spy.mockRestore();
+    }
+    expect(seeds.map((seed) => typeof seed)).toEqual(["bigint", "bigint"]);
+  },
+);

@@ -7,6 +7,7 @@ import type { LaneChange } from "../../src/pipeline/ledger/ledger.ts";
 import { type LaneCommitSource, Ledger } from "../../src/pipeline/ledger/ledger.ts";
 import type { RepetitionRow } from "../../src/pipeline/ledger/repetition-table.ts";
 import type { StoredLetter } from "../../src/pipeline/model/dead-letter.ts";
+import { type EventJob, noCounts } from "../../src/pipeline/model/replay-job.ts";
 import { openView } from "../../src/store/lmdb/view.ts";
 import type { LogEntry, OrderedLog } from "../../src/store/ordered/ordered-log.ts";
 import { OrderedStore } from "../../src/store/ordered/ordered-store.ts";
@@ -81,6 +82,12 @@ async function own(store: Store, node: string): Promise<Owner> {
   });
   return owner;
 }
+
+const eventJob = (id: string, destinationId: string) =>
+  ({
+    ...{ id, workspaceId: "w", state: "running", rate: 10, createdAt: 1, counts: noCounts },
+    ...{ kind: "events", destinationId },
+  }) as EventJob;
 
 function letter(id: string): StoredLetter {
   return {
@@ -191,6 +198,41 @@ describe("shared ledger", () => {
     expect(owner.ledger.letters.countOf("w")).toBe(0);
     for (const ledger of [owner.ledger, api, near]) await ledger.close();
     await Promise.all([first.close(), second.close()]);
+  });
+
+  test("a shared ledger notifies its owner of replay jobs that begin and end at another node", async () => {
+    const log = new MemoryLog({ delayMs: () => 0 });
+    const [first, second] = [openNode(log), openNode(log)];
+    const owner = await own(first, "one");
+    const api = open(second);
+    await api.changeJobs((jobs) => jobs.start(eventJob("job", "d")));
+    await until(() => owner.replays.length > 0);
+    await api.changeJobs((jobs) => jobs.put({ ...eventJob("job", "d"), rate: 5 }));
+    await first.catchUp();
+    expect(owner.replays).toEqual(["d"]);
+    await api.changeJobs((jobs) => jobs.end("w", "job", { state: "cancelled", endedAt: 2 }));
+    await until(() => owner.replays.length > 1);
+    expect(owner.replays).toEqual(["d", "d"]);
+    // No job ran at the last change, so that none has ended.
+    await api.changeJobs((jobs) => jobs.start(eventJob("next", "e")));
+    await until(() => owner.replays.length > 2);
+    expect(owner.replays).toEqual(["d", "d", "e"]);
+    for (const it of [owner.ledger, api, first, second]) await it.close();
+  });
+
+  test("a shared ledger notifies a node that has lost it of no replay jobs", async () => {
+    const log = new MemoryLog({ delayMs: () => 0 });
+    const heard = new Deafening(log);
+    const [first, second] = [openNode(heard), openNode(log)];
+    const one = await own(first, "one");
+    heard.isDeaf = true;
+    const other = await own(second, "other");
+    await other.ledger.changeJobs((jobs) => jobs.start(eventJob("job", "d")));
+    heard.isDeaf = false;
+    await first.catchUp();
+    await until(() => one.lost > 0);
+    expect(one.replays).toEqual([]);
+    for (const it of [one.ledger, other.ledger, first, second]) await it.close();
   });
 
   test("a shared ledger commits without reading the end of its log", async () => {

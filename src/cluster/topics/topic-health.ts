@@ -10,6 +10,8 @@ export interface NeededTopic {
   name: string;
   /** Number of brokers that must store a copy of each partition. */
   replicas: number;
+  /** Whether a node that cannot read it is not ready. */
+  isVital: boolean;
   /** Clause about what an operator must do when the topic was deleted. */
   remedy: string;
 }
@@ -21,9 +23,6 @@ export interface TopicHealthOptions {
   /** Returns the topics to check. */
   topics(): NeededTopic[];
 }
-
-/** Judges the brokers of the cluster and the replicas of its topics by the brokers' last answers. */
-export type TopicHealth = ReturnType<typeof judgeTopics>;
 
 /**
  * Time in milliseconds for which a broker must contradict the others before it is named. Brokers
@@ -42,6 +41,7 @@ type Row = [address: string, sentences: string[]];
 const UNKNOWN_TOPICS: ReadonlySet<number> = new Set([3, 100]);
 const FORBIDDEN = 29;
 
+/** Judges the brokers of the cluster and the replicas of its topics by the brokers' last answers. */
 export function judgeTopics({ clients, topics }: TopicHealthOptions) {
   const { view } = clients;
   /** Rows of the brokers that do not answer, contradict the others or are foreign, by address. */
@@ -83,17 +83,25 @@ export function judgeTopics({ clients, topics }: TopicHealthOptions) {
       const sentences = [...rows.values()].map((row) => row.join(CONSEQUENCE));
       return silent === undefined ? [...sentences, ...consequences] : sentences;
     },
-    /** Returns a sentence about a topic that does not exist or may not be read; else undefined. */
-    missing(name: string) {
-      const found = clients.view.topic(name);
-      if (found === undefined || !("errorCode" in found)) return undefined;
-      const { remedy } = topics().find((it) => it.name === name)!;
-      if (UNKNOWN_TOPICS.has(found.errorCode)) return `The topic ${name} does not exist: ${remedy}`;
-      return found.errorCode === FORBIDDEN
-        ? `The brokers deny this node the right to read the topic ${name}`
-        : `The brokers answer for the topic ${name} with error ${found.errorCode}`;
+    /** Returns sentences about topics that do not exist or may not be read, vital ones or others. */
+    missing(isVital: boolean): string[] {
+      return topics()
+        .filter((it) => it.isVital === isVital)
+        .flatMap((it) => describeMissing(it, view) ?? []);
     },
   };
+}
+
+function describeMissing(
+  { name, remedy }: NeededTopic,
+  view: Pick<ClusterView, "topic">,
+): string | undefined {
+  const found = view.topic(name);
+  if (found === undefined || !("errorCode" in found)) return undefined;
+  if (UNKNOWN_TOPICS.has(found.errorCode)) return `The topic ${name} does not exist: ${remedy}`;
+  return found.errorCode === FORBIDDEN
+    ? `The brokers deny this node the right to read the topic ${name}`
+    : `The brokers answer for the topic ${name} with error ${found.errorCode}`;
 }
 
 const describeForeign = ({ address, clusterId }: ForeignBroker) =>

@@ -70,12 +70,8 @@ export class RecentIds {
 
   /** Forgets all ids, and frees their memory. */
   clear(): void {
-    this.#budget.allocated -= this.#capacity;
-    this.#capacity = 0;
-    this.#first = 0;
     this.#used = 0;
-    this.#live = 0;
-    this.#allocate(0);
+    this.#resize(0);
   }
 
   #find(): number {
