@@ -284,6 +284,19 @@ test("a rule about an item that it cannot evaluate is refused, since it would be
   expect(body.details[0].path).toBe("/subjectIds");
 });
 
+test("a rule whose quiet hours have no time zone, or end as they begin, is refused by their path", async () => {
+  const create = (quietHours: object) =>
+    scene.api.send("POST", "/v2/alerts/rules", { body: { kind: "disk", quietHours } });
+  for (const [quietHours, path] of [
+    [{ from: "22:00", to: "07:00", timeZone: "Europe/Nowhere" }, "/quietHours/timeZone"],
+    [{ from: "22:00", to: "22:00", timeZone: "Europe/Berlin" }, "/quietHours/to"],
+  ] as const) {
+    const { status, body } = await create(quietHours);
+    expect(status).toBe(400);
+    expect(body.details.map((it: { path: string }) => it.path)).toEqual([path]);
+  }
+});
+
 test("the first receiver of a workspace creates default rules, and the first workspace's alone those about the server", async () => {
   const { catalog } = scene.api;
   const other = await catalog.workspaces.create("Other");

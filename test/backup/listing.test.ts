@@ -76,8 +76,10 @@ test.each([
   ["AccessDenied", 403, "give the access key the permission s3:PutObject"],
   [undefined, undefined, "check backup.s3.endpoint and backup.s3.region"],
   [undefined, 404, "s3://BUCKET/PREFIX/ names the newest backup"],
+  ["TooManyRequests", 429, "it is tried again at the next backup"],
   ["SlowDown", 503, "it is tried again at the next backup"],
-  ["Strange", 400, "the store's documentation explains the code"],
+  ["InternalError", 500, "it is tried again at the next backup"],
+  ["Strange", 499, "the store's documentation explains the code"],
 ])("the advice on %p with status %p is %s", (code, status, text) =>
   expect(adviceOf(code, status, "s3:PutObject")).toBe(text),
 );

@@ -91,6 +91,15 @@ describe("metrics", () => {
     expect(named.filter((it) => !isGrouped(it))).toEqual([]);
   });
 
+  test("the dashboard's lines of quantiles have the quantile as their name", async () => {
+    const names = (await dashboardLines()).flatMap(({ expr, legendFormat }) => {
+      const [, quantile] = /^histogram_quantile\(([^,]+),/.exec(expr) ?? [];
+      return quantile === undefined ? [] : [`${quantile} ${legendFormat}`];
+    });
+    expect(names.length).toBeGreaterThan(3);
+    expect([...new Set(names)].sort()).toEqual(["0.5 median", "0.99 99 %"]);
+  });
+
   test("the dashboard is JSON with panels that do not overlap", async () => {
     const { panels } = JSON.parse(await print("grafana"));
     const places = panels.map(({ gridPos: { x, y } }: any) => `${x} ${y}`);

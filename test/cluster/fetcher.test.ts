@@ -23,3 +23,29 @@ test("a fetch goes to the leader that is known at that time, without asking for 
   for (leader of [1, 1, 2, 3]) expect((await fetcher.fetch(0, 0n)).values).toEqual([]);
   expect(asked).toEqual([1, 1, 2, 3]);
 });
+
+test("a fetch is asked again at once only when a broker refused its session", async () => {
+  let asked = 0;
+  const fetchWith = (failure: object) => {
+    asked = 0;
+    const consumer = {
+      topics: { track() {} },
+      metadata: async () => ({
+        topics: new Map([["t", { id: "1", partitions: [{ leader: 1 }] }]]),
+      }),
+      async fetch() {
+        asked++;
+        throw Object.assign(new Error("Refused"), failure);
+      },
+      clearMetadata() {},
+    };
+    const options = { consumer: consumer as unknown as Consumer, topic: "t", waitMs: 1 };
+    return new Fetcher(options).fetch(0, 0n);
+  };
+  await expect(fetchWith({})).rejects.toThrow("Refused");
+  expect(asked).toBe(1);
+  await expect(fetchWith({ response: { errorCode: 71, responses: [] } })).rejects.toThrow(
+    "Refused",
+  );
+  expect(asked).toBe(2);
+});

@@ -71,6 +71,10 @@ test("the bytes of a record grow by those of its value, its key and its headers"
   expect(bytesOf('{"userId":"12345"}') - without).toBe(10);
   expect(bytesOf('{"userId":"" }') - without).toBe(1);
   expect(bytesOf('{"userId":""}', { messageId: "longer" }) - without).toBe(5);
+  const headers = ["messageId", "m", "type", "track", "sourceId", "s", "receivedAt"].join("");
+  const time = new Date(origin.receivedAt).toISOString();
+  // The record and its four headers take some bytes themselves.
+  expect(without).toBe(30 + 4 * 6 + '{"userId":""}'.length + headers.length + time.length);
 });
 
 test("a topic has the name of a track event, else its type, else the type of the request", () => {

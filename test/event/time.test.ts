@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
+import { timeAt } from "../../src/event/sdk/iso-time.ts";
 import { writeIsoTime } from "../../src/event/time.ts";
 
 function isoTime(time: number): string {
@@ -18,4 +19,19 @@ test("a time is formatted as Date formats it", () => {
     }),
     { numRuns: 20_000 },
   );
+});
+
+test("a day after the last of its month is no time", () => {
+  const read = (day: string) => {
+    const text = Buffer.from(`"${day}"`);
+    return timeAt(text, 0, text.length);
+  };
+  for (const year of [2023, 2024]) {
+    for (let month = 1; month <= 12; month++) {
+      const prefix = `${year}-${String(month).padStart(2, "0")}`;
+      const last = new Date(Date.UTC(year, month, 0)).getUTCDate();
+      expect(read(`${prefix}-${last}`)).toBe(Date.UTC(year, month - 1, last));
+      expect(read(`${prefix}-${last + 1}`)).toBeUndefined();
+    }
+  }
 });

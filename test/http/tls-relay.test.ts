@@ -88,6 +88,8 @@ testWith(missingPrograms("openssl"))(
     plain.write("GET / HTTP/1.1\r\n\r\n");
     await until(() => failed === 1);
     relay.stop();
+    const late = connect({ port: socket.port, host: "127.0.0.1" });
+    expect(await once(late, "error")).toMatchObject([{ code: "ECONNREFUSED" }]);
     server.stop(true);
   },
 );

@@ -19,6 +19,37 @@ export const equivalents: Equivalent[] = [
     why: "What follows takes undefined from an empty queue, and compacts it",
   })),
   {
+    file: "src/destinations/kafka/record.ts",
+    line: "topic: hasName ? topicOf(topic, textOf(eventName) ?? textOf(type) ?? inputType) : topic,",
+    change: "hasName → true",
+    why: "The topic has no name to replace, and is the same then",
+  },
+  {
+    file: "src/store/lmdb/environment.ts",
+    line: 'if (outcome.status === "fulfilled" || !(outcome.reason instanceof Error)) return undefined;',
+    change:
+      'outcome.status === "fulfilled" || !(outcome.reason instanceof Error) → (!(outcome.reason instanceof Error))',
+    why: "A fulfilled outcome has no reason",
+  },
+  ...["0 → (0 + 1)", "0 → (0 - 1)"].map((change) => ({
+    file: "src/event/sdk/event-times.ts",
+    line: "const times: EventTimes = { originalTimestamp: 0, sentAt: 0, receivedAt: 0, timestamp: 0 };",
+    change,
+    why: "All are set before they are read",
+  })),
+  {
+    file: "src/event/inspect.ts",
+    line: "const userId = { start: 0, end: 0 };",
+    change: "0 → (0 + 1)",
+    why: "Both are set before they are read",
+  },
+  {
+    file: "src/pipeline/search/reverse-scan.ts",
+    line: "if (seen.bytes > STRIDE_BYTES_MAX && high - start > 1) {",
+    change: "high - start → high + start",
+    why: "One record is smaller than the largest stride",
+  },
+  {
     file: "src/pipeline/repetitions/recent-ids.ts",
     line: "this.#used = 0;",
     change: "0 → (0 - 1)",

@@ -19,7 +19,6 @@ import { noReceiver } from "./no-receiver.tsx";
 
 type Alert = AnswerOf<"GET /v2/alerts">["alerts"][number];
 
-const PAGE_ITEMS = 100;
 const RELOAD_MS = 10_000;
 
 /** List of open and past alerts, open ones first. */
@@ -36,12 +35,7 @@ export function AlertList() {
       error={error}
       retry={reload}
     >
-      <Pagination
-        page={page}
-        pageItems={PAGE_ITEMS}
-        total={value?.paging.total}
-        onChange={setPage}
-      />
+      <Pagination page={page} total={value?.paging.total} onChange={setPage} />
     </TablePanel>
   );
 }

@@ -176,14 +176,17 @@ function ColumnHeader<Row>(props: { column: Column<Row>; order: TableOrder | und
   );
 }
 
+/** Number of items of a page of the API's lists, unless a request asks for another number. */
+const PAGE_ITEMS = 100;
+
 /** Page numbers and buttons below a table. Nothing is shown when there is only one page. */
 export function Pagination(props: {
   page: number;
-  pageItems: number;
+  pageItems?: number;
   total: number | undefined;
   onChange: (page: number) => void;
 }) {
-  const { page, pageItems, total, onChange } = props;
+  const { page, pageItems = PAGE_ITEMS, total, onChange } = props;
   if (total === undefined || (total <= pageItems && page === 1)) return null;
   const first = (page - 1) * pageItems + 1;
   const last = Math.min(total, page * pageItems);

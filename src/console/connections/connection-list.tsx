@@ -43,9 +43,6 @@ const sides = {
   },
 } as const;
 
-/** Number of connections on a page of the server's list. */
-const PAGE_ITEMS = 100;
-
 /** List of the connections of one source or destination, with a form to add a connection. */
 export function ConnectionList({ of, id }: { of: keyof typeof sides; id: string }) {
   const { ownKey, otherKey, other, screen, emptyTitle, emptyText, label } = sides[of];
@@ -91,7 +88,7 @@ export function ConnectionList({ of, id }: { of: keyof typeof sides; id: string 
           />
         ))}
       </ul>
-      <Pagination page={page} pageItems={PAGE_ITEMS} total={paging.total} onChange={setPage} />
+      <Pagination page={page} total={paging.total} onChange={setPage} />
       <ConnectForm
         label={label}
         names={names}

@@ -9,9 +9,6 @@ import { type Column, nameColumn, narrowColumn, Pagination, Table } from "../com
 import { useResource } from "../data/use-resource.ts";
 import { commonTexts } from "../texts/common.ts";
 
-/** Number of items of a page of the API. */
-const PAGE_ITEMS = 100;
-
 export interface FormContext<Item> {
   /** The item that the form edits. Undefined when the form creates an item. */
   item: Item | undefined;
@@ -90,12 +87,7 @@ export function PagedList<
           keyOf={({ id }) => id}
           empty={{ icon: "settings", ...empty }}
         />
-        <Pagination
-          page={page}
-          pageItems={PAGE_ITEMS}
-          total={value?.paging.total}
-          onChange={setPage}
-        />
+        <Pagination page={page} total={value?.paging.total} onChange={setPage} />
       </Panel>
       {opened && (
         <Dialog title={opened.item?.name ?? add} onClose={close}>

@@ -17,15 +17,10 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { output, ROOT } from "../product.ts";
+import { type BasePackage, packagesIn } from "./apt-uris.ts";
 import base from "./base.json" with { type: "json" };
 
 type DebianName = keyof typeof base;
-
-interface BasePackage {
-  name: string;
-  version: string;
-  sha256: string;
-}
 
 export const basePackages: Readonly<Record<DebianName, readonly BasePackage[]>> = base;
 
@@ -104,14 +99,9 @@ function updateBase(): void {
   const names = base.amd64.map(({ name }) => name);
   const now = Object.fromEntries(
     (["amd64", "arm64"] as const).map((architecture) => {
-      const found: BasePackage[] = [];
+      let found: BasePackage[] = [];
       withApt(architecture, (apt) => {
-        for (const line of apt(["download", "--print-uris", ...names])
-          .trim()
-          .split("\n")) {
-          const [, name, version, sha256] = line.match(/ (\S+?)_(\S+)_\w+\.deb \d+ SHA256:(\w+)$/)!;
-          found.push({ name: name!, version: decodeURIComponent(version!), sha256: sha256! });
-        }
+        found = packagesIn(apt(["download", "--print-uris", ...names]));
       });
       return [architecture, found];
     }),

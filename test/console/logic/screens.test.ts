@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, jest, test } from "bun:test";
 import { Glob } from "bun";
 import { permissions } from "../../../src/catalog/model.ts";
+import { PAGE_ITEMS_MAX } from "../../../src/settings/limits.ts";
 import { renderHook, settled, startPage } from "./page.ts";
 
 const page = startPage();
@@ -18,6 +19,7 @@ const audit = await import("../../../src/console/audit/audit-form.ts");
 const { eventName } = await import("../../../src/console/data/event-name.ts");
 const { changesOf } = await import("../../../src/console/tail/event-changes.ts");
 const { useTail } = await import("../../../src/console/tail/use-tail.ts");
+const { Pagination } = await import("../../../src/console/components/table.tsx");
 const toasts = await import("../../../src/console/components/toasts.ts");
 const { useItemForm } = await import("../../../src/console/components/forms/use-item-form.ts");
 const { useSubmit } = await import("../../../src/console/components/forms/use-submit.ts");
@@ -531,4 +533,10 @@ describe("the texts of the console", () => {
     }
     expect(empty).toEqual([]);
   });
+});
+
+test("a list has a second page once it has more items than the API lists at once", () => {
+  const pages = (total: number) => Pagination({ page: 1, total, onChange: () => {} });
+  expect(pages(PAGE_ITEMS_MAX)).toBeNull();
+  expect(pages(PAGE_ITEMS_MAX + 1)).not.toBeNull();
 });

@@ -23,7 +23,7 @@ export function settingsPage(): string {
       names.map((name) => `\`${name}\``).join(", "),
       fallback && `\`${fallback}\``,
       isReloadable(key) ? "reload" : "restart",
-      String(schema.description),
+      `${schema.description}${rangeOf(schema)}`,
     ];
   });
   return `# Settings
@@ -34,4 +34,11 @@ variable that ends with \`_FILE\` is the path of a file with the secret. A new v
 SIGHUP, or takes a restart. [Operating](../operating.md#settings) has more.
 
 ${table(["key", "environment, flag", "default", "new value", "meaning"], rows)}`;
+}
+
+/** The bounds of a number, such as " (6 to 300)"; nothing for other settings. */
+function rangeOf(schema: object): string {
+  const { minimum, maximum } = schema as { minimum?: number; maximum?: number };
+  if (maximum !== undefined) return ` (${minimum ?? 0} to ${maximum})`;
+  return minimum === undefined ? "" : ` (at least ${minimum})`;
 }
