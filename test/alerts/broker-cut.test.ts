@@ -48,7 +48,7 @@ const topics = judgeTopics({
     unresponsiveBrokers: () => silent,
     ...{ foreignBrokers: () => [], outdatedBrokers: () => [], view },
   },
-  topics: () => [{ name: "p.catalog", replicas: 3, remedy: "restore it" }],
+  topics: () => [{ name: "p.catalog", replicas: 3, isVital: true, remedy: "restore it" }],
 });
 /** The node's readiness, by what it reads and by the state of the brokers. */
 function ready(isLeaderSilent: boolean) {
