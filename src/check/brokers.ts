@@ -1,5 +1,6 @@
 import { brokerSettings } from "../backend/broker-settings.ts";
-import { messageOf } from "../errors.ts";
+import { awaitBrokers } from "../cluster/topics/await-brokers.ts";
+import { messageOf, StartError } from "../errors.ts";
 import { connectClients } from "../kafka/client.ts";
 import type { Config } from "../settings/keys.ts";
 import type { CheckResult } from "./check-result.ts";
@@ -17,6 +18,7 @@ export async function checkBrokers(config: Config): Promise<CheckResult> {
   try {
     const clients = await connectClients(brokerSettings(config));
     try {
+      await awaitBrokers(clients);
       const answer = clients.admin().metadata({ topics: [] });
       const late = Bun.sleep(ANSWER_MS_MAX).then(() => undefined);
       const metadata = await Promise.race([answer, late]);
@@ -40,6 +42,8 @@ export async function checkBrokers(config: Config): Promise<CheckResult> {
       await clients.close();
     }
   } catch (error) {
-    return { state: "fails", subject, detail: `${addresses}: ${messageOf(error)}` };
+    const reason = messageOf(error);
+    const detail = error instanceof StartError ? reason : `${addresses}: ${reason}`;
+    return { state: "fails", subject, detail };
   }
 }
