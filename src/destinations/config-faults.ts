@@ -11,8 +11,8 @@ const ERRORS_MAX = 100;
 
 /**
  * Checks a config against its schema. Returns one fault for each wrong key, with the expected
- * value, and for each key that has no effect beside the others. The path of a fault is a JSON pointer
- * into the config.
+ * value, and for each key that has no effect beside the others, if these are right. The path of a
+ * fault is a JSON pointer into the config.
  */
 export function configFaults(schema: TObject, config: Record<string, unknown>): Detail[] {
   const faults = new Map<string, Detail>();
@@ -27,8 +27,9 @@ export function configFaults(schema: TObject, config: Record<string, unknown>): 
     const value = config[key];
     const isSet = ![undefined, false, setting.default].includes(value as boolean | undefined);
     if (!isSet || faults.has(pointer) || applies(schema, key, config)) continue;
-    const condition = conditionText(setting["x-applies-when"]);
-    const message = `Expected none unless ${condition}, got ${describeValue(value)}`;
+    const condition = setting["x-applies-when"];
+    if (Object.keys(condition).some((other) => faults.has(`/${other}`))) continue;
+    const message = `Expected none unless ${conditionText(condition)}, got ${describeValue(value)}`;
     faults.set(pointer, { path: pointer, message });
   }
   return [...faults.values()];
