@@ -53,13 +53,13 @@ import { duplicates, type PlaneSockets } from "./take-over/messages.ts";
 import { openTransformer } from "./transformer/open-transformer.ts";
 import { version } from "./version.ts";
 
-/** Time in milliseconds for which the text of the metrics is reused for all scrapers. */
+/** Time in milliseconds for which all scrapes get the same text of the metrics. */
 const METRICS_KEPT_MS = 1_000;
 
 export interface App {
   dataPlaneUrl: string;
   controlPlaneUrl: string;
-  /** URL of the transformer's listener; undefined without the setting `transformer.port`. */
+  /** URL of the transformer's listener. Undefined if the setting `transformer.port` is not set. */
   transformerUrl: string | undefined;
   /**
    * Resolves with a reason when the server cannot continue to run. The caller must then close the
@@ -68,8 +68,8 @@ export interface App {
   broken: Promise<string>;
   /**
    * Stops the server: stops accepting requests, finishes the requests and batches in flight, and
-   * writes out buffered data. With `hand-over`, it accepts pixels until the batches have ended,
-   * because another server accepts from the same sockets soon after.
+   * writes out buffered data. With `hand-over`, the server accepts pixels until its batches have
+   * ended, because another server will accept connections from the same sockets.
    */
   close(how?: "stop" | "hand-over"): Promise<void>;
   /** Returns duplicates of the listening sockets. The caller must close them. */
@@ -79,7 +79,7 @@ export interface App {
 export interface AppOptions {
   demo: boolean;
   logger: Logger;
-  /** Listening sockets from another process. The server opens the missing ones itself. */
+  /** Listening sockets from another process. The server itself opens those that are missing. */
   sockets?: PlaneSockets;
   /**
    * Prints one line on the operator's terminal. Examples are a token that is shown only once, and
@@ -208,7 +208,7 @@ function showReserve(metrics: Metrics, catalogDirectory: string): void {
   });
 }
 
-/** Starts to make backups, when the settings ask for some. */
+/** Starts the regular backups, if the settings ask for backups. */
 function openBackups({ config, logger, metrics, stack }: StartContext) {
   const backups = startBackups(config, { logger, metrics });
   stack.defer(() => backups?.stop());

@@ -1,8 +1,9 @@
 /**
  * Builds the single executable `dist/pixelmill`: `npm run build`, or `bun src/build.ts [TARGET]
- * [--entry FILE] [--outfile FILE]`. ES module bytecode halves the time of a start. The code is split
- * into chunks, because a process reads the whole of each chunk that it uses. The web framework Elysia
- * reads the source text of handlers, which must therefore name what they use in their parameter.
+ * [--entry FILE] [--outfile FILE]`. The executable contains ES module bytecode, which halves the
+ * time of a start. The code is split into chunks, because a process reads the whole of each chunk
+ * that it uses. The web framework Elysia finds out what a handler uses from the handler's source
+ * text, so a handler must name that in its parameter.
  */
 import { readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
@@ -26,7 +27,7 @@ const target = positionals[0] as Bun.Build.CompileTarget | undefined;
 const architecture =
   target === undefined ? process.arch : /arm64|aarch64/.test(target) ? "arm64" : "x64";
 const platform = `linux-${architecture}`;
-/** Bun and lmdb of another processor; undefined for this machine's. */
+/** Bun and lmdb for the target's processor architecture. Undefined when it is this machine's. */
 const foreign =
   architecture === process.arch ? undefined : foreignModules(architecture as Architecture);
 
@@ -75,10 +76,10 @@ const embedLmdb: BunPlugin = {
 };
 
 /**
- * Embeds the WebAssembly code of the Kafka library into the executable. The library reads the code
- * from a file beside its own, or uses a native addon that computes the same. The plugin replaces
- * that module by one that contains the code as text. Without the addon, the library uses the
- * WebAssembly.
+ * Embeds the WebAssembly code of the Kafka library into the executable. The library reads this code
+ * from a file, which does not exist inside an executable. The plugin replaces the module that reads
+ * the file with one that contains the code as text. The library uses the WebAssembly code because
+ * its native addon, which computes the same, is not embedded.
  */
 const embedKafka: BunPlugin = {
   name: "embed Kafka's client",
@@ -90,8 +91,9 @@ const embedKafka: BunPlugin = {
 };
 
 /**
- * Embeds Pyodide's WebAssembly compressed. Pyodide would read it from a file beside its own. It is
- * decompressed in another thread while the rest of Pyodide's code is evaluated.
+ * Embeds Pyodide's WebAssembly code compressed, because the file from which Pyodide reads it does
+ * not exist inside an executable. Another thread decompresses it while the rest of Pyodide's code
+ * is evaluated.
  */
 const embedPyodide: BunPlugin = {
   name: "embed Pyodide",

@@ -1,6 +1,6 @@
 /**
- * Returns the members that are not undefined, for objects whose optional members are absent rather
- * than undefined, such as answers in JSON.
+ * Returns an object with the members whose value is not undefined. Used for objects that must omit
+ * optional members without a value, such as answers in JSON.
  */
 export function defined<T extends object>(
   members: T,

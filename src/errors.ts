@@ -1,6 +1,6 @@
 import { getSystemErrorMap } from "node:util";
 
-/** Reason why a request is refused. The HTTP listeners map each reason to one status. */
+/** Reason for which a request is refused. HTTP listeners answer each with its own status. */
 export type Refusal =
   | "invalid" // 400
   | "unauthenticated" // 401
@@ -21,14 +21,13 @@ export interface Detail {
   column?: number;
   /** Id of the stored test case that failed. */
   testCase?: string;
-  /** Places at which code's output differs from the expected one, as JSON pointers and texts. */
+  /** JSON pointers at which user code's output differs from the expected one, with both values. */
   differences?: readonly { path: string; expected?: string; actual?: string }[];
 }
 
 /**
- * Error for a refused request, with a sentence for the caller. Listeners send `message` and
- * `details` to the caller. They must therefore not contain the caller's input (except a misspelt
- * key), a file path or a stack.
+ * Error for a refused request. Listeners send `message`, one sentence, and `details` to the caller,
+ * so neither may contain input of the caller (except a misspelt key), a file path or a stack.
  */
 export class ApiError extends Error {
   override readonly name = "ApiError";
@@ -42,7 +41,7 @@ export class ApiError extends Error {
   }
 }
 
-/** Returns what `read` returns. Undefined when it throws a refusal because of something missing. */
+/** Returns what `read` returns, or undefined when it throws an `ApiError` for a missing thing. */
 export function unlessMissing<T>(read: () => T): T | undefined {
   try {
     return read();
@@ -53,14 +52,14 @@ export function unlessMissing<T>(read: () => T): T | undefined {
 }
 
 /**
- * Error for a setting or an environment with which the server cannot start. It is printed as one
- * sentence without a stack.
+ * Thrown when the server cannot start because of a setting or its environment. The message, one
+ * sentence, is printed without a stack.
  */
 export class StartError extends Error {
   override readonly name = "StartError";
 }
 
-/** Returns the error for a listener that cannot start, mostly because its port is taken. */
+/** Returns the error for a listener that cannot listen, mostly because its port is in use. */
 export function listenError(address: { host: string; port: number }, cause: unknown): StartError {
   const { host, port } = address;
   const reason = isUnknownHost(cause)
@@ -79,7 +78,7 @@ function isUnknownHost(cause: unknown): boolean {
   return ["ENOENT", "ENOTFOUND", "EAI_AGAIN", "EADDRNOTAVAIL"].includes(code);
 }
 
-/** Returns the system's text for an error code, because Bun only says that it failed to listen. */
+/** Returns the system's description of an error code. Bun says only that it failed to listen. */
 export function systemReason(cause: unknown): string {
   const code = (cause as { code?: unknown } | null)?.code;
   const known = [...getSystemErrorMap().values()].find(([name]) => name === code);

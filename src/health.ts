@@ -27,15 +27,16 @@ interface ReadinessSources {
   ingest: Pick<Ingest, "health">;
   sandbox: Pick<GuestSandbox, "status">;
   pipeline: Pick<Pipeline, "warnings">;
-  /** Backups that the server makes by itself; undefined when it makes none. */
+  /** Scheduled backups that the server makes; undefined when it makes none. */
   backups: { warnings(): string[] } | undefined;
   certificates: Record<string, Pick<Certificate, "warnings">>;
-  /** Sentence about what requests depend on and is not stored yet; undefined once all is stored. */
+  /** Reason why no requests are served: data to be stored first. Undefined once it is stored. */
   starting: string | undefined;
 }
 
 /**
- * Builds the response of `/ready`: the result of each part's check, and warnings for the operator.
+ * Builds the response of `/ready`: the result of the check of each part of the server, and warnings
+ * for the operator.
  */
 export function readiness({
   config,
@@ -124,8 +125,8 @@ export async function metricsText(metrics: Metrics, ingest: Pick<Ingest, "metric
 }
 
 /**
- * Returns since when the published revision of a transformation runs without a result; undefined
- * while it has results.
+ * Returns the time since which the published revision of a transformation has been running without
+ * a result; undefined while it returns results.
  */
 export function slowSince(sandbox: Pick<GuestSandbox, "slow">, versionId: string) {
   const isOf = (programId: string) => transformationVersionOf(programId) === versionId;
@@ -133,9 +134,9 @@ export function slowSince(sandbox: Pick<GuestSandbox, "slow">, versionId: string
 }
 
 /**
- * Lists the suspended transformations of a workspace. A program (a transformation with its
- * libraries) is suspended when it only fails. Each is reported as a suspension of the
- * transformation's revision.
+ * Lists the suspended programs of a workspace. A program is a transformation with its libraries; it
+ * is suspended when all its runs fail. Each is reported as a suspension of the transformation's
+ * revision.
  */
 export function programSuspensions(
   sandbox: Pick<GuestSandbox, "suspended">,

@@ -1,4 +1,4 @@
-/** Whether a value is a plain object of JSON: neither null nor an array. */
+/** Whether a parsed JSON value is an object: neither null, nor an array, nor a primitive value. */
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

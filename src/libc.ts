@@ -20,7 +20,7 @@ export function openLibc<T extends Record<string, FFIFunction>>(symbols: T) {
   }
 }
 
-/** Returns a function that binds functions of the C library at its first call, and returns them. */
+/** Returns a function that returns functions of the C library. It binds them at its first call. */
 export function libcFunctions<const T extends Record<string, FFIFunction>>(symbols: T) {
   let libc: ReturnType<typeof openLibc<T>> | undefined;
   return () => {

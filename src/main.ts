@@ -1,7 +1,7 @@
 /**
- * Runs the command that the arguments name. Processes that run user code (`guest`) or accept pixels
- * (`ingest`) start from this same executable. Each branch imports only what it runs, so that a
- * guest starts within milliseconds.
+ * Runs the command that the command line arguments name. Processes that run user code (`guest`) or
+ * accept pixels (`ingest`) start from this same executable. Each branch imports only the modules
+ * that it needs, so that a guest starts within milliseconds.
  */
 const [command, ...rest] = process.argv.slice(2);
 

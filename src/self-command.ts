@@ -1,4 +1,4 @@
-/** Command line that starts this executable again. In a checkout, it is Bun with the entry file. */
+/** Command line that starts this program again: the executable, or Bun and the entry file. */
 export const selfCommand: readonly string[] = Bun.main.startsWith("/$bunfs/")
   ? [process.execPath]
   : [process.execPath, Bun.main];

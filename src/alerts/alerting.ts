@@ -17,13 +17,13 @@ import { isEmpty, RuleEvaluator } from "./rule-evaluator.ts";
 /** Number of workspaces whose facts are collected at the same time. */
 const EVALUATIONS_MAX = 16;
 
-/** Time for which a server that stops waits for answers to notifications. */
+/** Milliseconds for which a stopping server waits until notifications in progress are sent. */
 const CLOSE_MS_MAX = 2_000;
 
 interface AlertingParts {
   catalog: Pick<Catalog, "alerts" | "workspaces" | "current">;
   send: SendNotification;
-  /** URL of the console for links, without a slash at its end. */
+  /** Returns the console's URL for links in notifications, without a slash at its end. */
   consoleUrl(): string;
   /** Whether other nodes of a cluster share the catalog. */
   isShared: boolean;
@@ -31,7 +31,7 @@ interface AlertingParts {
   hasMailServer(): boolean;
   logger: Logger;
   metrics: Metrics;
-  /** Milliseconds on a clock that is never set. Replaced in tests, as `now` is. */
+  /** Returns the milliseconds of a monotonic clock. Tests replace this clock and `now`. */
   elapsed?(): number;
   now?(): number;
 }
@@ -45,7 +45,7 @@ export function createAlerting(parts: AlertingParts) {
   const { catalog, send, consoleUrl, logger } = parts;
   const { alerts } = catalog;
   const elapsed = parts.elapsed ?? (() => performance.now());
-  /** Aborted when nothing new may begin; `cutting` is aborted when work in progress must end. */
+  /** `closing` stops new evaluations and notifications; `cutting` also aborts running ones. */
   const closing = new AbortController();
   const cutting = new AbortController();
   const lease = new EvaluatorLease(alerts, parts.isShared);
@@ -105,7 +105,7 @@ export function createAlerting(parts: AlertingParts) {
       await keepLease();
       await evaluateAll(facts);
     },
-    /** Evaluates the rules again and again until `close` is called. Called once. */
+    /** Evaluates the rules repeatedly until `close` is called. Must not be called twice. */
     start(facts: FactsOf): void {
       // The lease has a loop of its own: an evaluation of many workspaces may take long.
       loops.push(
@@ -113,7 +113,7 @@ export function createAlerting(parts: AlertingParts) {
         repeat(() => evaluateAll(facts)),
       );
     },
-    /** Sends a test notification to a receiver. Rejects when the hourly budget is used up. */
+    /** Sends a test notification. Throws `ApiError` if the workspace's hourly budget is spent. */
     async test(receiver: AlertReceiver, signal: AbortSignal): Promise<NotificationResult> {
       if (!sender.takeFromBudget(receiver.workspaceId)) {
         const limit = `${ALERT_NOTIFICATIONS_PER_HOUR_MAX} notifications of a workspace in an hour`;
@@ -145,7 +145,7 @@ export function createAlerting(parts: AlertingParts) {
   };
 }
 
-/** Returns the alert that a test notification is about. */
+/** Returns a made-up alert for a test notification. */
 function testAlert({ id, workspaceId, name }: AlertReceiver): Alert {
   return {
     id: `test-${id}`,

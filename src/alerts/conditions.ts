@@ -2,20 +2,20 @@ import type { AlertMark, AlertRule, AlertSubject } from "../catalog/alerts/model
 import { ALERT_MESSAGE_CHARS_MAX } from "../settings/limits.ts";
 import type { AlertFacts, DestinationFacts, DiskFacts, SourceFacts } from "./facts.ts";
 
-/** The condition of a rule for one item (the subject), at one moment. */
+/** Whether a rule's condition holds for one item (the subject) at one evaluation. */
 export interface Condition {
   subject: AlertSubject;
-  /** Whether the condition holds; undefined when the facts do not show it. */
+  /** Whether the condition holds. Undefined if the facts do not decide it. */
   holds: boolean | undefined;
-  /** Text of an alert that begins now. */
+  /** Text of the alert, if one begins at this evaluation. */
   message: string;
 }
 
-/** Values that a rule remembers about its items, beside the facts. */
+/** State of a rule from earlier evaluations, with which it evaluates the facts. */
 interface RuleMemory {
   /**
-   * Remembered values by the id of the item: the number of dead letters up to which no alert begins; 1 for a
-   * source that has sent events.
+   * Stored values by item id. For a destination: the number of dead letters from which new ones are
+   * counted. For a source: 1 once it has sent events.
    */
   marks: ReadonlyMap<string, number>;
   /** Ids of the items with an open alert of the rule. */
@@ -29,7 +29,7 @@ interface Evaluation {
   marks: AlertMark[];
 }
 
-/** Compares the facts with a rule. Returns a condition for each item that the rule evaluates. */
+/** Evaluates a rule. Returns the condition of each item, and the changed values for `marks`. */
 export function evaluateRule(rule: AlertRule, facts: AlertFacts, memory: RuleMemory): Evaluation {
   const isMeant = ({ id }: { id: string }) =>
     rule.subjectIds.length === 0 || rule.subjectIds.includes(id);
@@ -95,8 +95,8 @@ function ofDestination(
 }
 
 /**
- * Evaluates the growth of dead letters. A rule remembers a number of dead letters. An alert begins
- * when there are `threshold` more, and ends when the number no longer grows.
+ * Evaluates the growth of dead letters. An alert begins when a destination has at least `threshold`
+ * more dead letters than its stored number (mark), and ends when the number stops growing.
  */
 function evaluateDeadLetters(
   { id: ruleId, threshold = 1 }: AlertRule,
@@ -124,7 +124,7 @@ function evaluateDeadLetters(
   return { conditions, marks: [...changed, ...gone.map((subjectId) => ({ ruleId, subjectId }))] };
 }
 
-/** Evaluates whether sources that have sent events before now send none. */
+/** Evaluates which sources send no events. Sources that have never sent any are left out. */
 function evaluateSources(
   { id: ruleId, forSeconds }: AlertRule,
   sources: readonly SourceFacts[],
@@ -194,7 +194,7 @@ function text(message: string): string {
 
 const counted = (count: number, noun: string) => `${count} ${noun}${count === 1 ? "" : "s"}`;
 
-/** Writes a time such as `90 s`, `15 min` or `3 h`. */
+/** Returns a duration as text, such as `90 s`, `15 min` or `3 h`. */
 export function duration(seconds: number): string {
   if (seconds < 120) return `${Math.round(seconds)} s`;
   if (seconds < 7_200) return `${Math.round(seconds / 60)} min`;

@@ -1,18 +1,19 @@
 import type { Alerts } from "../catalog/alerts/alerts.ts";
 import type { LeaseRow } from "../catalog/alerts/tables.ts";
 
-/** Number of checks without a renewal after which another node takes the lease. */
+/** Number of consecutive checks without a renewal after which another process takes the lease. */
 const CHECKS_WITHOUT_RENEWAL_MAX = 4;
 
 /**
- * The lease of the alert evaluator. One process of a cluster holds it: only this process evaluates
- * the rules and sends notifications. The ordered log of the catalog decides which one it is.
+ * The lease of the alert evaluator. The one process of a cluster that holds it evaluates the rules
+ * and sends notifications. When several processes try to take it, the order of the catalog's log
+ * decides which one gets it.
  */
 export class EvaluatorLease {
   readonly id = crypto.randomUUID();
   readonly #alerts: Alerts;
   readonly #isShared: boolean;
-  /** The lease at the last check, and the number of checks that have found it not renewed. */
+  /** The lease at the last check, and how many consecutive checks found it not renewed. */
   #seen: LeaseRow | undefined;
   #checksWithoutRenewal = 0;
 

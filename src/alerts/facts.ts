@@ -1,11 +1,11 @@
 /**
- * Facts about one workspace that alert rules evaluate, from the same state as the console's
- * overview.
+ * Facts about one workspace, from which its alert rules are evaluated. They come from the state
+ * that the console's overview shows.
  */
 export interface AlertFacts {
   /**
-   * Whether all nodes of the cluster answered. Otherwise there may be a problem that no node
-   * reports.
+   * Whether all nodes of the cluster answered. If not, the facts may lack problems that only a
+   * missing node knows.
    */
   isComplete: boolean;
   destinations: readonly DestinationFacts[];
@@ -18,7 +18,7 @@ export interface AlertFacts {
 export interface DestinationFacts {
   id: string;
   name: string;
-  /** State as the overview shows it, such as `ok`, `failing` or `down`. */
+  /** State of the destination as the overview shows it, such as `ok`, `failing` or `down`. */
   state: string;
   reason?: string;
   lagEvents: number;
@@ -29,7 +29,7 @@ export interface DestinationFacts {
 interface TransformationFacts {
   id: string;
   name: string;
-  /** Last error of suspended code. Such code does not run for a while, because it only fails. */
+  /** Last error, if the transformation is suspended (paused, because it failed each time). */
   suspended?: { reason: string };
 }
 
@@ -39,20 +39,20 @@ export interface SourceFacts {
   enabled: boolean;
   receivedPerSecond: number;
   /**
-   * Whether a destination reads the source's events without delay, so that a rate of 0 means that
-   * there are none.
+   * Whether some destination reads the source's events without delay. Only then does a rate of 0
+   * mean that the source sends no events.
    */
   isObserved: boolean;
 }
 
 export interface ServerFacts {
-  /** Messages of the checks of `/ready` that fail. */
+  /** Messages of the failed checks of `/ready`. */
   troubles: readonly string[];
   warnings: readonly string[];
   /** Number of nodes that answer. Absent while nodes cannot be asked. */
   nodes?: number;
   missingNodes: readonly string[];
-  /** Disks of the data directories, by the id of the node. Empty id on a standalone server. */
+  /** Disk of each node's data directory. `node` is the id, empty on a standalone server. */
   disks: readonly DiskFacts[];
 }
 

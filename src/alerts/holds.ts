@@ -1,6 +1,6 @@
 /**
- * Measures for how long conditions hold, by key. Counts the time between two checks only up to
- * `stepMsMax`, so that a pause of this process does not count as time in which a condition held.
+ * Measures how long each condition has held, by key. Counts at most `stepMsMax` between two checks,
+ * so that a pause of this process does not count as time in which the condition held.
  */
 export class Holds {
   readonly #stepMsMax: number;
@@ -13,8 +13,9 @@ export class Holds {
   }
 
   /**
-   * Records whether a condition holds now. Returns whether it has held for `ms` at all checks. A
-   * check with an unknown result (undefined) neither counts nor restarts the time.
+   * Records whether a condition holds at this check. Returns whether it holds and has held at all
+   * checks of the last `ms` milliseconds. A check with an unknown result (undefined) returns false,
+   * and the time since the check before it does not count.
    */
   hasHeld(key: string, holds: boolean | undefined, ms: number): boolean {
     if (holds === false) {
@@ -37,7 +38,7 @@ export class Holds {
     this.#held.delete(key);
   }
 
-  /** Forgets the conditions with this prefix that `isKept` does not name. */
+  /** Forgets the conditions whose key has this prefix, unless `isKept` returns true for them. */
   keepOnly(prefix: string, isKept: (key: string) => boolean): void {
     for (const key of this.#held.keys()) {
       if (key.startsWith(prefix) && !isKept(key)) this.#held.delete(key);

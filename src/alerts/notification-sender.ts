@@ -14,7 +14,7 @@ import { alertMessage } from "./receivers/message.ts";
 import type { SendNotification } from "./receivers/send.ts";
 
 const RETRY_MS_MIN = 5_000;
-/** Number of notifications of a workspace that are sent at the same time. */
+/** Maximum number of notifications of one workspace that are sent at the same time. */
 const BATCH_MAX = 20;
 
 interface SenderContext {
@@ -22,9 +22,9 @@ interface SenderContext {
   send: SendNotification;
   workspaceName(id: string): string;
   consoleUrl(): string;
-  /** Called after each attempt. */
+  /** Called after each attempt to send a notification. */
   onAttempt(result: NotificationResult): void;
-  /** Milliseconds on a clock that is never set. */
+  /** Returns the milliseconds of a monotonic clock. */
   elapsed(): number;
   now(): number;
 }
@@ -49,16 +49,16 @@ interface Settled {
 }
 
 /**
- * Sends the notifications that wait. The evaluator's claim on a notification is stored before each
- * attempt, so that a replaced evaluator sends nothing. A notification whose result could not be stored
- * is not sent again by this process.
+ * Sends pending notifications. Before each attempt, stores that this evaluator claims the
+ * notification: an evaluator that has lost the lease gets no claim, and sends nothing. If the
+ * result of an attempt cannot be stored, this process does not send the notification again.
  */
 export class NotificationSender {
   readonly #parts: SenderContext;
   readonly #budget: TokenBuckets;
-  /** Time by `elapsed()` before which a notification is not tried again. */
+  /** Earliest time (by `elapsed()`) of the next attempt, by notification. */
   readonly #retryAt = new Map<string, number>();
-  /** Results that are not stored yet. */
+  /** Results of attempts that are not stored yet, by notification. */
   readonly #unstored = new Map<string, Settled>();
   readonly #busy = new Map<string, Promise<void>>();
 
@@ -73,14 +73,14 @@ export class NotificationSender {
     });
   }
 
-  /** Takes one notification from the hourly budget of a workspace. Returns whether there was one. */
+  /** Takes one notification from a workspace's hourly budget. Returns false if none is left. */
   takeFromBudget(workspaceId: string): boolean {
     if (this.#budget.waitSeconds(workspaceId) > 0) return false;
     this.#budget.take(workspaceId);
     return true;
   }
 
-  /** Sends the due notifications of a workspace, unless that is in progress. */
+  /** Sends a workspace's due notifications, or waits for the call that is already doing so. */
   sendDue(workspaceId: string, holder: string, signals: SendSignals): Promise<void> {
     const running = this.#busy.get(workspaceId);
     if (running !== undefined) return running;
@@ -91,7 +91,7 @@ export class NotificationSender {
     return work;
   }
 
-  /** Resolves when nothing is being sent. */
+  /** Resolves once the notifications in progress have been sent or have failed. */
   async idle(): Promise<void> {
     await Promise.allSettled(this.#busy.values());
   }
@@ -190,7 +190,7 @@ export class NotificationSender {
   }
 }
 
-/** Returns why a notification is never sent. Undefined when it is to be sent. */
+/** Returns the reason to drop a notification unsent. Undefined if it must be sent. */
 function dropReason(
   alert: Alert,
   { phase, receiverId }: AlertNotification,

@@ -14,13 +14,13 @@ import { Holds } from "./holds.ts";
 const STEP_MS_MAX = 2 * ALERT_EVALUATION_MS;
 
 /**
- * Evaluates the rules of workspaces repeatedly. Remembers for how long conditions have held; after
- * a restart, these times begin again.
+ * Evaluates the rules of workspaces. Measures in memory for how long each condition has held, so
+ * that the measurement begins at 0 after a restart.
  */
 export class RuleEvaluator {
   readonly #alerts: Alerts;
   readonly #holds: Holds;
-  /** Dead letters at the last evaluation, by the id of the rule. */
+  /** Dead letters at the last evaluation, by rule id and destination id. */
   readonly #counts = new Map<string, Map<string, number>>();
 
   constructor(alerts: Alerts, elapsed: () => number) {
@@ -28,7 +28,7 @@ export class RuleEvaluator {
     this.#holds = new Holds(STEP_MS_MAX, elapsed);
   }
 
-  /** Returns the alerts of a workspace that begin and end at this evaluation, and the values that rules remember. */
+  /** Evaluates a workspace's rules. Returns alerts that begin or end, and changed marks. */
   evaluate(workspaceId: string, facts: AlertFacts): AlertChange {
     const rules = this.#alerts.rules.list(workspaceId, 1).items.filter(({ enabled }) => enabled);
     const open = Map.groupBy(this.#alerts.open(workspaceId), ({ ruleId }) => ruleId);

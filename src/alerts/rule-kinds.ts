@@ -7,16 +7,16 @@ import {
 
 /** Defaults and bounds of all alert rules of one kind. */
 interface RuleKind {
-  /** Name of a rule without a name from its creator. */
+  /** Name of a rule whose creator gave it no name. */
   name: string;
-  /** Default values of a rule. */
+  /** Default values of a rule's `forSeconds` and `clearSeconds`. */
   forSeconds: number;
   clearSeconds: number;
-  /** Threshold with its unit and bounds. Absent when the kind has none. */
+  /** Unit, default and bounds of a rule's threshold. Absent for kinds without a threshold. */
   threshold?: { unit: string; fallback: number; min: number; max: number };
-  /** Whether a workspace's first receiver also creates a rule of this kind. */
+  /** Whether a rule of this kind is created together with a workspace's first receiver. */
   isFirstRule: boolean;
-  /** Severity in PagerDuty. */
+  /** Severity of the alerts in PagerDuty. */
   severity: "critical" | "error" | "warning";
 }
 
@@ -117,8 +117,9 @@ export function defaultRule(kind: AlertKind): AlertRuleInput {
 }
 
 /**
- * Returns the rules that a workspace's first receiver creates. `nodes` is the number of nodes of
- * the cluster; a standalone server gets no rule about nodes.
+ * Returns the rules that are created together with a workspace's first receiver. The operator's
+ * workspace also gets rules about the server. `nodes` is the number of nodes of the cluster; with
+ * one node, no rule about missing nodes is created.
  */
 export function firstRules(isOperators: boolean, nodes: number): AlertRuleInput[] {
   return alertKinds

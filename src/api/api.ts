@@ -111,16 +111,17 @@ export function createApi(given: ApiDeps) {
     /** Changes the average number of requests per second that a workspace may send; 0 is no limit. */
     setRequestsPerSecondMax: (perSecond: number) =>
       deps.limiters.setRequestsPerSecondMax(perSecond),
-    /** Returns the facts that a workspace's alert rules evaluate, from all nodes of a cluster. */
+    /** Collects the facts for a workspace's alert rules, from all nodes of a cluster. */
     alertFacts: (workspaceId: string) => alertFacts(deps, workspaceId),
     /** Changes certificate and key for new connections, if the listener speaks TLS. */
     setTls: (tls: TlsKeys) => deps.tlsListener.setTls(tls),
-    /** Returns the socket of the listener; undefined while it does not listen. */
+    /** Returns the listening socket. Undefined before `start`. */
     socket: () => listening,
     /**
-     * Listens and resolves with the bound address, such as `http://127.0.0.1:8081`. Port 0 takes a
-     * free port. With a listening socket, it accepts from this socket instead, and closes it with the
-     * listener. Rejects with `StartError` when it cannot listen on the address.
+     * Starts to listen, and resolves with the bound address, such as `http://127.0.0.1:8081`. Port
+     * 0 takes a free port. If `address` has a listening socket, accepts connections from it
+     * instead, and closes it with the listener. Rejects with `StartError` if it cannot listen on
+     * the address.
      */
     async start(address: ControlPlaneAddress) {
       // `maxHeaderSize` is writable, although its type says otherwise. Bun reads it when it
@@ -145,7 +146,7 @@ export function createApi(given: ApiDeps) {
   };
 }
 
-/** Makes the app answer each path of each route with `respond`. */
+/** Registers the path and the aliases of each route. `respond` answers requests to them. */
 function addRoutes(
   app: Elysia,
   respond: (route: Route, incoming: IncomingRequest) => Promise<Response>,

@@ -2,7 +2,7 @@ import type { Catalog } from "../catalog/catalog.ts";
 import type { Principal } from "../catalog/model.ts";
 import { unlessMissing } from "../errors.ts";
 
-/** Returns the author of a request: a member or a service token. Its name is empty once deleted. */
+/** Returns id and name of a request's author. The name is empty if the author was deleted. */
 export function authorOf(
   { catalog }: { catalog: Pick<Catalog, "members" | "tokens"> },
   { workspaceId, tokenId, memberId }: Pick<Principal, "workspaceId" | "tokenId" | "memberId">,

@@ -21,7 +21,7 @@ export interface Client {
    * answer is not a success.
    */
   call<Key extends ClientKey>(key: Key, ...input: InputOf<Key>): Promise<AnswerOf<Key>>;
-  /** Sends a request like `call`. Resolves with the answer's body and its header ETag. */
+  /** Sends a request like `call`. Resolves with the body, and the header ETag as `tag`. */
   callTagged<Key extends ClientKey>(
     key: Key,
     ...input: InputOf<Key>
@@ -34,8 +34,8 @@ export interface Client {
     filter?: { sourceId?: string; destinationId?: string },
     signal?: AbortSignal,
     /**
-     * Called once, when the server has opened the stream. The stream contains only events from then
-     * on.
+     * Called once, when the server has opened the stream. The stream contains only events that
+     * arrive after that.
      */
     onOpen?: () => void,
   ): AsyncGenerator<FollowedMessage>;
@@ -58,21 +58,21 @@ export class RequestRefused extends Error {
     readonly status: number,
     message: string,
     readonly details: readonly Detail[],
-    /** Seconds to wait before a retry, from the header Retry-After; undefined without it. */
+    /** Seconds to wait before a retry (header Retry-After). Undefined without the header. */
     readonly retryAfter: number | undefined,
-    /** State of a resource that was changed by others, when the status is 412. */
+    /** Current state of the resource, if the status is 412: its ETag did not match If-Match. */
     readonly changed?: ChangedState,
   ) {
     super(message);
   }
 }
 
-/** State of a resource that does not fit the header If-Match of a request. */
+/** Current state of a resource whose ETag differs from the request's header If-Match. */
 export interface ChangedState {
-  /** The resource as GET answers it now, and its header ETag. */
+  /** The resource as GET answers it, and its ETag. */
   current: unknown;
   tag: string | undefined;
-  /** For code: the revision that If-Match named. */
+  /** Answer of GET for the revision that If-Match named (transformations and libraries only). */
   base?: unknown;
 }
 
@@ -89,7 +89,7 @@ type RequestOptions<Key extends ClientKey> = (keyof PathParams<Key> extends neve
   ? { params?: undefined }
   : { params: PathParams<Key> }) & {
   query?: Schemas<Key>["query"];
-  /** Header If-Match: the request takes effect only while the resource has this ETag. */
+  /** Header If-Match: the server refuses the request if the resource's ETag differs. */
   ifMatch?: string | undefined;
 } & (undefined extends Schemas<Key>["body"]
     ? { body?: undefined }
@@ -112,7 +112,7 @@ interface Input {
 
 export function createClient(options: {
   baseUrl: string;
-  /** API token. The console leaves it out, because its browser sends a session cookie. */
+  /** API token. The console sets none, because the browser sends its session cookie. */
   token?: string;
   fetch?: typeof fetch;
 }): Client {
@@ -182,12 +182,13 @@ async function refusedError(response: Response): Promise<RequestRefused> {
 }
 
 /**
- * Maximum milliseconds without a byte of a live tail, of which the server sends at least one each
- * second. A connection may break unnoticed when a computer sleeps or changes its network.
+ * Maximum milliseconds without a byte on a live tail. The server sends at least one byte each
+ * second, so a longer silence means that the connection is broken, for example because the computer
+ * slept.
  */
 const SILENCE_MS_MAX = 20_000;
 
-/** Parses server-sent events, each of which has one `event` line and one `data` line. */
+/** Parses a stream of server-sent events. Ends when it is silent for `SILENCE_MS_MAX`. */
 async function* messages(stream: ReadableStream<Uint8Array>): AsyncGenerator<FollowedMessage> {
   const decoder = new TextDecoder();
   let rest = "";

@@ -4,16 +4,18 @@ import { expectHost } from "./request/cross-site.ts";
 import { contentPolicy } from "./response/content-policy.ts";
 import { responseHeaders } from "./response/errors.ts";
 
-/** The console's files as `src/console/bundle.ts` writes them: JSON compressed with Zstandard. */
+/** Files of the console: JSON compressed with Zstandard, written by `src/console/bundle.ts`. */
 export interface ConsoleBundle {
   /** HTML of the console's only page. */
   html: string;
   /**
-   * Texts of the files that the page loads, by file name. A file's name changes with its content.
+   * Contents of the scripts and style sheets that the page loads, by file name. The name changes
+   * with the content.
    */
   assets: Record<string, string>;
   /**
-   * Names of the files that the page loads at once. Screens load the other files when they open.
+   * Names of the assets that the page loads immediately. A screen loads its other assets when it
+   * opens.
    */
   first: string[];
 }
@@ -30,9 +32,9 @@ let opened: Promise<ConsoleBundle> | undefined;
 const gzipped = new Map<string, Uint8Array<ArrayBuffer>>();
 
 /**
- * Serves the web console: its page at `/`, and the files that the page loads. Resolves with
- * undefined for other paths. The files need no token, because they contain no data; the page
- * requests all data from the API.
+ * Serves the web console: its page at `/`, and the page's assets. Resolves with undefined for other
+ * paths. Page and assets contain no data, so they need no token; the page requests all data from
+ * the API.
  */
 export async function consoleResponse(
   { method, headers }: Request,
@@ -53,7 +55,8 @@ export async function consoleResponse(
 }
 
 /**
- * Paths of the console's style sheets. The list is empty in a checkout whose console was not built.
+ * Resolves with the paths of the console's style sheets. The list is empty in a checkout in which
+ * the console has not been built.
  */
 export async function consoleStyles(): Promise<string[]> {
   const { first } = await open().catch((error: unknown) => {
@@ -104,8 +107,8 @@ function answer(
 
 /**
  * Returns headers that let the page run only its own scripts, and send requests only to the control
- * plane and the data plane. Markup in a name, an event or an error text cannot run code then, even
- * if the page rendered the markup.
+ * plane and the data plane. Even if the page rendered markup from a name, an event or an error,
+ * code in the markup could not run.
  */
 function pageHeaders(dataPlaneUrl: string): Record<string, string> {
   return {

@@ -18,8 +18,8 @@ export interface Readiness {
   ready: boolean;
   checks: Record<string, { ok: boolean; message?: string }>;
   /**
-   * Warnings about states in which the server works but should not remain, such as
-   * `--insecure-sandbox`. Each is one sentence.
+   * Sentences about states in which the server works but should not stay, such as
+   * `--insecure-sandbox`.
    */
   warnings: string[];
 }
@@ -47,7 +47,7 @@ export interface SystemFigures {
    */
   guests: { alive: number; awaited: number };
   memory: { totalBytes: number; freeBytes: number };
-  /** `used` contains the bytes that each part of the data directory uses, by the part's name. */
+  /** `used` is the bytes that each part of the data directory takes, by the part's name. */
   disk: { used: Record<string, number>; freeBytes: number };
   /** Size and retention of the event logs. */
   events: {
@@ -55,34 +55,34 @@ export interface SystemFigures {
     bytes: number;
     /** When the oldest event in the logs was received (milliseconds since the epoch). */
     oldestAt: number | undefined;
-    /** Age in seconds and size in bytes up to which delivered events are kept. 0 means no limit. */
+    /** Maximum age (seconds) and size (bytes) of delivered events in the logs. 0 is no limit. */
     retention: { seconds: number; bytes: number };
   };
 }
 
-/** The nodes of a cluster, and the partitions that each of them runs. */
+/** The nodes of a cluster, and its partitions with the node that runs each. */
 export interface ClusterFigures {
   name: string;
   /** Id of the node that answers the request. */
   node: string;
-  /** Nodes that are running. Absent while the brokers do not list the nodes. */
+  /** The running nodes. Absent while the Kafka brokers do not list them. */
   nodes?: {
     id: string;
     version: string;
     controlPlaneUrl: string;
     partitions: number[];
-    /** Partitions that the node refused to run when it last joined, with the reason. */
+    /** Partitions that the node refused to run when it last joined the cluster, by reason. */
     refused?: { reason: string; partitions: number[] }[];
   }[];
   partitions: {
     partition: number;
     /**
-     * Id of the node that delivers the partition's events, or did so last. Absent when no node has
-     * done so yet.
+     * Id of the node that delivers the partition's events or was the last to deliver them. Absent
+     * if no node has delivered any.
      */
     node?: string;
     /**
-     * Number of events whose delivery to at least one destination is not finished. Absent while the
+     * Number of events that at least one destination has not finished. Absent while the Kafka
      * brokers do not report the number.
      */
     lagEvents?: number;
@@ -95,7 +95,7 @@ export interface PeerNodes {
   node: string;
   /** Sends a question to all other nodes. Resolves with their answers after two seconds at most. */
   ask(question: unknown): Promise<{
-    /** Answers by the id of the node that sent each. */
+    /** Answers of the other nodes to the question, by the id of the node. */
     answers: ReadonlyMap<string, unknown>;
     /** Ids of the nodes that did not answer the question in time. */
     missing: string[];
@@ -104,7 +104,7 @@ export interface PeerNodes {
   answerWith(answer: (question: unknown) => unknown): void;
   /** Returns a sentence about why questions do not reach other nodes. Undefined while they do. */
   trouble?(): string | undefined;
-  /** Returns the ids of the other nodes of which a message has arrived in the last seconds. */
+  /** Returns the ids of the other nodes from which a message has arrived recently. */
   heard?(): ReadonlySet<string>;
   /** Returns the numbers of the partitions whose events this node delivers at present. */
   running?(): number[];
@@ -112,7 +112,7 @@ export interface PeerNodes {
   stopped?(): { partition: number; reason: string }[];
 }
 
-/** Dependencies of the control plane, the HTTP listener of the API and the console. */
+/** Objects and functions that the control plane (HTTP listener of API and console) needs. */
 export interface ApiDeps {
   catalog: Catalog;
   publishing: Publisher;
@@ -121,37 +121,35 @@ export interface ApiDeps {
     | ("current" | "logEnds" | "deadLetters" | "replays")
     | ("liveTail" | "search" | "outcomes" | "status" | "codeLogs" | "latestOutcomes")
   >;
-  /** Figures that this node has not stored yet, and the stored figures of all nodes. */
+  /** Figures per minute: `unwritten` are this node's unstored, `tables` all nodes' stored ones. */
   figures: Pick<FigureRecorder, "unwritten" | "tables">;
   kinds: ReadonlyMap<string, DestinationKind>;
-  /** RudderStack's definitions of the types that rudder-server delivers. */
+  /** RudderStack's definitions of the source and destination types that rudder-server supports. */
   definitions: Definitions;
   /**
-   * Namespace in which tokens of the first workspace get the configuration of all workspaces.
-   * Undefined when there is none.
+   * Name of the namespace in which a rudder-server gets the configuration of all workspaces, with a
+   * token of the first workspace. Undefined if the setting `rudderstack.namespace` is not set.
    */
   namespace?: string | undefined;
-  /** Whether requests without a token may read published code, as rudder-transformer does. */
+  /** Whether published code may be read without a token, for a rudder-transformer without one. */
   opensCode?: boolean;
   alerts: Pick<Alerting, "test" | "hasMailServer">;
   /** Returns the free bytes and the size of the disk with the data directory. */
   diskSpace(): { freeBytes: number; sizeBytes: number };
   suspensions(workspaceId: string): RevisionSuspension[];
-  /** Time since which a published revision runs and has no result; undefined while it has some. */
+  /** Returns since when a published revision has run without a result, if this takes too long. */
   slowCodeSince(versionId: string): number | undefined;
   ready(): Readiness;
   /**
-   * Returns a sentence about what requests depend on and the server has not stored yet, such as the
-   * first token. Undefined once it has.
+   * Returns a sentence about data that requests need and that the starting server has not stored
+   * yet, such as the first token. Undefined once the data is stored.
    */
   starting(): string | undefined;
   /** Replaces the limit `API_ANSWER_MS_MAX` in tests. */
   answerMsMax?: number;
   metricsText(): Promise<string>;
   system(): Promise<SystemFigures>;
-  /**
-   * Returns figures about the nodes and partitions of the cluster. Absent on a standalone server.
-   */
+  /** Returns the nodes and partitions of the cluster. Absent on a standalone server. */
   nodes?(): Promise<ClusterFigures>;
   /** Sends questions to the other nodes of the cluster. Absent on a standalone server. */
   others?: PeerNodes;
@@ -159,30 +157,30 @@ export interface ApiDeps {
   signOn?: SignOn | undefined;
   dataPlaneUrl(): string;
   /**
-   * Returns the address of the client that sent a request over a connection from `peer`; for IPv6,
-   * the client's network. When `peer` is a trusted proxy, returns the address of the client that
-   * `X-Forwarded-For` names.
+   * Returns the address of the client that sent a request over a connection from `peer`; if `peer`
+   * is a trusted proxy, the client's address in `X-Forwarded-For`. An IPv6 address is shortened to
+   * its network.
    */
   clientOf(peer: string, forwardedFor: string): string;
   /**
-   * Host names, in lower case, under which browsers and metric scrapers reach the control plane. A
-   * port other than the default one of HTTP or HTTPS follows its name, such as `name:8443`.
+   * Host names, in lower case, under which browsers and metric scrapers reach the control plane. If
+   * the port is not the default one of HTTP or HTTPS, it is part of the name, such as `name:8443`.
    */
   hosts: readonly string[];
   version: string;
   /**
-   * Language name in responses for Python code that was sent as `pythonfaas`. The value `python` is
-   * for rudder-cli, which knows only that name.
+   * Language that responses name for Python code that a client sent as `pythonfaas`. The value
+   * `python` is meant for rudder-cli, which does not know `pythonfaas`.
    */
   python: "pythonfaas" | "python";
   /**
-   * Whether API responses show the values of secret headers of webhook destinations and the secret
-   * parts of URLs (`clear`), which Terraform needs, or hide them (`masked`).
+   * Whether API responses show secrets in clear, which Terraform needs, or mask them. The secrets
+   * are the values of secret headers of webhook destinations, and the secret parts of URLs.
    */
   headers: "masked" | "clear";
   /**
    * Average number of requests per second that the tokens of one workspace may send together; 0 is
-   * no limit. A burst may use the allowance of `API_BURST_SECONDS` at once.
+   * no limit. A burst may contain as many requests as the average allows in `API_BURST_SECONDS`.
    */
   requestsPerSecondMax: number;
   /** Called when a client did not complete the TLS handshake with the control plane. */
@@ -192,8 +190,8 @@ export interface ApiDeps {
 }
 
 /**
- * Dependencies of the routes: those of the control plane, and the objects that all its requests
- * share.
+ * Objects and functions that the routes need: those of the control plane, and objects that all
+ * requests share.
  */
 export interface RouteDeps extends ApiDeps {
   limiters: ApiLimiters;

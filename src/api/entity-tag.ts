@@ -1,12 +1,12 @@
 import { createHash } from "node:crypto";
 
 /**
- * Number of characters of a hash in an entity tag. Each has 6 bits, so that two states of a
- * resource do not have the same tag by accident.
+ * Number of characters of a hash in an entity tag. Each character has 6 bits: enough in total that
+ * no two states of a resource get the same tag by accident.
  */
 const HASH_CHARS = 22;
 
-/** Answer of one resource with the entity tag of its state, which becomes the header ETag. */
+/** A resource as a route answers it, with its entity tag, which is sent as the header ETag. */
 export class Tagged<T> {
   constructor(
     readonly answer: T,
@@ -16,14 +16,14 @@ export class Tagged<T> {
 }
 
 /**
- * Returns an answer with its entity tag. `state` is what the tag is computed from: the answer
- * itself, unless parts of it change without a change of the resource.
+ * Computes the entity tag of an answer. If parts of the answer change without a change of the
+ * resource, pass the rest as `state`, from which the tag is then computed.
  */
 export function tagged<T>(answer: T, state: unknown = answer): Tagged<T> {
   return new Tagged(answer, hashOfState(state));
 }
 
-/** Returns a text that differs for different states. It contains only letters, digits, - and _. */
+/** Returns a hash of a state. It contains only letters, digits, - and _. */
 export function hashOfState(state: unknown): string {
   const hash = createHash("sha256").update(JSON.stringify(state));
   return hash.digest("base64url").slice(0, HASH_CHARS);
@@ -34,20 +34,20 @@ export function tagHeader({ tag }: Tagged<unknown>): { ETag: string } {
   return { ETag: `"${tag}"` };
 }
 
-/** The current state of one resource, with which the preconditions of a request are compared. */
+/** Current state of a resource, compared with a request's If-Match and If-None-Match. */
 export interface CurrentResource<T = unknown> {
-  /** Answer of a GET now, with its entity tag. */
+  /** The resource as GET answers it, with its entity tag. */
   now: Tagged<T>;
   /**
-   * Returns who changed the resource, and when, since the state that one of these tags names. The
-   * text ends a sentence that begins with "but".
+   * Returns who changed the resource, and when, after it had one of these tags. Error messages
+   * append the result to "but".
    */
   changeSince(tags: readonly string[]): string;
-  /** Returns the earlier state that a tag names. Undefined when it is no longer stored. */
+  /** Returns the stored earlier state that has one of these tags. Undefined if there is none. */
   earlier?(tags: readonly string[]): unknown;
 }
 
-/** Returns the current state of a resource without history. */
+/** Returns the current state of a resource of which no earlier states are stored. */
 export function currentState<T>(
   noun: string,
   now: Tagged<T>,

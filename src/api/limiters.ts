@@ -25,8 +25,8 @@ import {
 } from "./limits.ts";
 
 /**
- * Error of a request beyond a rate or concurrency limit, with the seconds to wait. It is answered
- * with 429.
+ * Thrown for a request that exceeds a limit on rate or concurrency. The response has the status
+ * 429, and says how many seconds to wait.
  */
 export class TooManyRequests extends ApiError {
   constructor(
@@ -83,13 +83,13 @@ export function createLimiters(requestsPerSecondMax: number) {
       FAILED_SIGN_INS_PER_SECOND_MAX,
       `Expected at most ${FAILED_SIGN_INS_PER_SECOND_MAX} failed sign-ins of an address a second, got more`,
     ),
-    /** Long lists are written in short slices, one at a time. */
+    /** Divides the writing of long lists into short slices, and runs one slice at a time. */
     listSlices: new TimeSlicer(),
-    /** State of workspaces with many items, by workspace id. */
+    /** Recent states of workspaces, by workspace id. Requests share them, to save work. */
     workspaceStates: new SharedResults(STATUS_SHARED_MS_MAX),
     /**
-     * Waits until a body longer than `BODY_BYTES_PER_REQUEST` may be read on, and returns its permit.
-     * Rejects with `TooManyRequests` when the signal is aborted before.
+     * Waits until the rest of a body longer than `BODY_BYTES_PER_REQUEST` may be read. Resolves
+     * with a permit to release after that. Rejects with `TooManyRequests` if `signal` aborts first.
      */
     async admitLongBody(workspaceId: string, signal: AbortSignal): Promise<Permit> {
       return await longBodies.acquire(workspaceId, signal).catch(() => {
@@ -100,12 +100,12 @@ export function createLimiters(requestsPerSecondMax: number) {
         );
       });
     },
-    /** Large bodies are parsed one after another, those of several workspaces in turn. */
+    /** Lets one large body at a time be parsed. Workspaces take turns. */
     largeBodies: new FairSemaphore(1, atMost(1)),
     setRequestsPerSecondMax: (perSecond: number) => requests.setRate(apiRate(perSecond)),
     /**
-     * Counts a request of a workspace against its rate. Throws `TooManyRequests` when the rate is
-     * exceeded.
+     * Counts a request against the rate of its workspace. Throws `TooManyRequests` if the workspace
+     * has used up its rate.
      */
     countRequest(workspaceId: string): void {
       const waitSeconds = requests.waitSeconds(workspaceId);
@@ -117,7 +117,7 @@ export function createLimiters(requestsPerSecondMax: number) {
       }
       requests.take(workspaceId);
     },
-    /** Counts a large request body as further requests of the workspace. */
+    /** Counts each `BODY_BYTES_PER_REQUEST` of a request body as one further request. */
     countBody(workspaceId: string, bytes: number): void {
       requests.take(workspaceId, Math.floor(bytes / BODY_BYTES_PER_REQUEST));
     },
@@ -126,7 +126,7 @@ export function createLimiters(requestsPerSecondMax: number) {
 
 const apiRate = (perSecond: number) => ({ perSecond, burst: perSecond * API_BURST_SECONDS });
 
-/** Limits the number of concurrent requests of one costly kind, such as searches. */
+/** Creates a limiter of the number of concurrent requests of one costly kind, such as searches. */
 function requestLimiter(
   what: string,
   limits: { perOwner: number; total?: number; retryAfterSeconds?: number },
@@ -147,8 +147,8 @@ function requestLimiter(
 }
 
 /**
- * Returns a function that counts one request of `key`. The function throws `TooManyRequests` when
- * the key has used up its rate.
+ * Returns a function that counts one request under a key, such as a client address. It throws
+ * `TooManyRequests` if the key has used up its rate.
  */
 function rateLimiter(perSecond: number, message: string): (key: string) => void {
   const take = createRateLimiter(perSecond);

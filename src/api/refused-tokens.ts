@@ -6,16 +6,16 @@ import type { Logger } from "../observe/log.ts";
 /** Time in milliseconds for which refused requests are collected before they are stored. */
 const COLLECTED_MS = 60_000;
 /**
- * Maximum number of combinations of address, token and reason that are counted separately in one
- * minute. Requests of all other combinations are counted together.
+ * Maximum number of combinations of workspace, token, address and reason that are counted
+ * separately in one minute. Requests with further combinations are counted together.
  */
 const COUNTED_APART_MAX = 1_000;
 
 type Refused = Omit<RefusedRequests, "requests" | "addresses">;
 
 /**
- * Counts the requests that were refused because of their token, by address and minute. A client
- * that sends thousands of refused requests a second causes only a few audit entries in a minute.
+ * Counts the requests whose token was refused, and stores the counts in the audit log once a
+ * minute. Thousands of refused requests per second thus cause only a few entries.
  */
 export class RefusedTokens {
   readonly #store: (refused: readonly RefusedRequests[]) => Promise<void>;
@@ -41,7 +41,7 @@ export class RefusedTokens {
     this.#timer.unref();
   }
 
-  /** Stores the counts. Never rejects: requests are refused whether or not counts are stored. */
+  /** Stores the counts. If that fails, logs a warning and drops them. */
   async flush(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -57,8 +57,8 @@ export class RefusedTokens {
 }
 
 /**
- * Returns an entry for each of the most refused callers, and one entry for all other callers of a
- * workspace.
+ * Returns an audit entry for each of the `AUDIT_REFUSALS_PER_MINUTE_MAX` most refused callers, and
+ * one per workspace for all its other callers.
  */
 function summarize(counts: readonly RefusedRequests[], uncounted: number): RefusedRequests[] {
   const sorted = counts.toSorted((a, b) => b.requests - a.requests);

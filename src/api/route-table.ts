@@ -44,7 +44,7 @@ import { suspensionRoutes } from "./routes/status/suspensions.ts";
 import { systemRoutes } from "./routes/status/system.ts";
 
 /**
- * All routes of the API. The listener, the OpenAPI document, the client and the tests use this
+ * All routes of the API. The listener, the OpenAPI document, the API client and the tests use this
  * table.
  */
 const table = [
@@ -91,8 +91,8 @@ const table = [
 ] as const;
 
 /**
- * Type of the route table, with the literal types of every route. The typed API client is built on
- * it.
+ * Type of the route table. It contains the literal types of every route, from which the API client
+ * gets its types.
  */
 export type RouteTable = typeof table;
 export const routes: readonly Route[] = [

@@ -5,8 +5,7 @@ import type { RouteDeps } from "./deps.ts";
 import type { CurrentResource, Tagged } from "./entity-tag.ts";
 
 /**
- * The media type of server-sent events. A stream of them lasts until the client or the server ends
- * it.
+ * Media type of server-sent events. Such a response lasts until the client or the server ends it.
  */
 export const EVENT_STREAM = "text/event-stream";
 
@@ -24,7 +23,7 @@ type PathParamNames<Path extends string> = Path extends `${string}{${infer Name}
   : never;
 export type PathParams<Path extends string> = { [Name in PathParamNames<Path>]: string };
 
-/** An authenticated and validated request, which is the argument of a route's handler. */
+/** Argument of a route's handler: an authenticated and validated request. */
 export interface RequestContext<Key extends string, Query, Body> {
   deps: RouteDeps;
   principal: Principal;
@@ -34,18 +33,19 @@ export interface RequestContext<Key extends string, Query, Body> {
   body: Body;
   request: Request;
   /**
-   * Returns the client's IP address, or its network when one client may have many addresses (IPv6).
+   * Returns the client's IP address; for IPv6 its network, because one client may have many
+   * addresses of it.
    */
   client(): string;
-  /** Aborts when the listener stops. Streams must end then. */
+  /** Aborts when the listener stops. Streamed responses must end then. */
   closing: AbortSignal;
 }
 
 /**
- * Permissions that a request needs in addition if `holds` returns true for its query and body.
- * `when` describes the condition in the OpenAPI document. `holds` is first called with an empty
- * body, before the body is read. A condition that holds for the empty body must hold for every
- * body.
+ * Permissions that the token must also have if `holds` returns true for the request's query and
+ * body. `when` describes the condition in the OpenAPI document. `holds` is called first with an
+ * empty body, before the body is read, so a condition that holds for the empty body must hold for
+ * every body.
  */
 export interface ConditionalPermission<Input> {
   when: string;
@@ -53,7 +53,7 @@ export interface ConditionalPermission<Input> {
   holds(input: Input): boolean;
 }
 
-/** The part of a request that determines which resources it is about. */
+/** Part of a request from which a route finds the resources that the request reads or changes. */
 export type ResourceCall<Key extends string, Body> = Pick<
   RequestContext<Key, unknown, Body>,
   "deps" | "workspaceId" | "params" | "body"
@@ -75,13 +75,14 @@ interface RouteOptions<
   /** Permissions of which the token must have one, in addition to `needs`. */
   needsOneOf?: readonly Permission[];
   /**
-   * Member of the dependencies that lets requests without an Authorization header call the route as
-   * well, if it is true.
+   * Name of a field of `ApiDeps`. If this field is true, requests without an Authorization header
+   * may call the route too.
    */
   opensWith?: "opensCode";
   /**
-   * Whether the answer contains current figures. The route then does not wait until this node has
-   * read all ledgers (delivery progress of partitions), although it needs a permission for events.
+   * Whether the answer contains current figures. Other routes that need a permission for events
+   * wait until this node has read all ledgers (delivery progress of partitions); a route with
+   * figures does not.
    */
   answersFigures?: boolean;
   query?: Query;
@@ -89,35 +90,35 @@ interface RouteOptions<
   body?: Body;
   /** Whether the body is a form (`application/x-www-form-urlencoded`) and not JSON. */
   isForm?: boolean;
-  /** Whether the body contains code or events, so that its maximum size is `BODY_BYTES_MAX`. */
+  /** Whether the body contains code or events. Its maximum size is then `BODY_BYTES_MAX`. */
   hasLargeBody?: boolean;
   /**
-   * Whether the answer waits for user code or for a receiver, which have time limits of their own
-   * beyond `API_ANSWER_MS_MAX`.
+   * Whether the answer waits for user code or for a receiver. These have time limits of their own,
+   * so `API_ANSWER_MS_MAX` does not apply.
    */
   isLong?: boolean;
   /**
-   * Returns the current state of the one resource that the path names, or of all resources that the
-   * body names. Empty while there is none. Throws `missing` when the route itself would. A route
-   * with this function honours If-Match and If-None-Match, and a successful answer of the resource
-   * is `Tagged`.
+   * Returns the current state of the resource that the path names, or of all resources that the
+   * body names; an empty list if there is none. Throws `missing` if the handler would. A route with
+   * this function honours If-Match and If-None-Match. If its answer is the resource, the handler
+   * returns it as `Tagged`.
    */
   current?(call: ResourceCall<NoInfer<Key>, Static<NoInfer<Body>>>): readonly CurrentResource[];
   /**
-   * Whether the handler makes the whole response, with an entity tag, and with 304 for a client
-   * that has the current state.
+   * Whether the handler returns a whole response that contains an ETag, and has the status 304 if
+   * the client has the current state.
    */
   answersTag?: boolean;
-  /** Whether the route creates one resource, so that its answer is `Tagged`. */
+  /** Whether the route creates one resource. The handler then returns it as `Tagged`. */
   creates?: boolean;
   answer: Answer;
   /** Status of a successful answer. 204 and the redirect 303 have no body. */
   status?: SuccessStatus;
-  /** Media type of a successful answer that is not JSON. */
+  /** Media type of a successful answer, if it is not JSON. */
   media?: string;
-  /** Schema of a 400 response that has more fields than an error message. */
+  /** Schema of the body of a 400 response, if it has more fields than other error bodies. */
   refusal?: TSchema;
-  /** `query` is needed if the route would answer 404 without one. */
+  /** Example for the OpenAPI document and tests. Has a `query` if the route is 404 without one. */
   example: {
     params?: PathParams<Key>;
     query?: string;
@@ -125,8 +126,9 @@ interface RouteOptions<
     answer: Static<Answer>;
   };
   /**
-   * How the audit log records a request that is not a GET: `catalog` by the rows of the catalog that
-   * it writes, which is the default, `none` if it changes nothing, else by an entry of this action.
+   * How the audit log records a request that is not a GET. `catalog` (default): the rows that it
+   * writes to the catalog are recorded. `none`: the request changes nothing. Any other value names
+   * the action of an entry that is stored before the handler runs.
    */
   audit?: "catalog" | "none" | `${"replay" | "dead-letter"}.${string}`;
   /** Further permissions that depend on the request's query and body. */
@@ -178,8 +180,8 @@ export function route<
 }
 
 /**
- * Whether a route is one that rudder-server and rudder-transformer call. They send no browser
- * headers, and treat 429 as a final answer.
+ * Whether rudder-server or rudder-transformer call a route. These programs send no browser headers,
+ * and do not retry after 429.
  */
 export function isForPrograms({ needs }: Pick<Route, "needs">): boolean {
   return needs !== "open" && needs.includes("workspace-config:read");

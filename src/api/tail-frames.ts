@@ -11,8 +11,8 @@ import { isoTime } from "./schema/common.ts";
  */
 export class TailFrames {
   /**
-   * Encoded form of each message. Undefined for a message that came while the subscribers of its
-   * workspace had used up their bytes per second: none of them gets it.
+   * Encoded form of each message. Undefined for a message that came while the workspace had used up
+   * its bytes per second: none of its subscribers gets that message.
    */
   readonly #frames = new WeakMap<TailMessage, Uint8Array | undefined>();
   readonly #bytes: TokenBuckets;
@@ -25,8 +25,8 @@ export class TailFrames {
   }
 
   /**
-   * Returns the bytes to send to one more subscriber of the message's workspace. Undefined when the
-   * subscribers miss this message.
+   * Returns the encoded message for one subscriber of the workspace. Returns undefined for all
+   * subscribers when the workspace had used up its bytes per second.
    */
   frameOf(workspaceId: string, message: TailMessage): Uint8Array | undefined {
     if (!this.#frames.has(message)) {

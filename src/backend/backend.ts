@@ -19,7 +19,7 @@ import type { Store } from "../store/store.ts";
 export interface StartContext {
   /** The settings at the start. */
   config: Config;
-  /** Settings in force. Parts that take new settings in a running server register here. */
+  /** Settings that apply now. Parts that take new settings while the server runs register here. */
   settings: LiveSettings;
   logger: Logger;
   metrics: Metrics;
@@ -33,8 +33,8 @@ export interface StartContext {
 }
 
 /**
- * Options of the pipeline, which runs user code and delivers events, that are the same for a
- * standalone server and a cluster node.
+ * Options of the pipeline (which runs user code and delivers events) that do not depend on whether
+ * the server is standalone or a cluster node.
  */
 export type PipelineConfig = Omit<
   PipelineParts,
@@ -49,8 +49,8 @@ export type PipelineConfig = Omit<
 export interface Backend {
   catalog: Catalog;
   /**
-   * Directory of this server's catalog or of its local copy. The ingest processes, which accept
-   * pixels, read it.
+   * Directory of this server's catalog, or of this node's local copy of the cluster's catalog. The
+   * ingest processes, which accept pixels, read it.
    */
   catalogDirectory: string;
   logs: EventLogs & IngestLogs;
@@ -61,8 +61,8 @@ export interface Backend {
   startPipeline(work: PipelineConfig): Pipeline;
   /**
    * Joins the cluster, so that this node gets partitions to deliver. Called once all parts of the
-   * server are open. `sandboxTrouble` returns a sentence if no guest (a process that runs user code)
-   * can be started. Does nothing on a standalone server.
+   * server are open. `sandboxTrouble` returns a sentence if no guest (a process that runs user
+   * code) can be started, else undefined. Does nothing on a standalone server.
    */
   join(controlPlaneUrl: string, sandboxTrouble: () => string | undefined): void;
   /**
@@ -71,25 +71,26 @@ export interface Backend {
    */
   leave(): Promise<void>;
   /**
-   * Returns whether the storage is ready, by the name of the check: `delivery`, whether delivery
-   * progress and dead letters can be written, and on a cluster node `cluster`.
+   * Returns the results of the storage's readiness checks, by name. `delivery` says whether
+   * delivery progress and dead letters can be written. `cluster`, which a standalone server does
+   * not have, says whether this node works in its cluster.
    */
   checks(): Record<string, Check>;
   /** Returns sentences that warn of possible data loss. */
   warnings(): string[];
-  /** Storage of figures by minute and hour. */
+  /** Storage of the figures (such as counts of events) per minute, hour and day. */
   figures: FigureStorage;
-  /** Reads the nodes and partitions of the cluster. Undefined on a standalone server. */
+  /** Reads the nodes and partitions of the cluster. Missing on a standalone server. */
   nodes?(): Promise<ClusterFigures>;
-  /** Sends questions to the other nodes of the cluster. Undefined on a standalone server. */
+  /** Sends questions to the other nodes of the cluster. Missing on a standalone server. */
   others?: PeerNodes;
 }
 
-/** The storage of figures of a server, and how much of all events this server delivers. */
+/** Storage of figures (such as counts of events), and the share of partitions delivered here. */
 export interface FigureStorage {
-  /** Opens the store of figures. Rejects when that is not possible now. */
+  /** Opens the store of figures. Rejects when it cannot be opened; the caller may try again. */
   open(): Promise<Store>;
-  /** Share of all partitions whose events this server delivers now. */
+  /** Returns which share of all partitions (from 0 to 1) this server delivers. */
   share(): number;
 }
 
@@ -109,7 +110,7 @@ export interface Check {
   message?: string;
 }
 
-/** Returns the result of a part's check. `trouble` says what is wrong; undefined if nothing is. */
+/** Returns a check's result. `trouble` is a sentence; undefined if the check passed. */
 export function checkOf(trouble: string | undefined): Check {
   return trouble === undefined ? { ok: true } : { ok: false, message: trouble };
 }

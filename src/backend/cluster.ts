@@ -212,7 +212,7 @@ async function openClients(brokers: BrokerSettings, stack: AsyncDisposableStack)
   return clients;
 }
 
-/** Instruction for an operator when a topic of changes was deleted. */
+/** Advice to the operator after a topic with changes (`catalog`, `ledgers`) was deleted. */
 const RESTORE =
   "restore it, or stop all nodes, remove the directory `cluster` from the data directory of every node and start them, to begin with what the topics hold";
 

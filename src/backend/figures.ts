@@ -10,9 +10,10 @@ import type { FigureStorage, StartContext } from "./backend.ts";
 const RETRY_MS = 30_000;
 
 /**
- * Opens the store of figures in the background, because a server can deliver without it. Returns a
- * function that begins to record. The stack of the server ends the recording and closes the store
- * after it has closed the pipeline, which must therefore be opened later.
+ * Opens the store of figures in the background, because a server can deliver events without it.
+ * Returns a function that begins to record figures. The stack of the server ends the recording and
+ * closes the store. Open the pipeline after this call: the stack closes parts in reverse order, and
+ * must close the pipeline first.
  */
 export function openFigures(
   { logger, stack }: Pick<StartContext, "logger" | "stack">,

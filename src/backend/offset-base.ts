@@ -18,8 +18,8 @@ export const storedOffsetBase = (store: Store): OffsetBase | undefined =>
   offsetBaseTable(store).get(OFFSET_BASE_KEY);
 
 /**
- * Sets the offset base of a log (a number to add to the brokers' offsets) to the one stored with
- * its partition's delivery progress, now and whenever that changes.
+ * Sets the offset base of a log (a number to add to the brokers' offsets) to the one that is stored
+ * with the partition's delivery progress. Sets it again whenever the stored one changes.
  */
 export function syncOffsetBase(store: Store, logs: PartitionLogs, log: string): void {
   const sync = () => {
@@ -33,9 +33,10 @@ export function syncOffsetBase(store: Store, logs: PartitionLogs, log: string): 
 }
 
 /**
- * Reads the end of a partition with `ask`. When that end means that blocks were lost, the
- * partition's leader must prove it: a leader that was replaced returns an old end, and an offset
- * base is never reversed. `prove` reads the end of the partition from the leader in office.
+ * Returns the end of a partition that `ask` reads. A replaced leader can return an old end, which
+ * looks like a loss of blocks, and a base that was computed for a loss is never reversed. So if the
+ * end means a loss, asks again, and returns an end that is not below the one that `prove` reads
+ * from the current leader.
  */
 export async function reliableTopicEnd(
   stored: OffsetBase | undefined,

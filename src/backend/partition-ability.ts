@@ -1,29 +1,29 @@
 import type { PartitionAbility } from "../cluster/membership/partition-release.ts";
 import type { PartitionAccess } from "../cluster/topics/partition-access.ts";
 
-/** Facts about the parts of this node that a partition needs. */
+/** Facts from which `partitionAbility` decides which partitions this node can run. */
 export interface AbilitySources {
   /** Number of partitions of the cluster. */
   partitions(): number;
-  /** Access to each partition of the events' topic and of the ledgers' topic. */
+  /** Returns whether this node can read and write each partition (topics of events, ledgers). */
   access(): (readonly PartitionAccess[])[];
   /**
-   * Returns a sentence if a part that all partitions need does not work at this node, such as its
-   * disk.
+   * Returns a sentence if something that all partitions need does not work at this node, such as
+   * its disk.
    */
   nodeTrouble(): string | undefined;
-  /** Returns a sentence if a part of this node that one partition needs does not work. */
+  /** Returns a sentence if something that this partition needs does not work at this node. */
   partitionTrouble(partition: number): string | undefined;
   /** Returns a sentence if no guest (a process that runs user code) can be started at this node. */
   sandboxTrouble(): string | undefined;
-  /** Whether events of a partition that runs here wait for a guest. */
+  /** Whether this node runs the partition and some of its events wait for a guest. */
   isWaitingForSandbox(partition: number): boolean;
 }
 
 /**
  * Returns which partitions this node can run, and which it cannot run because of its own disk, its
- * connections or its guests. A partition that no node can reach is in neither list, and neither is
- * one whose events wait for their receiver.
+ * connections or its guests. A partition that no node can write is in neither list. While no guest
+ * can be started, a partition whose events do not wait for a guest is in neither list.
  */
 export function partitionAbility(sources: AbilitySources): PartitionAbility {
   const troubles = new Map<number, string>();

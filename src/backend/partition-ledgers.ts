@@ -30,25 +30,26 @@ export interface PartitionLedgersOptions {
   onNewer(reason: string): void;
 }
 
-/** Interval in milliseconds between two checks whether partitions were added. */
+/** Interval in milliseconds at which new partitions are detected. */
 const GROWTH_MS = 2_000;
 /** Longest time in milliseconds that `lags` waits for the ends of the event log. */
 const LAGS_MS_MAX = 1_000;
 
 interface PartitionLedger {
   store: Store;
-  /** This node's local copy of the ledger's state. */
+  /** Store with this node's local copy of the ledger. */
   view: Pick<Store, "trouble">;
   /**
-   * Ledger (how far the partition's events are delivered) for reading. A separate `Ledger` object
-   * writes it on the node that delivers the events.
+   * Ledger (how far the partition's events are delivered), used only for reading. The node that
+   * delivers the partition writes through another `Ledger` object.
    */
   ledger: Ledger;
 }
 
 /**
  * Ledgers of all partitions of the cluster. A ledger stores how far a partition's events are
- * delivered. Each ledger here is this node's local copy of the state that a shared log describes.
+ * delivered. Each ledger here is a local copy, which this node builds from the changes in the topic
+ * of ledgers.
  */
 export class PartitionLedgers {
   readonly #options: PartitionLedgersOptions;
@@ -97,8 +98,9 @@ export class PartitionLedgers {
   }
 
   /**
-   * Returns each partition's owner and lag. The lag is the number of events that are not delivered
-   * to the partition's slowest destination. It is absent while the brokers do not respond.
+   * Returns for each partition its owner, which is the node that delivers it, and its lag. The lag
+   * is the number of events that are not delivered to the partition's slowest destination. It is
+   * missing while the brokers do not respond.
    */
   async lags() {
     const { readers } = this.#options.logs;
@@ -134,7 +136,7 @@ export class PartitionLedgers {
     return this.#ledgers[partition]?.ledger.failure();
   }
 
-  /** Returns a sentence if this node's disk does not accept changes of ledgers, else undefined. */
+  /** Returns a sentence if the disk refuses changes to the local copies of ledgers. */
   diskTrouble(): string | undefined {
     const troubles = this.#ledgers.values().map(({ view }) => view.trouble());
     return troubles.find((trouble) => trouble !== undefined);
@@ -178,8 +180,8 @@ export class PartitionLedgers {
 }
 
 /**
- * Maps items, each in its own turn of the event loop, because reading a ledger of 10,000
- * destinations takes 30 ms.
+ * Maps items, one per turn of the event loop. Reading a ledger of 10,000 destinations takes 30 ms,
+ * and other work can run between two ledgers.
  */
 async function mapInTurns<T, R>(items: readonly T[], map: (item: T, index: number) => R) {
   const results: R[] = [];
@@ -191,8 +193,8 @@ async function mapInTurns<T, R>(items: readonly T[], map: (item: T, index: numbe
 }
 
 /**
- * Returns the lowest sequence number in a log of an event that is not delivered to one destination.
- * Returns undefined if the destination's record has no position in the log.
+ * Returns the sequence number of the first event in a log that is not delivered to the destination
+ * of this record. Returns undefined if the record has no position in the log.
  */
 function lowOf({ logs }: LaneRecord, log: string): number | undefined {
   const cursor = logs[log];

@@ -31,8 +31,8 @@ export interface PartitionPipelinesOptions {
 }
 
 /**
- * Pause in milliseconds before this node starts a partition again that another node has claimed.
- * The node starts the partition only if it is still assigned to this node.
+ * Pause in milliseconds after another node has claimed a partition that this node runs. Then this
+ * node starts the partition again, if it is still assigned to this node.
  */
 const RECLAIM_MS = 2_000;
 
@@ -47,13 +47,14 @@ interface RunningPartition {
 }
 
 /**
- * Creates the pipelines of the partitions assigned to this node, and their runner. Each running partition has a
- * pipeline, which runs user code over its events and delivers them.
+ * Creates the runner, which starts and stops the partitions that are assigned to this node. Each
+ * running partition has a pipeline, which runs user code over the partition's events and delivers
+ * them.
  */
 export function runPartitionPipelines(options: PartitionPipelinesOptions) {
   const { ledgers, logs, proveEnd, live, host, node, logger } = options;
   const running = new Map<number, RunningPartition>();
-  /** Stores of the ledgers of partitions that start or run. */
+  /** Ledger store of each partition that starts or runs, by partition number. */
   const stores = new Map<number, RevocableStore>();
   const abandon = (partition: number) => stores.get(partition)?.revoke();
   const runner = new PartitionRunner({ start, stop, abandon, logger });
@@ -113,7 +114,7 @@ export function runPartitionPipelines(options: PartitionPipelinesOptions) {
     }
   });
   return {
-    /** Starts and stops the partitions. */
+    /** Starts and stops the partitions that are assigned to this node. */
     runner,
     /** Returns a sentence if a partition that is assigned to this node cannot run here. */
     trouble(partition: number) {
@@ -121,7 +122,7 @@ export function runPartitionPipelines(options: PartitionPipelinesOptions) {
       const isFailing = running.get(partition)?.ledger.isFailing === true;
       return isFailing ? `The ledger of partition ${partition} cannot be written` : undefined;
     },
-    /** Whether a lane (a delivery) of the partition waits for a guest, which runs user code. */
+    /** Whether a delivery of the partition waits for a guest (a process that runs user code). */
     isWaitingForSandbox(partition: number) {
       const lanes = [...(running.get(partition)?.pipeline.gauges() ?? [])];
       return lanes.some((lane) => lane.isWaitingForSandbox());

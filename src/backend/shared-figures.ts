@@ -5,7 +5,7 @@ import { openView } from "../store/lmdb/view.ts";
 import { OrderedStore } from "../store/ordered/ordered-store.ts";
 import type { FigureStorage, StartContext } from "./backend.ts";
 
-/** Returns the storage of the figures that all nodes of the cluster add to. */
+/** Returns the storage of figures (such as counts of events) that all nodes of a cluster share. */
 export function sharedFigures(
   { config, logger }: StartContext,
   clients: KafkaClients,

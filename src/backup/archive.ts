@@ -30,7 +30,7 @@ const LOG_FILE = /^(\d{16}\.segment|refused)$/;
 
 type Entry = Extract<TarSource, { type: "stream" | "content" }> & { target: string; size: number };
 
-/** Returns the archive entries of an event log's directory: each file with its current length. */
+/** Returns an event log directory's archive entries: each file with its current length. */
 export function logEntries(directory: string, name: string): Entry[] {
   return readdirSync(directory)
     .filter((file) => LOG_FILE.test(file))

@@ -9,7 +9,7 @@ import { openBucket } from "./bucket/bucket.ts";
 import { upload } from "./bucket/upload.ts";
 import type { BackupContents } from "./verify.ts";
 
-/** Name of the directory in which a process makes a backup before it sends it. */
+/** Pattern for a temporary directory of a backup before its upload. Group: process id. */
 const STAGING = /^pixelmill-backup-(\d+)-\w+$/;
 
 /** Copies a data directory to the destination in an argument: a file or `s3://BUCKET/KEY`. */
@@ -22,8 +22,8 @@ export async function backUpTo(
 }
 
 /**
- * Copies a data directory into an object in a bucket. The backup is first made and read again in
- * the temporary directory, like a backup in a file.
+ * Copies a data directory into an object in a bucket. Makes the backup in the temporary directory
+ * and reads it again as a check, like a backup in a file, before it uploads it.
  */
 async function backUpToBucket(
   config: Config,
@@ -52,7 +52,7 @@ async function backUpToBucket(
   }
 }
 
-/** Deletes the directories that killed processes have left behind. */
+/** Deletes the temporary directories of backups whose processes have ended. */
 function removeStaging(): void {
   for (const name of readdirSync(tmpdir())) {
     const pid = STAGING.exec(name)?.[1];

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { StartError, systemReason } from "../errors.ts";
 import { type BackupFile, oldestFirst, parseBackupName } from "./backup-name.ts";
 
-/** Name of the directory in which a process makes a backup file before it renames the file. */
+/** Pattern for the directory of a backup file in progress. Group: process id. */
 const STAGING = /^\.pixelmill-[\dTZ-]+\.tar\.zst\.(\d+)$/;
 
 /** Lists the backups in a directory, oldest first. Ignores other files. */
@@ -19,7 +19,7 @@ export function listBackups(directory: string): BackupFile[] {
     .sort(oldestFirst);
 }
 
-/** Deletes directories of backups whose processes ended early. */
+/** Deletes the temporary directories of backups whose processes have ended. */
 export function removeLeftovers(directory: string): void {
   for (const name of readdirSync(directory)) {
     const pid = STAGING.exec(name)?.[1];
@@ -29,7 +29,7 @@ export function removeLeftovers(directory: string): void {
   }
 }
 
-/** Creates the directory of the backups. Throws a `StartError` when it cannot be written. */
+/** Creates the backups' directory, deletes leftovers. Throws `StartError` if it is unusable. */
 export function prepareBackupDirectory(directory: string): void {
   try {
     mkdirSync(directory, { recursive: true, mode: 0o700 });

@@ -1,9 +1,9 @@
-/** Pattern for the name of a backup that a server has made, with the time at which it began. */
+/** Pattern for the name of a server's regular backup, with the time at which it began. */
 const NAME = /^pixelmill-(\d{4}-\d\d-\d\d)T(\d\d)-(\d\d)-(\d\d)Z(?:-([0-9a-f]{12}))?\.tar\.zst$/;
 
-/** A backup that a server has made by itself. */
+/** A regular backup of a server (setting `backup.every`). */
 export interface BackupFile {
-  /** Path of the file, or key of the object. */
+  /** Path of the file, or key of the object in a bucket. */
   path: string;
   /** When the backup began, in milliseconds since the epoch. */
   at: number;
@@ -17,8 +17,8 @@ export function backupName(at: number, dataId?: string): string {
 }
 
 /**
- * Returns the time in the name of a backup, and the id of the data directory, which names in a
- * bucket contain. Undefined for a name that is not from a server.
+ * Returns the time that the name of a backup contains, and the id of the data directory, which only
+ * names in a bucket contain. Returns undefined for a name that is not from a regular backup.
  */
 export function parseBackupName(
   name: string,

@@ -11,21 +11,21 @@ import { urlText } from "./bucket/backup-url.ts";
 import { openBucket } from "./bucket/bucket.ts";
 import { bucketConfig } from "./bucket/bucket-config.ts";
 
-/** Place where a server stores the backups that it makes by itself. */
+/** Place where a server stores its regular backups. */
 export interface BackupTarget {
-  /** Settings for the process that makes a backup, as environment variables. */
+  /** Settings for the process that makes a backup, passed to it as environment variables. */
   environment: Record<string, string>;
   /** Returns the argument of `pixelmill backup` for a backup that begins at the time `at`. */
   placeOf(at: number): string;
-  /** Lists the backups that this server has made, oldest first. */
+  /** Lists the regular backups of this server, oldest first. */
   list(): Promise<BackupFile[]>;
   remove(backup: BackupFile): Promise<void>;
-  /** Deletes the files of backup processes that ended early. */
+  /** Removes the files or incomplete uploads of backup processes that ended early. */
   removeLeftovers(): Promise<void>;
   close(): void;
 }
 
-/** Returns the backup target of the settings. Throws a `StartError` for invalid settings. */
+/** Returns the backup target in the settings. Throws a `StartError` for invalid settings. */
 export function backupTarget(config: Config, logger: Logger): BackupTarget {
   const { "backup.directory": directory, "backup.s3.bucket": bucket } = config;
   if (directory !== undefined && bucket !== undefined) {
@@ -80,7 +80,7 @@ function inBucket(config: Config, name: string, logger: Logger): BackupTarget {
   };
 }
 
-/** Returns the settings of the bucket that have a value, as environment variables. */
+/** Returns those settings of the bucket that have a value, as environment variables. */
 function bucketEnvironment(config: Config): Record<string, string> {
   const isPassed = (key: Key) => key.startsWith("backup.s3.") || key === "egress.resolver";
   return Object.fromEntries(
@@ -91,8 +91,9 @@ function bucketEnvironment(config: Config): Record<string, string> {
 }
 
 /**
- * Returns the id of the data directory, and creates it at the first call. The id is not part of a
- * backup: a server on a restored directory does not delete the backups of the original.
+ * Returns the id of the data directory, and creates it at the first call. A backup does not contain
+ * the id. So a server on a restored directory gets another id, and does not delete the backups of
+ * the original server.
  */
 function dataIdOf(config: Config): string {
   const path = dataIdFile(config);

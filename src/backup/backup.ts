@@ -15,14 +15,14 @@ import { fileEntry, logEntries, pack } from "./archive.ts";
 import { fileSource } from "./archive-source.ts";
 import { type BackupContents, verify } from "./verify.ts";
 
-/** Maximum time to wait until the server has finished deleting old segments (files) of a log. */
+/** Milliseconds to wait, at most, until the server has deleted old segments (files) of a log. */
 const TRIMMING_MS_MAX = 60_000;
 
 /**
  * Copies a data directory into one file, even while a server is using the directory. Copies the
  * delivery positions first, then the catalog and then the event logs, so that the logs contain all
- * events to which the positions and the catalog refer. No log is trimmed meanwhile. Afterwards
- * unpacks the backup and reads all of it as a check.
+ * events to which the positions and the catalog refer. No segment of a log is deleted during the
+ * copy. Afterwards unpacks the backup and reads all of it as a check.
  */
 export async function backup(
   config: Config,

@@ -23,7 +23,7 @@ export interface CopiedEvents {
   end: number;
 }
 
-/** Approximate size in bytes of the rows that are written in one transaction. */
+/** Approximate size in bytes of the rows that one transaction writes. */
 const PORTION_BYTES = 256 << 10;
 /**
  * Maximum number of undelivered events that a destination's cursor (its position in a log) may list
@@ -63,8 +63,8 @@ async function copyRows<T>(
 }
 
 /**
- * Name of the table that is copied last. A catalog without workspaces counts as empty, so that an
- * interrupted copy can be repeated.
+ * Name of the table that is copied last. A catalog without workspaces counts as empty, so an
+ * interrupted copy leaves a catalog into which the copy can be repeated.
  */
 const WORKSPACES = "workspaces";
 
@@ -90,7 +90,7 @@ export async function copyCatalog(from: LocalStore, to: Store, ends: Positions):
   }
 }
 
-/** Throws when a node that started meanwhile has created a workspace. */
+/** Throws `StartError` if `workspaces` has one that `from` lacks: a node has created it. */
 function expectOnlyCopies(workspaces: Table<unknown, Key>, from: LocalStore): void {
   const known = from.table<unknown, Key>(WORKSPACES);
   for (const key of workspaces.getKeys({})) {
@@ -106,8 +106,8 @@ function endWindows(value: unknown, ends: Positions): unknown {
 }
 
 /**
- * Writes the delivery cursor of each destination in each new event log. The cursor tells which of
- * the copied events are not delivered to the destination.
+ * Writes the cursor of each destination in each new event log. The cursor says which of the copied
+ * events are not delivered to the destination.
  */
 export async function writeLaneCursors(
   live: Live,
@@ -137,8 +137,8 @@ export async function writeLaneCursors(
 }
 
 /**
- * Copies dead letters (events that were given up), and those that were requeued and wait for
- * delivery. Returns the number of copied dead letters.
+ * Copies dead letters (events that were given up), both the stored ones and the requeued ones that
+ * wait for delivery. Returns the number of both together.
  */
 export async function copyDeadLetters(
   from: Store,

@@ -137,7 +137,7 @@ export async function exportStandalone(config: Config, logger: Logger): Promise<
   return { workspaces, events: countOf(placed), deadLetters };
 }
 
-/** Returns the repeated events that are stored in a ledger, without a search for more of them. */
+/** Returns a search for repeated events that finds only those in the ledger. */
 function storedRepetitions({ repetitions }: Ledger): RepetitionSearch {
   return {
     async search() {},
@@ -149,7 +149,7 @@ function storedRepetitions({ repetitions }: Ledger): RepetitionSearch {
   };
 }
 
-/** Directories with a standalone server's data. Without the first one, there are no such data. */
+/** Directories with a standalone server's data. If the first is missing, there are no data. */
 const standaloneDirectories = (config: Config) => [
   catalogDirectory(config),
   eventsDirectory(config),
@@ -157,8 +157,9 @@ const standaloneDirectories = (config: Config) => [
 ];
 
 /**
- * Makes the stack remove the directories that do not exist yet, so that a failed command leaves
- * nothing that a later start refuses. The returned function cancels this after success.
+ * Makes the stack remove, when it is disposed of, the directories that do not exist at this call.
+ * Without this, later commands and starts would refuse what a failed command left. The returned
+ * function cancels the removal and is called after success.
  */
 function removeAfterFailure(stack: AsyncDisposableStack, directories: string[]): () => void {
   let made = directories.filter((it) => !existsSync(it));
@@ -209,7 +210,7 @@ async function appendStandalone(
   }
 }
 
-/** Moves the data to `before-cluster`, so that no server opens them by mistake. */
+/** Moves standalone data to `before-cluster`, so that no server opens them by mistake. */
 function moveDataAside(config: Config): void {
   const aside = join(config.data, "before-cluster");
   mkdirSync(aside, { recursive: true, mode: 0o700 });

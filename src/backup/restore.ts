@@ -9,9 +9,9 @@ import { type BackupContents, verify } from "./verify.ts";
 
 /**
  * Restores a backup into a new data directory. If that fails, the directory is not created. With
- * `hold`, a server accepts pixels and requests there, but delivers nothing until `release` is
- * called. Otherwise the server would deliver events again that the original server delivered after
- * the backup.
+ * `hold`, a server on that directory accepts pixels and requests, but delivers nothing until
+ * `release` is called. Without it, the server would deliver again the events that the original
+ * server has delivered since the backup.
  */
 export async function restore(
   config: Config,

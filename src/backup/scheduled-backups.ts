@@ -12,11 +12,11 @@ import { type BackupTarget, backupTarget } from "./backup-target.ts";
 
 /** Longest time in milliseconds from a failed backup to the next attempt. */
 const RETRY_MS_MAX = 600_000;
-/** Longest time in milliseconds of one timer. A timer with a much longer time fires at once. */
+/** Maximum milliseconds of one timer; a much longer timer fires at once. Waits use several. */
 const TIMER_MS_MAX = 3_600_000;
-/** Number of intervals after which a missing backup is a warning. */
+/** Number of intervals without a new backup after which `/ready` warns. */
 const INTERVALS_LATE = 2;
-/** Number of characters at the end of a backup's error output that are logged. */
+/** Number of characters that are logged of the end of a failed backup's error output. */
 const ERROR_CHARS_MAX = 2_000;
 
 /**
@@ -36,7 +36,7 @@ export function startBackups(
   return new ScheduledBackups(config, backupTarget(config, logger), logger, metrics);
 }
 
-/** Backups that the server makes by itself. */
+/** Makes a backup at each interval (setting `backup.every`), and deletes old ones. */
 class ScheduledBackups {
   readonly #startedAt = Date.now();
   readonly #everyMs: number;
@@ -85,14 +85,14 @@ class ScheduledBackups {
     this.#wait(0);
   }
 
-  /** Returns sentences about missing backups, for `/ready`. */
+  /** Returns a warning for `/ready` if the newest backup is too old. */
   warnings(): string[] {
     if (this.#ageMs() < INTERVALS_LATE * this.#everyMs) return [];
     const hours = Math.floor(this.#ageMs() / 360_000) / 10;
     return [`No backup for ${hours} h: the log says why they fail`];
   }
 
-  /** Ends the backup in progress, and makes no further ones. */
+  /** Kills the backup process if one runs, and makes no further backups. */
   async stop(): Promise<void> {
     this.#isStopping = true;
     clearTimeout(this.#timer);
@@ -105,7 +105,7 @@ class ScheduledBackups {
     return Math.max(0, Date.now() - (this.#newest?.at ?? this.#startedAt));
   }
 
-  /** Waits until a time, and then makes a backup. */
+  /** Waits until the time `until`, and then makes a backup. */
   #wait(until: number): void {
     if (this.#isStopping) return;
     const ms = Math.min(TIMER_MS_MAX, Math.max(0, until - Date.now()));
@@ -142,7 +142,7 @@ class ScheduledBackups {
     }
   }
 
-  /** Deletes all but the newest backups. One that cannot be deleted causes no further backup. */
+  /** Deletes all but the newest `backup.keep` backups. Only logs a failure. */
   async #prune(): Promise<void> {
     try {
       const backups = await this.target.list();
@@ -155,7 +155,7 @@ class ScheduledBackups {
     }
   }
 
-  /** Runs `pixelmill backup`, which also reads the whole file again. */
+  /** Makes a backup with a process `pixelmill backup`, which also reads it again as a check. */
   async #backUp(place: string): Promise<void> {
     const data = resolve(this.config.data);
     const child = Bun.spawn(

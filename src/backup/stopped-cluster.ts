@@ -47,8 +47,8 @@ export const catalogOptions = (directory: string, logger: Logger) => ({
 });
 
 /**
- * Decodes a record, to append it to another log. Removes `after`, which refers to log positions of
- * the server that wrote the record.
+ * Decodes a record in order to append it to another log. Removes `after`, which refers to log
+ * positions of the server that wrote the record.
  */
 function recordOf(bytes: Uint8Array): EventRecord {
   const record = decodeRecord(bytes);
@@ -58,8 +58,8 @@ function recordOf(bytes: Uint8Array): EventRecord {
 
 /**
  * Appends events, and waits until all are durable. `append` returns the log to which it appends a
- * record, and a promise of its durability. Returns the keys of the events by log, in the order of
- * appending.
+ * record, and a promise that resolves when the record is durable. Returns the keys of the events by
+ * log, in the order of appending.
  */
 export async function appendAll(
   events: ReturnType<typeof unsettledEvents>,
@@ -149,8 +149,9 @@ export async function openStoppedCluster(
       );
     },
     /**
-     * Throws `StartError` when a node runs, or has run partitions since the cluster was opened. A
-     * node that finds ledgers without their catalog deletes them.
+     * Throws `StartError` when a node runs, or has run partitions since the cluster was opened.
+     * Such a node may have deleted copied ledgers, because it deletes ledgers that it finds without
+     * a catalog.
      */
     async expectNoNodeSince() {
       await expectNoNodes(clients, config["cluster.name"]);
@@ -174,7 +175,7 @@ export async function openStoppedCluster(
 
 /**
  * Reads the ends of all partitions of the event log. Throws `StartError` when an end lies before
- * acknowledged blocks, as a replaced leader would report it.
+ * acknowledged blocks, which happens when a replaced leader reports it.
  */
 async function readEnds(
   logs: PartitionLogs,
@@ -208,8 +209,8 @@ interface SharedParts {
 }
 
 /**
- * Deletes events that an interrupted import has left in the logs, then appends the events. Returns
- * what was appended to each log.
+ * Deletes the events that an interrupted import has left in the cluster's logs, then appends
+ * `events`. Returns the appended events of each log.
  */
 async function appendToCluster(
   { clients, logs, logger, topic }: SharedParts,

@@ -26,9 +26,9 @@ const READ_BYTES = 4 << 20;
 const keyOf = (log: string, sequence: number) => `${log} ${sequence}`;
 
 /**
- * Finds the events in these logs whose delivery to each destination is not finished, according to
- * the destination's stored cursor. Adds their keys to `unsettled`. Throws `StartError` when a newer
- * version stored some of these events.
+ * Finds, for each destination, the events in `logs` whose delivery is not finished according to the
+ * destination's stored cursor. Adds their keys to `unsettled`. Throws `StartError` when a newer
+ * version of pixelmill stored some of these events.
  */
 export async function addUnsettledKeys(
   unsettled: UnsettledKeys,
@@ -100,10 +100,10 @@ async function* eventsOf(
 }
 
 /**
- * Computes a destination's delivery cursor in a log that contains only these events. `sequences`
- * are the events' sequence numbers, and `owed` the keys of undelivered ones. In the result, `next`
- * is the position from which all events are undelivered, and `pending` lists the undelivered events
- * before it.
+ * Computes a destination's delivery cursor in a new log that contains only the copied events.
+ * `keys` are the events' keys, `sequences` their sequence numbers in the new log, and `owed` the
+ * keys of those that are undelivered. In the result, all events from the position `next` on are
+ * undelivered, and `pending` lists the undelivered events before it.
  */
 export function cursorOf(
   keys: readonly string[],

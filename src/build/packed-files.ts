@@ -1,13 +1,14 @@
 import { readFileSync } from "node:fs";
 import type { BunPlugin } from "bun";
 
-/** Highest level without a large window. Files are compressed once; decompressing stays as fast. */
+/** Highest compression level without a large window. Decompressing stays as fast. */
 const ZSTD_LEVEL = 19;
 const NAMESPACE = "packed-file";
 
 /**
- * Embeds `files`, contents by name, compressed with zstd. A module imports the path of one as
- * `packed-file:NAME`. Pages of `docs` are embedded too; the modules that import them get their texts.
+ * Embeds files compressed with zstd. `files` has their contents by name. A module that imports
+ * `packed-file:NAME` gets the path of the compressed file. Also embeds pages of `docs`: a module
+ * that imports a page gets its text.
  */
 export function embedPackedFiles(files: Readonly<Record<string, Uint8Array>>) {
   const pages = new Map<string, Uint8Array>();

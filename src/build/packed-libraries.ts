@@ -1,14 +1,14 @@
 import { dirname, join } from "node:path";
 import type { BunPlugin } from "bun";
 
-/** Files of a library, with the paths by which the source imports them, relative to `src`. */
+/** Parts of a library, by name: the imported package name or path relative to `src`. */
 type Library = Readonly<Record<string, string>>;
 
 const KAFKA = "../node_modules/@platformatic/kafka/dist";
 
 /**
- * Libraries that few processes load. Compressed and without bytecode, each takes a tenth of the
- * space. The files of one library share its modules, and are evaluated when they are imported.
+ * Libraries that few processes load. Each takes a tenth of its space when it is compressed and has
+ * no bytecode. The parts of one library share its modules. A part is evaluated when it is imported.
  */
 const libraries: Readonly<Record<string, Library>> = {
   kafka: {
@@ -30,8 +30,8 @@ const SOURCE = join(import.meta.dir, "..");
 const NAMESPACE = "packed-library";
 
 /**
- * Makes the contents of the files that `embedPackedLibraries` needs: each library as one script
- * without imports, by the name of its file. `plugins` are applied to the libraries.
+ * Returns the contents of the files that `embedPackedLibraries` needs, by file name. Each file
+ * contains one library, bundled with `plugins` into a script without imports.
  */
 export async function packedLibraries(
   plugins: BunPlugin[],
@@ -44,7 +44,7 @@ export async function packedLibraries(
   return packed;
 }
 
-/** Replaces the libraries with modules that unpack and evaluate them when they are imported. */
+/** Replaces imports of packed libraries with modules that unpack and evaluate them on import. */
 export const embedPackedLibraries: BunPlugin = {
   name: "embed compressed libraries",
   setup(build) {
@@ -79,7 +79,7 @@ export const embedPackedLibraries: BunPlugin = {
   },
 };
 
-/** Returns the text of a module that evaluates the packed library `name`. */
+/** Returns the source text of a module that unpacks and evaluates the packed library `name`. */
 function scriptModule(name: string): string {
   return `
     import { readFileSync } from "node:fs";
@@ -91,7 +91,7 @@ function scriptModule(name: string): string {
   `;
 }
 
-/** Returns the text of a module with the exports `names` of a part of a packed library. */
+/** Returns the source text of a module that exports `names` from one part of a packed library. */
 function partModule(name: string, part: string, names: string[]): string {
   const named = names.filter((it) => it !== "default");
   return `
@@ -103,8 +103,8 @@ function partModule(name: string, part: string, names: string[]): string {
 }
 
 /**
- * Bundles a library into one script: a function of CommonJS, whose exports are functions that
- * evaluate a part of the library and return its exports.
+ * Bundles a library into one script, a CommonJS module. It exports one function for each part of
+ * the library; the function evaluates the part and returns the part's exports.
  */
 async function bundle(
   library: Library,

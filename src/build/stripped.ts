@@ -1,12 +1,13 @@
-/** Offsets of fields in the header of an ELF file of 64 bits. */
+/** Byte offsets of fields in the header of a 64-bit ELF file. */
 const PROGRAM_HEADERS = { offset: 32, size: 54, count: 56 };
 const SECTION_HEADERS = { offset: 40, count: 60, names: 62 };
-/** Offsets of fields of a program header: where its bytes are in the file. */
+/** Byte offsets, in a program header, of the fields for a segment's offset and size. */
 const SEGMENT = { offset: 8, size: 32 };
 
 /**
  * Returns a shared library (ELF, 64 bits, little-endian) without the parts that the dynamic loader
- * does not read: symbols for debuggers, and the table of sections. They follow the last segment.
+ * does not read. These parts are the symbols for debuggers and the table of sections, and they
+ * follow the last segment.
  */
 export function stripped(library: Uint8Array): Uint8Array {
   const view = new DataView(library.buffer, library.byteOffset, library.byteLength);

@@ -11,8 +11,8 @@ export interface Managed {
  * Returns a copy of the item with this external id, which an external tool such as Terraform gave
  * it. An empty id removes the external id; an absent id leaves the item unchanged. `owner` returns
  * the id of the item that has an external id. If `owner` is given, throws `conflict` when another
- * item has this external id, and when the item has a different external id, because a tool relies
- * on that id.
+ * item has this external id. Also throws `conflict` when the item has a different external id
+ * already, because a tool relies on that id.
  */
 export function withExternalId<T extends Managed>(
   thing: T,

@@ -20,7 +20,7 @@ export function newId(now: number = Date.now()): string {
   return encode(last);
 }
 
-/** Whether a text has the form of an id. Other texts must not be used as keys of the store. */
+/** Whether a string has the form of an id. Other strings must not be used as keys of the store. */
 export function isId(text: string): boolean {
   return shape.test(text);
 }
@@ -34,7 +34,7 @@ export function timeOf(id: string): number {
   return Number(value >> RANDOM_BITS);
 }
 
-/** Returns a text that sorts before the ids of this millisecond and after those of earlier ones. */
+/** Returns a string that sorts before all ids of this millisecond and after all earlier ids. */
 export function firstIdAt(time: number): string {
   return encode(BigInt(Math.max(0, Math.floor(time))) << RANDOM_BITS);
 }

@@ -1,7 +1,7 @@
 import camelCase from "lodash/camelCase.js";
 import type { Language } from "./model.ts";
 
-/** Import names: the names by which user code imports libraries. Pure. */
+/** Import names: the names by which user code imports libraries. The functions are pure. */
 
 /**
  * Language family: languages that can import the same libraries. The languages `python` and
@@ -22,9 +22,9 @@ export function importNameOf(libraryName: string): string {
 }
 
 /**
- * Whether a library can have this import name. Must be checked before the name is looked up: a
- * Python identifier may have a megabyte, while keys of the store have at most 1,978 bytes, and a
- * UTF-16 unit takes up to 3 bytes.
+ * Whether a library can have this import name. Must be checked before the store is searched for the
+ * name. A name in Python code may have a megabyte, while keys of the store have at most 1,978
+ * bytes, and a UTF-16 unit takes up to 3 bytes.
  */
 export function isImportName(name: string): boolean {
   return name.length > 0 && name.length <= IMPORT_NAME_CHARS_MAX && !control.test(name);

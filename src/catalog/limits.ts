@@ -5,16 +5,16 @@
  * forgotten.
  */
 export const REMOVED_CONNECTIONS_OF_WORKSPACE_MAX = 1_000;
-/** Time after which a removed connection can no longer be restored. */
+/** Time in seconds after which a removed connection can no longer be restored. */
 export const REMOVED_CONNECTION_SECONDS_MAX = 604_800;
 
 // Tests and publishing
 /** Maximum number of test cases that are stored with one transformation. */
 export const TEST_CASES_MAX = 100;
 /**
- * Maximum size of all test cases of one transformation: names, descriptions, events and expected
- * outputs, as JSON.
+ * Maximum size in bytes of all test cases of one transformation. It counts names, descriptions,
+ * events and expected outputs, as JSON.
  */
 export const TEST_CASES_BYTES_MAX = 256 << 10;
-/** Maximum number of events in the input, and of events in the expected output, of a test case. */
+/** Maximum number of events in the input of a test case, and in its expected output. */
 export const TEST_CASE_EVENTS_MAX = 50;

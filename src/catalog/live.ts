@@ -13,8 +13,8 @@ import type { Tables } from "./tables/tables.ts";
 const LIVE_PROGRAMS_MAX = 4_096;
 
 /**
- * Maximum length of a write key (the public key of a source) to look up. Write keys come from
- * public URLs, and no existing key is longer.
+ * Maximum length of a write key (the public key of a source) that is searched for. Write keys come
+ * from public URLs, and no existing key is longer.
  */
 const WRITE_KEY_CHARS_MAX = 128;
 
@@ -58,8 +58,9 @@ export function openLive(store: CatalogStore, tables: Tables, code: CodeTables) 
 
   return {
     /**
-     * Returns the longest window of the setting `dedupSeconds` of all sources; 0 when all have it
-     * off. Reads all sources, once after each change.
+     * Returns the longest time in seconds for which a source recognizes repeated events (its
+     * setting `dedupSeconds`). Returns 0 when all sources have this off. Reads all sources, once
+     * after each change.
      */
     longestDedupSeconds,
     /** Returns the source with this write key, enabled or not. Undefined when there is none. */
@@ -73,8 +74,8 @@ export function openLive(store: CatalogStore, tables: Tables, code: CodeTables) 
     },
     sourceById: sources.find,
     /**
-     * Number that increases when sources, destinations or connections change (the topology). Callers
-     * reload their copies of these when it has increased.
+     * Number that increases when the topology (sources, destinations and connections) changes.
+     * Callers then reload their copies of the topology.
      */
     topology: () => store.epoch("topology"),
     changedSince: tables.topology.changedSince,
@@ -94,7 +95,8 @@ export function openLive(store: CatalogStore, tables: Tables, code: CodeTables) 
      * Returns the destinations of all workspaces that pixelmill delivers and that have at least one
      * connection, each with its connections. The id of a connection here changes when its source or
      * destination is replaced, so that delivery treats it as a new connection. Reads the whole
-     * catalog. The result is reused while anything refers to it, since a start calls this often.
+     * catalog. Because a starting server calls this often, the result is reused as long as it is
+     * referenced.
      */
     lanes,
     destination: destinations.find,
@@ -112,7 +114,7 @@ export function openLive(store: CatalogStore, tables: Tables, code: CodeTables) 
   };
 }
 
-/** Whether pixelmill delivers a destination's events. */
+/** Whether pixelmill delivers a destination's events, and not rudder-server. */
 function isOurs({ deliveredBy }: Destination): boolean {
   return deliveredBy === undefined;
 }

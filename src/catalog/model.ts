@@ -26,7 +26,7 @@ export const permissions = [
 ] as const;
 export type Permission = (typeof permissions)[number];
 
-/** Named set of permissions of a member. Each role includes the permissions of those before it. */
+/** Roles of a member: named sets of permissions. Each includes those of the roles before it. */
 export const workspaceRoles = ["viewer", "developer", "operator", "admin"] as const;
 export type WorkspaceRole = (typeof workspaceRoles)[number];
 
@@ -35,8 +35,8 @@ export interface Workspace {
   name: string;
   createdAt: number;
   /**
-   * Key in hexadecimal that encrypts the cursors of the workspace's searches. Absent in workspaces
-   * that older releases stored, until the first search creates it.
+   * Key in hexadecimal that encrypts the cursors of the workspace's searches. A workspace that an
+   * older release stored has no key until its first search.
    */
   cursorKey?: string;
 }
@@ -66,23 +66,23 @@ export interface Member extends ChangeableItem {
   name: string;
   email: string;
   /**
-   * Legacy role. `admin` together with `editTransformations` gives all five permissions for
-   * transformations and libraries.
+   * Legacy role. The role `admin` together with `editTransformations` gives all five permissions
+   * for transformations and libraries.
    */
   role: "admin" | "member";
   editTransformations: boolean;
-  /** Permissions beside those of the roles. */
+  /** Permissions that the member has in addition to those of its roles. */
   permissions: Permission[];
-  /** Role whose permissions the member has. Absent for none. */
+  /** Role whose permissions the member has. Absent for a member without a role. */
   workspaceRole?: WorkspaceRole;
-  /** Account at an OpenID provider with which the member signs in. Absent without one. */
+  /** Account at an OpenID provider with which the member signs in. Absent if it has none. */
   identity?: Identity;
 }
 
 /** An account at an OpenID provider. */
 export interface Identity {
   issuer: string;
-  /** Id of the account at the provider, which is never given to another account. */
+  /** Id of the account at the provider, which never gives it to another account. */
   subject: string;
 }
 
@@ -90,25 +90,26 @@ export interface Identity {
 export interface Token extends WorkspaceItem {
   name: string;
   /**
-   * Permissions of a service token. For a personal token, the permissions that its member has now.
+   * Permissions of the token. A personal token has the permissions that its member has at the time
+   * of the request.
    */
   permissions: Permission[];
-  /** Member whose permissions a personal token has at each request. Absent on a service token. */
+  /** Id of the member whose permissions a personal token has. Absent for a service token. */
   memberId?: string;
   /**
-   * Whether the token only carries the sessions of a member who signs in at an OpenID provider. The
-   * secret of such a token is discarded.
+   * Whether the token exists only because sessions belong to a token: its member signs in at an
+   * OpenID provider. The secret of such a token is discarded.
    */
   carriesSessions?: true;
   expiresAt?: number;
   lastUsedAt?: number;
 }
 
-/** The caller of a request, whom its token or session identifies. */
+/** The caller of a request. The token or session of the request identifies it. */
 export interface Principal {
   workspaceId: string;
   tokenId: string;
-  /** Member that the caller's personal token belongs to; absent for a service token. */
+  /** Id of the member that the caller's personal token belongs to. Absent for a service token. */
   memberId?: string;
   permissions: ReadonlySet<Permission>;
   /** Time at which the caller's token or session expires; absent when it does not. */
@@ -135,7 +136,7 @@ export interface Source extends ManagedItem {
    */
   geoEnrichmentEnabled?: boolean;
   transient?: boolean;
-  /** Settings that a client has set. `settingsOfSource` has the defaults of the others. */
+  /** Settings that a client has set. For the others, `settingsOfSource` has the defaults. */
   settings?: Partial<SourceSettings>;
 }
 
@@ -143,13 +144,13 @@ export interface Destination extends ManagedItem {
   name: string;
   /**
    * Kind of the destination, such as `webhook` or `file`. Each kind is a folder of
-   * `src/destinations`. For a destination that rudder-server delivers, the name of RudderStack's
-   * definition in upper case, such as `WEBHOOK`, which is never a kind.
+   * `src/destinations`. If rudder-server delivers the destination, this is the name of
+   * RudderStack's definition in upper case, such as `WEBHOOK`. No kind has such a name.
    */
   type: string;
   /** Spelling of the type that the client used, such as `WEBHOOK`. Absent when it equals `type`. */
   typeAs?: string;
-  /** Who delivers the destination's events: rudder-server, or pixelmill when absent. */
+  /** Program that delivers the destination's events. Absent when it is pixelmill. */
   deliveredBy?: "rudder-server";
   /**
    * Version of RudderStack's definition of the destination type, as a client sent it. It has no
@@ -157,16 +158,16 @@ export interface Destination extends ManagedItem {
    */
   version?: number;
   /**
-   * Ids of the consents that the destination needs: it gets no event of a user who denied one of
-   * them. Absent when it needs none.
+   * Ids of the consents that the destination needs. It gets no event of a user who denied one of
+   * these consents. Absent when it needs none.
    */
   consentIds?: readonly string[];
-  /** Which events the destination gets. Absent when it gets all events of its connections. */
+  /** Selects the events that the destination gets. Absent when it gets all. */
   filter?: DestinationFilter;
   config: Record<string, unknown>;
 }
 
-/** Chooses events by fields; see `FieldFilter` of `src/event`. */
+/** Selects events by the values of their fields. `src/event` evaluates it as a `FieldFilter`. */
 export interface DestinationFilter {
   mode: "only" | "except";
   conditions: readonly { path: string; values: readonly string[] }[];
@@ -195,9 +196,9 @@ export interface Connection extends ManagedItem {
    */
   earlier?: readonly { from: Positions; until: Positions }[];
   /**
-   * Id of the connection for delivery since its source or destination was replaced. Because the id
-   * is new, delivery treats the connection as another one. Absent while it has its first source and
-   * destination.
+   * Id that delivery uses for the connection after its source or destination was replaced. Because
+   * this id is new, delivery treats the connection as another one. Absent while the connection has
+   * its first source and destination.
    */
   routeId?: string;
 }
@@ -225,8 +226,8 @@ export interface Revision extends WorkspaceItem {
    */
   importName?: string;
   /**
-   * Names that the code imports, found by reading its text without a parser of the whole language.
-   * Absent in revisions that older releases stored.
+   * Names that the code imports. They are found by a search of its text, without a full parser of
+   * the language. Absent in revisions that older releases stored.
    */
   imports?: string[];
   /**
@@ -237,7 +238,8 @@ export interface Revision extends WorkspaceItem {
 }
 
 /**
- * The changeable part of a transformation or library. Its name and code belong to its revisions.
+ * The part of a transformation or library that can change. Its name and code belong to its
+ * revisions, which cannot.
  */
 export interface Resource extends WorkspaceItem {
   kind: CodeKind;
@@ -248,7 +250,7 @@ export interface Resource extends WorkspaceItem {
   published?: string;
   deleted: boolean;
   externalId?: string;
-  /** Why the last change was made: the note of a saved revision or of a publication. */
+  /** Reason that was given for the last change, when a revision was saved or published. */
   note?: string;
 }
 
@@ -258,16 +260,16 @@ export interface Resource extends WorkspaceItem {
  */
 export interface TestCase {
   id: string;
-  /** Changes with every change of the test case. */
+  /** Id of this version of the test case. Each change of the test case gives it a new one. */
   versionId: string;
   name: string;
   description?: string;
   input: Record<string, unknown>[];
-  /** Outputs of all events, in order. Absent when the code may return anything without an error. */
+  /** Outputs of all events, in order. Absent when any output without an error passes the test. */
   expectedOutput?: Record<string, unknown>[];
   createdAt: number;
   updatedAt: number;
-  /** Author of the last change. Absent when the server made it itself. */
+  /** Author of the last change. Absent when the server itself made the change. */
   createdBy?: Author;
 }
 

@@ -30,22 +30,22 @@ interface CatalogOptions {
   directory: string;
   logger: Logger;
   /**
-   * Log in which the nodes of a cluster store their changes in one order. Without it, the catalog
-   * belongs to this machine alone.
+   * Log, shared by the nodes of a cluster, that puts the catalog changes of all nodes in one order.
+   * Without it, the catalog belongs to this machine alone.
    */
   order?: OrderedLog;
   /**
-   * Sizes at which the cluster's log of changes, `order`, is compacted (written again without
-   * outdated entries). Absent for the defaults.
+   * Sizes at which the log in `order` is compacted, that is written again without outdated entries.
+   * The default sizes apply when absent.
    */
   bounds?: CompactionBounds;
-  /** Maximum number of items of each kind that a workspace may own. Absent for no limits. */
+  /** Maximum items of each kind in a workspace. A kind without a maximum is unlimited. */
   itemsMax?: ItemsMax;
-  /** Bounds of the audit log that differ from the defaults. */
+  /** Maximum age and sizes of the audit log, for those that differ from the defaults. */
   audit?: Partial<AuditBounds>;
   /**
-   * Called with a sentence when the log in `order` has entries of a newer release, which this
-   * release cannot read.
+   * Called when the log in `order` has entries that a newer release wrote and this release cannot
+   * read. `reason` is a sentence that says so.
    */
   onNewer?(reason: string): void;
 }
@@ -93,29 +93,31 @@ export async function openCatalog(options: CatalogOptions) {
     audit: {
       ...openAuditLog(store, auditTables),
       /**
-       * Sets the function that returns a destination's config without secrets. Until it is set,
-       * entries name the changed parts of a config, without values.
+       * Sets the function that returns a destination's config without secrets, for entries of the
+       * audit log. Until it is set, an entry names the changed parts of a config without their
+       * values.
        */
       showConfigsWith(show: ShowConfig): void {
         showConfig = show;
       },
     },
     /**
-     * Resolves once reads see all changes that any node of the cluster had confirmed before the
-     * call. Rejects with `unavailable` when the node cannot find out which changes those are.
+     * Waits until reads on this node see every change that any node of the cluster had confirmed
+     * before the call. Rejects with `unavailable` when the node cannot find out which changes were
+     * confirmed.
      */
     current: () => store.catchUp(),
     /**
-     * Calls `condition`, then `run`. Each change that `run` makes calls `condition` again inside its
-     * transaction, where reads see the state that the change will replace. When `condition` throws,
-     * the change rejects with that error and writes nothing.
+     * Calls `condition`, then `run`. Each change that `run` makes calls `condition` again inside
+     * the change's transaction, where reads see the state just before the change. When `condition`
+     * throws, the change rejects with that error and writes nothing.
      */
     conditionally: store.conditionally,
-    /** Reason why changes cannot be stored now, as a sentence; undefined while they can be stored. */
+    /** Returns why changes cannot be stored now; `undefined` while they can be stored. */
     trouble: () => store.trouble(),
-    /** Changes how many items of each kind a workspace may own. */
+    /** Replaces the maximum numbers of items of each kind that a workspace may own. */
     setItemsMax: (max: ItemsMax) => limits.setMax(max),
-    /** Stores the recorded uses of tokens that are not on disk yet, then closes the catalog. */
+    /** Stores times of use of tokens that are only in memory, then closes the catalog. */
     async close() {
       await flush();
       await store.close();

@@ -1,12 +1,12 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { BASE62 } from "./base62.ts";
 
-/** Number of random bits in a token. Secrets of tokens and sessions are stored as hashes only. */
+/** Random bits of a token's or session's secret. The catalog stores only its hash. */
 export const TOKEN_RANDOM_BITS = 192;
 
 /**
- * Smallest random byte that is not used: the largest multiple of 62 up to 256. Larger bytes are
- * replaced by new ones, so that all 62 letters and digits are equally likely.
+ * Random bytes of this value or more are discarded. It is the largest multiple of 62 below 256, so
+ * that `byte % 62` selects each of the 62 letters and digits with equal probability.
  */
 const FAIR_BYTES = 248;
 const WRITE_KEY_RANDOM_BITS = 160;
@@ -17,14 +17,14 @@ export function newSecret(): string {
   return `pm_${randomText(TOKEN_RANDOM_BITS)}`;
 }
 
-/** Whether a text has the form of a token's secret: `pm_` and 32 to 255 letters or digits. */
+/** Whether a string has the form of a token's secret: `pm_` and 32 to 255 letters or digits. */
 export function isSecret(text: string): boolean {
   return secretShape.test(text);
 }
 
 /**
- * Creates the secret of a session, which the browser stores. Its form differs from that of a token,
- * so it is never accepted as a token.
+ * Creates the secret of a session, which the browser stores. It has another prefix than the secret
+ * of a token, so it is never accepted as one.
  */
 export function newSessionSecret(): string {
   return `pms_${randomText(TOKEN_RANDOM_BITS)}`;
@@ -39,8 +39,8 @@ export function newWriteKey(): string {
 }
 
 /**
- * Returns the SHA-256 hash in hexadecimal. A random secret of this length needs no salt and no slow
- * hash.
+ * Returns the SHA-256 hash of a secret in hexadecimal. A fast hash without salt is enough, because
+ * the secret is random and too long to guess.
  */
 export function hashOf(secret: string): string {
   return createHash("sha256").update(secret).digest("hex");

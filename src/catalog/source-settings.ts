@@ -1,22 +1,22 @@
-/** Settings of a source: how its events are processed before they reach destinations. */
+/** Settings of a source: which events it accepts, and how it processes them before delivery. */
 export interface SourceSettings {
   /**
-   * Whether events get the location of their IP address as `context.geo`. Requires the setting
-   * `geolocation.database` of the server.
+   * Whether events get the geographical location of the client's IP address as `context.geo`.
+   * Requires the server's setting `geolocation.database`.
    */
   geoEnrichment: boolean;
-  /** The part of the client's IP address that is recorded. */
+  /** Client's IP address: recorded whole (`keep`), in part (`truncate`) or not (`drop`). */
   ip: (typeof ipModes)[number];
-  /** The handling of events whose user agent is a bot. */
+  /** Events of bots (by user agent): delivered (`keep`), marked (`mark`) or dropped (`drop`). */
   bots: (typeof botModes)[number];
   /**
    * Origins of web pages that may send events, such as `https://example.com` or
-   * `https://*.example.com`. When it is empty, pages of all origins may.
+   * `https://*.example.com`. When the list is empty, pages of every origin may send events.
    */
   allowedOrigins: readonly string[];
   /**
-   * Seconds within which an event that an SDK sends again with the same messageId is not delivered
-   * again; 0 to deliver every event.
+   * Seconds for which a repeated event is recognized by its messageId and not delivered a second
+   * time. 0 delivers every event.
    */
   dedupSeconds: number;
 }
@@ -41,11 +41,11 @@ export function settingsOfSource({
   return settings === undefined ? defaults : { ...defaults, ...settings };
 }
 
-/** Scheme, host name (perhaps with `*.` before it) and perhaps a port, in at most 255 characters. */
+/** Matches a scheme and host name up to 255 characters, with optional `*.` and port. */
 const ORIGIN_PATTERN =
   /^(?=.{1,255}$)https?:\/\/(?:\*\.)?(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?$/i;
 
-/** Whether a text is a valid item of `allowedOrigins`. */
+/** Returns whether a string is a valid item of `allowedOrigins`. */
 export function isOriginPattern(text: string): boolean {
   return ORIGIN_PATTERN.test(text);
 }

@@ -8,22 +8,22 @@ import type { OrderedLog } from "../store/ordered/ordered-log.ts";
 import { OrderedStore, type OrderedStoreOptions } from "../store/ordered/ordered-store.ts";
 import type { Store as Environment } from "../store/store.ts";
 
-/** Name of a stored counter (epoch) that increases whenever its part of the data changes. */
+/** Name of an epoch: a stored counter that increases when its part of the catalog changes. */
 export type Epoch = "topology" | "program";
 
 /**
- * Store of the catalog's tables, with epochs: counters by which each process sees that its caches
- * are outdated.
+ * Store of the catalog's tables and of its epochs. An epoch is a stored counter of changes, by
+ * which each process sees that its caches are outdated.
  */
 export interface CatalogStore extends Environment {
   /**
-   * Returns the value of an epoch (a stored counter of changes). The value is read from the store
-   * once per turn of the event loop, and again after a change by this process.
+   * Returns the value of an epoch (a stored counter of changes). Reads it from the store at most
+   * once per turn of the event loop, and again after this process changed the store.
    */
   epoch(name: Epoch): number;
   /**
-   * Resolves once this node has read the whole log that the cluster's nodes share, however long
-   * that takes.
+   * Waits, without a time limit, until this node has read all entries of the log that the cluster's
+   * nodes share. Resolves at once on a standalone server.
    */
   recover(): Promise<void>;
   /**
@@ -39,7 +39,7 @@ export interface CatalogStore extends Environment {
   conditionally<T>(condition: () => void, run: () => Promise<T>): Promise<T>;
 }
 
-/** Text that sorts after all ids and other ASCII keys. Ends a range of keys with one prefix. */
+/** String that sorts after all ids and other ASCII keys. It ends a range of one prefix. */
 export const LAST = "\uffff";
 
 /**
@@ -52,8 +52,8 @@ const RESERVE_BYTES = 4 << 20;
 export const catalogFile = (directory: string) => join(directory, "catalog.mdb");
 
 /**
- * Opens the catalog's store in a directory. With `order` (a log that all nodes of a cluster share),
- * the store is this node's copy of the state that the log describes.
+ * Opens the catalog's store in a directory. With `order`, a log that all nodes of a cluster share,
+ * the store is this node's copy of the state that the entries of the log produce.
  */
 export function openStore(
   directory: string,
@@ -75,13 +75,13 @@ export function openStore(
    */
   const epochsNow = new Map<Epoch, number>();
   /**
-   * The condition of the changes that the current asynchronous call makes. It is not an argument of
-   * the catalog's methods, so that no method can forget to check it.
+   * Condition that each change of the current asynchronous call checks. It is not a parameter of
+   * the catalog's methods, so that no method can forget to pass it on.
    */
   const conditions = new AsyncLocalStorage<{ check?: () => void }>();
   /**
-   * Greatest value of each epoch (counter of changes) that this process has read; used to check
-   * that epochs only increase.
+   * Greatest value of each epoch (counter of changes) that this process has read. `advance` asserts
+   * that the next value is greater.
    */
   const greatest = new Map<Epoch, number>();
 

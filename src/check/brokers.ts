@@ -6,8 +6,8 @@ import type { Config } from "../settings/keys.ts";
 import type { CheckResult } from "./check-result.ts";
 
 /**
- * Maximum time to wait for the brokers. It exceeds the 12 s for which the client retries a wrong
- * password.
+ * Milliseconds to wait for an answer of the Kafka brokers. It is longer than the 12 s for which the
+ * Kafka client retries when a password is wrong.
  */
 const ANSWER_MS_MAX = 30_000;
 

@@ -1,4 +1,4 @@
-/** Result of one check, such as the check of the disk. */
+/** Result of one check of a machine's fitness to run a server, such as the check of its disk. */
 export interface CheckResult {
   /**
    * `fails`: a server would not start or not work. `warns`: it would work, but with a problem that
@@ -7,8 +7,8 @@ export interface CheckResult {
   state: "ok" | "warns" | "fails";
   subject: string;
   /**
-   * Text that describes the observation of the check. Unless the state is `ok`, it also tells the
-   * operator what to do.
+   * Text that says what the check found. Unless the state is `ok`, it also says what the operator
+   * has to do.
    */
   detail: string;
 }

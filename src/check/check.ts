@@ -9,8 +9,8 @@ import { checkPort, checkSystem } from "./system.ts";
 import { checkUserCode } from "./user-code.ts";
 
 /**
- * Checks everything that a server with these settings needs (disk, ports, brokers and others), and
- * yields the results one by one. Changes nothing.
+ * Checks everything that a server with these settings needs, such as the disk, ports and Kafka
+ * brokers. Yields one result per check and leaves nothing changed.
  */
 export async function* check(config: Config): AsyncGenerator<CheckResult> {
   const changed = Object.entries(nonDefaultSettings(config)).map(

@@ -20,14 +20,14 @@ import type { CheckResult } from "./check-result.ts";
 const FREE_BYTES_MIN = 2 ** 31;
 const GIB = 2 ** 30;
 /**
- * Number of writes whose time is measured. Each write has the size of a small flush of the event
- * log.
+ * Number of writes that the check of the disk's speed measures. Each write has the size of a small
+ * flush of the event log.
  */
 const WRITES = 200;
 const WRITE_BYTES = 4_096;
 /**
- * Median time of a write in milliseconds above which the check warns. Each pixel request waits for
- * a durable write, and should take no longer than the images of a page.
+ * Median time of a durable write, in milliseconds, above which the check warns. Each pixel request
+ * waits for such a write, and should take no longer than the images of a page.
  */
 const SLOW_MS = 10;
 
@@ -79,8 +79,8 @@ function checkFreeSpace(data: string): CheckResult {
 }
 
 /**
- * Returns the type of the file system that contains a path, found by the longest matching mount
- * point.
+ * Returns the type of the file system that contains a path, such as `ext4`. It is the file system
+ * at the longest mount point above the path.
  */
 function fileSystemOf(path: string): string {
   const mounts = readFileSync("/proc/self/mounts", "utf8").trim().split("\n");
@@ -91,7 +91,7 @@ function fileSystemOf(path: string): string {
   return above[0]?.[2] ?? "an unknown file system";
 }
 
-/** Measures how long durable writes take, one after another, as the event log makes them. */
+/** Measures durable writes to the data directory, one after another as in the event log. */
 function checkWriteLatency(data: string): CheckResult {
   const path = join(data, `.check-${process.pid}`);
   const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_DSYNC;

@@ -5,8 +5,8 @@ import { HTTP_CONNECTIONS_MAX } from "../settings/limits.ts";
 import type { CheckResult } from "./check-result.ts";
 
 /**
- * Number of file descriptors needed besides those of HTTP connections: for files of the event log,
- * stores, pipes to sandbox processes, and sockets to receivers.
+ * Number of file descriptors that a server needs besides those of HTTP connections to it: for files
+ * of the event log and stores, pipes to sandbox processes, and connections to destinations.
  */
 const OTHER_DESCRIPTORS = 6_000;
 const MEMORY_BYTES_MIN = 1 << 30;
@@ -24,7 +24,7 @@ export function* checkSystem(): Generator<CheckResult> {
   }
 }
 
-/** Checks the memory of the machine, or of the control group if its limit is lower. */
+/** Checks the machine's memory, or the control group's limit if that is lower. */
 function checkMemory(): CheckResult {
   const bytes = Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY);
   const detail = `${Math.round(bytes / MIB)} MiB`;

@@ -63,7 +63,7 @@ export const release = defineCommand({
   },
 });
 
-/** Describes the contents of a backup in one line. */
+/** Formats the numbers of workspaces, events and dead letters in a backup as one line of text. */
 export function inWords({ workspaces, records, deadLetters }: BackupContents): string {
   return `workspaces: ${workspaces}, events in the log: ${records}, dead letters: ${deadLetters}`;
 }

@@ -8,7 +8,7 @@ import type { Config } from "../settings/keys.ts";
 
 /**
  * Opens the catalog, calls `use` with it, and closes it. A server may have the catalog open at the
- * same time. Throws `StartError` for the data directory of a cluster node.
+ * same time. Throws `StartError` when the data directory belongs to a node of a cluster.
  */
 export async function withCatalog(
   config: Config,

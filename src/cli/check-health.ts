@@ -4,7 +4,7 @@ import type { Config } from "../settings/keys.ts";
 import { configFlags, loadConfig } from "../settings/reader.ts";
 import { askServer } from "./running-server.ts";
 
-/** Milliseconds within which the data plane must answer. */
+/** Milliseconds that the command waits for an answer of the data plane. */
 const ANSWER_MS_MAX = 5_000;
 
 export const checkHealth = defineCommand({
@@ -21,7 +21,7 @@ export const checkHealth = defineCommand({
   },
 });
 
-/** Throws `StartError` unless an ingest process answers. */
+/** Requests the data plane's `/health`. Throws `StartError` unless it succeeds. */
 async function askDataPlane(config: Config): Promise<void> {
   const scheme = config["tls.certificate"] === undefined ? "http" : "https";
   const url = `${scheme}://${reachable(config.host)}:${config.port}/health`;
@@ -38,7 +38,7 @@ async function askDataPlane(config: Config): Promise<void> {
   }
 }
 
-/** Replaces an address that stands for all addresses by one of this machine. */
+/** Returns the host for URLs: loopback for `0.0.0.0` and `::`; brackets around IPv6. */
 function reachable(host: string): string {
   if (host === "0.0.0.0") return "127.0.0.1";
   if (host === "::") return "[::1]";

@@ -31,8 +31,8 @@ const serverCommands = {
 };
 
 /**
- * Returns the command with all commands below it. A server start does not load the commands that
- * are clients of a server.
+ * Returns the command `pixelmill` with its subcommands. Does not load client commands, such as
+ * `status`, when the command line names a command of the server, such as `serve`.
  */
 async function allCommands(argv: string[]): Promise<CommandDef> {
   const isOfServer = Object.hasOwn(serverCommands, argv[0] ?? "");
@@ -103,9 +103,9 @@ export async function run(argv: string[]): Promise<number> {
 }
 
 /**
- * Whether to print an error's message without its stack. True for errors that the operator can
- * correct, and when the system refused access to a file, a process or a library. Other errors are
- * bugs, and need the stack.
+ * Returns whether to print an error's message without its stack. Returns true for errors that the
+ * operator can correct, and for system calls that failed, such as reading a file. Other errors are
+ * bugs, whose stack helps to find them.
  */
 function isForOperator(error: unknown): boolean {
   if (error instanceof StartError || error instanceof ApiError) return true;
@@ -113,8 +113,8 @@ function isForOperator(error: unknown): boolean {
 }
 
 /**
- * Returns the message of an error of the Kafka library with its root causes. Undefined for other
- * errors.
+ * Returns a message with the root causes of an error that the Kafka library threw. Returns
+ * `undefined` for other errors.
  */
 function brokerError(error: unknown): string | undefined {
   const code = (error as { code?: unknown } | null)?.code;
@@ -144,7 +144,7 @@ function withValue(arg: string, at: number, argv: string[]): string {
   return booleanFlags.has(flag) && !valueFollows ? `--${flag}=${!no}` : arg;
 }
 
-/** Finds the command that a command line such as `token create …` names. */
+/** Returns the command that the first words name, such as `token create`, and its arguments. */
 function resolve(pixelmill: CommandDef, argv: string[]) {
   let command = pixelmill;
   let rest = argv;
@@ -158,8 +158,8 @@ function resolve(pixelmill: CommandDef, argv: string[]) {
 }
 
 /**
- * Returns a command's usage text. Removes citty's colour codes when the output is not a terminal,
- * since only terminals can show them.
+ * Returns a command's usage text. Removes the colour codes of the parser citty unless the output is
+ * a terminal.
  */
 async function usage(pixelmill: CommandDef, command: CommandDef): Promise<string> {
   const args = Object.entries((command.args ?? {}) as ArgsDef).filter(([name]) =>
@@ -173,8 +173,8 @@ async function usage(pixelmill: CommandDef, command: CommandDef): Promise<string
 }
 
 /**
- * Whether a command's usage text lists a setting. Every command accepts all settings, so that it
- * can use the server's configuration file, but most commands need only a few.
+ * Returns whether a command's usage text lists a flag. Every command accepts the flags of all
+ * settings, so that it can use the server's configuration file, but most commands need only a few.
  */
 function isShownInUsage(command: CommandDef, flag: string): boolean {
   const all = ([serve, check] as unknown[]).includes(command);
@@ -184,8 +184,8 @@ function isShownInUsage(command: CommandDef, flag: string): boolean {
 const nameOf = (command: CommandDef) => (command.meta as { name?: string }).name ?? "";
 
 /**
- * Returns a sentence that says why a command line is invalid. Undefined when it is valid. Unknown
- * flags are refused here because the parser citty accepts them, and most are typing errors.
+ * Returns a sentence that says why a command line is invalid, or `undefined` when it is valid.
+ * Unknown flags make it invalid, because most are typing errors, and the parser citty accepts them.
  */
 function usageError(args: ArgsDef, rest: string[]): string | undefined {
   const flags = Object.entries(args).filter(([, arg]) => arg.type !== "positional");

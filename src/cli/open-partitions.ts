@@ -2,8 +2,9 @@ import type { PartitionedLogSettings } from "../cluster/events/partitioned-log.t
 import type { OpenPartitions } from "../ingest/process/main.ts";
 
 /**
- * Opens a cluster's partitions for an ingest process, which accepts pixels. Loads the cluster code
- * only when called, so that a standalone server never loads it.
+ * Opens the partitions of a cluster's event log in an ingest process, which accepts pixels and
+ * appends them. Loads the cluster's code only when called, so that a standalone server never loads
+ * it.
  */
 export const openPartitions: OpenPartitions = async (settings, parts) => {
   const { openPartitionedLog } = await import("../cluster/events/partitioned-log.ts");

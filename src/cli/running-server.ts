@@ -4,12 +4,13 @@ import { codeOf, messageOf, StartError } from "../errors.ts";
 import { controlSocket } from "../first-start/data-directory.ts";
 import type { Config } from "../settings/keys.ts";
 
-/** Milliseconds within which the server must answer. */
+/** Milliseconds that a command waits for an answer of the running server. */
 const ANSWER_MS_MAX = 30_000;
 
 /**
- * Sends a request to the server that runs on the data directory of these settings. Throws
- * `StartError` when none runs there, or with the server's reason when it refuses.
+ * Sends a request to the server that runs on the data directory of these settings, and returns its
+ * answer. Throws `StartError` when no server runs there, and with the server's reason when it
+ * refuses the request.
  */
 export async function askServer<T>(config: Config, method: string, path: string): Promise<T> {
   const unix = controlSocket(config);

@@ -59,8 +59,9 @@ export const serve = defineCommand({
 });
 
 /**
- * Takes over the listening sockets of the server that runs on the data directory. First checks what
- * could prevent this server from starting. Undefined when no server runs.
+ * Takes over the listening sockets of the server that runs on the same data directory. Returns
+ * `undefined` when none runs. First checks the data directory, so that this server does not stop
+ * the running one and then fails to start.
  */
 async function takeSockets(config: Config, logger: Logger): Promise<TakeOver | undefined> {
   prepareDataDirectory(config);
@@ -74,8 +75,8 @@ async function takeSockets(config: Config, logger: Logger): Promise<TakeOver | u
 }
 
 /**
- * Throws on systems other than Linux, since only Linux can confine user code and write past the
- * page cache.
+ * Throws `StartError` on systems other than Linux. Only Linux can confine user code and write files
+ * past the page cache.
  */
 function expectLinux() {
   if (process.platform === "linux") return;
@@ -85,8 +86,9 @@ function expectLinux() {
 }
 
 /**
- * Ignores SIGHUP and other signals that a closed terminal or a log rotation sends. By default they
- * would end the server. Once the server is open, SIGHUP makes it reload its settings.
+ * Ignores SIGHUP, which a closed terminal sends, and SIGUSR1 and SIGUSR2, which log rotation may
+ * send. By default they would end the process. When the server has opened, SIGHUP makes it reload
+ * its settings.
  */
 function ignoreTerminalSignals(logger: Logger) {
   process.on("SIGHUP", () => {});

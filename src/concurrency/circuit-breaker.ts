@@ -1,9 +1,9 @@
 import { InvariantError } from "../assert.ts";
 
 export interface CircuitBreakerOptions {
-  /** Checks whether attempts would succeed again. Resolves if so, otherwise rejects. */
+  /** Checks whether attempts would succeed again. Rejects if they would fail. */
   probe(): Promise<unknown>;
-  /** Whether attempts are still needed. Probes stop when this returns false. */
+  /** Whether callers still make attempts. Probes stop when this returns false. */
   isNeeded(): boolean;
 }
 

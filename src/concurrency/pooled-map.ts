@@ -1,5 +1,5 @@
 /**
- * Maps items with an asynchronous function, of which at most `concurrency` calls run at a time. The
+ * Maps items with an asynchronous function. At most `concurrency` of its calls run at a time. The
  * results have the order of the items.
  */
 export async function pooledMap<T, R>(

@@ -1,8 +1,8 @@
 import { RATE_BURST_SECONDS } from "../settings/limits.ts";
 
 /**
- * Maximum number of keys, such as workspaces or source ids, whose tokens are stored. Above it, the
- * key used longest ago is forgotten.
+ * Maximum number of keys, such as workspaces or source ids, whose tokens one limiter stores. Above
+ * it, the limiter forgets the least recently used key.
  */
 export const RATE_KEYS_MAX = 10_000;
 
@@ -18,8 +18,8 @@ interface Bucket {
 interface Rate {
   perSecond: number;
   /**
-   * Maximum number of tokens of a key, which it reaches after a long pause. The default is what the
-   * rate yields in `RATE_BURST_SECONDS`.
+   * Maximum number of tokens that a key can save up. The default is what `perSecond` yields in
+   * `RATE_BURST_SECONDS`.
    */
   burst?: number;
   now?: () => number;
@@ -40,15 +40,15 @@ export class TokenBuckets {
     this.setRate(rate);
   }
 
-  /** Changes the rate. The keys keep their tokens, up to the new burst. */
+  /** Changes the rate. The keys keep their tokens, except those above the new burst. */
   setRate({ perSecond, burst = perSecond * RATE_BURST_SECONDS }: Omit<Rate, "now">): void {
     this.#perSecond = perSecond;
     this.#burst = Math.max(1, burst);
   }
 
   /**
-   * Returns the number of seconds, rounded up, until the key has a token. 0 when it has a token
-   * now.
+   * Returns the number of seconds, rounded up, until the key has a whole token. Returns 0 if it has
+   * one already.
    */
   waitSeconds(key: string): number {
     if (this.#perSecond <= 0) return 0;
@@ -63,8 +63,8 @@ export class TokenBuckets {
   }
 
   /**
-   * Takes tokens from the bucket of a key, even more than the key has. The number of tokens may
-   * become negative.
+   * Takes `count` tokens from a key. If the key has fewer tokens, its number of tokens becomes
+   * negative.
    */
   take(key: string, count = 1): void {
     if (this.#perSecond <= 0) return;
@@ -78,7 +78,7 @@ export class TokenBuckets {
     if (this.#buckets.size > RATE_KEYS_MAX && oldest !== undefined) this.#buckets.delete(oldest);
   }
 
-  /** Returns tokens that were taken for an action that did not happen. */
+  /** Gives tokens back that were taken for an action that did not happen. */
   give(key: string, count = 1): void {
     // A bucket with more tokens than the burst counts as full.
     this.take(key, -count);
@@ -92,8 +92,8 @@ export class TokenBuckets {
 }
 
 /**
- * Creates a rate limiter. The returned function takes the key of a request. It admits the request
- * and returns 0, or refuses the request and returns the number of seconds until it would admit one.
+ * Creates a rate limiter. The returned function takes the key of a request. It returns 0 if it
+ * admits the request, otherwise the number of seconds after which it would admit one.
  */
 export function createRateLimiter(perSecond: number, now?: () => number): (key: string) => number {
   const buckets = new TokenBuckets({ perSecond, ...(now && { now }) });

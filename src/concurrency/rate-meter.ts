@@ -1,4 +1,4 @@
-/** Length in milliseconds of the time over which a rate is measured. */
+/** Minimum milliseconds over which occurrences are counted for one rate. */
 const WINDOW_MS = 100;
 
 /** Measures how often something happens, over the last 100 to 200 milliseconds. */
@@ -7,7 +7,7 @@ export class RateMeter {
   #count = 0;
   #perSecond = 0;
 
-  /** Adds `count` occurrences at the time `now`, in milliseconds on a clock that is never set. */
+  /** Adds `count` occurrences at the time `now`, in milliseconds of a monotonic clock. */
   add(count: number, now: number): void {
     this.#advance(now);
     this.#count += count;

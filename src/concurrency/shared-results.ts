@@ -1,15 +1,15 @@
 interface SharedResult {
   version: string;
   result: Promise<unknown>;
-  /** Callers that wait for the result. When the last of them leaves, the computation is aborted. */
+  /** Number of callers that wait. The computation is aborted when the last of them aborts. */
   waiting: number;
   stop: AbortController;
 }
 
 /**
- * Results of long computations, one for each key, which the callers that want them at about the same
- * time share. A result is shared until `ageMsMax` milliseconds after its computation began, and at
- * least until it has ended, so that slow computations do not pile up.
+ * Shares the results of long computations between callers that ask for the same key at about the
+ * same time. A result is shared until `ageMsMax` milliseconds after its computation began, and at
+ * least until the computation has ended, so that slow computations do not pile up.
  */
 export class SharedResults {
   readonly #latest = new Map<string, SharedResult>();
@@ -17,9 +17,9 @@ export class SharedResults {
   constructor(readonly ageMsMax: number) {}
 
   /**
-   * Returns the result of `compute` for a key, which stands for one kind of result. A caller with
-   * another `version` than that of the latest computation gets a new one. Rejects with the reason
-   * of `signal` when it is aborted; other callers still get the result.
+   * Returns the result of `compute` for a key, or of the call of `compute` that another caller
+   * began for the same key and `version`. Another `version` begins a new computation. Rejects with
+   * the reason of `signal` when it is aborted. Other callers still get the result.
    */
   async get<T>(
     { key, version }: { key: string; version: string },

@@ -1,4 +1,4 @@
-/** Rejects with the error of `late` if the promise does not settle within `ms` milliseconds. */
+/** Settles as `promise` does, or rejects with the error from `late` after `ms` milliseconds. */
 export async function withTimeLimit<T>(
   promise: Promise<T>,
   ms: number,

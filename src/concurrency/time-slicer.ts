@@ -1,4 +1,4 @@
-/** Longest time in milliseconds for which one slice of work blocks the event loop. */
+/** Approximate milliseconds for which one slice of work blocks the event loop. */
 const SLICE_MS = 2;
 
 /** Number of items that are processed between two checks of the clock. */
@@ -42,7 +42,7 @@ export class TimeSlicer {
   }
 }
 
-/** Calls `work` with the next items, for about `ms` milliseconds. Returns whether none is left. */
+/** Calls `work` with the next items for about `ms` milliseconds. Returns whether all are done. */
 function workFor<T>(ms: number, items: Iterator<T>, work: (item: T) => void): boolean {
   const until = performance.now() + ms;
   do {

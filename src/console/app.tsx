@@ -18,7 +18,8 @@ import { commonTexts } from "./texts/common.ts";
 import { shellTexts } from "./texts/shell.ts";
 
 /**
- * The root component of the console. It shows the sign-in, or the sidebar with the current screen.
+ * The root component of the console. It shows the sign-in screen without a session, otherwise the
+ * sidebar and the current screen.
  */
 export function App() {
   const [error, setError] = useState<unknown>();
@@ -60,7 +61,7 @@ function Frame() {
 }
 
 type ScreenComponent = ComponentType<ScreenProps>;
-/** Components of the screens that were opened so far, by screen name. */
+/** Components of the screens that were opened since the page was loaded, by screen name. */
 const loadedScreens = signal<ReadonlyMap<string, ScreenComponent>>(new Map());
 
 /** Loads the component of the current route's screen and shows it. */

@@ -1,4 +1,4 @@
-/** Functions that format figures and durations. */
+/** Functions that format numbers, durations and names for display. */
 
 const whole = new Intl.NumberFormat("en");
 const short = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
@@ -23,7 +23,7 @@ export function formatBytes(value: number): string {
 
 /**
  * Formats a duration in its largest fitting unit, such as `350 ms`, `4.2 s`, `12 min`, `3 h` or `2
- * d`. `decimals` applies to durations of 1 to 10 seconds.
+ * d`. `decimals` is the number of decimals for durations of 1 to 10 seconds.
  */
 export function formatDuration(seconds: number, decimals = 1): string {
   if (seconds < 1) return `${Math.round(seconds * 1_000)} ms`;
@@ -33,7 +33,7 @@ export function formatDuration(seconds: number, decimals = 1): string {
   return `${Math.round(seconds / 86_400)} d`;
 }
 
-/** Formats a duration of a chart, so that labels of its axis differ: `90 s`, and not `2 min`. */
+/** Formats a duration for a chart axis, such as `90 s`, not `2 min`, so that labels differ. */
 export function formatChartDuration(seconds: number): string {
   if (seconds === 0) return "0 s";
   if (seconds >= 60 && seconds < 120) return `${Math.round(seconds)} s`;
@@ -49,14 +49,14 @@ export function pluralize(amount: number, singular: string, plural = `${singular
 const DIRECTED =
   /[\p{Bidi_Control}\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}\p{Script=Adlam}]/u;
 
-/** Returns a name with numbers in place of invisible direction characters, such as U+202E. */
+/** Returns a name with code points, such as `[U+202E]`, for invisible direction characters. */
 export const marked = (name: string) =>
   name.replace(
     /[\u202a-\u202e\u2066-\u2069]/g,
     (it) => `[U+${it.charCodeAt(0).toString(16).toUpperCase()}]`,
   );
 
-/** Isolates a marked name, so that its direction does not affect the text around it. */
+/** Returns a name as `marked` does, isolated so that its direction affects no other text. */
 export function isolated(name: string): string {
   const shown = marked(name);
   return DIRECTED.test(shown) ? `\u2068${shown}\u2069` : shown;

@@ -1,9 +1,9 @@
 import { signal } from "@preact/signals";
 
 /**
- * The current screen and its query, from the fragment of the page's URL:
- * `#/sources/ID?tab=snippet`. The fragment is used because API routes have the same paths as
- * screens.
+ * The current screen and its query, read from the fragment of the page's URL, such as
+ * `#/sources/ID?tab=snippet`. The path of the URL cannot name the screen, because routes of the API
+ * have the same paths.
  */
 interface HashRoute {
   /** Decoded path segments, such as `["sources", "ID"]`. */
@@ -40,8 +40,8 @@ function decodeSegment(segment: string): string {
 type Query = Record<string, string | number | undefined>;
 
 /**
- * Builds the link to a screen, such as `hrefTo("sources", id, { tab: "snippet" })`. Query
- * parameters that are undefined or empty are left out.
+ * Returns the link to a screen, such as `hrefTo("sources", id, { tab: "snippet" })`. It leaves out
+ * query parameters that are undefined or empty.
  */
 export function hrefTo(...parts: (string | Query)[]): string {
   const segments = parts.filter((part) => typeof part === "string").map(encodeURIComponent);
@@ -59,7 +59,7 @@ export function navigate(href: string): void {
   location.hash = href;
 }
 
-/** Changes parameters of the current query without adding an entry to the browser's history. */
+/** Changes parameters in the page's query without adding an entry to the browser's history. */
 export function replaceQuery(change: Query): void {
   const { segments, query } = currentRoute.value;
   const next = { ...Object.fromEntries(query), ...change };

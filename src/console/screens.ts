@@ -9,7 +9,7 @@ interface Screen {
   name: string;
   title: string;
   icon: IconName;
-  /** Permissions of which the screen requires one. */
+  /** Permissions for the screen. A session needs one of them to open it. */
   needs?: readonly Permission[];
   /** Loads the screen's code. Called when the screen is first opened. */
   load(): Promise<{ Screen: ComponentType<ScreenProps> }>;

@@ -35,7 +35,7 @@ export function configFaults(schema: TObject, config: Record<string, unknown>): 
   return [...faults.values()];
 }
 
-/** Returns the key of a config, or of an object in it, at or above a path, and its schema. */
+/** Returns the pointer and schema of the setting, at most two keys deep, that contains `path`. */
 function settingAt(schema: TObject, path: string): [pointer: string, setting: TSchema | undefined] {
   const [, name = "", inner] = path.split("/");
   const setting = schema.properties[name];
@@ -44,8 +44,8 @@ function settingAt(schema: TObject, path: string): [pointer: string, setting: TS
 }
 
 /**
- * Calls `check`, which throws `EgressRefused` when pixelmill may not connect to an address. Returns
- * one fault at `path` in this case, and otherwise an empty list.
+ * Calls `check`. Returns one fault at `path` if `check` throws `EgressRefused`, because pixelmill
+ * may not connect to an address in the config. Returns an empty array if it does not throw.
  */
 export function egressFaults(path: string, check: () => unknown): Detail[] {
   try {

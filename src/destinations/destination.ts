@@ -6,8 +6,8 @@ import type { TestStep } from "./test-steps.ts";
 /** The result of one attempt to deliver events. */
 export type DeliveryResult =
   /**
-   * The events were delivered, except those in `refused`: it maps the index of an event to the
-   * reason for which the receiver refused it. Refused events become dead letters at once.
+   * The events were delivered, except those in `refused`. It maps the index of a refused event to
+   * the reason. Refused events become dead letters at once.
    */
   | { kind: "delivered"; refused?: ReadonlyMap<number, string> }
   /**
@@ -17,10 +17,11 @@ export type DeliveryResult =
    */
   | { kind: "rejected"; reason: string; answer?: ReceiverAnswer }
   /**
-   * A later attempt may succeed. `afterMs` is the delay in milliseconds that the receiver asks for.
-   * Without `scope`, the cause of the failure is the destination and not an event. `delivered`, for
-   * kinds with `batchLimits` only, has the indexes of events that were delivered nevertheless and
-   * are not tried again. `answer` is the receiver's answer, here and in a rejection.
+   * The delivery failed, and a later attempt may succeed. `afterMs` is the delay in milliseconds
+   * that the receiver asks for. Without `scope`, the cause of the failure is the destination and
+   * not an event. `delivered` (only with `batchLimits`) has the indexes of the events that were
+   * delivered despite the failure. They are not sent again. `answer` is the receiver's answer, also
+   * for `rejected`.
    */
   | {
       kind: "retry";
@@ -32,11 +33,11 @@ export type DeliveryResult =
     };
 
 /**
- * The cause of a failure that may pass. `destination`: the receiver cannot be reached, or would
- * take no event at the moment (refused connections, time-outs, TLS, DNS, 429, 503, a full disk).
- * These failures never count toward giving up an event. `event`: the receiver was reached and
- * failed at this delivery, so that one of its events may be the cause. An event that fails in this
- * way when it is sent alone, while the receiver accepts others, is given up.
+ * Cause of a failure that a later attempt may overcome. `destination`: the receiver cannot be
+ * reached, or accepts no events for some time (refused connections, timeouts, TLS, DNS, 429, 503, a
+ * full disk). Such a failure never counts toward giving up an event. `event`: the receiver was
+ * reached and failed at this delivery, so one of its events may be the cause. An event that fails
+ * in this way when it is sent alone, while the receiver accepts others, is given up.
  */
 export type FailureScope = "event" | "destination";
 
@@ -56,13 +57,13 @@ export interface EventOrigin {
   readonly event?: IngestedEvent;
 }
 
-/** Members of an event as ingested that are known without reading its JSON. */
+/** An ingested event, with the members that are known without parsing its JSON. */
 interface IngestedEvent {
   readonly json: Uint8Array;
   /** The event's userId; empty when the event has none. */
   readonly userId: string;
   readonly anonymousId: string;
-  /** Whether the ids are strings in the JSON, if the event has them. */
+  /** Whether `userId` and `anonymousId`, where present, are strings in the JSON. */
   readonly hasTextIds?: boolean;
 }
 
@@ -75,9 +76,9 @@ export interface OutgoingEvent {
   readonly byCode: boolean;
 }
 
-/** Bounds of a batch, for kinds that accumulate events into large deliveries. */
+/** Maximum size and age of a batch, for kinds that accumulate events into large deliveries. */
 export interface BatchLimits {
-  /** Largest size of a delivery in bytes of JSON. Its first event is not counted. */
+  /** Maximum bytes of JSON of a delivery, which all outputs of one event may exceed together. */
   bytes: number;
   /**
    * Longest time, in milliseconds, that an event waits for more events of its delivery. With 0,
@@ -92,21 +93,21 @@ export interface BatchLimits {
  */
 export interface OpenDestination {
   /**
-   * Delivers events in order; delivers all or none, if the receiver supports that. Never rejects: a
-   * failure is a result. When `signal` is aborted, the delivery ends early with `retry`.
+   * Delivers events in order, all or none if the receiver supports that. Never rejects: a failure
+   * is a result. When `signal` is aborted, the delivery ends early with `retry`.
    *
-   * An event may be delivered again. After a crash, it may be delivered together with other events.
-   * Its `input` stays the same.
+   * An event may be delivered again, after a crash also together with other events. Its `input` is
+   * the same each time.
    *
-   * Kinds with `batchLimits` have one delivery at a time, and each delivery gets a unique `name`:
-   * ASCII letters, digits, `.`, `_` and `-`. Names ascend with time. Every further attempt at a
-   * delivery, also after a crash, gets the same name and contains all events of the earlier
-   * attempts, except events that have a final outcome, or were delivered in part of an attempt.
-   * After a crash it may contain more events. An event gets no other name as long as an attempt may
-   * have succeeded. So a kind that writes to a path made of the name and of the events' `input`
-   * overwrites the files of earlier attempts, and stores each event once. For these kinds,
-   * `rejected` makes all events of the delivery dead letters, without trying them one by one, and
-   * the cause of a failure is never an event: these kinds name events that cannot be written in
+   * Kinds with `batchLimits` have one delivery at a time, and each delivery gets a unique `name` of
+   * ASCII letters, digits, `.`, `_` and `-`. Later deliveries have greater names. Every further
+   * attempt at a delivery, also after a crash, gets the same name and contains all events of the
+   * earlier attempts, except events that have a final outcome or were in the delivered part of an
+   * attempt. After a crash it may contain more events. An event gets no other name as long as an
+   * attempt may have succeeded. So a kind that derives a path from the name and from the events'
+   * `input` overwrites the files of earlier attempts, and stores each event once. For these kinds,
+   * `rejected` makes all events of the delivery dead letters, without trying them one by one. The
+   * cause of a `retry` is never an event: these kinds name events that cannot be written in
    * `refused`. Other kinds get no name.
    */
   deliver(
@@ -124,20 +125,20 @@ export interface OpenDestination {
  */
 export interface SecretKey<Config = Record<string, unknown>> {
   /**
-   * Path of the key in the config. `password` is a key of the config. `oauth.clientSecret` is the
-   * key `clientSecret` of the object `oauth`. `headers.to` is the key `to` of each item of the
-   * array `headers`: the API returns it as an empty text, and an update with an empty text keeps
-   * the stored value.
+   * Path of the key in the config: `password` is a key of the config, `oauth.clientSecret` is the
+   * key `clientSecret` of the object `oauth`, and `headers.to` is the key `to` of each item of the
+   * array `headers`. The API returns an empty string for a secret in an array, and an update with
+   * an empty string keeps the stored value.
    */
   path: string;
   /**
-   * Whether the value in this item of an array is secret. The API returns the others. Without this
-   * function all values are secret.
+   * Whether the value in this item of an array is secret. The API returns values that are not.
+   * Without this function, the values in all items are secret.
    */
   isSecret?(item: Record<string, unknown>): boolean;
   /**
-   * Returns the receivers of the secret, or of requests that are signed with it. Throws when they
-   * cannot be read from the config, as may happen with a config that an earlier version stored.
+   * Returns the receivers of the secret, or of requests signed with it. Throws if the config does
+   * not name them in a valid form, as may happen with a config that an earlier version stored.
    */
   audiences(config: Config): SecretAudience[];
 }
@@ -149,13 +150,13 @@ export interface SecretAudience {
   /** Whether TLS encrypts the connection over which the secret is sent. */
   isTls: boolean;
   /**
-   * Describes the certificates by which a server proves that it is the receiver: their authorities
-   * and the name in them. Absent for kinds that always expect the host's name and the system's
-   * authorities. A receiver with another description counts as another receiver.
+   * Describes how the server's certificate is checked: the trusted authorities and the expected
+   * name. Absent for kinds that always expect the host's name and trust the system's authorities. A
+   * receiver with another description counts as another receiver.
    */
   certificate?: string;
   /**
-   * Purpose of the secret at this receiver, for configs with several receivers. A receiver with
+   * Purpose of the secret at this server, for configs with several receivers. A receiver with
    * another purpose counts as another receiver.
    */
   use?: string;
@@ -195,9 +196,8 @@ export interface ConfigForm<Config = Record<string, unknown>> {
 export interface DestinationKind<Config = Record<string, unknown>> extends ConfigForm<Config> {
   kind: string;
   /**
-   * Returns the alternative form in which this config is written, with the keys of RudderStack's
-   * clients. Undefined for a config in the kind's own form. All functions take configs in both
-   * forms.
+   * Returns the form of a config that is written with RudderStack's keys, or undefined for a config
+   * with the kind's own keys. All functions accept configs in both forms.
    */
   formOf?(config: Record<string, unknown>): ConfigForm | undefined;
   /**
@@ -221,16 +221,16 @@ export interface DestinationKind<Config = Record<string, unknown>> extends Confi
    */
   batchKey?(event: OutgoingEvent): string;
   /**
-   * Bounds of one delivery. Events accumulate until they reach `batchSize` or one of these bounds,
-   * or until their memory is needed. A kind with this function must have a concurrency of 1.
-   * Without this function, waiting events are delivered at once.
+   * Returns the maximum size and age of one delivery. Events accumulate until they reach
+   * `batchSize`, this size or this age, or until their memory is needed. A kind with this function
+   * must have a concurrency of 1. Without this function, waiting events are delivered at once.
    */
   batchLimits?(config: Config): BatchLimits;
   open(config: Config, workspaceId: string): OpenDestination;
   /**
-   * Tests the connection with a config. Resolves with the steps up to the first one that failed.
-   * Deletes what it wrote, where possible. Never rejects. When `signal` is aborted, the test ends
-   * early with a failed step.
+   * Tests the connection that a config describes. Resolves with the steps of the test, up to the
+   * first that failed. Deletes what it wrote, where possible. Never rejects. When `signal` is
+   * aborted, the test ends early with a failed step.
    */
   test(config: Config, workspaceId: string, signal: AbortSignal): Promise<TestStep[]>;
 }

@@ -1,16 +1,16 @@
 import { GrowingBuffer } from "../egress/growing-buffer.ts";
 
 /**
- * Splits the bytes that a server sends into frames: messages that begin with their length. Copies
- * every received byte a bounded number of times, however small the received pieces are.
+ * Splits the bytes that a server sends into frames: messages that begin with their length. The
+ * number of times that a byte is copied is bounded, even if the bytes arrive in small pieces.
  */
 export class FrameReader {
   readonly #lengthOf: (bytes: Buffer) => number | undefined;
   readonly #rest = new GrowingBuffer();
 
   /**
-   * `lengthOf` returns the length of the frame at the beginning of some bytes; undefined while the
-   * length itself is incomplete. It throws for a length that is not allowed.
+   * `lengthOf` returns the length of the frame that begins at the start of `bytes`, or undefined
+   * while `bytes` does not contain the whole length. It throws if the length is not allowed.
    */
   constructor(lengthOf: (bytes: Buffer) => number | undefined) {
     this.#lengthOf = lengthOf;

@@ -19,9 +19,10 @@ export function networkReason(error: unknown): string {
 }
 
 /**
- * Sends the HTTP request of a connection test. Records the steps `resolve`, `connect` and `tls`
- * that passed, or the step that failed. The caller decides from the response whether the last step,
- * `decided`, passed. Resolves with undefined when a step failed.
+ * Sends the HTTP request of a connection test, and resolves with the response. Adds the steps
+ * `resolve`, `connect` and `tls` to `steps` when they pass. If the request fails, adds the step
+ * that failed, and resolves with undefined. The caller decides from the response whether the last
+ * step, `decided`, passed.
  */
 export async function requestInSteps(
   egress: Egress,

@@ -1,4 +1,4 @@
-/** Text that stands for a hidden part of a URL in answers. */
+/** Text that replaces a secret part of a URL in answers of the API. */
 export const MASK = "***";
 
 /**
@@ -23,10 +23,10 @@ const secretHosts = [
 ];
 
 /**
- * Returns a URL as answers of the API show it, with secret parts hidden. `isSecret` decides whether
- * the path and the query are hidden. When it is undefined, they are hidden for hosts in
- * `secretHosts`; for other hosts, only values of query parameters with names such as `token` are
- * hidden. A URL without secret parts is returned as it is.
+ * Returns a URL as the API shows it. If `isSecret` is true, the path and the query are masked. If
+ * it is false, nothing is. If it is undefined, the path and the query are masked for hosts in
+ * `secretHosts`, and for other hosts only the values of query parameters with names such as
+ * `token`. A URL without secret parts is returned unchanged.
  */
 export function maskedUrl(text: string, isSecret?: boolean): string {
   const url = URL.parse(text);

@@ -2,7 +2,8 @@ import { RETRY_AFTER_MS_MAX } from "../settings/limits.ts";
 
 /**
  * Parses a `Retry-After` header: seconds or an HTTP date (RFC 9110 §10.2.3). Returns the delay in
- * milliseconds from `now`. Returns undefined when the header is missing or malformed.
+ * milliseconds from `now`, at most `RETRY_AFTER_MS_MAX`, or undefined when the header is missing or
+ * malformed.
  */
 export function retryAfterMs(header: string | undefined, now: number): number | undefined {
   if (header === undefined) return undefined;

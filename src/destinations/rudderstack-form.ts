@@ -9,28 +9,28 @@ type Config = Record<string, unknown>;
 export interface RudderstackKeys {
   /** RudderStack's keys with their schemas, except keys that the kind's own config has too. */
   schemas: TProperties;
-  /** RudderStack's key → the key of the kind's own config that it stands for. */
+  /** Maps each of RudderStack's keys to the key of the kind's own config with the same meaning. */
   names: Readonly<Record<string, string>>;
   /**
-   * RudderStack's keys of secrets that have no effect here. They are stored, but the API never
-   * returns them.
+   * RudderStack's keys with secrets that have no effect in pixelmill. They are stored, but the API
+   * never returns them.
    */
   unusedSecrets?: readonly string[];
   /**
-   * RudderStack's keys that switch on features which this kind of destination does not have. A
-   * config in which such a key is set is refused with this text.
+   * RudderStack's keys for features that this kind of destination does not have, each with an error
+   * message. A config that turns such a feature on is refused with this message.
    */
   unsupported: Readonly<Record<string, string>>;
   /**
-   * Converts a config in RudderStack's keys to the kind's own keys. Values of wrong types are
-   * passed on.
+   * Converts a config with RudderStack's keys to the kind's own keys. Values of wrong types are not
+   * changed, so that validation reports them.
    */
   translate(config: Config): Config;
 }
 
 /**
- * Makes a kind of destination take configs in RudderStack's keys too. These configs are stored as
- * they were sent, and translated when they are used.
+ * Returns a kind of destination that also accepts configs with RudderStack's keys. Such a config is
+ * stored as it was sent, and translated when it is used.
  */
 export function withRudderstackKeys(kind: DestinationKind, keys: RudderstackKeys): DestinationKind {
   const own: TProperties = kind.configSchema.properties;

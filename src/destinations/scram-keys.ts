@@ -5,9 +5,9 @@ import { atMost, FairSemaphore } from "../concurrency/fair-semaphore.ts";
 import { SCRAM_ITERATIONS_MAX } from "./limits.ts";
 
 /**
- * Largest number of SCRAM keys that are derived at the same time for all workspaces. Each
- * derivation takes one of the threads that also read and write files. There are as many threads as
- * processors, so at least half of them stay free.
+ * Maximum number of SCRAM keys that are derived at the same time, for all workspaces together. Each
+ * derivation occupies one of the threads that also read and write files. There is one such thread
+ * per processor, so half of them stay free if there are at least two.
  */
 export const SCRAM_DERIVATIONS_MAX = Math.max(
   1,
@@ -40,23 +40,20 @@ function deriveKey({ hash, password, salt, iterations }: ScramParameters): Promi
 
 /**
  * Derives SCRAM keys (SaltedPassword of RFC 5802 §3) on other threads. Members of a workspace
- * choose the servers, and a server chooses how costly a key is. So only one key is derived at a
- * time for each workspace, and few in total.
+ * choose the servers, and a server chooses how much CPU time a key costs. Therefore each workspace
+ * derives only one key at a time, and all workspaces together at most `max`.
  */
 export class ScramDerivations {
   readonly #permits: FairSemaphore;
   readonly #derive: typeof deriveKey;
 
-  /**
-   * `max` is the largest number of derivations at the same time. Tests pass another function
-   * `derive`.
-   */
+  /** `max` is the maximum number of concurrent derivations. Tests replace `derive`. */
   constructor(derive = deriveKey, max = SCRAM_DERIVATIONS_MAX) {
     this.#permits = new FairSemaphore(max, atMost(1));
     this.#derive = derive;
   }
 
-  /** Returns the keys of a destination, which keeps the key that was derived last. */
+  /** Creates the `ScramKeys` of one destination of the workspace. */
   keysOf(workspaceId: string): ScramKeys {
     return new ScramKeys((parameters, known, signal) =>
       this.#run(workspaceId, parameters, known, signal),
@@ -81,7 +78,8 @@ export class ScramDerivations {
 type Derive = (
   parameters: ScramParameters,
   /**
-   * Returns the key if another connection of the destination has derived the same key meanwhile.
+   * Returns the key if another connection of the destination has derived it while this call waited.
+   * Returns undefined otherwise.
    */
   known: () => Buffer | undefined,
   signal: AbortSignal,
@@ -100,8 +98,9 @@ export class ScramKeys {
   }
 
   /**
-   * Returns the key for parameters that a server requests. Rejects with the signal's reason when
-   * the signal is aborted before the derivation begins.
+   * Returns the key for the parameters that a server asks for. Rejects with `TooManyIterations` if
+   * they cost too much, and with the signal's reason if the signal is aborted before the derivation
+   * begins.
    */
   async key(parameters: ScramParameters, signal: AbortSignal): Promise<Buffer> {
     if (parameters.iterations > SCRAM_ITERATIONS_MAX) throw new TooManyIterations();

@@ -1,6 +1,6 @@
 import type { SecretAudience } from "./destination.ts";
 
-/** Returns the host of a URL as the receiver of a secret. Throws when the text is no URL. */
+/** Returns the server of a URL as the receiver of a secret. Throws if the text is not a URL. */
 export function audienceOfUrl(text: unknown): SecretAudience {
   const { protocol, hostname, port } = new URL(String(text));
   const isTls = protocol === "https:";
@@ -8,10 +8,10 @@ export function audienceOfUrl(text: unknown): SecretAudience {
 }
 
 /**
- * Describes the certificates that a config with `tlsCa` and `tlsServerName` accepts: by default
- * those of the system's authorities for the name `host`. The description is part of a secret's
- * receiver, because a user who could replace the authorities could put another server at the
- * receiver's address.
+ * Returns a string that describes which certificates a config with `tlsCa` and `tlsServerName`
+ * accepts. By default, these are certificates of the system's authorities for the name `host`. The
+ * description is part of a secret's receiver, because a user who could replace the authorities
+ * could put another server at the receiver's address.
  */
 export function acceptedCertificate(
   { tlsCa = "", tlsServerName }: { tlsCa?: string; tlsServerName?: string },
@@ -21,8 +21,8 @@ export function acceptedCertificate(
 }
 
 /**
- * Returns the receivers of a secret that are in `after` and missing in `before`. A receiver that
- * had TLS in `before` and has none in `after` counts as missing.
+ * Returns the receivers of a secret that are in `after` and not in `before`. A receiver with TLS in
+ * `before` and without TLS in `after` counts as added.
  */
 export function addedAudiences(
   before: readonly SecretAudience[],

@@ -1,8 +1,8 @@
 import type { ReceiverAnswer } from "./answers/receiver-answer.ts";
 
 /**
- * Names of the steps of a connection test, in their order. Each kind of destination has only some
- * of them.
+ * Names of the steps of a connection test, in the order in which they run. A kind of destination
+ * runs only the steps that apply to it.
  */
 export const testSteps = ["resolve", "connect", "tls", "sign-in", "write", "clean-up"] as const;
 export type TestStepName = (typeof testSteps)[number];

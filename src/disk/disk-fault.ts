@@ -1,17 +1,17 @@
 import { statfsSync } from "node:fs";
 import { messageOf, systemReason } from "../errors.ts";
 
-/** Error codes of a full disk: those of the system calls, and the number that LMDB reports. */
+/** Error codes of a full disk: names and numbers from system calls, and numbers from LMDB. */
 const FULL: readonly unknown[] = ["ENOSPC", "EDQUOT", 28, 122];
-/** Free space in bytes from which a full disk does not explain an error. */
+/** Free bytes below which a full disk explains an error in `FULL`; above, a quota or inodes do. */
 const FULL_FREE_BYTES_MAX = 64 << 20;
 const READ_ONLY: readonly unknown[] = ["EROFS", 30];
 const FAILING: readonly unknown[] = ["EIO", 5];
 const FORBIDDEN: readonly unknown[] = ["EACCES", "EPERM", 13, 1];
 
 /**
- * Returns a clause that says why a write to a directory failed, and what to do. The error is that
- * of the failed write. Never throws.
+ * Returns a clause that says why a write to `directory` failed with `error`, and what the operator
+ * can do. Never throws.
  */
 export function describeDiskFault(directory: string, error: unknown): string {
   const code = (error as { code?: unknown } | null)?.code;

@@ -21,8 +21,8 @@ export function lockFile(path: string, how: keyof typeof operations): (() => voi
 }
 
 /**
- * Changes the owner of a file to the owner of its directory. A command that root runs may create
- * the lock file; without this change, the server, which runs as another user, could not open it.
+ * When root runs the process, gives a file to the owner of its directory. If a command run by root
+ * kept a lock file that it created, the server, which runs as another user, could not open it.
  */
 function giveToOwner(fd: number, directory: string): void {
   if (process.getuid?.() !== 0) return;

@@ -6,8 +6,8 @@ import { libcFunctions } from "../libc.ts";
 import { openFile } from "./open-file.ts";
 
 /**
- * Request of `ioctl` that reads the flags of a file. This constant and the next two are from
- * `linux/fs.h`, with the same values on x86-64 and arm64.
+ * Request code of `ioctl` that reads the flags of a file. The codes and flag here are from
+ * `linux/fs.h` and have the same values on x86-64 and arm64.
  */
 const FS_IOC_GETFLAGS = 0x80086601;
 const FS_IOC_SETFLAGS = 0x40086602;
@@ -17,10 +17,10 @@ const FS_NOCOW_FL = 0x00800000;
  * Creates a file that processes can map into memory and write through the mapping. Does nothing
  * when the file exists.
  *
- * Writing to a mapped page without disk space kills the process with a bus error. So the whole
- * content is written here, which allocates the space. On a file system that copies a page when it
- * is overwritten (btrfs), that copy would need new space, so copy-on-write is turned off for the
- * file.
+ * The kernel kills a process with a bus error when it writes to a mapped page for which the disk
+ * has no space. The whole content is therefore written here, which allocates the space. On a file
+ * system that writes a changed page to a new place (btrfs), each change would need new space, so
+ * copy-on-write is turned off for the file.
  */
 export function makeMappable(path: string, content: Uint8Array): void {
   if (existsSync(path)) return;

@@ -10,19 +10,19 @@ const FALLOC_FL_KEEP_SIZE = 1;
 const NOT_KEPT = "no disk space is kept in reserve: no room, or not possible here";
 
 export interface ReserveOptions {
-  /** Bytes of disk space to keep. By default none. */
+  /** Bytes of disk space to keep allocated after the end of the file. Defaults to 0. */
   reserveBytes?: number;
   logger: Pick<Logger, "info" | "warn">;
 }
 
-/** Unit in bytes of the blocks in the system's answer about a file. */
+/** Size in bytes of the units in which `stat` counts the blocks of a file. */
 const STAT_BLOCK_BYTES = 512;
 
 /**
- * Returns a function that keeps disk space after the end of a file, so that the file can grow on a
- * full disk, and keeps the file's length. It is called again when the file may have grown: it
- * allocates `reserveBytes` once half of them are used. Never throws: without room on the disk, or without
- * the file, it only logs that it keeps nothing, and later that it does again.
+ * Returns a function that allocates disk space after the end of a file, so that the file can grow
+ * while the disk is full. The length of the file does not change. Call it whenever the file may
+ * have grown: it allocates `reserveBytes` again once half of them are used. It never throws. When
+ * it cannot allocate the space, it logs that once, and logs again when it can.
  */
 export function diskReserve(
   path: string,

@@ -6,9 +6,9 @@ type IpAddress = ipaddr.IPv4 | ipaddr.IPv6;
 type AddressRange = [IpAddress, number];
 
 /**
- * Address ranges that destinations must not connect to, with the reason for each. They are the
- * union of the ranges that rudder-transformer, Svix and stripe/smokescreen refuse. Addresses are
- * compared as bytes and never as text, because an address can be written in many ways.
+ * Address ranges that destinations must not connect to, with the reason for each: all ranges that
+ * rudder-transformer, Svix or stripe/smokescreen refuses. Addresses are compared as bytes, because
+ * one address can be written in many ways.
  */
 const forbidden: { reason: string; ranges: AddressRange[] }[] = [
   entry("this network", "0.0.0.0/8", "::/128"),
@@ -51,8 +51,8 @@ export function createAddressRules(
 
   return {
     /**
-     * Returns why destinations must not connect to an address, given as text in any notation.
-     * Undefined when they may.
+     * Returns why destinations must not connect to an address, or undefined when they may. The
+     * address may be in any notation.
      */
     refusal(text: string) {
       const address = parse(text);
@@ -64,9 +64,8 @@ export function createAddressRules(
       return own ? "an address of this machine" : undefined;
     },
     /**
-     * Whether connections to an address are permitted: it is in no forbidden range, or in an allowed
-     * one. Does not check for the machine's own addresses, so the result for an address never
-     * changes.
+     * Whether an address is in an allowed range or in no forbidden range. Ignores the addresses of
+     * this machine, which can change, so the result for an address never changes.
      */
     allows(text: string) {
       const address = parse(text);
@@ -77,8 +76,8 @@ export function createAddressRules(
 }
 
 /**
- * Parses an address. An IPv4 address in IPv6 notation (`::ffff:a.b.c.d`) becomes IPv4, so that the
- * same ranges apply. Undefined when the text is no address.
+ * Parses an address; returns undefined when `text` is not one. An IPv4 address in IPv6 notation
+ * (`::ffff:a.b.c.d`) becomes IPv4, so that the IPv4 ranges apply to it.
  */
 function parse(text: string): IpAddress | undefined {
   // A zone (`fe80::1%eth0`) names a network interface. It is removed, because it does not change

@@ -31,24 +31,25 @@ export class EgressRefused extends Error {
 }
 
 /**
- * Error of a DNS resolution whose request was aborted before the resolution could begin. Other
- * requests that wait for this resolution then start a new resolution.
+ * Error of a DNS resolution whose request was aborted while the resolution waited for its turn.
+ * Other requests that shared the resolution then start a new one.
  */
 class PermitAbandoned extends Error {}
 
 interface CheckedAddressesOptions {
   rules: AddressRules;
   resolve: ResolveHost;
-  /** Name of the setting that permits forbidden addresses. Error messages mention it. */
+  /** Name of the setting that permits addresses in forbidden ranges. Error messages mention it. */
   setting: string;
   /** Returns the current time in milliseconds; `Date.now` when absent. */
   now?: () => number;
 }
 
 /**
- * Resolves host names, checks the addresses, and caches them. Without the cache, resolving would be
- * the most expensive part of 1,000 requests per second. Callers connect to a checked address
- * instead of the name, so it has no effect if the name changes after the check (DNS rebinding).
+ * Creates a resolver that checks the addresses of host names against `rules` and caches the
+ * permitted ones. Without the cache, DNS would be the most expensive part of 1,000 requests per
+ * second. Callers connect to a checked address and never to the name. An attacker therefore gains
+ * nothing by changing the name's DNS record after the check (DNS rebinding).
  */
 export function createCheckedAddresses({
   rules,
@@ -59,7 +60,8 @@ export function createCheckedAddresses({
   const cache = new Map<string, { addresses: string[]; until: number }>();
   /**
    * DNS resolutions in progress, by workspace (`owner`) and host name. Workspaces do not share a
-   * resolution, because it may have to wait until its workspace may begin another one.
+   * resolution: it may have to wait for the limit of the workspace that began it, and another
+   * workspace should not wait for that.
    */
   const resolving = new Map<string, Promise<string[]>>();
   const resolutions = new FairSemaphore(EGRESS_LOOKUPS_MAX, fewerThanFree);
@@ -101,9 +103,9 @@ export function createCheckedAddresses({
     /** Returns the cached addresses of a host; undefined when the host must be resolved first. */
     cached: fresh,
     /**
-     * Resolves a host name. Resolves with those of its addresses that the address rules permit, or
-     * rejects with `EgressRefused` when there is none. `owner` is the workspace (tenant) that the DNS
-     * resolution counts for.
+     * Resolves a host name to the addresses that the address rules permit. Rejects with
+     * `EgressRefused` when the rules permit none. The resolution counts toward the limit of
+     * `owner`, the workspace (tenant).
      */
     async addresses(host: string, owner: string, signal: AbortSignal) {
       const key = `${owner} ${host}`;

@@ -1,15 +1,15 @@
 import { assert } from "../assert.ts";
 
 /**
- * Decodes the chunked transfer coding (RFC 9112 §7.1) of a body that is received in pieces.
- * Malformed sizes and line ends throw. Chunk extensions and trailers are skipped.
+ * Decodes a body in the chunked transfer coding (RFC 9112 §7.1) that is received in pieces. Throws
+ * when a size or a line end is malformed. Skips chunk extensions and trailers.
  */
 export class ChunkedDecoder {
   #state: ChunkState = "size";
   /** Number of bytes of the current chunk that were not received yet. */
   #left = 0;
   #digits = 0;
-  /** The part of a chunk's extensions, or of the trailers, that was received so far. */
+  /** The received part of the current chunk's extensions or of the current trailer line. */
   #text = "";
   /** Number of bytes that the trailers may still have; more are an error. */
   #trailersLeft: number;
@@ -20,8 +20,9 @@ export class ChunkedDecoder {
   }
 
   /**
-   * Decodes a received piece. Calls `onData` with each part of the body until it returns false.
-   * Returns the offset in the piece after the body; undefined when the body continues.
+   * Decodes a received piece. Calls `onData` with each part of the body, and stops when `onData`
+   * returns false. Returns the offset in `piece` at which the body ends, or undefined when the body
+   * continues after the piece.
    */
   read(piece: Buffer, onData: (data: Buffer) => boolean): number | undefined {
     for (let at = 0; at < piece.length; ) {

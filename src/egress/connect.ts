@@ -11,7 +11,7 @@ export interface EgressTls {
 }
 
 interface ConnectTls extends EgressTls {
-  /** ALPN names of the protocol to use inside TLS. */
+  /** ALPN protocol names that the client offers in the TLS handshake. */
   protocols?: string[];
   /**
    * An exchange before TLS, for protocols that need one (PostgreSQL's SSLRequest). `request` is
@@ -23,8 +23,8 @@ interface ConnectTls extends EgressTls {
 
 export interface EgressConnectRequest {
   /**
-   * The workspace (tenant) that the connection counts for. The numbers of DNS resolutions and
-   * connections are bounded for each workspace.
+   * The workspace (tenant) whose limits apply: the numbers of its DNS resolutions and connections
+   * are bounded.
    */
   workspaceId: string;
   /** A host name or an IP address. */
@@ -38,7 +38,7 @@ export interface EgressConnectRequest {
    */
   timeoutMs: number;
   onStage?: OnStage | undefined;
-  /** Ends the attempt to connect when it is aborted. Does not close a connection that is ready. */
+  /** Aborts the attempt to connect. Has no effect on a connection that is ready. */
   signal: AbortSignal;
 }
 
@@ -46,8 +46,8 @@ export interface EgressConnectRequest {
 const keepAliveMs = 15_000;
 
 /**
- * Opens a connection to an endpoint. Resolves with the socket after the TLS handshake, or after the
- * TCP connection was made when there is no TLS.
+ * Opens a connection to an endpoint. Resolves with the socket when the TLS handshake is complete
+ * or, without TLS, when the TCP connection is made.
  */
 export function connectTo(
   endpoint: Endpoint,
@@ -92,8 +92,8 @@ export function connectTo(
 }
 
 /**
- * Asks the peer to begin TLS, with the request and response of `ConnectTls.upgrade`. Fails when
- * more bytes follow the response: a man in the middle may have injected them, and TLS would treat
+ * Makes the exchange `ConnectTls.upgrade`, then calls `secure` or `fail`. Fails when more bytes
+ * follow the response `accept`: a man in the middle may have injected them, and TLS would treat
  * them as encrypted data (CVE-2021-23222).
  */
 function requestTls(
@@ -115,9 +115,9 @@ export class TlsRefused extends Error {
 }
 
 /**
- * Normalizes a host name or address in the same way as a URL does, so that HTTP and other protocols
- * treat every notation of an address alike. An IPv6 address gets no brackets. Throws
- * `EgressRefused` when the text is no host.
+ * Normalizes a host name or address as URL parsing does, so that all protocols treat the notations
+ * of an address in the same way. An IPv6 address gets no brackets. Throws `EgressRefused` when
+ * `text` is not a host.
  */
 export function checkedHost(text: string): string {
   const host = isIP(text) === 6 ? `[${text}]` : text;
@@ -132,8 +132,8 @@ export function hostOf({ hostname }: Pick<URL, "hostname">): string {
 }
 
 /**
- * Returns the host name that the peer's certificate must contain: `host` without the dot at the end
- * of a fully qualified name.
+ * Returns the name that the peer's certificate must contain: `host` without a final dot or, if
+ * `host` is an IP address, `address`.
  */
 export function tlsHostOf(host: string, address: string): string {
   return isIP(host) === 0 ? host.replace(/\.$/, "") : address;

@@ -1,12 +1,13 @@
 /**
  * The time limit of one request, combined with the abort signal of its caller. For speed, it uses
- * one timer and one event listener per request. An `AbortController` per request would cost more
- * than everything else that a request does here, and `AbortSignal.any` would attach another signal
- * to the caller's for each request.
+ * only one timer and one event listener. An `AbortController` for each request would cost more than
+ * all other work for a request here, and `AbortSignal.any` would attach another signal to the
+ * caller's each time.
  */
 export class Deadline {
   /**
-   * Noun for the thing that the request waits for at present. The message of a timeout contains it.
+   * Noun phrase for the step that the request waits for at the moment. The timeout error reads `No
+   * … within … ms`.
    */
   awaited = "complete answer";
   readonly #outer: AbortSignal;
@@ -27,8 +28,9 @@ export class Deadline {
   }
 
   /**
-   * Sets the function that is called when the time limit has passed or the caller aborts. It gets
-   * the timeout error or the abort reason.
+   * Sets the function that is called when the time limit has passed or the caller aborts, in place
+   * of an earlier one. Its argument is the timeout error or the caller's abort reason. Calls it at
+   * once if the limit has passed.
    */
   onEnd(end: (reason: unknown) => void): void {
     if (this.#isOver) end(this.#reason);
@@ -43,8 +45,8 @@ export class Deadline {
   }
 
   /**
-   * Calls `work` and settles as it does. Rejects when the time is over or the caller aborts, even
-   * if `work` ignores its signal.
+   * Calls `work` and settles with its result. When the time limit has passed or the caller aborts,
+   * aborts the signal of `work` and rejects at once, even if `work` ignores the signal.
    */
   async bound<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const cut = new AbortController();

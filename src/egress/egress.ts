@@ -27,10 +27,10 @@ export type { ConnectStage, OnStage } from "./socket.ts";
 export { checkedUrl } from "./target.ts";
 
 /**
- * Largest number of connections that destinations such as databases and brokers keep open. It is
- * lower when an eighth of the process's file descriptors is fewer. A workspace (tenant) may open
- * another connection only while it has fewer open than are free, so that no workspace takes all of
- * them. Its further destinations wait.
+ * Maximum number of connections that destinations such as databases and brokers keep open; less if
+ * an eighth of the process's file descriptors is less. So that no workspace (tenant) takes them
+ * all, a workspace may open another connection only while it has fewer open than are free. Its
+ * further destinations wait.
  */
 export const EGRESS_CONNECTIONS_MAX = 512;
 
@@ -40,8 +40,8 @@ export interface EgressRequest extends HttpRequest {
   timeoutMs: number;
   tls?: EgressTls | undefined;
   /**
-   * Called after each stage of a new connection (`resolve`, `connect`, `tls`). With this function,
-   * the request uses a new connection instead of an idle one.
+   * Called after each stage of opening the connection (`resolve`, `connect`, `tls`). If it is set,
+   * the request always opens a new connection, even if an idle one exists.
    */
   onStage?: OnStage | undefined;
   signal: AbortSignal;
@@ -64,8 +64,8 @@ export interface EgressOptions {
   /** Certificate authorities (PEM) to trust instead of the default ones. */
   ca?: string;
   /**
-   * Number of file descriptors that the process may open. An eighth of them is a bound on
-   * concurrent requests.
+   * Number of file descriptors that the process may open. At most an eighth of them are used for
+   * concurrent requests, and at most an eighth for connections of other protocols.
    */
   descriptorsMax?: number;
 }
@@ -102,8 +102,8 @@ export function createEgress(options: EgressOptions) {
   }
 
   /**
-   * Resolves a host and calls `connect` with its addresses, in turn, until a connection succeeds.
-   * Rejects with the last error.
+   * Resolves a host and calls `connect` with one address after the other. Tries the next address
+   * only after an error in `unreachable`. Rejects with the last error.
    */
   async function reach<T>(
     host: string,
@@ -160,8 +160,9 @@ export function createEgress(options: EgressOptions) {
 
   return {
     /**
-     * Sends a request. Resolves with the response, whatever its status. Rejects with `EgressRefused`
-     * when the request is not allowed, or with a network error.
+     * Sends a request. Resolves with the response, whatever its status. Rejects with
+     * `EgressRefused` when the request is not allowed, and with a network or timeout error when
+     * there is no complete response.
      */
     async request(request: EgressRequest) {
       const target = targetOf(request.url);
@@ -178,9 +179,10 @@ export function createEgress(options: EgressOptions) {
       }
     },
     /**
-     * Opens a connection for a protocol other than HTTP. Until it is closed, the connection counts
-     * against the bound of its workspace (tenant). Later errors are only visible in the socket's
-     * `close` event. Rejects with `EgressRefused`, with `TlsRefused`, or with a network error.
+     * Opens a connection for a protocol other than HTTP. The connection counts toward the limit of
+     * its workspace (tenant) until it is closed. Rejects with `EgressRefused`, `TlsRefused`, or a
+     * network or timeout error. After the connection is open, a network error is reported only by
+     * the socket's `close` event.
      */
     async connect(request: EgressConnectRequest) {
       const deadline = new Deadline(request.timeoutMs, request.signal);

@@ -3,9 +3,9 @@ const nothing = Buffer.alloc(0);
 const BYTES_MIN = 256;
 
 /**
- * Collects bytes that are received in pieces in one buffer. The buffer's size doubles when it is
- * full, so the bytes that are copied are at most three times those that were received, however
- * small the pieces are.
+ * Collects bytes that are received in pieces in one buffer. When the buffer is full, a buffer of
+ * twice the size replaces it. However small the pieces are, at most three bytes are therefore
+ * copied for each byte received.
  */
 export class GrowingBuffer {
   #buffer: Buffer = nothing;
@@ -16,8 +16,8 @@ export class GrowingBuffer {
   }
 
   /**
-   * Adds a piece and returns all bytes so far. The view stays valid: later calls write only after
-   * it.
+   * Adds a piece and returns a view of all bytes received so far. The view stays valid, because
+   * later calls never overwrite these bytes.
    */
   append(piece: Uint8Array): Buffer {
     const length = this.#length + piece.length;

@@ -20,8 +20,8 @@ export interface EgressResponse {
 /** The part of a request that does not depend on how the connection is made. */
 export interface HttpRequest {
   /**
-   * The workspace (tenant) that the request counts for. The numbers of DNS resolutions and
-   * connections are bounded for each workspace, and workspaces never share a connection.
+   * The workspace (tenant) whose limits apply: the numbers of its DNS resolutions and requests in
+   * progress are bounded. Workspaces never share a connection.
    */
   workspaceId: string;
   method: string;
@@ -29,8 +29,8 @@ export interface HttpRequest {
   headers: Readonly<Record<string, string>>;
   body: Uint8Array;
   /**
-   * Whether the memory of `body` has room for the request's head before it:
-   * `REQUEST_HEAD_ROOM_BYTES`, which the request overwrites.
+   * Whether the buffer of `body` has `REQUEST_HEAD_ROOM_BYTES` unused bytes before the body, into
+   * which the request's head may be written.
    */
   hasHeadRoom?: boolean;
   /**
@@ -39,9 +39,9 @@ export interface HttpRequest {
    */
   answerBytesMax: number;
   /**
-   * Whether the receiver may get the request twice. If so, the request is sent again when the idle
-   * connection that was used turns out to be closed by the receiver, which may have read the
-   * request before that.
+   * Whether the receiver may get the request twice. If so, and the receiver turns out to have
+   * closed the idle connection on which the request was sent, the request is sent again on a new
+   * connection. The receiver may have read the first one before it closed the connection.
    */
   isRepeatable: boolean;
 }
@@ -56,19 +56,19 @@ interface HttpAttempt extends HttpRequest {
 const closed = new Set(["ECONNRESET", "EPIPE"]);
 
 /**
- * Methods with which every receiver reads the body of a request. With another method, some
- * receivers ignore the body and read it as the beginning of the next request, so the connection is
- * not used again.
+ * Methods with which every receiver reads the request body. With another method, some receivers
+ * leave the body unread and then parse it as the next request, so the connection is closed after
+ * such a request.
  */
 const withBody = new Set(["POST", "PUT", "PATCH"]);
 
 /**
- * Size of a body, in bytes, up to which request head and body are copied into one buffer. A larger
- * body is written separately.
+ * Maximum size in bytes of a body that is copied into one buffer with the request head. A larger
+ * body is written by itself.
  */
 const copiedBytesMax = 64 << 10;
 
-/** Bytes before a body into which the request's head is written, unless the head is longer. */
+/** Unused bytes before a body with `hasHeadRoom`, for the request head unless it is longer. */
 export const REQUEST_HEAD_ROOM_BYTES = 1_024;
 
 /**
@@ -87,8 +87,9 @@ export function createHttpClient(idleMax: number) {
   const forget = (connection: ReceiverConnection) => idle.forget(connection);
 
   /**
-   * Sends a request over `connection`. Keeps the connection for another request, if possible.
-   * Resolves with undefined when `connection` was idle before and turns out to be closed.
+   * Sends a request over `connection`, and then keeps the connection for another request if
+   * possible. Resolves with undefined when `connection` was kept from an earlier request, the
+   * receiver has closed it, and the request may be repeated.
    */
   async function sendOver(
     connection: ReceiverConnection,
@@ -137,8 +138,8 @@ export function createHttpClient(idleMax: number) {
 }
 
 /**
- * Encodes a request. Head and body become one buffer, which needs one system call, unless the body
- * is large.
+ * Encodes a request. Returns head and body in one buffer, which is written with one system call, or
+ * in two buffers when the body is large.
  */
 function bytesOf(attempt: HttpAttempt): Uint8Array[] {
   const { method, target, headers, body, hasHeadRoom = false } = attempt;
@@ -157,9 +158,9 @@ function bytesOf(attempt: HttpAttempt): Uint8Array[] {
 }
 
 /**
- * Returns the milliseconds for which an idle connection may be used, by the response's `Keep-Alive`
- * header. It is one second less than the receiver's timeout, because the receiver's FIN needs time
- * to arrive. Undefined when the header has no timeout.
+ * Returns the number of milliseconds for which a connection may be kept idle, from the response's
+ * `Keep-Alive` header: one second less than the receiver's timeout, because the receiver's FIN
+ * needs time to arrive. Returns undefined when the header has no timeout.
  */
 export function keepMs(keepAlive = ""): number | undefined {
   const seconds = /\btimeout=(\d{1,9})/i.exec(keepAlive)?.[1];

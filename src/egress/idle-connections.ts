@@ -12,9 +12,9 @@ export const EGRESS_IDLE_CONNECTIONS_MAX = 256;
 const sweepMs = 1_000;
 
 /**
- * Idle connections, which are kept for further requests to the same endpoint. When there are too
- * many, the connection that has been idle longest is closed, whichever workspace (tenant) uses it.
- * The bound is needed because user code can connect to any number of endpoints.
+ * Idle connections, kept for further requests to the same endpoint. Their number is limited because
+ * user code can connect to any number of endpoints. Above the limit, the connection that has been
+ * idle longest is closed, whichever workspace (tenant) used it.
  */
 export class IdleConnections {
   /**

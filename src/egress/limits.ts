@@ -1,10 +1,9 @@
 // Requests to receivers
 /**
- * Largest number of concurrent requests of destinations to receivers. User code may have the same
- * number in addition. The number is lower when an eighth of the process's file descriptors is
- * fewer, because each request has a connection. A workspace (tenant) may begin another request only
- * while it has fewer in progress than are free, so that no workspace takes all of them. Its further
- * requests wait.
+ * Number of concurrent requests of destinations to receivers; less if an eighth of the process's
+ * file descriptors is less, because each request needs a connection. User code may have as many
+ * again. So that no workspace (tenant) takes them all, a workspace may begin another request only
+ * while it has fewer in progress than are free. Its further requests wait.
  */
 export const EGRESS_REQUESTS_MAX = 2_048;
 /**

@@ -15,12 +15,12 @@ interface PendingRequest {
 }
 
 /**
- * A connection to a receiver, the HTTP server that a destination or user code sends requests to. It
- * carries one request at a time. It uses node:net, because `Bun.connect` cannot be aborted: when a
- * receiver drops packets, the socket would stay in use for two minutes.
+ * A connection to a receiver: the HTTP server to which a destination or user code sends requests.
+ * It carries one request at a time. It uses node:net because `Bun.connect` cannot be aborted: if a
+ * receiver dropped packets, the socket would stay open for two minutes.
  */
 export class ReceiverConnection {
-  /** Whether a request was sent over the connection before. */
+  /** Whether a request was completed on this connection before. */
   isUsed = false;
   /** Key of workspace (tenant) and endpoint, which all requests of the connection share. */
   readonly key: string;
@@ -28,7 +28,7 @@ export class ReceiverConnection {
   readonly #socket: Socket;
   #isReady = false;
   #isOpen = true;
-  /** Bytes of the request that are written as soon as the connection is ready. */
+  /** Request bytes that are written when the connection becomes ready. */
   #unsent: readonly Uint8Array[] = [];
   #pending: PendingRequest | undefined;
 
@@ -52,8 +52,8 @@ export class ReceiverConnection {
   }
 
   /**
-   * Sends a request, and resolves when `reader` has the complete response. The caller must not send
-   * another request before that.
+   * Sends a request. Resolves when `reader` has read the complete response. Until then, the caller
+   * must not send another request.
    */
   send(request: readonly Uint8Array[], reader: ResponseReader): Promise<void> {
     return new Promise((resolve, reject) => {
@@ -104,7 +104,10 @@ export class ReceiverConnection {
     resolve();
   }
 
-  /** Handles the end of the connection's receiving side: the receiver has closed it. */
+  /**
+   * Handles the receiver's closing of the connection. Completes a response that ends when the
+   * connection closes; the request in progress rejects if its response is incomplete.
+   */
   #end(): void {
     const pending = this.#pending;
     if (pending?.reader.end()) this.#complete(pending);

@@ -22,8 +22,8 @@ export const reservedHeaders: ReadonlySet<string> = new Set([
 const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const text = /^[\t\x20-\x7e\x80-\xff]*$/;
 /**
- * HTTP methods that are refused: CONNECT is meant for proxies, and the responses to the others
- * repeat the request.
+ * HTTP methods that are refused. CONNECT is for proxies, and the responses to TRACE and TRACK
+ * repeat the request with its secrets.
  */
 const refusedMethods = new Set(["CONNECT", "TRACE", "TRACK"]);
 /**
@@ -42,7 +42,8 @@ interface RequestHead {
 
 /**
  * Returns the head of an HTTP/1.1 request as a string with one character per byte. Throws
- * `EgressRefused` when a value contains characters that could begin a new header line.
+ * `EgressRefused` when method, header name or header value is invalid, for example when it has a
+ * line break that could begin another header.
  */
 export function requestHead({ method, target, headers, bodyBytes }: RequestHead): string {
   if (!token.test(method) || refusedMethods.has(method))

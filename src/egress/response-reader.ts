@@ -70,8 +70,8 @@ export class ResponseReader {
   #state: ResponseState = "head";
   readonly #head = new GrowingBuffer();
   /**
-   * Number of bytes of all heads (status line and headers) so far, including interim (1xx)
-   * responses and trailers.
+   * Number of bytes of status lines, headers and trailers received so far, including those of
+   * interim (1xx) responses.
    */
   #headBytes = 0;
   /** In state `length`: number of bytes of the body that were not received yet. */
@@ -107,18 +107,15 @@ export class ResponseReader {
     return true;
   }
 
-  /**
-   * Handles the end of the connection's receiving side: the receiver has closed it. Returns whether
-   * the response is complete.
-   */
+  /** Handles the receiver's closing of the connection. Returns whether the response is complete. */
   end(): boolean {
     if (this.#state === "close") this.#state = "done";
     return this.#state === "done";
   }
 
   /**
-   * Parses the head (status line and headers) once all of it was received, and returns the bytes
-   * after it. Returns undefined while the head is incomplete.
+   * Collects and parses the head (status line and headers). Returns the bytes that follow it, or
+   * undefined while it is incomplete.
    */
   #readHead(piece: Buffer): Buffer | undefined {
     const known = this.#head.length;
@@ -182,8 +179,8 @@ export class ResponseReader {
   }
 
   /**
-   * Reads the part of the body in a piece. Returns the bytes after the body; undefined when the
-   * body continues.
+   * Reads the bytes of `piece` that belong to the body. Returns the bytes after the body, or
+   * undefined when the body continues.
    */
   #readBody(piece: Buffer): Buffer | undefined {
     if (this.#chunks !== undefined) {
@@ -203,8 +200,8 @@ export class ResponseReader {
   }
 
   /**
-   * Stores a part of the body. Returns false when the body reaches `bytesMax`, which ends the
-   * response.
+   * Keeps a part of the body. Returns false when the body exceeds `bytesMax`; the response then
+   * ends.
    */
   #keep(part: Buffer): boolean {
     const room = this.#bytesMax - this.#bodyBytes;

@@ -23,8 +23,9 @@ export interface Endpoint {
 }
 
 /**
- * Opens a socket, with TLS if the endpoint has a TLS host. Calls `ready` when data can be sent, or
- * with an error when the peer's certificate is invalid. All other errors are events of the socket.
+ * Opens a socket, with TLS if the endpoint has a `tlsHost`. Calls `ready` when data can be sent, or
+ * with an error when the peer's certificate is invalid. Other errors are emitted as `error` events
+ * of the socket.
  */
 export function openSocket(
   endpoint: Endpoint,
@@ -50,8 +51,8 @@ export function openSocket(
 }
 
 /**
- * Starts TLS on a connected socket and returns the TLS socket. Closing the TLS socket closes the
- * connected one.
+ * Starts TLS on a connected socket and returns the TLS socket. Closing the TLS socket also closes
+ * `socket`.
  */
 export function secureSocket(
   socket: Socket,

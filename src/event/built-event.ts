@@ -1,8 +1,8 @@
 import type { DestinationChoice } from "./destination-choice.ts";
 
-/** An event in the form that destinations and user code receive, with the fields that lanes read. */
+/** An event as JSON for destinations and user code, with the fields that delivery code reads. */
 export interface BuiltEvent {
-  /** The event as JSON text in UTF-8. No other event shares the memory. */
+  /** The event as JSON text in UTF-8, in memory of its own. */
   json: Uint8Array;
   /**
    * Identifies the user: the userId, or the anonymousId when the userId is blank. The events of one
@@ -16,9 +16,9 @@ export interface BuiltEvent {
   hasTextIds?: boolean;
   /** The name of a track event (its field `event`); empty or absent for other events. */
   name?: string | undefined;
-  /** The event's own messageId; absent for an event whose record has the messageId. */
+  /** The messageId from the SDK; undefined when the server made one, which is in the record. */
   messageId?: string | undefined;
-  /** Destinations that the event selects or excludes; absent when all may get it. */
+  /** The event's rules that exclude destinations; undefined when it has none. */
   choice?: DestinationChoice | undefined;
   /** Whether the settings of the source forbid delivering the event. */
   isDropped?: true;

@@ -1,4 +1,4 @@
-/** Conditions on the content of an event, which need the whole event. */
+/** Conditions of a search that can be checked only on the JSON of an event. */
 export interface ContentFilter {
   /** Path of a field and its value, such as `properties.plan=pro`. Names are separated by dots. */
   property?: string;
@@ -6,7 +6,7 @@ export interface ContentFilter {
   text?: string;
 }
 
-/** Regular expression of the condition `property`. */
+/** Regular expression that a value of `property` must match. */
 export const PROPERTY_PATTERN = "^[^=]+=";
 
 /** Splits `properties.plan=pro` into path and value. Undefined when there is no path. */
@@ -17,8 +17,8 @@ function parseProperty(property: string): { path: string[]; value: string } | un
 }
 
 /**
- * Returns a function that checks whether an event, as JSON in UTF-8, meets the filter. Undefined
- * for a filter without conditions.
+ * Returns a function that checks whether an event, as JSON in UTF-8, meets all conditions of the
+ * filter, or undefined when the filter has no conditions.
  */
 export function contentMatcher({
   property,
@@ -36,7 +36,7 @@ export function contentMatcher({
   };
 }
 
-/** Returns the text of the scalar at a path; undefined when there is none. */
+/** Returns the scalar at a path as a string; undefined for an object, an array or nothing. */
 export function textAt(event: unknown, path: readonly string[]): string | undefined {
   let value = event;
   for (const name of path) {

@@ -1,7 +1,7 @@
 import { isObject } from "../is-object.ts";
-/** The members of an event that choose the destinations which get it. */
+/** The members of an event that keep some destinations from getting it. */
 export interface DestinationChoice {
-  /** The member `integrations`: whether names or kinds of destinations, or `All`, get the event. */
+  /** Member `integrations`: a destination's id, name or kind, or `All` → false to exclude it. */
   integrations: Readonly<Record<string, unknown>>;
   /** Ids of the consents that the user denied. */
   deniedConsentIds: readonly unknown[];
@@ -10,8 +10,8 @@ export interface DestinationChoice {
 const none: readonly unknown[] = [];
 
 /**
- * Returns the choice in an event's members `integrations` and `context.consentManagement`; undefined
- * when all destinations get the event.
+ * Reads the choice from an event's members `integrations` and `context.consentManagement`. Returns
+ * undefined when they exclude no destination.
  */
 export function choiceOf(integrations: unknown, consent: unknown): DestinationChoice | undefined {
   const wanted = isObject(integrations) ? integrations : {};
@@ -22,18 +22,20 @@ export function choiceOf(integrations: unknown, consent: unknown): DestinationCh
   return { integrations: wanted, deniedConsentIds };
 }
 
-/** A destination as events name it. */
+/** The properties of a destination by which an event can choose it. */
 interface ChosenDestination {
   id: string;
   name: string;
   type: string;
-  /** Ids of the consents that the destination needs. */
+  /** Consents that the destination needs. It gets no event of a user who denied one of them. */
   consentIds?: readonly string[] | undefined;
 }
 
 /**
- * Whether the event may go to this destination. An entry for its name takes precedence over one for
- * its kind, and this over `All`. Without any entry it may. Upper and lower case are equal.
+ * Whether a destination may get the event. It may not if the user denied a consent that it needs.
+ * In all other cases, `integrations` decides by the first entry it has for, in this order, the
+ * destination's id, name, kind, or `All`. Without an entry, the destination may get the event.
+ * Upper and lower case of the keys do not matter.
  */
 export function isChosen(
   { integrations, deniedConsentIds }: DestinationChoice,

@@ -9,9 +9,9 @@ export interface FieldFilter {
 
 /** Condition on one field. An event without the field does not meet it. */
 export interface FieldCondition {
-  /** Names of the field and of the objects around it, such as `properties.plan`. */
+  /** Path of the field, such as `properties.plan`. */
   path: string;
-  /** The field's text is one of these. A `*` at the end of one stands for any text. */
+  /** The field's value as a string must be one of these. A `*` at an end stands for any text. */
   values: readonly string[];
 }
 

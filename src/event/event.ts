@@ -55,8 +55,8 @@ function eventOfPixel(record: PixelRecord): BuiltEvent {
 }
 
 /**
- * The name of the event that was built last. Neighbouring events often have the same name, and
- * reusing the string is cheaper than making it again.
+ * The name of the event that was built last. If the next event has the same name, which is
+ * frequent, the string is reused instead of being decoded again.
  */
 let lastName = "";
 
@@ -140,8 +140,9 @@ export function writeEvent(record: PixelRecord): number {
 }
 
 /**
- * The time, in milliseconds since the epoch, whose text the part `TIMES` of the event JSON holds
- * now. The text is reused when the next event has the same time, which is frequent in a busy log.
+ * The time, in milliseconds since the epoch, that `TIMES` contains as text at the moment. If the
+ * next event has the same time, which is frequent in a busy log, the text need not be written
+ * again.
  */
 let timesSet = Number.NaN;
 
@@ -206,7 +207,7 @@ function isBlank(node: number): boolean {
   return nodeText(node).trim() === "";
 }
 
-/** Returns the string of a node, which is `known` itself if it is equal. */
+/** Returns a node's string value, empty if it has none; `known`, without decoding, if equal. */
 function nodeText(node: number, known = ""): string {
   if (!isGiven(node)) return "";
   const start = nodes[node + FIRST]!;
@@ -224,7 +225,7 @@ function isPlain(known: string, start: number, end: number): boolean {
   return at === end;
 }
 
-/** Returns the messageId of an event: that of its record, or the one that its SDK gave it. */
+/** Returns the event's messageId: the one that the server made (in the record), or the SDK's. */
 export function messageIdOf({ messageId }: EventRecord, event: BuiltEvent): string {
   return messageId === undefined ? (event.messageId ?? "") : uuidText(messageId);
 }

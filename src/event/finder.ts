@@ -16,7 +16,7 @@ export interface EventQuery extends ContentFilter {
   /** Time before which the event was received, in milliseconds since the epoch. */
   to?: number;
   messageId?: string;
-  /** Whether to find only events that were refused at their ingestion, or only others. */
+  /** Whether to find only events refused on arrival, or only others (false). Default: both. */
   isRefused?: boolean;
   userId?: string;
   anonymousId?: string;
@@ -26,8 +26,8 @@ export interface EventQuery extends ContentFilter {
 
 /**
  * Returns a function that checks whether an encoded record meets the query. For speed, it first
- * searches the record's raw text: every text of an event occurs in the decoded query string or the
- * JSON that the client sent. It builds the event with `eventOf` only when that search does not rule
+ * searches the bytes that the client sent, because any string of an event occurs in the decoded
+ * query string or in the JSON. It builds the event with `eventOf` only if that search does not rule
  * the record out.
  */
 export function createFinder(
@@ -105,8 +105,9 @@ function mayHold(query: Buffer, needles: readonly Buffer[]): boolean {
 }
 
 /**
- * Whether the JSON may hold these texts. A backslash may stand for any character of them. An id that
- * is a number such as `1e3` is found only by the digits that were sent.
+ * Whether the JSON may contain all these strings. JSON with a backslash always may, because any
+ * character can be written as an escape. An id that was sent as a number such as `1e3` is found
+ * only by these characters.
  */
 function mayHoldInJson(json: Buffer, needles: readonly Buffer[]): boolean {
   return needles.every((needle) => json.includes(needle)) || json.includes(BACKSLASH);

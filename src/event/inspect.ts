@@ -25,7 +25,7 @@ interface QueryInspection {
   user: number;
 }
 
-/** Where the JSON text of the query's userId starts and ends in the scratch buffer. */
+/** Start and end of the userId in the scratch buffer, as JSON text. */
 const userId = { start: 0, end: 0 };
 const anonymousId = { start: 0, end: 0 };
 
@@ -95,8 +95,9 @@ function refusal(problem: string): QueryInspection {
 }
 
 /**
- * Returns an upper bound of the number of gaps (array elements that no parameter sets) that the
- * parameter name read last adds. Each index in the name may start a new array.
+ * Returns the maximum number of gaps (array elements that no parameter sets) that the parameter
+ * name read last can add. Each index in the name may begin a new array, so an index n counts as n
+ * gaps.
  */
 function gapsMax(): number {
   let gaps = 0;
@@ -109,7 +110,7 @@ function gapsMax(): number {
 /**
  * Counts the gaps in the arrays of a query: elements that no parameter sets, such as element 0 when
  * only `a.1` is set. Builds the event to count them, because a later parameter may fill a gap of an
- * earlier one. It is called for few queries.
+ * earlier one. That is slow, so it is called only when the sum of `gapsMax` exceeds the limit.
  */
 function gapsOf(query: string, type: "page" | "track"): number {
   readQuery(query, type);

@@ -5,16 +5,16 @@ import { percentDecode } from "./text/percent.ts";
 import { bytes, QUERY, TEXTS } from "./text/scratch.ts";
 
 /**
- * Reads a query string one `name=value` pair at a time. A name is split at its dots into
- * components. Names and values that need no decoding stay in the query; the others are decoded into
- * a copy.
+ * Reads the parameters of a query string one after the other. A name is split at its dots into
+ * components. The offsets of a name or value point into the query itself, or into a decoded copy
+ * when it needs decoding.
  */
 
 /** The pair (name and value of a query parameter) that `readPair` read last. */
 export const pair = {
   /**
-   * Number of components in the parameter's name. It is 0 for a parameter that is ignored, and at
-   * most `PIXEL_LEVELS_MAX` + 1, which means too many.
+   * Number of components in the parameter's name. 0 means that the parameter has no name and is
+   * ignored; `PIXEL_LEVELS_MAX` + 1 means that it has too many components.
    */
   levels: 0,
   /** Offset in the scratch buffer where the value starts, before decoding. */
@@ -42,10 +42,10 @@ const nameClasses = classes.slice();
 nameClasses[EQUALS] = STOPS;
 nameClasses[DOT] = SPLITS;
 
-/** A query as a string, or as the ASCII bytes between two offsets. */
+/** A query: a string, or the ASCII bytes between two offsets of `bytes`. */
 export type QueryText = string | { bytes: Uint8Array; start: number; end: number };
 
-/** `Buffer`'s copy, which also works on a `Uint8Array`, so that no view has to be created for it. */
+/** Method `copy` of `Buffer`. It also works on a `Uint8Array`, which then needs no view. */
 const { copy } = Buffer.prototype;
 
 /**
@@ -103,8 +103,9 @@ export function readPair(from: number): number {
 }
 
 /**
- * Reads a percent-encoded parameter name. The name is decoded before it is split, so `%2E`
+ * Reads a name with percent-encoded characters. Decodes it before splitting it, so that `%2E`
  * separates components like a dot. `encodedAt` is the offset of the first encoded character.
+ * Returns the offset after the name.
  */
 function readEncodedName(from: number, encodedAt: number): number {
   let stop = encodedAt;
@@ -142,7 +143,7 @@ export function decode(from: number, end: number): void {
   text.end = textEnd;
 }
 
-/** Returns the string that the JSON text between two offsets of the scratch buffer represents. */
+/** Decodes the JSON text between two offsets of the scratch buffer into a string. */
 export function textOf(start: number, end: number): string {
   const inside = bytes.toString("utf8", start, end);
   return inside.includes("\\") ? JSON.parse(`"${inside}"`) : inside;

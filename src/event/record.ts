@@ -35,7 +35,7 @@ export const eventRecordCodec: RecordCodec<EventRecord> = {
   },
 };
 
-/** Thrown for a record in a version that only newer executables read. Other errors mean damage. */
+/** Thrown for a record that only newer executables can read. Other errors mean damage. */
 export class NewerRecordError extends RangeError {
   override readonly name = "NewerRecordError";
 
@@ -56,8 +56,9 @@ export function decodeRecord(bytes: Uint8Array): EventRecord {
 }
 
 /**
- * Returns a record that `eventRecordCodec` encoded, for building its event. Fields that the event
- * does not need are decoded when they are read. The result shares no memory with `bytes`.
+ * Decodes a record that `eventRecordCodec` encoded, in order to build its event. The strings of a
+ * pixel record are decoded only when they are read. The result shares no memory with `bytes`.
+ * Throws like `decodeRecord`.
  */
 export function encodedRecord(bytes: Uint8Array): EventRecord {
   return jsonReaderOf(bytes)?.decode(asBuffer(bytes)) ?? encodedPixelRecord(known(bytes));
@@ -84,8 +85,8 @@ export function sourceOfRecord(bytes: Uint8Array): string | undefined {
 }
 
 /**
- * Returns the time at which an encoded record was received, in milliseconds since the epoch; NaN
- * when the bytes are no valid record.
+ * Returns the time of receipt in an encoded record, in milliseconds since the epoch; NaN when there
+ * are too few bytes for a record. Also works for records of newer versions.
  */
 export function timeOfRecord(bytes: Uint8Array): number {
   const isPixel = !isJson(bytes) && !isNewerRecord(bytes);

@@ -28,12 +28,12 @@ import { bytes, QUERY } from "./text/scratch.ts";
 import { isSame } from "./text/span.ts";
 
 /**
- * Reads all parameters of a query string into the tree of nodes from which an event is written.
- * Works for every query; the faster `streamQuery` works for most.
+ * Reads the parameters of a query string into a tree of nodes, from which the event is then
+ * written. Works for every query; `streamQuery` is faster, but does not.
  *
- * Leaves out parameters beyond a limit. The listener refuses queries with such parameters, so only
- * an event log that was written under other limits contains them. Throws `RangeError` for a query
- * that is longer than a request target may be.
+ * Skips parameters that exceed a limit. The listener refuses queries with such parameters, so they
+ * occur only in records that were written under higher limits. Throws `RangeError` for a query that
+ * is longer than a request target may be.
  */
 export function readQuery(query: QueryText, type: "page" | "track"): void {
   const end = load(query, type);
@@ -51,8 +51,8 @@ export function readQuery(query: QueryText, type: "page" | "track"): void {
 
 /**
  * Writes the parameters of a query string as JSON to the sections of the scratch buffer, in one
- * pass. Returns false when the query needs `readQuery`, which builds a tree of nodes. Has the same
- * limits as `readQuery`.
+ * pass. Returns false when that is not possible and the query needs `readQuery`, which builds a
+ * tree of nodes. Has the same limits and throws the same error as `readQuery`.
  */
 export function streamQuery(query: QueryText, type: "page" | "track"): boolean {
   const end = load(query, type);

@@ -43,13 +43,14 @@ export function uuidBytes(text: string): Uint8Array | undefined {
   return Uint8Array.fromHex(text.replaceAll("-", ""));
 }
 
-/** Number of bytes of a UUID of `markTimed` without its time. */
+/** Number of bytes that a record stores of a `markTimed` UUID: all but its time. */
 export const TIMED_ID_REST_BYTES = 8;
 
 /**
- * Makes 16 random bytes a UUID of version 7 (RFC 9562) of a time in milliseconds. Changes the bytes
- * in place and returns them. 64 bits remain random, so that a record that has the time stores the
- * UUID in 8 bytes: among a thousand of one millisecond, two are equal with a probability of 3e-14.
+ * Makes a version 7 UUID (RFC 9562) from 16 random bytes and a time in milliseconds since the
+ * epoch. Changes the bytes in place and returns them. 64 bits remain random, so a record that has
+ * the time stores the UUID in 8 bytes. Among a thousand UUIDs of one millisecond, two are equal
+ * with a probability of 3e-14.
  */
 export function markTimed(bytes: Uint8Array, time: number): Uint8Array {
   putTime(bytes, time);
@@ -65,7 +66,7 @@ export function isOfTime(bytes: Uint8Array, time: number): boolean {
   return timeOf(bytes) === time;
 }
 
-/** Returns the bytes of a UUID after its time, if `isOfTime` is true. Valid until the next call. */
+/** Returns the 8 bytes after the time of an `isOfTime` UUID. The next call overwrites them. */
 export function restOfTimedId(bytes: Uint8Array): Uint8Array {
   for (let i = 0; i < TIMED_ID_REST_BYTES; i++) rest[i] = bytes[8 + i]!;
   // The two random bits are stored at the place of the variant, which is known.
@@ -73,7 +74,7 @@ export function restOfTimedId(bytes: Uint8Array): Uint8Array {
   return rest;
 }
 
-/** Returns the UUID with this time and the 8 bytes at `offset`. */
+/** Returns the UUID of a time and the 8 bytes at `offset`, which `restOfTimedId` returned. */
 export function timedId(time: number, from: Uint8Array, offset: number): Uint8Array {
   const bytes = new Uint8Array(16);
   for (let i = 0; i < TIMED_ID_REST_BYTES; i++) bytes[8 + i] = from[offset + i]!;

@@ -1,4 +1,4 @@
-/** Index of one counter in the row of counters that each time slot has. */
+/** Index of one counter among the counters of a time slot; every slot has the same counters. */
 export type CounterIndex = number;
 
 /**
@@ -38,8 +38,8 @@ export class CounterRing {
   }
 
   /**
-   * Returns the counts of the slot that began at the time `at`. Undefined when the slot was
-   * overwritten, lies ahead, or counted nothing.
+   * Returns the counts of the slot that contains the time `at`. Returns undefined when this slot
+   * was overwritten, lies ahead of the newest slot, or counted nothing.
    */
   slot(at: number): Uint32Array | undefined {
     const number = Math.floor(at / this.#ms);
@@ -49,7 +49,7 @@ export class CounterRing {
     return counts.some((count) => count > 0) ? counts : undefined;
   }
 
-  /** Sums each counter over all slots. `ms` is the time that the slots cover. */
+  /** Sums each counter over all slots; `ms` is the time since the start of the oldest slot. */
   total(now: number): { sums: number[]; ms: number } {
     const sums = new Array<number>(this.#width).fill(0);
     let start = now;
@@ -61,8 +61,9 @@ export class CounterRing {
   }
 
   /**
-   * Makes the slot of the time `now` the newest one, clearing slots on the way. If the clock was
-   * set back a little, keeps counting in the newest slot; if it was set back far, clears the ring.
+   * Makes the slot of the time `now` the newest one, and clears the slots between the previous
+   * newest one and it. If the clock was set back by less than the ring covers, the newest slot
+   * stays; if it was set back further, clears the ring.
    */
   #advance(now: number): void {
     const number = Math.floor(now / this.#ms);

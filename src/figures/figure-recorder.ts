@@ -5,34 +5,34 @@ import { COUNTED_MINUTES, MINUTE_MS } from "./minute-counters.ts";
 import { type FigureRow, mergeNodes } from "./row.ts";
 import { RECORDED, type Series } from "./series.ts";
 
-/** Longest time in milliseconds after a minute's end at which a node stores the minute. */
+/** Maximum milliseconds from a minute's end until a node stores the minute's figures. */
 const SPREAD_MS = 10_000;
-/** Time in milliseconds for which rows that were collected for a reader are reused. */
+/** Time in milliseconds during which `unwritten` reuses the rows that it collected. */
 const COLLECTED_MS = 1_000;
 
 interface FigureRecorderParts {
-  /** Returns the stored figures; undefined while the store of a cluster cannot be opened. */
+  /** Returns the tables of figures; undefined while a cluster node cannot open their store. */
   tables(): FigureTables | undefined;
-  /** Returns what this node counted in the minute that began at the time `at`, without its lag. */
+  /** Returns this node's counts of the minute that began at `at`, without its lanes' lag. */
   collect(at: number): ReadonlyMap<Series, FigureRow>;
-  /** Returns the rows with the current lag of this node's lanes, which `collect` leaves out. */
+  /** Returns rows with the current lag of this node's lanes, by series. */
   collectLag(): Promise<ReadonlyMap<Series, FigureRow>>;
-  /** Share of all partitions whose events this node delivers now. */
+  /** Returns the share of all partitions (0 to 1) whose events this node delivers. */
   share(): number;
   now(): number;
   logger: Logger;
 }
 
 /**
- * Stores what this node counted, once a minute. A minute that cannot be stored waits for a few
- * minutes and is then dropped, so that readers see a gap. A crash loses the current minute, and the
- * last one if it was not stored yet.
+ * Stores what this node counted, once a minute. Figures of a minute that cannot be stored are
+ * retried for a few minutes and then dropped, so that readers see a gap. A crash loses the current
+ * minute, and the previous one if it was not stored yet.
  */
 export class FigureRecorder {
   readonly #parts: FigureRecorderParts;
-  /** Id of this process in its rows. */
+  /** Random id of this process in the rows that it stores. */
   readonly recorder = crypto.randomUUID().slice(0, 8);
-  /** Start of the oldest minute that was not collected for the store yet. */
+  /** Start of the oldest minute whose counts were not moved to `#waiting` yet. */
   #next: number;
   readonly #startedAt: number;
   /** Rows of past minutes that are not stored yet, by the start of the minute. */
@@ -44,7 +44,7 @@ export class FigureRecorder {
   #isClosed = false;
   #running: Promise<void> = Promise.resolve();
 
-  /** Returns the stored figures; undefined while the store of a cluster cannot be opened. */
+  /** Returns the tables of figures; undefined while a cluster node cannot open their store. */
   readonly tables: () => FigureTables | undefined;
 
   constructor(parts: FigureRecorderParts) {
@@ -54,7 +54,7 @@ export class FigureRecorder {
     this.#next = minuteOf(this.#startedAt);
   }
 
-  /** Starts to store the figures after the end of each minute. */
+  /** Calls `step` after the end of each minute, until `close`. */
   start(): void {
     if (this.#isClosed) return;
     const now = this.#parts.now();
@@ -66,7 +66,7 @@ export class FigureRecorder {
     this.#timer.unref();
   }
 
-  /** Stores the minutes that have ended, and packs or deletes some old rows. Never rejects. */
+  /** Stores minutes that have ended, and tidies rows. Logs a store's error and never rejects. */
   async step(): Promise<void> {
     const now = this.#parts.now();
     try {
@@ -89,8 +89,8 @@ export class FigureRecorder {
   }
 
   /**
-   * Returns this node's rows of the series that are not stored yet, up to the current minute, and
-   * the time for which they were recorded.
+   * Returns this node's rows of the given series that are not stored yet, including those of the
+   * current minute. Adds the rows of `RECORDED`, the time for which figures were recorded.
    */
   unwritten(series: readonly Series[]): NodeRow[] {
     const now = this.#parts.now();
@@ -104,7 +104,7 @@ export class FigureRecorder {
     return rows.filter((row) => wanted.has(row.series));
   }
 
-  /** Stores everything that was counted so far, if the store works, and stops. */
+  /** Stops after storing everything counted so far. Counts are lost if the store fails. */
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
@@ -122,7 +122,7 @@ export class FigureRecorder {
     });
   }
 
-  /** Collects the minutes that began before `until` and were not collected yet. */
+  /** Moves counts of minutes that began before `until`, and were not yet moved, to `#waiting`. */
   #collectUntil(until: number, now: number): void {
     // The counters do not go back further. Anything counted before is lost, and is a gap.
     this.#next = Math.max(this.#next, minuteOf(now) - (COUNTED_MINUTES - 1) * MINUTE_MS);

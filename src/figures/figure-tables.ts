@@ -8,20 +8,20 @@ import type { Series } from "./series.ts";
 export const HOUR_MS = 3_600_000;
 export const DAY_MS = 86_400_000;
 
-/** Age of an hour's end at which its minutes are packed, when no node writes to them any more. */
+/** Milliseconds after an hour's end when its minutes, which are no longer written, are packed. */
 const PACK_AFTER_MS = 600_000;
 /** Number of rows that one transaction writes. */
 const ROWS_AT_ONCE = 500;
 /** Number of series whose rows one transaction packs or deletes. */
 const SERIES_AT_ONCE = 25;
-/** Number of series of each table that one call of `tidy` examines. */
+/** Maximum number of series that one call of `tidy` examines in each table. */
 const TIDY_SERIES_MAX = 1_000;
 
-/** Row of one minute of an hour, or one hour of a day, after the number of that minute or hour. */
+/** Number of a minute in its hour, or of an hour in its day, followed by its figures. */
 type PackedRow = readonly [number: number, ...FigureRow];
 type PackedTable = Table<PackedRow[], [Series, number]>;
 
-/** Rows of one node for one minute that it has not stored yet. */
+/** Figures that one node counted for one series in one minute. */
 export interface NodeRow {
   series: Series;
   /** Start of the minute, in milliseconds since the epoch. */
@@ -32,11 +32,11 @@ export interface NodeRow {
 }
 
 /**
- * Stored figures, in a separate store: in a cluster, an ordered log that no start waits for, so
- * that its size delays neither the catalog nor a moving partition. A node adds one row for each
- * series and minute. Later the rows of an hour are packed into one with the minutes of the hour,
- * and its sum becomes a part of the row of its day. The minutes are kept for a day, the hours for a
- * month.
+ * Stored figures. They have a store of their own, which a cluster replicates through an ordered
+ * log. The start of a node does not wait for this log, so its size delays neither the catalog nor a
+ * moving partition. A node adds one row for each series and minute. Later the rows of an hour are
+ * packed into one row with the minutes of the hour, and their sum becomes a part of the row of the
+ * day. The minutes are kept for a day, the hours for a month.
  */
 export class FigureTables {
   readonly #store: Store;
@@ -54,8 +54,8 @@ export class FigureTables {
   }
 
   /**
-   * Writes rows. A repeated write of the same rows changes nothing, so that one whose outcome is
-   * unknown can be repeated.
+   * Writes rows. Writing the same rows again changes nothing, so the caller can repeat a write
+   * whose outcome is unknown.
    */
   async write(rows: readonly NodeRow[]): Promise<void> {
     for (let from = 0; from < rows.length; from += ROWS_AT_ONCE) {
@@ -70,8 +70,8 @@ export class FigureTables {
   }
 
   /**
-   * Reads the rows of each minute from `from` to before `to`, by the start of the minute. Rows in
-   * `unwritten` are newer than stored rows of the same recorder and minute.
+   * Reads one row for each minute from `from` to before `to`, by the start of the minute. A row in
+   * `unwritten` replaces a stored row of the same recorder and minute.
    */
   minutes(
     series: Series,
@@ -91,7 +91,7 @@ export class FigureTables {
     return found;
   }
 
-  /** Reads the rows of each hour from `from` to before `to`, by the start of the hour. */
+  /** Reads a row for each hour from `from` to before `to`, by its start, with `unwritten` rows. */
   hours(
     series: Series,
     from: number,
@@ -114,8 +114,8 @@ export class FigureTables {
   }
 
   /**
-   * Packs the rows of past hours, and deletes rows that are too old, for some series. Each call
-   * continues after the last series of the previous call.
+   * Packs the rows of past hours, and deletes rows that are too old, for at most `TIDY_SERIES_MAX`
+   * series of each table. Each call continues after the last series of the previous call.
    */
   async tidy(now: number): Promise<void> {
     const packable = Math.floor((now - PACK_AFTER_MS) / HOUR_MS) * HOUR_MS;
@@ -134,7 +134,7 @@ export class FigureTables {
     }
   }
 
-  /** Calls `change` in transactions for the next series that have a row before `until`. */
+  /** Examines the next series, and calls `change` for those with a row before `until`. */
   async #tidy(
     name: "minutes" | "hours" | "days",
     table: Pick<Table<unknown, [Series, ...(number | string)[]]>, "getKeys">,
@@ -162,7 +162,7 @@ export class FigureTables {
     await changeDue();
   }
 
-  /** Moves the rows of a series before `until` into the rows of their hours and days. */
+  /** Moves a series's minute rows before `until` into the rows of their hours and days. */
   #pack(series: Series, until: number): void {
     const rows = [...this.#minutes.getRange({ start: [series, 0, ""], end: [series, until, ""] })];
     const byHour = Map.groupBy(rows, ({ key }) => Math.floor(key[1] / HOUR_MS) * HOUR_MS);
@@ -180,7 +180,7 @@ export class FigureTables {
     }
   }
 
-  /** Returns rows of minutes that are not packed yet, or not even written. */
+  /** Returns rows of minutes that are not packed yet, both stored and in `unwritten`. */
   #unpacked(
     series: Series,
     from: number,
@@ -201,10 +201,10 @@ export class FigureTables {
   }
 }
 
-/** Sorts after all keys of a series, and before the next series: ids are letters and digits. */
+/** Returns a key between the keys of a series and the next: ids are letters and digits. */
 const after = (series: Series) => (series === "" ? "" : `${series} `);
 
-/** Yields the rows from `from` to before `to` in packed rows of `spanMs` each, with their times. */
+/** Yields each step's figures from `from` to before `to`, from packed rows of `spanMs` each. */
 function* unpack(
   table: PackedTable,
   series: Series,

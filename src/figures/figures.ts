@@ -14,20 +14,21 @@ export interface FigurePoint {
 }
 
 export interface FigureRange {
-  /** First step, in milliseconds since the epoch: a multiple of `stepMs`. */
+  /** Start of the first step, in milliseconds since the epoch: a multiple of `stepMs`. */
   from: number;
   /** End of the last step. */
   to: number;
-  /** Length of a step: a multiple of a minute, or of an hour where minutes are not kept. */
+  /** Milliseconds of a step: a multiple of a minute, or of an hour where minutes are gone. */
   stepMs: number;
 }
 
-/** Start of the oldest minute that is stored at the time `now`. */
+/** Returns the time of the oldest minute whose figures are still stored at the time `now`. */
 export const oldestMinute = (now: number) => now - FIGURE_MINUTES_HOURS_MAX * HOUR_MS - HOUR_MS;
 
 /**
- * Reads the points of a series. `unwritten` has the rows of all nodes that are not stored yet.
- * `tables` is undefined while the store cannot be opened.
+ * Reads the points of a chart of one series, one for each step. `unwritten` has the rows that the
+ * nodes have not stored yet. `tables` is undefined while the store cannot be opened; then the
+ * points come from `unwritten` alone.
  */
 export function readPoints(
   tables: FigureTables | undefined,
@@ -54,7 +55,7 @@ export function readPoints(
   });
 }
 
-/** Sums up the recent figures of a series. */
+/** Sums up the figures of a series for the last minute, day and month. */
 export function readTotals(
   tables: FigureTables | undefined,
   series: Series,
@@ -74,19 +75,19 @@ export function readTotals(
   const isRecent = lastHour !== undefined && lastHour >= oldestMinute(now) + HOUR_MS;
   return {
     minute: recent(minute).get(minute) ?? [],
-    /** Counts of the last 24 hours, by whole hours: this hour and the 24 before it. */
+    /** Counts of the last day, by whole hours: the current hour and the 24 before it. */
     day: sumCounts(hours.entries().filter(isOfDay)),
     /** Counts of the last 30 days, by whole hours. */
     month: sumCounts(hours),
     /**
-     * Start of the last minute, or of the last hour after a day, in which something was received.
-     * Undefined without any.
+     * Start of the last minute in which something was received; start of the hour when it is so old
+     * that its minutes are not stored. Undefined when nothing was received in the last 30 days.
      */
     lastReceivedAt: (isRecent ? lastReceived(recent(lastHour)) : undefined) ?? lastHour,
   };
 }
 
-/** Adds up the counts of rows, without lag and latencies. */
+/** Returns the sums of the counts of the rows. Leaves out their lag and latencies. */
 function sumCounts(rows: Iterable<[number, FigureRow]>): FigureRow {
   const sums = new Array<number>(COUNTS).fill(0);
   for (const [, row] of rows) {
@@ -113,7 +114,7 @@ function bySteps(
   return steps;
 }
 
-/** Returns the rows that no node has stored yet, by minute. */
+/** Returns the `unwritten` rows of a series from `from` to before `to`, by minute. */
 function unwrittenRows(
   series: Series,
   from: number,

@@ -3,8 +3,8 @@ import { COUNTERS, type FigureRow, rowOf } from "./row.ts";
 
 export const MINUTE_MS = 60_000;
 /**
- * Number of minutes that counters in memory cover: the current one, and those that may wait until
- * they can be stored.
+ * Number of minutes whose counts are kept in memory: the current minute, and those before it that
+ * could not be stored yet.
  */
 export const COUNTED_MINUTES = 5;
 
@@ -14,8 +14,9 @@ export function minuteRing(counters = COUNTERS): CounterRing {
 }
 
 /**
- * Counters of the latest minutes by id, such as events received by source. Bounded: when there is
- * no room for another id, ids without counts in these minutes are removed.
+ * Counters of the latest minutes by id, such as events received by source. The number of ids is
+ * limited: when there is no room for another id, ids without counts in these minutes are removed;
+ * if there is none, the new id is not counted.
  */
 export class MinuteCounters {
   readonly #rings = new Map<string, { ring: CounterRing; at: number }>();
@@ -26,7 +27,7 @@ export class MinuteCounters {
     this.#countMax = countMax;
   }
 
-  /** Adds to one counter of an id; see `rowOf` for the order of the counters. */
+  /** Adds `by` to a counter of an id. Counters are numbered in the order of `rowOf`. */
   add(id: string, now: number, counter: number, by: number): void {
     let counted = this.#rings.get(id);
     if (counted === undefined) {

@@ -1,24 +1,25 @@
 /**
  * Figures of one item (a destination, a source and so on) over one span of time: its counts, its
- * lag, and the histogram of its latencies as pairs of a bucket's number and its count. A plain list
- * of numbers, because tables hold millions of rows. Columns that are missing at the end are 0.
+ * lag, and the histogram of its latencies as pairs of a bucket's number and its count. The type is
+ * a plain list of numbers, because tables hold millions of rows. Columns that are missing at the
+ * end are 0.
  */
 export type FigureRow = readonly number[];
 
-/** Index of a column of a row. */
+/** Indexes of the columns of a row. */
 export const RECEIVED = 0;
 export const DELIVERED = 1;
 export const DROPPED = 2;
 export const FAILED = 3;
 export const RETRIED = 4;
-/** In rows of sources, which have no attempts: number of repeated events, not delivered again. */
+/** Repeated events of a source, in the column of `RETRIED`: sources make no attempts. */
 export const REPEATED = 4;
 export const LAG_EVENTS = 5;
 export const LAG_SECONDS = 6;
 /** Index of the first pair of the histogram. */
 const HISTOGRAM = 7;
 
-/** Number of counts at the beginning of a row, and of a counter ring for rows. */
+/** Number of counts at the beginning of a row, and of the counters that `rowOf` takes. */
 export const COUNTS = 5;
 
 /**
@@ -30,13 +31,13 @@ const BUCKETS_MS = Array.from({ length: 28 }, (_, at) => 1.5 ** at);
 /** Number of counters for a row with a histogram: the counts, then one for each bucket. */
 export const COUNTERS = COUNTS + BUCKETS_MS.length;
 
-/** Index of the counter for a latency. */
+/** Returns the index of the counter for the histogram bucket of a latency in milliseconds. */
 export function latencyCounter(ms: number): number {
   const bucket = BUCKETS_MS.findIndex((end) => ms <= end);
   return COUNTS + (bucket < 0 ? BUCKETS_MS.length - 1 : bucket);
 }
 
-/** Makes a row of counters: the counts, and the buckets if there are any. */
+/** Makes a row from counters: the counts, then one per bucket if the series has a histogram. */
 export function rowOf(counters: ArrayLike<number>, lag = NO_LAG): FigureRow {
   const row = Array.from({ length: COUNTS }, (_, index) => counters[index] ?? 0);
   row.push(lag.events, lag.seconds);
@@ -47,7 +48,7 @@ export function rowOf(counters: ArrayLike<number>, lag = NO_LAG): FigureRow {
   return withoutTrailingZeros(row);
 }
 
-/** Events of a lane that are not settled, and the age in seconds of the oldest. */
+/** Number of a lane's unsettled events, and the age in seconds of the oldest of them. */
 export interface Lag {
   events: number;
   seconds: number;
@@ -55,12 +56,12 @@ export interface Lag {
 
 const NO_LAG: Lag = { events: 0, seconds: 0 };
 
-/** Merges what several nodes counted in the same minute. Adds lags: their partitions differ. */
+/** Merges two nodes' rows of a minute. Lag events are added, since their partitions differ. */
 export function mergeNodes(one: FigureRow, other: FigureRow): FigureRow {
   return merge(one, other, (a, b) => a + b);
 }
 
-/** Merges rows of several minutes or hours: the lag is the highest of them. */
+/** Merges the rows of two minutes or hours. The higher of both lags counts. */
 export function mergeTimes(one: FigureRow, other: FigureRow): FigureRow {
   return merge(one, other, Math.max);
 }
@@ -80,7 +81,7 @@ function merge(
   return withoutTrailingZeros(merged);
 }
 
-/** Adds the pairs of both rows, which ascend, to `merged`. */
+/** Appends both rows' merged histogram to `merged`. Its pairs are sorted by bucket. */
 function mergeHistograms(merged: number[], one: FigureRow, other: FigureRow): void {
   for (let a = HISTOGRAM, b = HISTOGRAM; a < one.length || b < other.length; ) {
     const bucketOfOne = one[a] ?? Number.POSITIVE_INFINITY;
@@ -105,7 +106,7 @@ function* histogramOf(row: FigureRow): Generator<[bucket: number, count: number]
   }
 }
 
-/** A row without histogram may end early. The pairs of a histogram never have a count of 0. */
+/** Removes zeros from the end of a row without histogram. No pair of a histogram has count 0. */
 function withoutTrailingZeros(row: number[]): number[] {
   if (row.length > HISTOGRAM) return row;
   while (row.at(-1) === 0) row.pop();
@@ -118,8 +119,8 @@ export function latencies(row: FigureRow): number {
 }
 
 /**
- * Estimates a quantile of the latencies in a row: the upper bound of its bucket in milliseconds.
- * Undefined for a row without latencies.
+ * Estimates a quantile of the latencies in a row. Returns the upper bound, in milliseconds, of the
+ * bucket that contains the quantile; undefined for a row without latencies.
  */
 export function latencyQuantile(row: FigureRow, fraction: number): number | undefined {
   const rank = Math.ceil(fraction * latencies(row));

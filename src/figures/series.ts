@@ -8,20 +8,21 @@ export const seriesKinds = [
 ] as const;
 export type SeriesKind = (typeof seriesKinds)[number];
 
-/** Name of the rows of one item: the first letter of its kind, and its id. */
+/** Key of one item's figures: the first letter of its kind, followed by its id. */
 export type Series = string;
 
 export const seriesOf = (kind: SeriesKind, id: string): Series => `${kind[0]}${id}`;
 
 /**
- * Series of a connection. Its name has both ends, because the id of a connection changes when one
- * of them is replaced.
+ * Returns the series of a connection. It is named by the source and the destination, because the id
+ * of a connection changes when one of them is replaced.
  */
 export const connectionSeries = (ends: { sourceId: string; destinationId: string }): Series =>
   seriesOf("connection", ends.destinationId + ends.sourceId);
 
 /**
- * Series of the time for which figures were recorded. Its rows have one count: the seconds, of all
- * nodes together. They show whether a minute had no events or was not recorded.
+ * Series that shows for which time figures were recorded, so that a minute without events differs
+ * from one that was not recorded. Its rows have one count: the recorded seconds, of all nodes
+ * together.
  */
 export const RECORDED: Series = "r";

@@ -35,16 +35,17 @@ export const filesDirectory = (config: Config) => inData(config, "files");
 export const figuresFile = (config: Config) => inData(config, "figures/figures.mdb");
 
 /**
- * Directory of one part of the state that a cluster node stores, such as its local copy of the
+ * Returns the directory of one part of a cluster node's local state, such as its copy of the
  * catalog.
  */
 export const clusterDirectory = (config: Config, name: string) => inData(config, `cluster/${name}`);
 
 /**
- * Opens the stored ids of the Kafka topics that this node has used, by topic name. `put` is
- * synchronous, and the change is durable when it returns. A changed id shows that a topic was
- * deleted and created again. Throws `StartError` when the topics are those of another
- * `cluster.name`, because this node's copies of them would be continued with the wrong topics.
+ * Opens the file with the ids of the Kafka topics that this node has used, by topic name. `put` is
+ * synchronous, and the change is durable when it returns. If the id of a topic changes, the topic
+ * was deleted and created again. Throws `StartError` when the topics belong to another
+ * `cluster.name`: this node would continue its copies of those topics with the topics of this
+ * cluster.
  */
 export function topicIds(config: Config): TopicIds {
   const path = clusterDirectory(config, "topics");
@@ -74,14 +75,15 @@ export function topicIds(config: Config): TopicIds {
 /** Unix socket at which a running server takes commands of its operator. */
 export const controlSocket = (config: Config) => inData(config, "control.sock");
 
-/** File with the id that the names of backups in a bucket have. */
+/** File with the id that is part of the name of each backup of this data directory in a bucket. */
 export const dataIdFile = (config: Config) => inData(config, "backup-id");
 
 /** File that contains the version of the data format. */
 export const formatFile = (config: Config) => inData(config, "format");
 /**
- * Path of the file that stops delivery while it exists. A restored backup may contain it, because
- * the original server may have delivered the same events.
+ * Path of the file that stops delivery while it exists. `restore` with `hold` creates it in the
+ * restored data directory, because the original server may have delivered the same events after the
+ * backup.
  */
 export const holdFile = (config: Config) => inData(config, "held");
 
@@ -102,9 +104,9 @@ export async function acquireDataLock(config: Config): Promise<() => void> {
 }
 
 /**
- * Returns an object that reads and writes the marker file for an admin token that was created and
- * perhaps not printed, because the start was interrupted. The file exists until the token is
- * printed.
+ * Returns an object that reads and writes a marker file. The file exists from the creation of an
+ * admin token until the token is printed, so that a start that was interrupted in between can be
+ * recognized.
  */
 export function unprintedToken(config: Config) {
   const path = inData(config, "unseen-token");
@@ -120,8 +122,9 @@ export function unprintedToken(config: Config) {
 }
 
 /**
- * Throws when a cluster node would start in the data directory of a standalone server. The node
- * would ignore the data there; the command `cluster import` moves them to the cluster.
+ * Throws `StartError` when a cluster node would start in the data directory of a standalone server.
+ * The node would ignore the data in it; the command `cluster import` moves this data to the
+ * cluster.
  */
 export function expectNodeDirectory(config: Config): void {
   if (!existsSync(catalogDirectory(config))) return;
@@ -131,8 +134,8 @@ export function expectNodeDirectory(config: Config): void {
 }
 
 /**
- * Throws when a standalone server would start in the data directory of a cluster node, where it
- * would have an empty catalog, or in one that a cluster has perhaps imported.
+ * Throws `StartError` when a standalone server would start in the data directory of a cluster node,
+ * where its catalog would be empty, or in a data directory that a cluster has perhaps imported.
  */
 export function expectStandaloneDirectory(config: Config): void {
   const cluster = clusterDirectory(config, "");
@@ -146,8 +149,9 @@ export function expectStandaloneDirectory(config: Config): void {
 }
 
 /**
- * Throws when a command for the data of a standalone server is called for a cluster node. The
- * command would create an empty catalog, and the node would not start in that directory.
+ * Throws `StartError` when a command that works on the data of a standalone server is called for a
+ * cluster node. The command would create an empty catalog there, with which the node would not
+ * start.
  */
 export function expectStandaloneData(config: Config): void {
   if (existsSync(catalogDirectory(config))) return;
@@ -159,8 +163,8 @@ export function expectStandaloneData(config: Config): void {
 }
 
 /**
- * Throws when pixelmill has not created this directory. A mistyped path must not become a data
- * directory.
+ * Throws `StartError` when the configured directory is not a data directory that pixelmill created,
+ * so that a mistyped path does not become one.
  */
 export function expectDataDirectory(config: Config): void {
   try {

@@ -32,8 +32,8 @@ interface Demo {
    */
   file: string;
   /**
-   * Whether the demo has user code. False on a system that cannot run it; the events then arrive
-   * unchanged.
+   * Whether the demo has a transformation. False when this system cannot run user code; the events
+   * then arrive unchanged.
    */
   withCode: boolean;
 }
@@ -45,8 +45,8 @@ export interface DemoDeps {
 }
 
 /**
- * Function that prints the demo's instructions, the addresses and the directory that the
- * instructions mention, and a check whether user code can run.
+ * How the demo prints its instructions, the addresses and the directory that these mention, and a
+ * check whether user code can run.
  */
 export interface DemoOutput {
   print(line: string): void;
@@ -85,8 +85,8 @@ const WITHOUT_CODE =
 /**
  * Creates the demo: an HTTP source, a file destination, and a published transformation with a
  * library, all connected. Only the first start creates them. Later starts find the source by its
- * name, and add the user code if it could not run before. Resolves with undefined when the
- * workspace already has sources that do not belong to the demo.
+ * name, and add the transformation if user code could not run before. Resolves with undefined when
+ * the workspace already has sources that do not belong to the demo.
  */
 async function addDemo(parts: DemoDeps, workspace: Workspace): Promise<Demo | undefined> {
   const { catalog } = parts;

@@ -16,9 +16,9 @@ interface FirstWorkspaceOptions {
 
 /**
  * Creates the first workspace of a new data directory with an admin token, and returns the
- * workspace. The token is generated and printed once, unless the setting `admin.token` provides it.
- * When that setting changes, the new token replaces the old one. If a start was interrupted before
- * it printed its token, the next start creates and prints another one.
+ * workspace. The token is the setting `admin.token`; without this setting, it is generated and
+ * printed once. When the setting changes, the new token replaces the old one. If a start was
+ * interrupted before it printed its token, the next start creates and prints another one.
  */
 export async function firstWorkspace(
   catalog: Catalog,
@@ -42,9 +42,9 @@ export async function firstWorkspace(
 }
 
 /**
- * Throws `StartError` when the nodes of a cluster have another `admin.token` than a new node that
- * would join them: two clusters were given one name, and the new node would replace the token of the
- * other one. Accepts a cluster without a token of this setting.
+ * Throws `StartError` when a new node has another `admin.token` than the nodes of the cluster that
+ * it would join. Two clusters were then given one name, and the new node would replace the token of
+ * the other cluster. Accepts a cluster that has no token from this setting.
  */
 export function expectSameToken(
   catalog: Catalog,
@@ -69,8 +69,8 @@ async function setToken(catalog: Catalog, workspaceId: string, secret: string): 
 }
 
 /**
- * Ignores an error with `missing` or `conflict`, because another node, starting with the same
- * setting, then made the same change first. Throws other errors again.
+ * Ignores an error with the refusal `missing` or `conflict`: another node that starts with the same
+ * setting has made the same change first. Throws other errors again.
  */
 function ignoreConcurrentChange(error: unknown): void {
   const isDone = error instanceof ApiError && ["missing", "conflict"].includes(error.refusal);

@@ -7,32 +7,32 @@ const SEMICOLON = 0x3b;
 const SIZE_DIGITS_MAX = 8;
 const LINE_BYTES_MAX = 1_024;
 
-/** How the body of a request is sent, and how large it may be. */
+/** Framing of a request's body (chunked, or with a length), and its maximum size. */
 interface BodyFraming {
   isChunked: boolean;
   /** Size of the body in bytes when it is not chunked. */
   length: number;
-  /** Largest size in bytes of the body, without the framing of chunks. */
+  /** Maximum size of the body in bytes, without the framing of chunks. */
   bytesMax: number;
 }
 
 /**
- * Finds the end of a request's body (RFC 9112 §6, §7), where the next request begins. Malformed
- * framing is refused: chunk sizes must be hexadecimal digits, lines must end with CRLF, and each
- * chunk must have its size.
+ * Finds the end of a request's body (RFC 9112 §6, §7), where the next request begins. Refuses
+ * malformed framing: chunk sizes must be hexadecimal digits, lines must end with CRLF, and each
+ * chunk must have exactly its stated size.
  */
 export class Body {
-  /** HTTP status with which the body is refused: 400 or 413. It is 0 while the body is valid. */
+  /** HTTP status that refuses the request for its body: 400 or 413; 0 while the body is valid. */
   status = 0;
   readonly headBytes: number;
   /**
-   * Largest number of bytes of the request, head and framing included. When the body is not
-   * chunked, it is the size of the request.
+   * Maximum number of bytes of the request, including its head and the framing of chunks. When the
+   * body is not chunked, this is the exact size of the request.
    */
   readonly requestBytesMax: number;
   readonly isChunked: boolean;
   readonly #bytesMax: number;
-  /** Number of bytes of the request that were searched already. The next search continues there. */
+  /** Offset up to which `find` has searched the request. The next call continues there. */
   #at: number;
   #bytes = 0;
   #isTrailer = false;
@@ -102,8 +102,8 @@ export class Body {
 }
 
 /**
- * Moves the contents of a complete chunked body together, to offset `start`. The body begins at
- * `start`, and `Body` has found its end. Returns the offset after the contents.
+ * Joins the contents of the chunks of a complete body, and moves them to offset `start`, where the
+ * body begins. `Body` must have found its end. Returns the offset after the contents.
  */
 export function joinChunks(bytes: Buffer, start: number): number {
   let to = start;
@@ -118,8 +118,8 @@ export function joinChunks(bytes: Buffer, start: number): number {
 }
 
 /**
- * Parses the size in the first line of a chunk; -1 when it is malformed. Ignores chunk extensions,
- * which follow a semicolon.
+ * Parses the chunk size between two offsets, in the first line of a chunk. Returns -1 when the line
+ * is malformed. Ignores chunk extensions, which follow a semicolon.
  */
 function readSize(bytes: Buffer, from: number, stop: number): number {
   let size = 0;

@@ -7,8 +7,8 @@ import {
 
 /**
  * Number of buffered bytes of all connections above which no connection may buffer more than
- * `HTTP_HEAD_BYTES_MAX`. The rest is kept for small requests, such as pixels, so that large bodies
- * do not refuse them.
+ * `HTTP_HEAD_BYTES_MAX`. The remaining quarter is kept for small requests, such as pixels, so that
+ * they are not refused because of large bodies.
  */
 const LARGE_REQUESTS_BYTES_MAX = 0.75 * HTTP_WAITING_BYTES_MAX;
 
@@ -22,8 +22,8 @@ export class BufferedBytes {
   }
 
   /**
-   * Adds a number of bytes, which is negative when a connection keeps fewer than before. `network`
-   * is undefined for a trusted proxy, which has requests of many clients.
+   * Adds to the buffered bytes. `bytes` is negative when a connection buffers fewer than before.
+   * `network` is undefined for a trusted proxy, because its requests come from many clients.
    */
   add(network: string | undefined, bytes: number): void {
     this.#all += bytes;
@@ -34,7 +34,7 @@ export class BufferedBytes {
     else this.#networks.delete(network);
   }
 
-  /** Whether a connection of this network that keeps `bytes` must give them up. */
+  /** Whether a connection of this network that buffers `bytes` bytes must drop them. */
   isOver(network: string | undefined, bytes: number): boolean {
     if (this.#all > HTTP_WAITING_BYTES_MAX) return true;
     if (bytes > HTTP_HEAD_BYTES_MAX && this.#all > LARGE_REQUESTS_BYTES_MAX) return true;

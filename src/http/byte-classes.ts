@@ -1,8 +1,9 @@
-/** The bytes that the parts of an HTTP head may contain. */
+/** Tells which bytes each part of an HTTP head may contain. */
 
 /**
- * Bit in `classes` for bytes that a token, such as a method or a header name, may contain. The next
- * constants are bits for other parts of a head.
+ * Bits of the entries of `classes`. A byte has a bit if the part of a head with that name may
+ * contain it: a token (such as a method or a header name), the request target, a header value, the
+ * host, the method.
  */
 export const TOKEN = 1;
 export const TARGET = 2;

@@ -1,8 +1,8 @@
 import { assert } from "../assert.ts";
 
 /**
- * The properties of a connection that decide whether it is evicted (closed to admit a new
- * connection).
+ * Properties by which `OpenConnections` chooses the connection that it evicts (closes to admit a
+ * new one).
  */
 export interface EvictableConnection {
   /** Number of requests that were received over the connection so far. */
@@ -17,24 +17,24 @@ export interface EvictableConnection {
 }
 
 export interface OpenConnectionsOptions {
-  /** Number of open connections beyond which a new connection evicts another one. */
+  /** Maximum number of open connections. Beyond it, a new connection evicts another one. */
   max: number;
   /**
-   * Number of open connections of one network beyond which a new one evicts another one of that
-   * network. 0 means no limit.
+   * Maximum number of open connections of one client network. Beyond it, a new connection evicts
+   * another one of the same network. 0 means no limit.
    */
   perNetworkMax: number;
   /**
-   * Called when a connection is evicted or refused. The reason is the reached bound: that of one
-   * network, or that of all connections.
+   * Called when a connection is evicted or refused. `reason` names the bound that was reached: that
+   * of one network, or that of all connections.
    */
   onEvicted?(reason: "network" | "all"): void;
 }
 
 /**
- * Number of connections that may exceed `max` for a short time. A connection that was chosen for
- * eviction (closing) may receive a request at that moment. Then it stays open, and the new
- * connection is admitted nevertheless.
+ * Number of connections that may exceed `max` for a short time. A connection may receive a request
+ * at the moment at which it was chosen for eviction. It then stays open, and the new connection is
+ * admitted nevertheless.
  */
 const CONNECTIONS_BEYOND_MAX = 16;
 
@@ -91,8 +91,9 @@ export class OpenConnections<T extends EvictableConnection> {
 
   /**
    * Adds a connection, and evicts others if a bound is reached. Returns false, without adding it,
-   * when its network is full and all connections of the network wait for responses. `network` is
-   * undefined for the connection of a trusted proxy, which has requests of many clients.
+   * when its network has its maximum of connections and all of them wait for responses. `network`
+   * is undefined for the connection of a trusted proxy, because its requests come from many
+   * clients.
    */
   tryAdd(connection: T, network: string | undefined): boolean {
     const own = network === undefined ? undefined : this.#networkOf(network);
@@ -162,7 +163,7 @@ interface ConnectionEntries<T extends EvictableConnection> {
   own: ListEntry<T> | undefined;
 }
 
-/** A set of connections in the order in which they would be evicted (closed to admit new ones). */
+/** Connections of a network, trusted proxies or all others, in the order of their eviction. */
 class EvictionOrder<T extends EvictableConnection> {
   readonly #silent = new LinkedList<T>();
   readonly #active = new LinkedList<T>();

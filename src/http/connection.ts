@@ -33,7 +33,7 @@ export class HttpConnection implements HttpExchange, EvictableConnection {
   hasClientEnded = false;
   /** Number of complete requests that were received so far. */
   requests = 0;
-  /** Client network for which the buffered bytes count; undefined for a trusted proxy. */
+  /** Client network to which this connection's buffers count; undefined for a trusted proxy. */
   readonly network: string | undefined;
   readonly #socket: Socket<HttpConnection>;
   readonly #server: ServerState<HttpConnection>;
@@ -79,7 +79,7 @@ export class HttpConnection implements HttpExchange, EvictableConnection {
     this.#send(bytes);
   }
 
-  /** Handles received bytes. The connection takes over the buffer and may change it. */
+  /** Handles bytes from the socket. The connection takes over the buffer and may change it. */
   receive(chunk: Buffer): void {
     if (this.#isLast) return;
     this.#reader.append(chunk);
@@ -92,7 +92,7 @@ export class HttpConnection implements HttpExchange, EvictableConnection {
     if (this.#state === "sending") this.#send(this.#unsent);
   }
 
-  /** Called when the client has closed its side of the connection. */
+  /** Closes the connection unless a response is due, when the client has closed its side. */
   ended(): void {
     this.hasClientEnded = true;
     if (this.#state === "reading" || this.#state === "closing") this.#close();
@@ -110,8 +110,9 @@ export class HttpConnection implements HttpExchange, EvictableConnection {
   }
 
   /**
-   * Closes the connection if it waited for its client for over `seconds`. Returns whether it did. A
-   * body that arrives with at least `HTTP_BODY_BYTES_PER_SECOND_MIN` may take longer.
+   * Closes the connection if it has waited for its client for over `seconds`, and returns whether
+   * it did. A request body may take longer while it arrives with at least
+   * `HTTP_BODY_BYTES_PER_SECOND_MIN`.
    */
   expire(seconds: number): boolean {
     if (this.#state === "handling") return false;
@@ -122,13 +123,13 @@ export class HttpConnection implements HttpExchange, EvictableConnection {
     return true;
   }
 
-  /** Closes the connection. Drops unsent bytes of a response when the client does not read them. */
+  /** Closes the connection. Drops the rest of a response that the client does not read. */
   end(): void {
     if (this.#state === "reading") this.#socket.end();
     else this.#socket.terminate();
   }
 
-  /** Closes the connection after the current response, or at once when there is no request. */
+  /** Closes the connection at once, or in `respond` if it has a complete request. */
   stop(): void {
     if (this.#state === "reading") this.#close();
   }
@@ -143,14 +144,14 @@ export class HttpConnection implements HttpExchange, EvictableConnection {
     return this.requests === 0 && this.#server.seconds - this.#since <= EXPECTED_SECONDS_MAX;
   }
 
-  /** Handles complete requests in the input, until a request does not get its response at once. */
+  /** Handles complete requests in the input, up to one whose response is not sent at once. */
   #run(): void {
     this.#running = true;
     while (this.#state === "reading" && this.#reader.input.length > 0 && this.#next());
     this.#running = false;
   }
 
-  /** Handles or refuses the next request in the input; returns false when it is incomplete. */
+  /** Handles or refuses the input's next request. Returns false if this is incomplete. */
   #next(): boolean {
     const status = this.#reader.next();
     if (status === INCOMPLETE) return false;
@@ -162,7 +163,7 @@ export class HttpConnection implements HttpExchange, EvictableConnection {
     if (expectsContinue) this.#socket.write(CONTINUE);
   }
 
-  /** Handles the request that the reader found last, whose parsed head is `head`. */
+  /** Handles the request that the reader found last. Its parsed head is in `head`. */
   #take(): true {
     const { bytes } = this.#reader.input;
     this.#state = "handling";
@@ -195,9 +196,10 @@ export class HttpConnection implements HttpExchange, EvictableConnection {
   }
 
   /**
-   * Updates the number of bytes that are buffered. Pauses reading from the socket while the input
-   * has more bytes than one request may have, so that the rest waits in the network's buffers.
-   * Refuses the request when all connections, or those of its network, buffer too many bytes.
+   * Counts the bytes that this connection buffers. Pauses reading from the socket while the input
+   * has more bytes than one request may have, so that the rest waits in the buffers of the
+   * operating system. Refuses the request when all connections together, or those of its network,
+   * buffer too many bytes.
    */
   #countBuffer(): void {
     const { input } = this.#reader;
@@ -230,7 +232,7 @@ export class HttpConnection implements HttpExchange, EvictableConnection {
     this.#stopReading();
   }
 
-  /** Stops reading requests, and frees the input's memory. */
+  /** Stops reading requests, and frees the memory of the input. */
   #stopReading(): void {
     this.#isLast = true;
     this.#countBuffer();

@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 
 /**
- * Number of file descriptors that are reserved for files, the catalog (the database of settings)
- * and the event loop. At most half of all descriptors are reserved.
+ * Maximum number of file descriptors that are reserved for files, the catalog (the database of
+ * settings) and the event loop. The reserve is never more than half of all descriptors.
  */
 const OTHER_DESCRIPTORS_MAX = 128;
 

@@ -1,8 +1,8 @@
 import type { HttpResponse } from "./response.ts";
 
 /**
- * The head of a request whose body is not received. Its properties are valid only until the
- * function that gets it returns.
+ * Head of a request that is refused before its body is received. Its properties are valid only
+ * until the function that gets it returns.
  */
 export type RefusedRequest = Pick<HttpExchange, "path" | "header">;
 
@@ -21,8 +21,8 @@ export interface HttpExchange {
   /** Length in bytes of the path and the query string. */
   readonly targetBytes: number;
   /**
-   * IP address of the connection's other end, which may be a proxy. Empty when the other end was gone
-   * before the connection was accepted.
+   * IP address of the connection's other end, which may be a proxy. Empty when the other end had
+   * closed the connection before the server accepted it.
    */
   readonly peer: string;
   /**
@@ -37,8 +37,8 @@ export interface HttpExchange {
    */
   body(): Buffer;
   /**
-   * Whether the client has closed its side of the connection. Once true, it stays true. May be read
-   * after the handler has returned.
+   * Whether the client has closed its side of the connection. It never becomes false again. May be
+   * read after the handler has returned.
    */
   readonly hasClientEnded: boolean;
   /**

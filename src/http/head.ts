@@ -4,10 +4,10 @@ import { classes, HOST, METHOD, TARGET, TOKEN, VALUE } from "./byte-classes.ts";
 /**
  * Parses the head of an HTTP request (RFC 9112) without allocating memory.
  *
- * It refuses heads that parsers read in different ways, because these make request smuggling
- * possible. There must be no bare CR or LF, no folded line, and no space before a colon. There must
- * be one `Host`, and at most one `Content-Length`, which has only digits and no transfer coding
- * beside it.
+ * Refuses heads that different parsers read in different ways, because these make request smuggling
+ * possible: a head must have no bare CR or LF, no folded line, and no space before a colon. It must
+ * have exactly one `Host`, and at most one `Content-Length`, which has only digits. A head with
+ * `Content-Length` must have no `Transfer-Encoding`.
  */
 
 /**
@@ -38,8 +38,8 @@ export const head = {
   /** Whether the client sends its body only after an interim response (`Expect: 100-continue`). */
   expectsContinue: false,
   /**
-   * Number of headers. For each, the array `headers` holds the offsets of four positions: start and
-   * end of its name, start and end of its value.
+   * Number of headers. For each header, the array `headers` holds four offsets: start and end of
+   * its name, start and end of its value.
    */
   headerCount: 0,
   headers: new Int32Array(4 * HTTP_HEADERS_MAX),
@@ -73,8 +73,8 @@ const CLOSE = ascii("close");
 const CHUNKED = ascii("chunked");
 
 /**
- * Whether the bytes of an incomplete head contain a line that does not end with CRLF. Such a head
- * is refused before it is complete.
+ * Whether the bytes of an incomplete head contain a line that does not end with CRLF, so that the
+ * head can be refused before it is complete.
  */
 export function hasBareFeed(bytes: Buffer, from: number, end: number): boolean {
   let at = bytes.indexOf(LF, from);
@@ -138,7 +138,7 @@ function readTarget(bytes: Uint8Array, from: number): number {
 
 /**
  * Parses the header lines between two offsets. Returns 0, or the HTTP status with which the request
- * must be refused. `isNew` is true for HTTP/1.1.
+ * must be refused. `isNew` is true for HTTP/1.1, false for HTTP/1.0.
  */
 function readHeaders(bytes: Uint8Array, from: number, end: number, isNew: boolean): number {
   let hosts = 0;
@@ -218,7 +218,7 @@ export function headerValue(bytes: Buffer, name: string): string | undefined {
   return value;
 }
 
-/** Whether the letters and hyphens at offset `at` are `name`, in upper or lower case. */
+/** Whether the bytes at `at` are `name` (letters and hyphens only), in upper or lower case. */
 function isNamed(bytes: Uint8Array, at: number, name: string): boolean {
   for (let i = 0; i < name.length; i++) {
     if ((bytes[at + i]! | LOWER) !== name.charCodeAt(i)) return false;
@@ -231,7 +231,7 @@ function startsWith(bytes: Uint8Array, at: number, text: Uint8Array): boolean {
   return true;
 }
 
-/** Whether `scheme` begins at offset `at`, in upper or lower case. */
+/** Whether the bytes at offset `at` are `scheme`, in upper or lower case. */
 function isScheme(bytes: Uint8Array, at: number, scheme: Uint8Array): boolean {
   for (let i = 0; i < scheme.length; i++) {
     const wanted = scheme[i]!;
@@ -241,7 +241,7 @@ function isScheme(bytes: Uint8Array, at: number, scheme: Uint8Array): boolean {
   return true;
 }
 
-/** Whether the letters and hyphens at offset `at` are exactly `word`, in upper or lower case. */
+/** Whether the bytes at `at` are `word` (letters and hyphens only), in upper or lower case. */
 function isWord(bytes: Uint8Array, at: number, word: Uint8Array): boolean {
   for (let i = 0; i < word.length; i++) {
     if ((bytes[at + i]! | LOWER) !== word[i]) return false;

@@ -9,20 +9,21 @@ export class InputBuffer {
   at = 0;
   end = 0;
   /**
-   * Offset in `bytes` before which a search found no end of a request head. The next search starts
-   * there.
+   * Offset in `bytes` up to which an earlier search found no end of a request head. The next search
+   * starts here.
    */
   searched = 0;
 
-  /** Number of bytes that were not handled yet. */
+  /** Number of bytes in the buffer that the reader has not consumed yet. */
   get length(): number {
     return this.end - this.at;
   }
 
   /**
    * Adds received bytes. Takes over `chunk` without copying it when no other bytes wait, so the
-   * caller must not use it afterwards. `expected` is the number of bytes that are expected in all;
-   * a buffer that grows by doubling does not grow beyond it without need.
+   * caller must not use it afterwards. `expected` is the total number of bytes that the buffer is
+   * expected to hold. Doubling does not make the buffer larger than that, unless it already holds
+   * more.
    */
   append(chunk: Buffer, expected = Number.POSITIVE_INFINITY): void {
     const { length } = this;
@@ -41,8 +42,8 @@ export class InputBuffer {
   }
 
   /**
-   * Frees memory: when the `needed` bytes fill less than half of the buffer, moves them into a
-   * smaller one.
+   * Frees memory: when `needed` bytes, those that are still used, fill less than half of the
+   * buffer, moves them into a smaller one.
    */
   shrink(needed: number): void {
     if (needed === 0) this.bytes = EMPTY;

@@ -6,7 +6,7 @@ import { WAITING_CONNECTIONS_MAX } from "../settings/limits.ts";
 export interface ListeningSocket {
   fd: number;
   port: number;
-  /** Address that the socket is bound to, when another process has chosen it. */
+  /** Address that the socket is bound to; present when another process opened the socket. */
   host?: string;
 }
 

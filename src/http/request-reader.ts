@@ -10,12 +10,12 @@ const HEAD_END = Buffer.from("\r\n\r\n");
 const CR = 0x0d;
 const LF = 0x0a;
 /**
- * Number of received bytes above which the socket is not read while no request with a body is
- * received.
+ * Number of buffered bytes above which the socket is paused, except while a request with a body is
+ * being received.
  */
 const AHEAD_BYTES_MAX = HTTP_HEAD_BYTES_MAX + HTTP_BODY_BYTES_MAX;
 
-/** Result of `RequestReader.next` while the next request is incomplete. */
+/** Returned by `RequestReader.next` while the next request is incomplete. */
 export const INCOMPLETE = -1;
 
 /** Finds the requests in the bytes that one connection receives. */
@@ -23,16 +23,16 @@ export class RequestReader {
   readonly input = new InputBuffer();
   readonly #bodyBytesMax: (path: string) => number;
   readonly #onBody: (expectsContinue: boolean) => void;
-  /** Finds the end of the current request's body; undefined while the head is incomplete. */
+  /** Search for the body's end, if a request has a complete head, and no complete valid body. */
   #body: Body | undefined;
-  /** Offsets in the input between which the request found last has its body, framing included. */
+  /** Offsets of start and end of the last found request's body, with the framing of chunks. */
   #bodyStart = 0;
   #bodyEnd = 0;
 
   /**
-   * `bodyBytesMax` returns the largest size of the body of a request to a path. `onBody` is called
-   * when a request with a body has a complete head; with `true`, the client waits for an interim
-   * response before it sends the body.
+   * `bodyBytesMax` returns the maximum size in bytes of the body of a request to a path. `onBody`
+   * is called when the head of a request with a body is complete; its argument is true when the
+   * client sends the body only after an interim response (`100 Continue`).
    */
   constructor(bodyBytesMax: (path: string) => number, onBody: (expectsContinue: boolean) => void) {
     this.#bodyBytesMax = bodyBytesMax;
@@ -44,7 +44,7 @@ export class RequestReader {
     return this.#body !== undefined;
   }
 
-  /** Number of received bytes above which the socket must not be read. */
+  /** Number of buffered bytes above which the connection must pause its socket. */
   get bytesMax(): number {
     return this.#body?.requestBytesMax ?? AHEAD_BYTES_MAX;
   }
@@ -55,9 +55,9 @@ export class RequestReader {
   }
 
   /**
-   * Finds the next request in the input, and moves past it. Returns 0 when the request is complete;
-   * `head` then contains its parsed head. Returns the HTTP status with which the request must be
-   * refused, or `INCOMPLETE`.
+   * Finds the next request in the input. Returns 0 when it is complete; the input is then moved
+   * past it, and `head` contains its parsed head. Returns `INCOMPLETE`, or the HTTP status with
+   * which the request must be refused.
    */
   next(): number {
     if (this.#body !== undefined) return this.#readBody(this.#body);
@@ -91,8 +91,8 @@ export class RequestReader {
   }
 
   /**
-   * Sets `head` again to the request whose body is incomplete or was refused, by parsing that head
-   * again. Returns false when there is no such request.
+   * Parses the head of the current request again into `head`, when its body is incomplete or was
+   * refused. Returns false when there is no such request.
    */
   readHeadAgain(): boolean {
     if (this.#body === undefined) return false;
@@ -101,8 +101,9 @@ export class RequestReader {
   }
 
   /**
-   * Keeps a request with a body in the input until all of the body was received. Its bytes count as
-   * buffered.
+   * Completes the current request when all of its body was received, and returns 0. Until then,
+   * keeps the request in the input, where its bytes count as buffered. Returns `INCOMPLETE` or a
+   * status like `next`.
    */
   #readBody(body: Body): number {
     const { bytes, at, end } = this.input;
@@ -133,8 +134,8 @@ export class RequestReader {
   }
 
   /**
-   * Keeps an incomplete head (request line and headers) in the input until more bytes are received.
-   * Refuses the request when the bytes cannot become a valid head.
+   * Keeps an incomplete head (request line and headers) in the input until more bytes are received,
+   * and returns `INCOMPLETE`. Returns 400 or 431 when the bytes cannot become a valid head.
    */
   #keepPartialHead(): number {
     const { bytes, at, end, searched, length } = this.input;

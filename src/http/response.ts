@@ -19,7 +19,8 @@ export class HttpResponse {
   readonly #head: string;
   readonly #body: Buffer;
   /**
-   * The encoded response with the date `#date`. It is reused for all requests in the same second.
+   * The encoded response with the date `#date`, reused for all requests in the same second.
+   * Undefined until the first request.
    */
   #bytes: Buffer | undefined;
   #date = "";

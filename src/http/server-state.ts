@@ -8,7 +8,7 @@ export interface ServerState<Connection> {
   handle(exchange: HttpExchange): void;
   /** Returns the largest size in bytes of the body of a request to this path. */
   bodyBytesMax(path: string): number;
-  /** Returns the network of a client's address; undefined for a trusted proxy. */
+  /** Returns the client network of an IP address; undefined for a trusted proxy. */
   networkOf(address: string): string | undefined;
   /** Called when a connection received its first request. */
   onFirstRequest(connection: Connection): void;
@@ -23,6 +23,6 @@ export interface ServerState<Connection> {
   date: string;
   /** Whether the server is stopping, so that each connection is closed after its next response. */
   isStopping: boolean;
-  /** Received bytes that the connections keep in memory. */
+  /** Counts the received bytes that the connections keep in memory. */
   readonly buffered: BufferedBytes;
 }

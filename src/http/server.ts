@@ -24,8 +24,8 @@ const STOP_POLL_MS = 5;
  */
 const FULL_MS = 10;
 /**
- * Number of connections that are accepted in one iteration of the event loop. A bound is needed so
- * that other work gets its turn.
+ * Maximum number of connections that are accepted in one iteration of the event loop. The limit
+ * gives other work its turn.
  */
 const ACCEPTS_PER_TURN_MAX = 16;
 
@@ -45,13 +45,13 @@ export interface HttpServerOptions
    */
   bodyBytesMax?(path: string): number;
   /**
-   * Number of open connections beyond which a new one evicts (closes) a connection that waits for
-   * its client.
+   * Maximum number of open connections. Beyond it, a new connection evicts (closes) one that waits
+   * for its client.
    */
   connectionsMax?: number;
   /**
-   * Number of open connections of one client network beyond which a new one evicts (closes) another
-   * one of that network. 0 means no limit.
+   * Maximum number of open connections of one client network. Beyond it, a new connection evicts
+   * (closes) another one of the same network. 0 means no limit.
    */
   connectionsPerNetworkMax?: number;
   /** Certificate and key for TLS. Without them, connections are not encrypted. */
@@ -65,9 +65,9 @@ export interface HttpServerOptions
 export type HttpServer = ReturnType<typeof serveHttp>;
 
 /**
- * Starts an HTTP/1.1 (and 1.0) server on Bun's TCP sockets. A connection is closed when it has waited
- * `IDLE_CONNECTION_SECONDS_MAX` for its client to complete the TLS handshake, to send a complete
- * request or to read a response.
+ * Starts an HTTP/1.1 (and 1.0) server on Bun's TCP sockets. Closes a connection whose client takes
+ * over `IDLE_CONNECTION_SECONDS_MAX` to complete the TLS handshake, to send a complete request or
+ * to read a response.
  */
 export function serveHttp(options: HttpServerOptions) {
   const { socket, networkOf = (address) => address } = options;
@@ -128,12 +128,13 @@ export function serveHttp(options: HttpServerOptions) {
     connections: () => open.size,
     /** Changes certificate and key for new connections. Open ones keep theirs. */
     setTls: (tls: TlsKeys) => acceptor.setTls(tls),
-    /** Changes the number of open connections of one client network; 0 means no limit. */
+    /** Changes the maximum number of open connections of one client network; 0 means no limit. */
     setConnectionsPerNetworkMax: (max: number) => open.setPerNetworkMax(max),
     /**
-     * Asks clients to close their connections, and still accepts new ones: each response closes its
-     * connection, and after `KEPT_CONNECTIONS_MS` the idle connections are closed too. Clients that
-     * keep connections then seldom send a request at the moment when `stop` closes them.
+     * Makes clients move to other connections before `stop`, and still accepts new connections.
+     * Each response closes its connection, and after `KEPT_CONNECTIONS_MS` idle connections are
+     * closed too. Clients that keep connections open then seldom send a request at the moment when
+     * `stop` closes them.
      */
     async drain() {
       state.isStopping = true;
@@ -226,8 +227,8 @@ function createAcceptor(fd: number, handlers: AcceptorHandlers) {
       handlers.onClose(socket.data);
     },
     /**
-     * Called when the client resets the connection, which is then closed, and for exceptions in
-     * other handlers.
+     * Called for an exception in another handler, and when the client resets the connection, which
+     * needs no action here.
      */
     error(socket: Socket<HttpConnection>, error: Error) {
       if (!(error instanceof InvariantError)) return;

@@ -4,7 +4,7 @@ import type { HttpExchange } from "../http/exchange.ts";
 import { FORWARDED_HOPS_MAX } from "../settings/limits.ts";
 
 /**
- * Number of peers whose parsed address is cached. When another peer would exceed this number, the
+ * Number of connection peers whose parsed address is cached. When one more would be added, the
  * cache is cleared.
  */
 const PEERS_REMEMBERED_MAX = 4_096;
@@ -12,8 +12,8 @@ const PEERS_REMEMBERED_MAX = 4_096;
 export type ClientAddresses = ReturnType<typeof createClientAddresses>;
 
 /**
- * Creates the functions that find clients' addresses. `trustedProxies` lists the CIDRs of proxies
- * whose `X-Forwarded-For` header is trusted.
+ * Creates the functions that find the IP address and the network of a request's client.
+ * `trustedProxies` lists the CIDRs of proxies whose `X-Forwarded-For` header is trusted.
  */
 export function createClientAddresses(trustedProxies: readonly string[]) {
   const ranges = trustedProxies.map((cidr) => ipaddr.parseCIDR(cidr));
@@ -56,9 +56,9 @@ export function createClientAddresses(trustedProxies: readonly string[]) {
       return address;
     },
     /**
-     * Returns the network of a peer's address, whose addresses may all belong to one client: the
-     * address itself for IPv4, its first 64 bits for IPv6. Undefined when the peer is a trusted
-     * proxy.
+     * Returns the network of a peer's address: the address itself for IPv4, its first 64 bits for
+     * IPv6, because one client may use all addresses of such a network. Returns undefined when the
+     * peer is a trusted proxy.
      */
     networkOf(text: string) {
       const { network, trusted } = peerOf(text);

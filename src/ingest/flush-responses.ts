@@ -1,7 +1,7 @@
 import type { HttpExchange } from "../http/exchange.ts";
 import type { HttpResponse } from "../http/response.ts";
 
-/** `Taken` describes the events of one request. */
+/** Functions that make the responses. `Taken` describes the events of one request. */
 interface FlushResponsesOptions<Taken> {
   /** Returns the response to a request whose events are durable in the log. */
   stored(taken: Taken): HttpResponse;
@@ -9,7 +9,7 @@ interface FlushResponsesOptions<Taken> {
   failed(error: unknown, taken: Taken): HttpResponse;
 }
 
-/** Requests that wait for one flush, and the events of each, in the same order. */
+/** Requests that wait for one flush. `taken` has the events of each, in the same order. */
 interface Waiting<Taken> {
   exchanges: HttpExchange[];
   taken: Taken[];
@@ -21,7 +21,7 @@ interface Waiting<Taken> {
  * of one per request.
  */
 export function createFlushResponses<Taken>({ stored, failed }: FlushResponsesOptions<Taken>) {
-  /** Requests that wait for a flush, by the promise that the records of the flush share. */
+  /** Requests that wait for a flush, by the promise that the flush's records share. */
   const flushes = new Map<Promise<void>, Waiting<Taken>>();
 
   return function respondWhenStored(

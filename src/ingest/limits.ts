@@ -10,7 +10,7 @@ export const INGEST_PULSE_MS = 1_000;
  * are left out.
  */
 export const INGEST_METRICS_MS_MAX = 1_000;
-/** How many times the start of an ingest process is extended while the process makes progress. */
+/** Maximum extensions of the time limit for an ingest process's start, while it progresses. */
 export const INGEST_START_EXTENSIONS_MAX = 5;
 /**
  * Number of pulses (regular messages that show a process is alive) that may be missing in a row

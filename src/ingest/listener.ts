@@ -44,7 +44,7 @@ export interface IngestListenerOptions
     Pick<PixelEndpointOptions, "source" | "recordClientAddress"> {
   log: PixelEndpointOptions["log"] & SdkEndpointOptions["log"];
   /**
-   * Number of events per second that one source may send. Further ones are refused with status 429.
+   * Maximum number of events per second of one source. Further events are refused with status 429.
    * 0 means no limit.
    */
   pixelsPerSecondMax?: number;
@@ -54,9 +54,9 @@ export interface IngestListenerOptions
   publicUrl?: string | undefined;
   logger: Logger;
   metrics?: Metrics;
-  /** Counts that the listener adds to. */
+  /** Numbers of stored and refused pixels, to which the listener adds. */
   outcomes?: PixelOutcomes;
-  /** Counts of stored events by source, which the listener adds to. */
+  /** Number of stored events by source id, to which the listener adds. */
   received?: Map<string, number>;
 }
 
@@ -167,14 +167,14 @@ export function createIngestListener(options: IngestListenerOptions) {
     }
   }
 
-  /** Returns how a request is refused by its path. One whose head is unknown is not counted. */
+  /** Returns the maker of error responses for a path. An unknown head's request is not counted. */
   function refuseAs(request: RefusedRequest | undefined): Refuse {
     if (request === undefined) return errorResponse;
     if (sdkHandlerAt(request.path) === undefined) return refuse;
     return refuseSdk.bind(undefined, request.header("origin"));
   }
 
-  /** Handles a request. Returns the response; undefined when the endpoint responds later. */
+  /** Passes a request to its endpoint. Returns the response; undefined if it follows later. */
   function route(exchange: HttpExchange): HttpResponse | undefined {
     switch (exchange.path) {
       case "/pixel/v1/page":
@@ -256,7 +256,7 @@ const RETRY_SOON = { "Retry-After": "1" };
 const wrongMethod = ({ method }: HttpExchange, response = wrongMethodResponse) =>
   method === "OPTIONS" ? preflightResponse : response;
 
-/** Returns the response that `refuse` creates for a request that is refused before it is handled. */
+/** Returns `refuse`'s response to a request that the HTTP server refuses before it is handled. */
 function refusal(status: number, refuse: Refuse): HttpResponse {
   switch (status) {
     case 431:

@@ -8,7 +8,7 @@ export function createMessageId(): Uint8Array {
   return markVersion4(crypto.getRandomValues(new Uint8Array(16)));
 }
 
-/** Creates the messageId of an event that an SDK sent without one, at this time in milliseconds. */
+/** Creates a missing messageId. `time`, in milliseconds since the epoch, becomes part of it. */
 export function createTimedMessageId(time: number): Uint8Array {
   return markTimed(crypto.getRandomValues(new Uint8Array(16)), time);
 }

@@ -45,8 +45,8 @@ export interface ChangeableIngestSettings {
 type IngestLogSettings =
   | FileLogSettings
   /**
-   * A log of Kafka partitions, to which the processes of all nodes append. Only `OpenPartitions`
-   * reads `settings`.
+   * Settings of a log of Kafka partitions, to which the processes of all nodes append. Only the
+   * function `OpenPartitions` knows the format of `settings`.
    */
   | { kind: "partitions"; settings: object };
 
@@ -57,14 +57,14 @@ export interface FileLogSettings extends SegmentBounds {
   /** Lowest sequence number that the process may assign. */
   firstSequence: number;
   /**
-   * Event logs of the other ingest processes. Each record stores their ends, to order events across
-   * logs.
+   * Event logs of the other ingest processes. Each record stores the ends of these logs, which
+   * gives events an order across logs.
    */
   otherLogs: readonly OtherFileLog[];
 }
 
 /**
- * The event logs of all ingest processes, as seen from the server. `index` is the number of an
+ * How the server uses the event logs of all its ingest processes. `index` is the number of an
  * ingest process, counted from 0.
  */
 export interface IngestLogs {
@@ -81,15 +81,15 @@ export interface IngestLogs {
    */
   written?(index: number, end: number, sources: readonly string[] | undefined): void;
   /**
-   * Called when the log ends before records that were durable earlier. `gap` holds the sequence
-   * numbers of the missing records.
+   * Called when an ingest process finds that records at the end of its log are missing, although
+   * they were durable. `gap` holds their sequence numbers.
    */
   missing?(index: number, gap: Gap): void;
 }
 
 /**
- * Numbers of pixels that were stored in the event log, and of pixels that were refused with 503
- * because the log did not accept them.
+ * Number of pixels that were stored in the event log, and number of pixels that were refused with
+ * status 503 because the log did not accept them.
  */
 export interface PixelOutcomes {
   stored: number;
@@ -110,7 +110,7 @@ export interface OtherFileLog {
 export type ServerMessage =
   | ({ type: "serve" } & IngestSettings)
   | { type: "metrics"; id: number }
-  /** These settings have changed. */
+  /** New values of the settings that may change while the process runs. */
   | ({ type: "configure" } & ChangeableIngestSettings)
   /** All logs are open, so the process may accept pixels now. */
   | { type: "listen" }
@@ -121,8 +121,8 @@ export type ServerMessage =
 
 export type IngestMessage =
   /**
-   * The process has opened its log. `durable` is the sequence number after the last durable record,
-   * when the process has a log of its own.
+   * The process has opened its log. `durable` is the sequence number after the last durable record;
+   * it is absent when other processes write the log too.
    */
   | { type: "opened"; durable?: number }
   | { type: "listening" }
@@ -130,18 +130,19 @@ export type IngestMessage =
   | { type: "failed"; message: string }
   /**
    * All records below `sequence` are durable. `sources` contains the source ids of the new records,
-   * and may contain others. It is absent when there are too many.
+   * and possibly of records that are still being written. It is absent when there are too many
+   * sources for one message.
    */
   | { type: "durable"; sequence: number; sources?: string[] }
   /**
-   * The process's log ends before records that were durable earlier. Their sequence numbers are
-   * from `from` (inclusive) to `to` (exclusive).
+   * Records at the end of the process's log are missing, although they were durable. Their sequence
+   * numbers are from `from` (inclusive) to `to` (exclusive).
    */
   | { type: "missing"; from: number; to: number }
   | { type: "health"; health: LogHealth }
   /**
-   * Sent every `INGEST_PULSE_MS` to show that the process is not blocked, with the outcomes since
-   * the last one, and the numbers of stored events by source.
+   * Pulse that is sent every `INGEST_PULSE_MS` to show that the process is not blocked. It has the
+   * outcomes of pixels, and the number of stored events by source, since the last pulse.
    */
   | { type: "pulse"; outcomes: PixelOutcomes; received?: ReceivedCount[] }
   | { type: "metrics"; id: number; metrics: ProcessMetrics };

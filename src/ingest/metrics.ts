@@ -4,8 +4,8 @@ import type { Metrics } from "../observe/metrics.ts";
 import { createFailedHandshakes } from "../observe/tls-metrics.ts";
 
 /**
- * Numbers of responses by status. They are transferred to a metric when the metrics are read:
- * calling `inc` with a label for each request would cost a tenth of the request.
+ * Numbers of responses by status. They are copied to a metric only when the metrics are read,
+ * because calling `inc` with a label for each request would take a tenth of the time of a request.
  */
 class StatusCounts {
   readonly #counts = new Map<number, { status: number; answers: number }>();
@@ -41,7 +41,7 @@ export function createStatusCounter(metrics: Metrics | undefined): (status: numb
   return (status) => counts.add(status);
 }
 
-/** Why a request of an SDK is refused while the server works normally. */
+/** Reason why a request of an SDK is refused although the server works normally. */
 export type RefusalReason = "disabled";
 
 /**
@@ -69,7 +69,7 @@ export function createSdkStatusCounter(
   return (status, reason) => (reason === undefined ? counts : disabled).add(status);
 }
 
-/** Returns a function that counts the events of SDKs that are stored, good ones and refused ones. */
+/** Returns a function that counts stored SDK events: delivered (`good`), or kept as refused. */
 export function createSdkEventCounter(
   metrics: Metrics | undefined,
 ): (good: number, refused: number) => void {
@@ -134,7 +134,7 @@ export function createEvictionCounter(
   };
 }
 
-/** Registers the metric of open connections. Each reading of the metrics calls `connections`. */
+/** Registers the metric of open connections. Each reading calls `connections` for the number. */
 export function registerConnectionGauge(metrics: Metrics, connections: () => number): void {
   new Gauge({
     name: "pixelmill_pixel_connections",
@@ -147,8 +147,8 @@ export function registerConnectionGauge(metrics: Metrics, connections: () => num
 }
 
 /**
- * Registers the counter of TLS handshakes that failed. Returns the function that counts one of the
- * data plane.
+ * Registers the counter of failed TLS handshakes. Returns a function that counts a failed handshake
+ * on the port of the data plane.
  */
 export function createHandshakeCounter(metrics: Metrics | undefined): () => void {
   const counter = metrics && createFailedHandshakes(metrics);

@@ -18,7 +18,7 @@ const SHARED = {
   "Timing-Allow-Origin": "*",
 };
 
-/** Lets pages read the header of a 429 or 503 that says when to try again. */
+/** Header that lets pages read `Retry-After`, the time to try again after a 429 or 503. */
 const EXPOSED = { "Access-Control-Expose-Headers": "Retry-After" };
 
 /** The response to a pixel whose event is durable. */

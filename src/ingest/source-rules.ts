@@ -1,13 +1,13 @@
 import ipaddr from "ipaddr.js";
 import type { Source } from "../catalog/model.ts";
 
-/** Number of leading bits that `ip: "truncate"` leaves of an address. */
+/** Number of leading bits of an IP address that the setting `ip: "truncate"` keeps. */
 const IPV4_BITS = 24;
 const IPV6_BITS = 48;
 
 /**
- * Returns what is recorded of a client's IP address, by the source's setting `ip`: the address, its
- * network, or an empty text. `address` is in the form that `ClientAddresses` returns.
+ * Returns the client's IP address as it is recorded, by the source's setting `ip`: the address, its
+ * network, or the empty string. `address` is in the form that `ClientAddresses` returns.
  */
 export function recordedAddress({ settings }: Pick<Source, "settings">, address: string): string {
   const mode = settings?.ip ?? "keep";
@@ -15,7 +15,7 @@ export function recordedAddress({ settings }: Pick<Source, "settings">, address:
   return mode === "truncate" ? truncated(address) : "";
 }
 
-/** Returns an address without its last bits; an empty text when it is no address. */
+/** Returns an IP address with its last bits set to 0; the empty string if it is none. */
 function truncated(text: string): string {
   if (!ipaddr.isValid(text)) return "";
   const address = ipaddr.parse(text);
@@ -25,8 +25,8 @@ function truncated(text: string): string {
 }
 
 /**
- * Whether a source accepts events of a page with this origin, the value of the header `Origin`.
- * Browsers alone send the header, so a request without it is accepted.
+ * Whether a source accepts events of a page with this origin, the value of the header `Origin`. A
+ * request without this header is accepted, because only browsers send it.
  */
 export function allowsOrigin(
   { settings }: Pick<Source, "settings">,

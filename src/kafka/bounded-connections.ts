@@ -4,7 +4,7 @@ import type * as Kafka from "@platformatic/kafka";
 import { allowDecompression } from "./bounded-decompression.ts";
 import { KafkaAnswerError } from "./bounded-reader.ts";
 
-/** The parts of the Kafka library with which answers are decoded. */
+/** Exports of the Kafka library that are needed to decode the brokers' responses. */
 type Decoding = Pick<
   typeof Kafka,
   | "Reader"
@@ -25,8 +25,8 @@ const ANSWER_BYTES_MAX = 256 << 20;
 const SIGN_IN_ANSWER_BYTES_MAX = 2_048;
 
 /**
- * Kafka's numbers of the request types whose responses need more checks than those of
- * `BoundedReader`.
+ * Kafka's numbers (API keys) of the request types whose responses need further checks besides those
+ * of `BoundedReader`.
  */
 const SASL_AUTHENTICATE = 36;
 const JOIN_GROUP = 11;
@@ -89,8 +89,9 @@ interface Members {
 }
 
 /**
- * Checks that the metadata of a consumer group's members can be decoded. The Kafka library decodes
- * the metadata later in a callback, in which an exception would leave the request without a result.
+ * Throws if the metadata of a consumer group's members in a response cannot be decoded. The Kafka
+ * library decodes this metadata only later, in a callback, and an exception there would leave the
+ * request without a result.
  */
 function expectMembers(kafka: Decoding, key: number, answer: unknown): void {
   if (key !== JOIN_GROUP && key !== SYNC_GROUP && key !== DESCRIBE_GROUPS) return;
@@ -138,7 +139,7 @@ function boundSocket({ socket }: Pick<Kafka.Connection, "socket">): void {
   Object.assign(socket, { emit: emitBounded });
 }
 
-/** Whether a broker answers with a TLS alert, which is the answer to a client without TLS. */
+/** Whether a response is a TLS alert, the answer of a TLS broker to a client without TLS. */
 function isTlsAlert(piece: Buffer): boolean {
   return piece[0] === 0x15 && piece[1] === 0x03;
 }
@@ -150,7 +151,7 @@ function isTlsAlert(piece: Buffer): boolean {
 export class AnswerLengths {
   /** Number of bytes of the current response that have not arrived yet. */
   #left = 0;
-  /** Number of bytes of the next length prefix that have arrived, and their value. */
+  /** Number of bytes of the next length prefix that arrived, and (`#length`) the value so far. */
   #lengthBytes = 0;
   #length = 0;
 

@@ -2,13 +2,13 @@ import { gunzipSync, zstdDecompressSync } from "node:zlib";
 import { KafkaAnswerError } from "./bounded-reader.ts";
 import { decompressLz4, decompressSnappy } from "./copy-compression.ts";
 
-/** Compression algorithms of the Kafka library, by their number in a batch of records. */
+/** Compression algorithms of the Kafka library, by the algorithm's number in a record batch. */
 type Algorithms = Record<number, { decompressSync: (data: Buffer) => Buffer }>;
 
 /**
- * Bounds for the decompressed size of one response: this many bytes, and `OUTPUT_RATIO_MAX` times
- * the response's size. A batch that pixelmill wrote has at most 2 MiB, and events compress to about
- * a hundredth of their size.
+ * Parts of the bound for the decompressed size of one response: `OUTPUT_BYTES_MIN` plus
+ * `OUTPUT_RATIO_MAX` times the response's size. This suffices: a batch that pixelmill wrote has at
+ * most 2 MiB, and events compress to about a hundredth of their size.
  */
 const OUTPUT_BYTES_MIN = 16 << 20;
 const OUTPUT_RATIO_MAX = 200;
@@ -20,7 +20,7 @@ const OUTPUT_RATIO_MAX = 200;
 let bytesLeft = OUTPUT_BYTES_MIN;
 
 /**
- * Sets the decompression bound for a response of this many bytes. Called before the response is
+ * Sets the decompression bound for a response of `answerBytes` bytes. Called before the response is
  * decoded.
  */
 export function allowDecompression(answerBytes: number): void {
@@ -28,8 +28,8 @@ export function allowDecompression(answerBytes: number): void {
 }
 
 /**
- * Replaces the Kafka library's decompression functions, whose output may have any size, with
- * functions that respect the bound.
+ * Replaces the Kafka library's decompression functions, whose output has no size limit, with
+ * functions that throw `KafkaAnswerError` above the bound that `allowDecompression` sets.
  */
 export function boundDecompression(algorithms: Algorithms): void {
   const bounded: Record<number, (data: Buffer, bytesMax: number) => Buffer> = {

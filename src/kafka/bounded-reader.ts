@@ -10,10 +10,10 @@ export class KafkaAnswerError extends Error {
 
 type ReadItem<T> = (reader: Reader, index: number) => T;
 
-/** Maximum encoded size of a variable-length integer of 32 bits, and of 64 bits. */
+/** Maximum encoded bytes of a variable-length integer of 32 bits, and of one of 64 bits. */
 const VARINT_BYTES_MAX = 5;
 const VARINT_64_BYTES_MAX = 10;
-/** Minimum encoded size of a tagged field, which has at least a tag and a size. */
+/** Minimum encoded size in bytes of a tagged field, which has at least a tag and a size. */
 const TAGGED_FIELD_BYTES_MIN = 2;
 
 /**
@@ -121,7 +121,7 @@ function readInt16(reader: BoundedReader): number {
   return value;
 }
 
-/** Reads the length of a value, or the number of items. Returns -1 for null. */
+/** Reads a value's length or an array's item count. Returns -1 for a null value or array. */
 function readLength(reader: BoundedReader, isCompact: boolean): number {
   if (isCompact) return reader.readUnsignedVarInt() - 1;
   const length = reader.buffer.readInt32BE(reader.position);

@@ -9,12 +9,12 @@ type Callback = (error: Error | null, connection?: Connection) => void;
 const PROBE_MS = 1_000;
 /** Pause in milliseconds after a failed probe of a broker. */
 const RETRY_MS = 250;
-/** Shortest pause in milliseconds between two probes of a broker, for any number of refreshes. */
+/** Shortest pause in milliseconds between two probes of a broker, however often `refresh` runs. */
 const PAUSE_MS_MIN = 50;
-/** Time in milliseconds for which a refresh waits for further brokers after the first answer. */
+/** Longest time in milliseconds that `refresh` waits for further answers after the first one. */
 const FURTHER_MS_MAX = 250;
 /**
- * Time in milliseconds without an answer to a probe after which a broker counts as unresponsive.
+ * Time in milliseconds after which a broker that has not answered a probe counts as unresponsive.
  */
 const UNRESPONSIVE_MS = 1_000;
 /**
@@ -28,24 +28,25 @@ interface ProbedBroker {
   asker: Base;
   /** Start of the probe in flight, by `performance.now()`. Undefined while none is in flight. */
   since?: number | undefined;
-  /** Start of the first probe since the last answer. Undefined while none has begun. */
+  /** Start (`performance.now()`) of the first probe since the last answer. Undefined before it. */
   silentSince?: number | undefined;
   /** Whether the broker answered the last completed probe, and the error if it did not. */
   answered: boolean;
   error?: unknown;
-  /** Refreshes that wait for the next probe to end. Undefined while there is none. */
+  /** Resolves for `refresh` calls that wait for the next probe to end. Undefined without any. */
   next?: PromiseWithResolvers<void> | undefined;
   /** Ends the pause before the next probe. */
   wake(): void;
 }
 
 /**
- * Probes up to `PROBED_MAX` brokers by requesting the list of brokers and the partition leaders of
- * the topics in use. All clients take their metadata from the merged answers. Requests that any
- * broker can answer go to a broker that responds. A broker whose process hangs accepts requests but
- * never answers them; without probes, each client would wait for its timeout and ask the same broker
- * again. When the lists no longer contain a broker, the cluster has moved that broker's partitions.
- * The connections to that broker are then closed, and no new ones are made.
+ * Probes up to `PROBED_MAX` brokers. A probe requests the list of brokers and the partition leaders
+ * of the topics in use. All clients take their metadata from the merged answers, and send requests
+ * that any broker can answer to a broker that responds. Without probes, a broker whose process
+ * hangs would delay every client: it accepts requests but never answers them, so each client would
+ * wait for its timeout and then ask the same broker again. When the merged list no longer contains
+ * a broker, the cluster has moved its partitions to others. The connections to this broker are then
+ * closed, and no new ones are made.
  */
 export class BrokerHealth {
   readonly #kafka: KafkaLibrary;
@@ -89,8 +90,9 @@ export class BrokerHealth {
   }
 
   /**
-   * Sends a request to each probed broker that answers at present, through a client of this broker
-   * alone. Resolves with the results of the requests that succeed within `UNRESPONSIVE_MS`.
+   * Sends a request to each probed broker that answers at present, through a client that connects
+   * to this broker only. Resolves with the results of the requests that succeed within
+   * `UNRESPONSIVE_MS`.
    */
   async askEach<T>(ask: (client: Base) => Promise<T>): Promise<T[]> {
     const asked = [...this.#asked.values()].filter(({ address }) => this.#answers(address));
@@ -102,8 +104,8 @@ export class BrokerHealth {
   }
 
   /**
-   * Returns the sorted addresses of the probed brokers that do not answer at present, and have not
-   * for `silentMs`.
+   * Returns the sorted addresses of the probed brokers that do not answer at present and have not
+   * answered for at least `silentMs` milliseconds.
    */
   unresponsive(silentMs = 0): string[] {
     const until = performance.now() - silentMs;
@@ -115,8 +117,8 @@ export class BrokerHealth {
   }
 
   /**
-   * Returns the error of each broker's last probe; undefined before it, and when it answered.
-   * `isProbed` is whether a probe has ended.
+   * Returns the result of the last probe of each broker: its error, or undefined if the broker
+   * answered or no probe has ended. `isProbed` says whether a probe has ended.
    */
   failures(): { address: string; error: unknown; isProbed: boolean }[] {
     return [...this.#asked.values()].map(({ address, error, answered }) => {
@@ -131,8 +133,9 @@ export class BrokerHealth {
   }
 
   /**
-   * Asks all probed brokers at once, and from then on also about `topics`. Resolves once the first
-   * of them has answered and the others have had a moment to answer. Rejects when none answers.
+   * Probes all brokers at once, and includes `topics` in this and all later probes. Resolves when
+   * one broker has answered and the others have had `FURTHER_MS_MAX` to answer. Rejects when no
+   * broker answers.
    */
   async refresh(topics: readonly string[]): Promise<void> {
     if (!this.#isOpen) throw this.#closedError();
@@ -174,7 +177,7 @@ export class BrokerHealth {
     void this.#keepAsking(asked);
   }
 
-  /** Stops to probe a broker that has left the cluster and is not in the settings. */
+  /** Drops a silent broker that left the cluster and is not in the settings; false if none. */
   #makeRoom(): boolean {
     const named = new Set((this.#options.bootstrapBrokers as string[]).map(addressOf));
     const isReplaceable = ({ address, answered }: ProbedBroker) =>

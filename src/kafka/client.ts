@@ -10,11 +10,12 @@ import { useClusterView } from "./view-metadata.ts";
 
 /** Addresses, encryption and credentials for connections to the brokers. */
 export interface BrokerSettings {
-  /** Addresses of some brokers of the cluster, as `host:port`. These brokers report the others. */
+  /** Addresses (`host:port`) of at least one broker. These brokers report the other addresses. */
   brokers: readonly string[];
   /**
    * TLS settings; absent for connections without TLS. Broker certificates are checked against the
-   * PEM certificates in `ca`, or against the system's when `ca` is absent.
+   * PEM certificates in `ca`. If `ca` is absent, they are checked against the system's
+   * certificates.
    */
   tls?: { ca?: string };
   sasl?: { mechanism: "PLAIN" | "SCRAM-SHA-256" | "SCRAM-SHA-512"; user: string; password: string };
@@ -23,8 +24,8 @@ export interface BrokerSettings {
 /** Timeout in milliseconds of one request to a broker. */
 export const REQUEST_MS_MAX = 5_000;
 /**
- * Largest number of attempts of a request. All attempts with their pauses last longer than the
- * cluster needs to replace a failed leader.
+ * Largest number of attempts of a request. All attempts together, with the pauses between them,
+ * last longer than the cluster takes to replace a failed leader.
  */
 const ATTEMPTS = 20;
 /** Pause in milliseconds between two attempts of a request. */
@@ -34,30 +35,30 @@ const RETRY_MS = 250;
 export interface KafkaClients {
   admin(): Admin;
   /**
-   * Creates a client that writes batches, without compression unless it is given. Each batch is
-   * acknowledged once all in-sync replicas have it.
+   * Creates a client that writes batches of records, uncompressed if `compression` is absent. A
+   * batch is acknowledged once all in-sync replicas have it.
    */
   producer(compression?: Compression): ProduceClient;
-  /** Creates a consumer that fetches without a group. It does not retry failed requests. */
+  /** Creates a consumer that belongs to no consumer group. It does not retry failed requests. */
   fetchConsumer(): Consumer;
-  /** Creates a consumer that is a member of a group and does not fetch. */
+  /** Creates a consumer that is a member of a consumer group but does not fetch records. */
   groupConsumer(options: GroupConsumerOptions): Consumer;
   /**
-   * Returns the sorted addresses of the brokers that do not answer at present; with `silentMs`, of
-   * those that have not answered for that long.
+   * Returns the sorted addresses of the brokers that do not answer at present. With `silentMs`,
+   * returns only those that have not answered for that many milliseconds.
    */
   unresponsiveBrokers(silentMs?: number): string[];
   /**
-   * Returns the brokers that answer, but whose answers are behind those of other brokers: they name
-   * former leaders of partitions, or the others do not list them. Brokers are behind for moments
-   * when a leader changes, and for long when they are cut off from the others.
+   * Returns the brokers that answer, but are outdated: they name former leaders of partitions, or
+   * the other brokers do not list them. A broker is outdated for a moment when a leader changes,
+   * and for a long time when it is cut off from the other brokers.
    */
   outdatedBrokers(): OutdatedBroker[];
-  /** Returns the brokers that belong to another Kafka cluster than those that answered first. */
+  /** Returns the brokers of another Kafka cluster than that of the first broker that answered. */
   foreignBrokers(): ForeignBroker[];
   /**
-   * Milliseconds by which this process's clock is at least ahead of the brokers', or behind it when
-   * negative; see `BrokerClock`.
+   * Returns by how many milliseconds, at least, this process's clock is ahead of the brokers'
+   * clock. Negative if it is behind; see `BrokerClock`.
    */
   clockErrorMs(): number | undefined;
   /** View of the cluster, merged from the answers of the brokers. */
@@ -66,8 +67,8 @@ export interface KafkaClients {
     "nameOf" | "isNamed" | "addressOfBroker" | "topic" | "brokers" | "isEmpty" | "clusterId"
   >;
   /**
-   * Returns the error of the last probe of each broker; undefined before the first, and for a broker
-   * that answered. `isProbed` is whether a probe has ended.
+   * Returns the result of the last probe of each broker: its error, or undefined if the broker
+   * answered or no probe has ended. `isProbed` says whether a probe has ended.
    */
   failures(): { address: string; error: unknown; isProbed: boolean }[];
   /** Whether the clients can be used: true until `close` is called. */
@@ -141,8 +142,8 @@ export async function connectClients(settings: BrokerSettings): Promise<KafkaCli
 
 const CLIENT_ID = "pixelmill";
 /**
- * Options of consumers that fetch. They do not retry, because the Kafka library would ask the same
- * broker again even when it no longer leads the partition.
+ * Options of consumers that fetch. They do not retry, because the Kafka library would send a retry
+ * to the same broker even if that broker has lost the leadership of the partition.
  */
 const FETCH_OPTIONS = { retries: 0, autocommit: false };
 
@@ -181,8 +182,8 @@ type MetadataApi = ((...all: unknown[]) => void) & { key: number; version: numbe
 
 /**
  * Makes a consumer use a separate connection pool for fetches. A broker answers the requests of one
- * connection in order. On a shared connection a metadata request would wait behind a fetch that
- * itself waits for a new value.
+ * connection in order. On a shared connection, a metadata request would therefore wait behind a
+ * fetch, which the broker answers only when a new record arrives or its wait time ends.
  */
 function fetchOver(connectionPool: ConnectionPool, consumer: Consumer): Consumer {
   const fetch: Fetch = consumer.fetch.bind(consumer);
@@ -193,8 +194,8 @@ function fetchOver(connectionPool: ConnectionPool, consumer: Consumer): Consumer
 type Fetch = (request: Parameters<Consumer["fetch"]>[0]) => ReturnType<Consumer["fetch"]>;
 
 /**
- * Makes a client accept a list of all topics in which a partition has no leader. Otherwise the Kafka
- * library would fail the whole request.
+ * Makes a client accept the list of all topics although a partition in it has no leader. Without
+ * this, the Kafka library fails the whole request.
  */
 function acceptLeaderlessPartitions({ kGetApi }: KafkaLibrary, client: Admin): void {
   const known = client as unknown as Record<typeof kGetApi, GetApi>;
@@ -224,5 +225,5 @@ interface LeaderlessError {
   response?: unknown;
 }
 
-/** Kafka's error codes for two states of a partition: it has no leader, or a replica is missing. */
+/** Kafka's error codes for a partition without a leader (5) and with a missing replica (9). */
 const LEADERLESS = new Set([5, 9]);

@@ -12,7 +12,7 @@ import type { MetadataAnswer } from "./library.ts";
 type TopicAnswer = MetadataAnswer["topics"][number];
 export type ListedBroker = MetadataAnswer["brokers"][number];
 
-/** Brokers, partition leaders and the controller of a cluster, merged from several answers. */
+/** Brokers, partition leaders and controller of a cluster, merged from several answers. */
 interface MergedView {
   topics: ReadonlyMap<string, ClusterTopicMetadata | TopicAnswer>;
   brokers: ReadonlyMap<number, ListedBroker>;
@@ -29,15 +29,15 @@ const EMPTY: MergedView = {
 };
 
 /**
- * Merges the last answers of all brokers that answer into one view of the cluster. Each partition
- * has the leader with the highest leader epoch. A broker belongs to the cluster when at least half
- * of the answers list it; answers that are behind in a leader epoch do not count for this. A broker
- * that is cut off from the others therefore decides nothing, whatever the order of the answers.
- * Answers count only if they are of the Kafka cluster that answered first.
+ * Merges the last metadata answer of each broker into one view of the cluster. Each partition has
+ * the leader with the highest leader epoch. A broker belongs to the cluster when at least half of
+ * the answers list it; answers that are behind in a leader epoch do not count for this. A broker
+ * that is cut off from the others therefore decides nothing, whatever the order of the answers. The
+ * first answer determines the Kafka cluster: answers from brokers of another one are ignored.
  */
 export class ClusterView {
   readonly #answers = new Map<string, MetadataAnswer>();
-  /** Brokers whose last answer was of another Kafka cluster, and the id of that cluster. */
+  /** Address of a broker whose last answer was from another Kafka cluster → id of that cluster. */
   readonly #foreign = new Map<string, string>();
   /** Id of the Kafka cluster. Undefined before a broker has reported it. */
   #clusterId: string | undefined;
@@ -46,7 +46,7 @@ export class ClusterView {
   #outdated = new Map<string, Omit<OutdatedBroker, "forMs"> & { since: number }>();
   #merged: MergedView = EMPTY;
 
-  /** Replaces the last answer of the broker at `address`. */
+  /** Stores the last metadata answer of the broker at `address`, in place of the one before. */
   take(address: string, answer: MetadataAnswer): void {
     const clusterId = answer.clusterId ?? undefined;
     this.#clusterId ??= clusterId;
@@ -61,7 +61,7 @@ export class ClusterView {
     this.#merge();
   }
 
-  /** Drops the answer of a broker that does not answer any more. */
+  /** Drops the last metadata answer of a broker that has stopped responding. */
   drop(address: string): void {
     if (this.#answers.delete(address)) this.#merge();
   }
@@ -71,16 +71,16 @@ export class ClusterView {
   }
 
   /**
-   * Returns a topic's partitions, or the answer with the topic's error code. Undefined when no
-   * broker that answers was asked for the topic.
+   * Returns a topic's partitions, or a broker's answer if it has an error code for the topic.
+   * Returns undefined when no broker that answers was asked for the topic.
    */
   topic(name: string): ClusterTopicMetadata | TopicAnswer | undefined {
     return this.#merged.topics.get(name);
   }
 
   /**
-   * Returns the broker id of each partition's leader; negative for a partition without a leader.
-   * Undefined for an unknown topic.
+   * Returns the leader's broker id for each partition of a topic; negative for a partition without
+   * a leader. Returns undefined for an unknown topic.
    */
   leaders(name: string): readonly number[] | undefined {
     const topic = this.#merged.topics.get(name);
@@ -107,7 +107,7 @@ export class ClusterView {
     return [...this.#foreign].map(([address, clusterId]) => ({ address, clusterId }));
   }
 
-  /** Whether requests may be sent to a broker: not if it left the cluster, or belongs to another. */
+  /** Whether requests may be sent to a broker: not if it left the cluster or is in another one. */
   isUsable(address: string): boolean {
     return !this.hasLeft(address) && !this.#foreign.has(address);
   }
@@ -116,7 +116,7 @@ export class ClusterView {
     return this.#foreign.has(address);
   }
 
-  /** Whether a broker was a member of the cluster and is not any more. */
+  /** Whether a broker was listed before and is not a member of the cluster at present. */
   hasLeft(address: string): boolean {
     return this.#named.has(address) && !this.#merged.listed.has(address);
   }
@@ -126,23 +126,23 @@ export class ClusterView {
     return this.#named.has(address);
   }
 
-  /** Names a broker for the operator: `Broker 2 (host:port)`, without its id while none is known. */
+  /** Returns a broker's name for messages: `Broker 2 (host:port)`, without an unknown id. */
   nameOf(address: string): string {
     const id = this.#named.get(address);
     return id === undefined ? `Broker ${address}` : `Broker ${id} (${address})`;
   }
 
-  /** Returns the address of a broker, the last one that was listed for a broker that is away. */
+  /** Returns a broker's address; the last listed one for a broker that no current answer lists. */
   addressOfBroker(id: number): string | undefined {
     return this.#addressOfId(id) ?? [...this.#named].findLast(([, of]) => of === id)?.[0];
   }
 
-  /** Whether the answers of a broker are behind those of others. */
+  /** Whether a broker names former leaders, or is not listed by the other brokers. */
   isOutdated(address: string): boolean {
     return this.#outdated.has(address);
   }
 
-  /** Returns the brokers whose answers are behind those of others, in the order of addresses. */
+  /** Returns the outdated brokers, sorted by address. */
   outdated(): OutdatedBroker[] {
     return [...this.#outdated.values()].map(({ since, ...broker }) => ({
       ...broker,
@@ -186,7 +186,7 @@ export class ClusterView {
     }
   }
 
-  /** Returns the address that any answer has for a broker id. */
+  /** Returns the address that the stored answers list for a broker id. */
   #addressOfId(id: number): string | undefined {
     const found = [...this.#answers.values()]
       .flatMap(({ brokers }) => brokers)
@@ -199,7 +199,7 @@ export class ClusterView {
 interface BehindLeader {
   topic: string;
   partition: number;
-  /** Broker id of the leader that the broker names. */
+  /** Broker id of the leader that the outdated broker names. */
   named: number;
   /** Broker id of the leader with the highest epoch. */
   latest: number;
@@ -250,14 +250,14 @@ function mergedTopic(
 
 const NO_LEADER = { leader: -1, leaderEpoch: -1, replicas: [], isr: [], offlineReplicas: [] };
 
-/** Stands for the id of a topic that a broker does not know or may not show. */
+/** Replaces the id of a topic that a broker does not know or may not show. */
 const MISSING = "";
 
-/** The id of a topic. Brokers before Kafka 2.8 send none. */
+/** Returns a topic's id; its name for brokers before Kafka 2.8, which send none. */
 const identityOf = ({ topicId, name, partitions }: TopicAnswer) =>
   partitions.length === 0 ? MISSING : (topicId ?? name!);
 
-/** Lists the brokers that at least half of the answers list. */
+/** Returns the brokers that at least half of the answers list, by broker id. */
 function mergedBrokers(answers: readonly MetadataAnswer[]): Map<number, ListedBroker> {
   const all = Map.groupBy(
     answers.flatMap(({ brokers }) => brokers),

@@ -3,7 +3,7 @@ import { KafkaAnswerError } from "./bounded-reader.ts";
 // Snappy and LZ4 consist of literal bytes and of copies of earlier output. The library decompresses
 // both in WebAssembly, which one damaged input breaks for all later ones.
 
-/** Output buffer that grows up to a limit. Throws `KafkaAnswerError` above the limit. */
+/** Growing buffer for decompressed output. Throws `KafkaAnswerError` above its limit. */
 class Output {
   readonly #bytesMax: number;
   #bytes = Buffer.allocUnsafe(64 << 10);
@@ -24,8 +24,8 @@ class Output {
   }
 
   /**
-   * Appends a copy of `length` bytes of the output that begins `offset` bytes before its end. With
-   * `length` above `offset`, the copied bytes repeat.
+   * Appends a copy of earlier output: `length` bytes, beginning `offset` bytes before the end. If
+   * `length` exceeds `offset`, the copied bytes repeat.
    */
   copy(offset: number, length: number): void {
     if (offset < 1 || offset > this.#length)
@@ -78,7 +78,7 @@ class Input {
 const XERIAL_HEAD = Buffer.from([0x82, 0x53, 0x4e, 0x41, 0x50, 0x50, 0x59, 0x00]);
 const XERIAL_HEAD_BYTES = 16;
 
-/** Decompresses a Snappy block, or the blocks in the frame that Kafka's Java clients write. */
+/** Decompresses a bare Snappy block, or blocks behind a header, as Kafka's Java clients write. */
 export function decompressSnappy(data: Buffer, bytesMax: number): Buffer {
   const output = new Output(bytesMax);
   const input = new Input(data);

@@ -2,26 +2,28 @@ import type { Admin, Base, Connection, Consumer } from "@platformatic/kafka";
 import type { BrokerHealth } from "./broker-health.ts";
 import { type KafkaLibrary, requestBroker, requestMetadata } from "./library.ts";
 
-/** A broker that coordinates a group. */
+/** Broker that coordinates a consumer group. */
 interface Coordinator {
   nodeId: number;
   host: string;
   port: number;
 }
 
-/** The coordinator of a group according to one broker. */
+/** One broker's answer to the question which broker coordinates a consumer group. */
 interface CoordinatorAnswer {
   coordinator: Coordinator;
   /**
-   * Sum of the leader epochs that the broker knows of the partitions of `GROUPS_TOPIC`. An epoch
-   * ascends with each leader, so the broker with the largest sum knows the newest leaders.
+   * Sum of the leader epochs that the answering broker knows for the partitions of `GROUPS_TOPIC`.
+   * An epoch rises with each new leader, so the broker with the largest sum knows the newest
+   * leaders.
    */
   epochs: number;
 }
 
 /**
- * Chooses the group's coordinator from the answers of several brokers: the one that the brokers with
- * the newest leaders name, or, if these differ, most of them. Undefined without answers.
+ * Chooses a consumer group's coordinator from the answers of several brokers. Only the answers with
+ * the largest `epochs` count; if these differ, the coordinator that most of them name is chosen.
+ * Returns undefined without answers.
  */
 export function coordinatorInOffice(
   answers: readonly CoordinatorAnswer[],
@@ -35,9 +37,9 @@ export function coordinatorInOffice(
   return first?.[1][0]?.coordinator;
 }
 
-/** Interval in milliseconds at which a member checks that its coordinator is in office. */
+/** Interval in milliseconds of a member's coordinator checks while a broker is behind others. */
 const CHECK_MS = 2_000;
-/** Kafka's topic of the groups' states. The leader of one of its partitions coordinates a group. */
+/** Kafka's topic of group states. A group's coordinator is the leader of its partition there. */
 const GROUPS_TOPIC = "__consumer_offsets";
 const GROUP_KEY_TYPE = 0;
 
@@ -51,13 +53,13 @@ interface Coordinators {
   coordinators: Coordinator[];
 }
 
-/** Requests of a member to its coordinator. */
+/** Names of the requests that a group member sends to its coordinator. */
 const GROUP_REQUESTS = new Set(["JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup"]);
 
 /**
- * Makes a client ask all brokers that respond who coordinates a group, and believe those with the
- * newest leaders. The Kafka library asks one broker. A coordinator that is cut off from the other
- * brokers still answers, and names itself.
+ * Makes a client ask all responding brokers which broker coordinates a group, and use the answer of
+ * those that know the newest leaders. By itself, the Kafka library asks one broker. That may be a
+ * former coordinator that is cut off from the other brokers, still answers, and names itself.
  */
 export function askAllForCoordinator(
   kafka: KafkaLibrary,
@@ -104,11 +106,12 @@ async function findCoordinator(
 }
 
 /**
- * Makes a member of a group use the coordinator that is in office. The Kafka library keeps a
- * coordinator while it can connect to it, and also when the other brokers do not list it any more.
- * This function asks for the coordinator again after each failed request that the coordinator has
- * not decided. It also asks every `CHECK_MS` while a broker is behind the others, and leaves a
- * coordinator that is not in office. Returns a function that ends the checks.
+ * Makes a group member use the broker that coordinates the group at present. By itself, the Kafka
+ * library keeps a coordinator while it can connect to it, even if the other brokers have removed it
+ * from the cluster. This function determines the coordinator again after each failed request that
+ * the coordinator has not answered with a decision about the member. While a broker is behind the
+ * others, it also checks the coordinator every `CHECK_MS`, and leaves one that other brokers have
+ * replaced. Returns a function that ends the checks.
  */
 export function followCoordinator(
   kafka: KafkaLibrary,
@@ -124,7 +127,7 @@ export function followCoordinator(
   /** Whether the coordinator must be determined again before the next request to it. */
   let isDoubted = false;
 
-  /** Wraps a request to the coordinator, so that an undecided failure raises a doubt about it. */
+  /** Wraps a request to the coordinator. A failure that is not its decision sets `isDoubted`. */
   function groupApi(api: Api): Api {
     const ask = (...args: unknown[]) => {
       const answer = args.pop() as Callback<unknown>;
@@ -167,7 +170,7 @@ export function followCoordinator(
   return () => clearInterval(check);
 }
 
-/** Whether a member's coordinator has answered a request with a decision about the member. */
+/** Whether a failed request holds the coordinator's decision that the member must rejoin. */
 function isDecided(error: Error): boolean {
   return "findBy" in error && Boolean((error as Found).findBy("needsRejoin", true));
 }
@@ -192,7 +195,7 @@ async function coordinatorAt(
   return { nodeId, host, port };
 }
 
-/** Returns the sum of the leader epochs of the groups' topic; 0 if the broker does not show it. */
+/** Returns the sum of the leader epochs of `GROUPS_TOPIC`; 0 if the broker does not show it. */
 async function epochsAt(kafka: KafkaLibrary, broker: Base): Promise<number> {
   const { topics } = await requestMetadata(kafka, broker, [GROUPS_TOPIC]);
   const epochs = topics.flatMap(({ partitions }) => partitions.map((it) => it.leaderEpoch));

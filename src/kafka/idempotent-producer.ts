@@ -7,36 +7,36 @@ interface IdempotentProducerOptions {
   topic: string;
   /** Called with the number of partitions when it is first known, and when it has grown. */
   onPartitions?(count: number): void;
-  /** Pause in milliseconds between a leader's response and the next request; 1 if absent. */
+  /** Pause in milliseconds from a leader's response to the next request to it. 1 if absent. */
   pauseMs?: number;
 }
 
-/** Why the brokers did not accept the last batch of a partition. */
+/** Information for the operator about a partition whose last batch was not acknowledged. */
 export interface WriteRefusal {
   /** Address of the broker that leads the partition, as far as this process knows. */
   leader: string | undefined;
-  /** Error of the last attempt; undefined while no attempt has ended. */
+  /** Error of the last attempt to send the batch; undefined while no attempt has failed. */
   error: unknown;
 }
 
 /**
- * Largest number of attempts to send a batch. All attempts with their pauses last longer than the
- * cluster needs to replace a failed leader.
+ * Largest number of attempts to send a batch. All attempts together, with the pauses between them,
+ * last longer than the cluster takes to replace a failed leader.
  */
 const ATTEMPTS = 20;
 /** Pause in milliseconds before a batch is sent again. */
 const RETRY_MS = 250;
 /**
  * Pause in milliseconds between a leader's response and the next request to this leader. Clients
- * send their next events after an acknowledgement, and events that arrive during the pause join one
- * request. With 48 connections, a pause of 1 ms saves at least an eighth of the requests
- * (measured). Longer pauses do not make such requests fuller: each already has one value of every
- * client that waits for this leader.
+ * send their next events after an acknowledgement, so events that arrive during the pause join one
+ * request. With 48 client connections, a pause of 1 ms saves at least an eighth of the requests
+ * (measured). A longer pause would not make requests fuller: after 1 ms, a request already has one
+ * value of every client that waits for this leader.
  */
 const PAUSE_MS = 1;
 /**
- * Size of a batch in bytes from which no further value joins the batch. The value with which the
- * batch reaches this size is still included.
+ * Size in bytes above which a batch takes no further value. The value with which the batch exceeds
+ * this size is still included.
  */
 const BATCH_BYTES = 512 << 10;
 
@@ -56,8 +56,9 @@ export class IdempotentProducer {
    */
   readonly #busy = new Set<number>();
   /**
-   * Producer id for new batches; undefined before the first request for a producer id. After a
-   * batch is abandoned, its producer id is never used again.
+   * Producer id for new batches. Undefined until one is requested: at the start, after a batch was
+   * abandoned, and after a broker rejected the id. The id of an abandoned batch is never used
+   * again.
    */
   #producerId: ProducerId | undefined;
   /**
@@ -88,7 +89,7 @@ export class IdempotentProducer {
     return promise;
   }
 
-  /** Returns why the last batch of a partition was not acknowledged. */
+  /** Returns the leader of a partition and the error of the last attempt to send it a batch. */
   refusal(partition: number): WriteRefusal {
     const leader = this.#leaders?.[partition] ?? -1;
     const address = leader < 0 ? undefined : this.#options.producer.addressOf(leader);
@@ -132,8 +133,8 @@ export class IdempotentProducer {
   }
 
   /**
-   * Rejects the values of some partitions with `error`: those in the partition's batch, or all
-   * waiting values when it has no batch.
+   * Rejects values of the given partitions with `error`. For a partition with a batch in flight or
+   * in retry, rejects the values of that batch; for others, all waiting values.
    */
   #refuse(partitions: readonly PartitionState[], error: unknown): void {
     this.#producerId = undefined;
@@ -147,7 +148,7 @@ export class IdempotentProducer {
     }
   }
 
-  /** Copies the leaders that the brokers last named. Returns whether any leaders are known. */
+  /** Stores the leaders that brokers named last in `#leaders`. Returns whether any is known. */
   #takeLeaders(): boolean {
     const { producer, topic, onPartitions } = this.#options;
     const before = this.#leaders?.length ?? 0;
@@ -202,8 +203,8 @@ export class IdempotentProducer {
   }
 
   /**
-   * Handles a batch that the leader did not confirm. Sends the batch again later, or rejects its
-   * values.
+   * Handles a batch that the leader did not confirm: sends it again later, or rejects its values if
+   * its error is fatal or it had `ATTEMPTS` attempts.
    */
   #failed(state: PartitionState, error: unknown): void {
     state.error = error;
@@ -227,7 +228,7 @@ export class IdempotentProducer {
 }
 
 interface QueuedValue {
-  /** Returns the bytes of the Kafka record value. Called once, when the value joins a batch. */
+  /** Returns the bytes of the Kafka record value to write. Called once, when it joins a batch. */
   take(): Buffer;
   /**
    * Bytes of the Kafka record value that `take` returned. Undefined until the value joins a batch.
@@ -247,7 +248,7 @@ interface PartitionState {
    * attempt.
    */
   isHeld?: boolean;
-  /** Error of the last attempt. Undefined when the leader confirmed it. */
+  /** Error of the last attempt to send a batch. Undefined when the leader confirmed that batch. */
   error?: unknown;
 }
 
@@ -256,7 +257,7 @@ function takenValue(queued: QueuedValue): Buffer {
   return queued.value;
 }
 
-/** Computes how many of the first waiting values form the next batch. */
+/** Returns the number of values at the front of `waiting` that form the next batch. */
 function batchLength(waiting: readonly QueuedValue[]): number {
   let bytes = 0;
   const end = waiting.findIndex((queued) => {

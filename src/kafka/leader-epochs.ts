@@ -1,4 +1,4 @@
-/** A broker's statement about the leader of a partition. */
+/** Leader of a partition according to one broker's metadata answer. */
 export interface LeaderStatement {
   /** Broker id of the leader; negative for a partition without a leader. */
   leaderId: number;
@@ -7,10 +7,10 @@ export interface LeaderStatement {
 }
 
 /**
- * Returns the statement of one broker about the leader of a partition: the one with the highest
- * leader epoch. A broker that is cut off from the others still names former leaders. Among equal
- * epochs, the leader counts that most statements name, and then the one with the lowest id, so that
- * the order of the statements does not matter.
+ * Returns the statement about a partition's leader with the highest leader epoch, because a broker
+ * that is cut off from the others still names former leaders. Among statements with this epoch,
+ * returns one with the leader that most of them name; if several are named equally often, the one
+ * with the lowest id. The result therefore does not depend on the order of the statements.
  */
 export function latestStatement<T extends LeaderStatement>(
   statements: readonly T[],
@@ -38,8 +38,8 @@ function supporters(statement: LeaderStatement, all: readonly LeaderStatement[])
 }
 
 /**
- * Groups the statements of several answers about the partitions of one topic by partition.
- * Partitions are numbered without gaps; other numbers are ignored.
+ * Groups by partition what several brokers report about one topic. Kafka numbers partitions without
+ * gaps, so an entry is ignored if its index is not below the number of entries of its broker.
  */
 export function statementsByPartition<T extends { partitionIndex: number }>(
   answers: readonly (readonly T[])[],
@@ -54,7 +54,7 @@ export function statementsByPartition<T extends { partitionIndex: number }>(
   return grouped;
 }
 
-/** Returns the most frequent text. Among equally frequent ones, returns the greatest. */
+/** Returns the most frequent string; among equally frequent ones, the last in sort order. */
 export function mostFrequent(texts: readonly string[]): string {
   const groups = [...Map.groupBy(texts, (text) => text)];
   return groups.reduce((a, b) =>

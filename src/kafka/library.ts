@@ -5,24 +5,24 @@ import { BoundedReader } from "./bounded-reader.ts";
 
 export type KafkaLibrary = typeof import("@platformatic/kafka");
 
-/** The part of the Kafka library that encodes requests and decodes answers, without its clients. */
+/** Part of the Kafka library that encodes requests and decodes responses, without its clients. */
 export type KafkaProtocol = Awaited<ReturnType<typeof importProtocol>>;
 
-/** Answer of a broker to a request for metadata. */
+/** A broker's response to a metadata request: brokers, topics and partition leaders. */
 export type MetadataAnswer = Awaited<ReturnType<KafkaProtocol["metadataV12"]["api"]["async"]>>;
 
 let protocol: Promise<KafkaProtocol> | undefined;
 /**
- * Whether the connections of the Kafka library were changed. They are changed once, because the
+ * Whether `boundConnections` was applied to the Kafka library. It is applied once, because the
  * process has one copy of the library.
  */
 let hasBoundConnections = false;
 
 /**
- * Loads the part of the Kafka library that encodes requests and decodes answers, and bounds its
- * decoding and decompression, so that bytes from a broker cost time and memory in proportion to
- * their number. The library creates its decoders itself, so its prototypes are changed. All code
- * must load the library with the functions of this file.
+ * Loads the part of the Kafka library that encodes requests and decodes responses. Bounds its
+ * decoding and decompression: the time and memory that they take grow only in proportion to the
+ * bytes from a broker. The bounds are set on the library's prototypes, because the library creates
+ * its decoders itself. All code must load the library with the functions of this file.
  */
 export function loadKafkaProtocol(): Promise<KafkaProtocol> {
   protocol ??= importProtocol().then((kafka) => {
@@ -37,8 +37,9 @@ export function loadKafkaProtocol(): Promise<KafkaProtocol> {
 }
 
 /**
- * Imports the files of the library below its clients. The clients compile the schemas of their
- * options when they are imported, which takes four fifths of the CPU of the whole import, 0.4 s.
+ * Imports the Kafka library's protocol files without its clients. When the clients are imported,
+ * they compile the schemas of their options. This takes four fifths of the CPU time of importing
+ * the whole library (0.4 s).
  */
 async function importProtocol() {
   const [wire, apis, errors, groups] = await Promise.all([

@@ -1,6 +1,6 @@
 import { assert } from "../assert.ts";
 
-/** Id by which brokers recognize an idempotent producer, so that they detect repeated batches. */
+/** Id and epoch of an idempotent producer. Brokers use them to detect repeated batches. */
 export interface ProducerId {
   producerId: bigint;
   producerEpoch: number;
@@ -11,7 +11,8 @@ export interface ProducerBatch<R> {
   records: readonly R[];
   producerId: ProducerId;
   /**
-   * Sequence number of the first record. Each producer id has its own numbers in each partition.
+   * Sequence number of the first record. Each producer id numbers the records of each partition
+   * separately.
    */
   sequence: number;
 }
@@ -56,7 +57,7 @@ export class PartitionQueue<R> {
     for (const record of records) this.#waiting.push(record);
   }
 
-  /** Removes the records that no batch contains from the queue, and returns them. */
+  /** Removes the records that are not in the current batch from the queue, and returns them. */
   takeWaiting(): R[] {
     return this.#waiting.splice(0);
   }
@@ -105,16 +106,16 @@ export class PartitionQueue<R> {
   }
 
   /**
-   * Ends the batch in flight without sending it again. Called when the broker has certainly not
-   * written it. Returns the batch's records.
+   * Ends the batch in flight and returns its records, which leave the queue. Called when the broker
+   * has certainly not written the batch.
    */
   discard(): readonly R[] {
     return this.#batch === undefined ? [] : this.#end().records;
   }
 
   /**
-   * Ends the batch in flight without knowing whether the broker has written it. The batch's
-   * producer id is not used again. Returns the batch's records.
+   * Ends the batch in flight and returns its records, which leave the queue. Called when the broker
+   * may have written the batch; its producer id is therefore not used again.
    */
   abandon(): readonly R[] {
     if (this.#batch === undefined) return [];

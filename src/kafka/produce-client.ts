@@ -9,9 +9,9 @@ import type { Compression } from "./record-batch.ts";
 /** Sends produce requests to the leaders of partitions. It does not retry them. */
 export interface ProduceClient {
   /**
-   * Returns the broker id of each partition's leader, as the brokers last answered. It is negative
-   * for a partition without a leader. Undefined before the brokers were asked for the topic, and
-   * while none answers.
+   * Returns the leader's broker id for each partition, according to the brokers' last answers;
+   * negative for a partition without a leader. Returns undefined before the brokers were asked for
+   * the topic, and while no broker answers.
    */
   leaders(topic: string): readonly number[] | undefined;
   /** Asks the brokers for the leaders of a topic's partitions. */
@@ -21,8 +21,9 @@ export interface ProduceClient {
   /** Requests a new producer id. For this id, sequence numbers begin at 0 in each partition. */
   initProducerId(): Promise<ProducerId>;
   /**
-   * Sends one request with batches to the leader that has this broker id. Resolves once all in-sync
-   * replicas have the accepted batches. The response to a refused batch has an error code.
+   * Sends a request with one or more batches to the broker with the id `leader`. Resolves when the
+   * broker has responded for each batch: after all in-sync replicas have it, or with an error code
+   * if it was refused.
    */
   produce(
     leader: number,
@@ -31,7 +32,7 @@ export interface ProduceClient {
   ): Promise<PartitionResponse[]>;
   /** Returns an error that describes the error code of a response. */
   errorOf(response: PartitionResponse): Error;
-  /** Returns how a producer must react to an error of a batch. */
+  /** Returns how a producer must react to the error with which a batch failed. */
   classify(error: unknown): SendErrorClass;
 }
 
@@ -42,14 +43,14 @@ export interface ProduceClient {
  */
 type SendErrorClass = "retry" | "producer-id" | "fatal";
 
-/** Age in milliseconds at which a comparison with the brokers' clock is out of date. */
+/** Age in milliseconds from which the last comparison with a broker's clock is not used. */
 const FRESH_MS = 60_000;
 
 /**
- * Compares the wall clock of this process with that of a broker. A broker answers a write to a
- * topic with `LogAppendTime` with the time of the append, which lies between the request and its
- * response. Only a clock that is outside of these bounds is wrong for certain, however long the
- * process or the broker was paused meanwhile.
+ * Compares the wall clock of this process with that of a broker. When a topic uses `LogAppendTime`,
+ * the broker's response to a write contains the time of the append. By a correct clock, that time
+ * lies between this process's request and the response. Only a time outside of this interval proves
+ * that one clock is wrong, because the process or the broker may have paused in between.
  */
 export class BrokerClock {
   readonly #elapsed: () => number;
@@ -60,7 +61,7 @@ export class BrokerClock {
     this.#elapsed = elapsed;
   }
 
-  /** Records an append, in milliseconds since the epoch. `appendedAt` is the broker's time. */
+  /** Records append times in ms since the epoch; only `appendedAt` is by the broker's clock. */
   note(sentAt: number, appendedAt: number, answeredAt: number): void {
     const ahead = Math.max(0, sentAt - appendedAt);
     const behind = Math.max(0, appendedAt - answeredAt);
@@ -69,8 +70,9 @@ export class BrokerClock {
   }
 
   /**
-   * Smallest number of milliseconds by which this process's clock is ahead of the broker's, or
-   * behind it when negative. Undefined when no broker has reported its time recently.
+   * Returns by how many milliseconds, at least, this process's clock is ahead of the broker's;
+   * negative if it is behind. Returns undefined when no broker has reported its time within
+   * `FRESH_MS`.
    */
   errorMs(): number | undefined {
     return this.#elapsed() - this.#comparedAt < FRESH_MS ? this.#errorMs : undefined;
@@ -79,7 +81,7 @@ export class BrokerClock {
 
 interface ProduceClientOptions {
   view: Pick<ClusterView, "leaders" | "brokers">;
-  /** Time in milliseconds that a leader waits for its replicas. */
+  /** Longest time in milliseconds that a leader waits for its replicas to acknowledge a batch. */
   waitMs: number;
   compression: Compression;
   /** Clock that is compared with the append times in the brokers' answers. */
@@ -87,8 +89,8 @@ interface ProduceClientOptions {
 }
 
 /**
- * Creates a `ProduceClient` over the connections of the Kafka library's `producer`, whose metadata
- * comes from `view`. Batches are compressed until a broker refuses that.
+ * Creates a `ProduceClient` that uses the connections of the Kafka library's `producer` and takes
+ * its metadata from `view`. It compresses batches until a broker refuses the compression.
  */
 export function createProduceClient(
   kafka: KafkaLibrary,
@@ -135,7 +137,7 @@ export function createProduceClient(
   };
 }
 
-/** Append time that a broker returns for a topic whose records keep the times of their writers. */
+/** Append time in a response when the topic's records keep the times that their writers gave. */
 const NO_TIME = -1n;
 
 type ProduceApi = KafkaLibrary["produceV11"]["api"];

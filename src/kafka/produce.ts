@@ -18,7 +18,7 @@ export interface PartitionMessages {
 export interface ProduceRequest {
   producerId: ProducerId;
   batches: readonly PartitionMessages[];
-  /** Longest time in milliseconds that the leader waits for its replicas. */
+  /** Longest time in milliseconds that the leader waits for its replicas to confirm a batch. */
   waitMs: number;
   compression: Compression;
 }
@@ -33,8 +33,8 @@ export interface PartitionResponse {
   /** Offset of the first message in the batch. */
   baseOffset: bigint;
   /**
-   * Time of the append by the broker's clock, in milliseconds since the epoch. -1 unless the
-   * topic's records get this time.
+   * Time at which the broker appended the batch, by its clock, in milliseconds since the epoch. -1
+   * unless the topic uses `LogAppendTime`.
    */
   logAppendTimeMs?: bigint;
 }
@@ -45,13 +45,13 @@ interface ProduceResponse {
   responses: { name: string; partitionResponses: Omit<PartitionResponse, "topic">[] }[];
 }
 
-/** The first version of the request with lengths and arrays in the compact form. */
+/** First version of the produce request with lengths and arrays in the compact form. */
 const COMPACT_VERSION = 9;
 
 /**
- * Sends batches with one producer id to a leader, with `api`, the library's version of the request.
- * Resolves once all in-sync replicas have the accepted batches. The response to a refused batch has
- * an error code.
+ * Sends batches with one producer id to their leader, over `connection`. `api` is the version of
+ * the produce request that the Kafka library chose. Resolves when the leader has responded for each
+ * batch: after all in-sync replicas have it, or with an error code if it was refused.
  */
 export async function produce(
   kafka: KafkaProtocol,

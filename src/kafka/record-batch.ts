@@ -11,8 +11,9 @@ export interface BatchRecord {
   /** Names and values of the record's headers, alternating. */
   headers?: readonly string[];
   /**
-   * Time in milliseconds since the epoch; the time of the first record when absent. A batch whose
-   * first record has none has no times: brokers refuse a time more than an hour after their own.
+   * Time of the record in milliseconds since the epoch. If absent, the record has the time of the
+   * batch's first record. If the first record has none either, the batch has no times, because
+   * brokers refuse a time more than an hour after their own.
    */
   timestamp?: number;
 }
@@ -25,8 +26,8 @@ interface RecordBatchOptions {
 }
 
 /**
- * How the records of a batch are compressed. `zstd` leaves a batch uncompressed that is small, or
- * that would exceed the ratio which readers accept.
+ * How the records of a batch are compressed. With `zstd`, a batch stays uncompressed if it is
+ * small, or if it would compress so well that readers would refuse it (see `ZSTD_RATIO_MAX`).
  */
 export type Compression = "none" | "gzip" | "zstd";
 
@@ -36,34 +37,34 @@ const NO_TIMESTAMP = -1;
 const ALGORITHMS = { none: 0, gzip: 1, zstd: 4 };
 const ZSTD_LEVEL = 1;
 /**
- * Smallest number of bytes of records that zstd compresses. Below it, compressing costs more CPU
- * than writing the bytes that it saves.
+ * Smallest size in bytes of a batch's records that is compressed with zstd. Below it, compression
+ * costs more CPU time than it saves by writing fewer bytes.
  */
 const ZSTD_BYTES_MIN = 4_096;
 /**
- * Largest ratio of uncompressed to compressed records. It is half of what readers accept
- * (`OUTPUT_RATIO_MAX` of `bounded-decompression.ts`).
+ * Largest allowed ratio of uncompressed to compressed size. It is half of the ratio that readers
+ * accept (`OUTPUT_RATIO_MAX` in `bounded-decompression.ts`).
  */
 const ZSTD_RATIO_MAX = 100;
-/** Bytes of a batch before its records. */
+/** Size in bytes of a batch's header, which precedes its records. */
 const HEAD_BYTES = 61;
-/** Offset of the checksum in a batch. It covers everything after itself. */
+/** Offset of the checksum in a batch. The checksum covers all bytes after it. */
 const CHECKSUM_AT = 17;
 const ATTRIBUTES_AT = 21;
-/** Maximum number of bytes of a number of variable length. */
+/** Maximum encoded size in bytes of a variable-length integer. */
 const NUMBER_BYTES_MAX = 10;
 /**
- * Maximum number of bytes of the numbers of a record: its length, deltas, lengths and number of
- * headers.
+ * Maximum total size in bytes of a record's integers: its length, its time and offset deltas, the
+ * lengths of key and value, and the number of headers.
  */
 const RECORD_NUMBERS_BYTES = 7 * NUMBER_BYTES_MAX;
-/** Maximum number of bytes of UTF-8 for one character of UTF-16. */
+/** Maximum number of UTF-8 bytes per UTF-16 code unit of a string. */
 const CHARACTER_BYTES = 3;
 
 /**
- * Encodes records as a record batch of Kafka's format 2. The Kafka library's encoder, which this
- * one replaces, makes a buffer for each number and each text of a record. It takes three times the
- * CPU, and writes wrong times for records that are more than 2^30 ms apart.
+ * Encodes records as a record batch of Kafka's format 2. It replaces the Kafka library's encoder,
+ * which makes a buffer for each number and each string of a record, takes three times the CPU time,
+ * and writes wrong times when records are more than 2^30 ms apart.
  */
 export async function recordBatch(
   kafka: KafkaProtocol,
@@ -99,7 +100,7 @@ export async function recordBatch(
 
 const compress = promisify(gzip);
 
-/** Compresses the records of a batch. Returns undefined for a batch that stays uncompressed. */
+/** Returns a batch with compressed records; undefined for a batch that stays uncompressed. */
 async function compressed(batch: Buffer, compression: Compression): Promise<Buffer | undefined> {
   if (compression === "none") return undefined;
   const records = batch.subarray(HEAD_BYTES);
@@ -113,7 +114,7 @@ async function compressed(batch: Buffer, compression: Compression): Promise<Buff
   return Buffer.concat([batch.subarray(0, HEAD_BYTES), packed]);
 }
 
-/** Writes records to a buffer, after the room for the head of their batch. */
+/** Writes records to a buffer, after `HEAD_BYTES` that are reserved for the batch's header. */
 class RecordWriter {
   #bytes: Buffer;
   #at = HEAD_BYTES;
@@ -160,7 +161,7 @@ class RecordWriter {
     this.#at += this.#bytes.write(text, this.#at);
   }
 
-  /** Writes an integer, which may exceed 32 bits, in variable length. */
+  /** Writes an integer, even above 32 bits, as a zigzag-encoded variable-length number. */
   #number(value: number): void {
     let left = value < 0 ? -2 * value - 1 : 2 * value;
     for (; left >= 0x80; left = Math.floor(left / 0x80)) {

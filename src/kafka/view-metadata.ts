@@ -5,7 +5,8 @@ import type { KafkaLibrary } from "./library.ts";
 
 /**
  * Makes a client of the Kafka library take its metadata from the view of the cluster that all
- * clients share. By itself, a client would believe whichever broker it asked last.
+ * clients share. By itself, the client uses the answer of whichever broker it asked last, even if
+ * that broker is outdated.
  */
 export function useClusterView(
   kafka: KafkaLibrary,
@@ -62,8 +63,8 @@ export function useClusterView(
 const UNKNOWN_TOPIC = 3;
 
 /**
- * Returns the metadata of some topics. Undefined when no broker that answers was asked for one of
- * them; an error when the brokers refuse one.
+ * Returns the metadata of the given topics. Returns undefined when no broker that answers was asked
+ * for one of them, and an error when the brokers refuse one.
  */
 function metadataOf(
   kafka: KafkaLibrary,

@@ -1,12 +1,12 @@
 import { assert } from "../assert.ts";
 import type { Block } from "./block.ts";
 
-/** Largest total size in bytes of the blocks that one log reader caches. */
+/** Largest total size in bytes of the blocks in the cache of one log. */
 export const LOG_CACHE_BYTES_MAX = 16 << 20;
 
 /**
- * Cache of the blocks that were read last from one log. The key is the sequence number of a block's
- * first record. All readers of the log share the cache.
+ * Cache of the blocks that were last read from one log, shared by all readers of the log. A block's
+ * key is the sequence number of its first record.
  */
 export class BlockCache {
   readonly #blocks = new Map<number, Block>();
@@ -28,8 +28,9 @@ export class BlockCache {
   }
 
   /**
-   * Removes the blocks that were added first until the cache fits `bytesMax`. The order of use does
-   * not matter, because each consumer of the log reads a block only once.
+   * Removes blocks until the cache fits `bytesMax`, beginning with the block that was added first.
+   * When a block was last used does not matter, because each consumer of the log reads a block only
+   * once.
    */
   #evict(): void {
     for (const block of this.#blocks.values()) {

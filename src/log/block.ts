@@ -37,7 +37,7 @@ const AT_COUNT = 8;
 const AT_CRC = 12;
 const AT_SEQUENCE = 16;
 
-/** A block: records that were written to the log together, with a header and a correct checksum. */
+/** Records that were written to the log together, with a header. The checksum is verified. */
 export interface Block {
   /** Sequence number of the block's first record. */
   first: number;
@@ -63,10 +63,11 @@ export function sealBlock(buffer: Buffer, end: number, first: number, count: num
 }
 
 /**
- * Returns the block that starts at `offset` of `window`, which holds bytes of a segment file.
- * Returns undefined when no block starts there, the block's bytes are damaged, the window ends
- * inside the block, or the block's first sequence number is below `sequenceMin`. (Sequence numbers
- * ascend within a segment, so a lower one marks leftover bytes.)
+ * Returns the block that starts at `offset` in `window`, a part of a segment file. Returns
+ * undefined when no block starts there, the block's bytes are damaged, the window ends inside the
+ * block, or the block's first sequence number is below `sequenceMin`. (Sequence numbers ascend
+ * within a segment, so a lower one shows that the bytes are left over from an earlier use of the
+ * file.)
  */
 export function blockAt(window: Buffer, offset: number, sequenceMin: number): Block | undefined {
   if (window.length - offset < HEADER_BYTES) return undefined;

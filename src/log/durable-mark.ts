@@ -4,10 +4,10 @@ import { makeDirectory } from "../disk/sync.ts";
 import { PAGE_BYTES } from "./io/page.ts";
 
 /**
- * The end of a log: the sequence number after its last durable record. It is stored in the file
- * `durable` of the log's directory, which several processes map into memory. The log's writer sets
- * the mark before it acknowledges a record. So a process that learned of the acknowledgement reads
- * a mark beyond that record.
+ * Mark for the end of a log: the sequence number after its last durable record. The mark is the
+ * file `durable` in the log's directory, which several processes map into memory. The log's writer
+ * sets the mark before it acknowledges a record. A process that learns of the acknowledgement
+ * therefore reads a mark beyond that record.
  */
 export type DurableMark = ReturnType<typeof openMark>;
 

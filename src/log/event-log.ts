@@ -1,8 +1,8 @@
 /**
- * The event log: an append-only sequence of records. On a single machine, each ingest process
- * writes a log directory of its own. In a cluster, all nodes write to shared partitions. A sequence
- * number identifies one record of a log, ascends, and is never reused. Sequence numbers have no
- * gaps in a directory; in a partition they may have gaps.
+ * Event log: an append-only sequence of records. On a single machine, each ingest process writes
+ * its own log, in a directory of its own. In a cluster, all nodes write to shared Kafka partitions.
+ * A sequence number identifies one record of a log, ascends, and is never reused. Sequence numbers
+ * have no gaps in a directory; in a partition they may have gaps.
  */
 
 /** Encodes records of type `T` as bytes. The log itself never decodes them. */
@@ -15,15 +15,15 @@ export interface RecordCodec<T> {
 
 export interface LogWriter<T> {
   /**
-   * Appends a record and resolves when it is durable: written to disk with `fdatasync`, or stored
-   * by all in-sync replicas. Rejects with `LogUnavailable` when the record could not be written;
-   * the log may still contain the record, now or later. Records that are written together get the
-   * same promise.
+   * Appends a record. Resolves when the record is durable: written to disk with `fdatasync`, or
+   * stored by all in-sync replicas. Rejects with `LogUnavailable` when the record could not be
+   * written; the log may still contain the record, or receive it later. Records that are written
+   * together get the same promise.
    */
   append(record: T): Promise<void>;
   /**
-   * Appends the records of one request, in one block when they fit one. When the log takes no
-   * records now, none of them is stored.
+   * Appends the records of one request, all in one block if they fit one block. While the log
+   * refuses appends, none of the records is stored.
    */
   appendAll(records: readonly T[]): Promise<void>;
   /** Sequence number after the last durable record that this writer appended. */
@@ -33,22 +33,22 @@ export interface LogWriter<T> {
    * again.
    */
   healthy(): boolean;
-  /** Error of the last write when it failed, else undefined. */
+  /** Error with which the last write failed. Undefined if the last write succeeded. */
   failure(): unknown;
   /** Writes the records that wait, then closes the log. */
   close(): Promise<void>;
 }
 
-/** How much of an event log can be written: a file, or partitions with a leader each. */
+/** Which parts of an event log can be written: its file, or its partitions with a leader each. */
 export interface LogHealth {
   /**
-   * Number of the log's partitions whose last write failed, and of those whose last write
-   * succeeded. A log that is a file counts as one partition. A partition that was never written is
-   * in neither number.
+   * Number of the log's partitions whose last write failed (`failing`) and whose last write
+   * succeeded (`writable`). A log in files counts as one partition. A partition that was never
+   * written is in neither number.
    */
   failing: number;
   writable: number;
-  /** One sentence for each cause: what cannot be written, why, and what to do. */
+  /** One sentence for each cause of failed writes: what cannot be written, why, and what to do. */
   faults: string[];
 }
 
@@ -76,7 +76,7 @@ export interface LogReader {
    * durable yet.
    */
   end(): number;
-  /** Sets the reader's end to `sequence`. All records below `sequence` must be durable. */
+  /** Makes `end` return `sequence`. All records below `sequence` must be durable. */
   advance(sequence: number): void;
   /**
    * Number of records with a sequence number of at least `from` and below `to`. The number is an
@@ -84,9 +84,10 @@ export interface LogReader {
    */
   countBetween(from: number, to: number): number;
   /**
-   * Reads whole blocks, beginning with the block that holds `sequence`: about `bytesMax` bytes, but
-   * at least one block when there is one. `next` is the sequence number for the next call. After a
-   * gap (a damaged block), `next` may be more than one above the last record's number.
+   * Reads whole blocks, beginning with the block that holds `sequence`, until about `bytesMax`
+   * bytes are read or no block is left. Reads at least one block if there is one. `next` is the
+   * sequence number to pass to the next call. When a damaged block was skipped, `next` may be more
+   * than one above the number of the last record.
    */
   read(sequence: number, bytesMax: number): Promise<{ records: LogRecord[]; next: number }>;
   /**
@@ -109,9 +110,9 @@ export interface EventLogs {
    */
   ends(): Promise<Readonly<Record<string, number>>>;
   /**
-   * Calls `listener` whenever more records are durable. `news` names the log and the range of these
-   * records; without `news`, any log may have new records. Returns a function that unsubscribes the
-   * listener.
+   * Calls `listener` whenever further records become durable. `news` names the log and describes
+   * these records; without `news`, any log may have new records. Returns a function that
+   * unsubscribes the listener.
    */
   onDurable(listener: (news?: DurableRange) => void): () => void;
   /** One sentence for each log that lost records, for the operator of the server. */
@@ -125,13 +126,13 @@ export interface DurableRange {
   /** Sequence number after the last durable record. */
   end: number;
   /**
-   * Source ids of the new records. A listed source may have no record among them, but every
-   * record's source is listed.
+   * Source ids of the new records. Every new record's source is listed; a listed source may have no
+   * new record.
    */
   sources: readonly string[];
 }
 
-/** Error of an append whose record was not stored, because the disk or the brokers refused it. */
+/** Rejection of an append that was not confirmed as stored: the disk or the brokers refused it. */
 export class LogUnavailable extends Error {
   override readonly name = "LogUnavailable";
 }

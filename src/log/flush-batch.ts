@@ -20,9 +20,7 @@ export interface OpenBlock {
   count: number;
 }
 
-/**
- * The blocks that one flush (a write to disk) stores, and the promise that all their records share.
- */
+/** Blocks that one flush (a write to disk) stores. All their records share one promise. */
 export class FlushBatch {
   readonly blocks: OpenBlock[] = [];
   readonly #settled = Promise.withResolvers<void>();
@@ -69,11 +67,12 @@ export class FlushBatch {
   }
 
   /**
-   * Pads blocks with zeros up to the end of their disk page, if few zeros are enough: all blocks of
-   * a batch that begins with a page, so that they can be written without the page cache, otherwise
-   * the last one. Without padding, the next flush writes the half-full page again: with 64 records
-   * of 300 bytes per flush, 1.23 bytes were written for each byte of data; with padding, 1.07. A
-   * reader ignores the zeros, because the header says how many records the block holds.
+   * Pads blocks with zeros up to the end of their disk page, unless the padding would exceed
+   * `PADDING_SHARE_MAX` of the batch's bytes. Pads all blocks of a batch that begins at a page
+   * boundary, so that they can be written without the page cache; in other batches, only the last
+   * block. Without padding, the next flush writes the half-full page again: with 64 records of 300
+   * bytes per flush, 1.23 bytes are written per byte of data; with padding, 1.07. Readers ignore
+   * the zeros, because the header says how many records the block holds.
    */
   #fillPages(offset: number): void {
     const { blocks, bytes } = this;
@@ -92,14 +91,15 @@ export class FlushBatch {
 }
 
 /**
- * Largest part of a batch's bytes that may be padding. Padding fills disk pages, so that the next
- * flush does not write a page again.
+ * Largest padding of a batch, as a share of the batch's bytes. Padding fills a block's last disk
+ * page, so that the next flush does not write that page again.
  */
 const PADDING_SHARE_MAX = 1 / 4;
 
 /**
- * Number of buffers of written blocks that are kept for reuse, as many as a flush of batches of 64
- * connections takes. A new buffer costs a page fault for each of its pages.
+ * Number of buffers of written blocks that are kept for reuse: as many as one flush needs when 64
+ * connections send batches. A new buffer is slower, because it costs a page fault for each of its
+ * pages.
  */
 const SPARE_BUFFERS = 8;
 
@@ -121,14 +121,15 @@ export class Batcher<T> {
     return this.#waiting;
   }
 
-  /** Sequence number of the first waiting record, or of the next one when none waits. */
+  /** Sequence number of the waiting batch's first record, or of the next record if it is empty. */
   get first(): number {
     return this.#waiting.blocks.length > 0 ? this.#waiting.first : this.next;
   }
 
   /**
-   * Adds records to the waiting batch, in one block when they fit one. Returns the batch's promise,
-   * which settles when the batch was written. Without records, the promise is resolved already.
+   * Adds records to the waiting batch, all in one block if they fit one block. Returns the batch's
+   * promise, which settles when the batch has been written or its write has failed. Without
+   * records, returns a resolved promise.
    */
   add(records: readonly T[]): Promise<void> {
     if (records.length === 0) return Promise.resolve();
@@ -154,7 +155,7 @@ export class Batcher<T> {
     batch.blocks.length = 0;
   }
 
-  /** Whether the last block has room for all of the records. */
+  /** Whether the waiting batch's last block has room for all `records`. */
   #fitsLastBlock(records: readonly T[]): boolean {
     const last = this.#waiting.blocks.at(-1);
     let bytes = last?.end ?? HEADER_BYTES;

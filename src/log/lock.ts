@@ -27,9 +27,9 @@ export async function lockDirectory(
 export const tryTrimming = (directory: string) => lockFile(trimming(directory), "exclusive");
 
 /**
- * Prevents every process from deleting segments of a log directory until the returned function is
- * called. Waits up to `waitMs` milliseconds for a deletion that is in progress, then throws
- * `StartError`.
+ * Prevents all processes from deleting segments of a log directory. Returns the function that
+ * allows it again. When a deletion is in progress, waits up to `waitMs` milliseconds for its end,
+ * then throws `StartError`.
  */
 export async function withoutTrimming(directory: string, waitMs: number): Promise<() => void> {
   const unlock = await waitForFile(trimming(directory), "shared", waitMs);

@@ -18,7 +18,7 @@ interface LogLosses {
   gaps: Map<number, number>;
 }
 
-/** Names a log, and says how many of its records are missing, in a sentence. */
+/** Returns two parts of a sentence: the log's name, and how many of its records are missing. */
 type DescribeLoss = (log: string, records: number) => { log: string; missing: string };
 
 const describeRecords: DescribeLoss = (log, records) => ({
@@ -29,7 +29,7 @@ const describeRecords: DescribeLoss = (log, records) => ({
 interface LossReportOptions {
   logger: Logger;
   metrics?: Metrics | undefined;
-  /** Describes the losses of logs whose records are not single events. */
+  /** Describes a loss in logs whose records are not single events. Absent: counts the records. */
   describe?: DescribeLoss;
 }
 
@@ -50,8 +50,8 @@ export class LossReport {
   }
 
   /**
-   * Reports that `records` records are missing between two sequence numbers of a log. The log is
-   * named by its directory. Does not report the same gap twice.
+   * Reports that `records` records are missing between the sequence numbers `from` and `to` of a
+   * log, which is named by its directory. Does not report the same gap twice.
    */
   missing(directory: string, { from, to }: Gap, records: number): void {
     const lost = this.#of(directory);
@@ -66,8 +66,8 @@ export class LossReport {
   }
 
   /**
-   * Reports `bytes` bytes at `offset` of a segment file that cannot be read or hold no complete
-   * block.
+   * Reports damage in a segment file: `bytes` bytes at `offset` that the disk cannot read, or that
+   * hold no complete block.
    */
   damaged(directory: string, path: string, offset: number, bytes: number): void {
     this.#of(directory).bytes += bytes;
@@ -89,8 +89,9 @@ export class LossReport {
   }
 
   /**
-   * Forgets the reported gaps of a log that end below `sequence`, the log's first number after a
-   * trim. No reader can find these gaps again, so they cannot be reported twice.
+   * Forgets the reported gaps of a log that end below `sequence`, the first sequence number that
+   * remains after a trim. No reader can encounter these gaps again, so they need not be remembered
+   * to prevent a second report.
    */
   forget(directory: string, sequence: number): void {
     const gaps = this.#lost.get(directory)?.gaps ?? new Map<number, number>();

@@ -17,8 +17,9 @@ import { listSegments, type Segment } from "./segment/segments.ts";
 /** Size in bytes of one read from a segment file. */
 const LOG_READ_WINDOW_BYTES = 256 << 10;
 /**
- * Number of segments whose index a reader keeps in memory. The index of a fully read segment takes
- * 50 KB. The index of the segment that was read longest ago is dropped first.
+ * Number of segments whose index a reader keeps in memory. The index of a segment that has been
+ * read completely takes 50 KB. The reader drops the index of the segment that it has not used for
+ * the longest time first.
  */
 const LOG_INDEXED_SEGMENTS_MAX = 64;
 
@@ -28,13 +29,13 @@ interface LogReaderOptions {
   /** Receives reports of missing records. All readers of a server share it. */
   losses: LossReport;
   /**
-   * Returns the log's current end (the sequence number after the last durable record), when the
-   * reader can learn it without waiting for `advance`.
+   * Returns the log's current end (the sequence number after the last durable record). Absent if
+   * the reader learns the end only from `advance`.
    */
   durable?(): number;
 }
 
-/** Opens a log for reading; records are returned once `advance` or `durable` gives an end. */
+/** Opens a log for reading. Records are returned once `advance` or `durable` gives the end. */
 export async function openLogReader(options: LogReaderOptions): Promise<LogReader> {
   makeDirectory(options.directory);
   return new SegmentLogReader(options);
@@ -48,7 +49,7 @@ interface KnownSegment extends Segment {
   bytes?: number;
 }
 
-/** Result of a search step: the block, or the sequence number where the search continues. */
+/** Result of a search step: the block found, or the sequence number at which to continue. */
 type Lookup = Block | number;
 
 const lookupEnd = (found: Lookup) => (typeof found === "number" ? found : found.end);
@@ -57,7 +58,7 @@ class SegmentLogReader implements LogReader {
   readonly #options: LogReaderOptions;
   readonly #report: LossReport;
   readonly #cache = new BlockCache();
-  /** Searches in progress by sequence number. Callers with the same number share one search. */
+  /** Searches in progress, by the sequence number searched for; callers share equal searches. */
   readonly #searches = new Map<number, Promise<Lookup>>();
   #segments: KnownSegment[] = [];
   /** Segments whose index is in memory, in order of use. The segment used last is at the end. */
@@ -150,9 +151,9 @@ class SegmentLogReader implements LogReader {
   }
 
   /**
-   * Returns the block that holds the record `position`; when that record is missing, the next block
-   * after it, or the sequence number where the search continues. The caller makes sure that
-   * `position` is below the log's end.
+   * Returns the block that holds the record with the number `position`. If that record is missing,
+   * returns the next block after it, or the sequence number from which the search must continue.
+   * `position` must be below the log's end.
    */
   async #find(position: number): Promise<Lookup> {
     let segment = this.#segmentOf(position);
@@ -176,9 +177,9 @@ class SegmentLogReader implements LogReader {
   }
 
   /**
-   * Returns the block of `run` (consecutive blocks of a segment) that holds `position`, or the next
-   * block after it. Undefined when all blocks of the run are before `position`, so that the search
-   * continues after the run. Adds the run's blocks to the segment's index.
+   * Returns the block of `run` (consecutive blocks of a segment) that holds `position`, or else the
+   * next one after it. Returns undefined when all are before `position`; the search then continues
+   * after the run. Adds the blocks to the segment's index.
    */
   #pick(segment: KnownSegment, run: BlockRun, position: number): Lookup | undefined {
     let found: Block | undefined;
@@ -198,9 +199,9 @@ class SegmentLogReader implements LogReader {
   }
 
   /**
-   * Reads consecutive blocks of a segment file, from the entry `start` of its index on. Returns
-   * undefined when the file no longer exists: it was trimmed, or its writer replaced it while it
-   * was empty.
+   * Reads consecutive blocks of a segment file, beginning at the index entry `start`. Returns
+   * undefined when the file no longer exists, because it was trimmed, or because it was empty and
+   * its writer replaced it.
    */
   async #readRun(segment: KnownSegment, start: IndexEntry): Promise<BlockRun | undefined> {
     let fd: number;
@@ -281,9 +282,9 @@ class SegmentLogReader implements LogReader {
   }
 
   /**
-   * Reports the records with numbers from `from` to `to` (exclusive) as missing. Leaves out records
-   * whose write failed and that were therefore never acknowledged. Returns the sequence number at
-   * which reading continues.
+   * Reports the records from `from` (inclusive) to `to` (exclusive) as missing, except those whose
+   * write failed and was therefore never acknowledged. Returns the sequence number at which reading
+   * continues.
    */
   #passOver(from: number, to: number): number {
     if (to <= from) return from;

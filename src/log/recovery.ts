@@ -11,15 +11,15 @@ import { closeSegment, createSegment } from "./segment/segment-file.ts";
 import { listSegments, type Segment } from "./segment/segments.ts";
 
 /**
- * Size in bytes of one read while recovery scans a segment. It is larger than a normal read, so
- * that a full segment is scanned in a fraction of a second.
+ * Number of bytes that one read requests while recovery scans a segment. It is larger than in a log
+ * reader, so that recovery scans a full segment in a fraction of a second.
  */
 const WINDOW_BYTES = 4 * LOG_BLOCK_BYTES_MAX;
 
 /**
- * Recovers a log that no process writes any more, and returns the sequence number after its last
- * record. Adds an empty segment at the end: `trim` never deletes the newest segment, and must be
- * able to delete all segments with records.
+ * Recovers a log that will not be written again, and returns the sequence number after its last
+ * record. Adds an empty segment at the end, because `trim` never deletes the newest segment but
+ * must be able to delete all segments that hold records.
  */
 export async function sealLog(options: { directory: string; logger: Logger }): Promise<number> {
   const { directory, logger } = options;
@@ -39,8 +39,9 @@ export async function sealLog(options: { directory: string; logger: Logger }): P
 
 /**
  * Repairs a log directory after a crash, and returns the sequence number after its last record.
- * Only the newest segment can end with an incomplete block: a writer starts a new segment only
- * after the last one was complete. The caller must hold the directory's lock.
+ * Repairs only the newest segment: older ones end with a complete block, because a writer starts a
+ * new segment only after the last block of the old one was complete. The caller must hold the
+ * directory's lock.
  */
 export async function recover(directory: string, logger: Logger): Promise<number> {
   const newest = listSegments(directory).at(-1);
@@ -60,8 +61,8 @@ export async function recover(directory: string, logger: Logger): Promise<number
 
 /**
  * Truncates a segment file after its last complete block, and returns the sequence number after the
- * last record. Damaged blocks before that block stay in the file, and readers skip them: the blocks
- * after the damage were acknowledged.
+ * last record. Damaged blocks before that block stay in the file and are skipped by readers,
+ * because the blocks after them hold acknowledged records.
  */
 async function cutTail(fd: number, segment: Segment, logger: Logger): Promise<number> {
   let next = segment.first;
@@ -87,9 +88,10 @@ async function cutTail(fd: number, segment: Segment, logger: Logger): Promise<nu
 }
 
 /**
- * Finds the sequence number at which a log continues when the disk cannot read all of its newest
- * segment. The bytes after the last readable block may hold acknowledged records. So they are not
- * truncated, and the result is beyond every sequence number that they may contain.
+ * Returns the sequence number at which a log continues when the disk cannot read its newest segment
+ * completely. The unreadable bytes after the last readable block may hold acknowledged records.
+ * They are therefore not truncated, and the returned number is beyond every sequence number that
+ * they may contain.
  */
 async function endOfUnreadable(
   fd: number,

@@ -1,7 +1,7 @@
 /**
- * Sequence numbers of records that the writer refused because the disk failed. These numbers are
- * never reused. The file `refused` in the log's directory lists them, so that readers do not report
- * these records as missing.
+ * Reads and writes the file `refused` in a log's directory. It lists the sequence numbers of
+ * records that the writer refused because the disk failed. These numbers are never reused, and
+ * readers do not report their records as missing.
  */
 
 import { fdatasyncSync, readFileSync, writeSync } from "node:fs";
@@ -12,16 +12,16 @@ import { codeOf } from "../errors.ts";
 import type { Gap } from "./loss-report.ts";
 
 /**
- * Number of lines that are read from the end of the file `refused`. The file lists the sequence
- * numbers of records that were not stored because the disk failed.
+ * Largest number of lines that are used, from the end of the file `refused`. Each line holds a
+ * range of sequence numbers of refused records.
  */
 const LINES_MAX = 10_000;
 
 const pathIn = (directory: string) => join(directory, "refused");
 
 /**
- * Adds sequence numbers of records that were refused (not stored, because the disk failed) to the
- * file `refused`, durably. Only the log's writer may call it.
+ * Adds a range of sequence numbers of refused records to the file `refused`. Returns when the file
+ * is on disk. Only the log's writer may call it.
  */
 export function recordRefused(directory: string, { from, to }: Gap): void {
   using file = openFile(pathIn(directory), "a", 0o640);
@@ -31,8 +31,8 @@ export function recordRefused(directory: string, { from, to }: Gap): void {
 }
 
 /**
- * Returns how many sequence numbers of `gap` belong to records that were refused (not stored,
- * because the disk failed). Readers do not report these records as missing.
+ * Returns how many sequence numbers in `gap` belong to refused records, which readers do not report
+ * as missing.
  */
 export function countRefusedWithin(directory: string, gap: Gap): number {
   let count = 0;

@@ -1,18 +1,18 @@
 /**
- * Finds the sequence number at which the records of a time begin. The log does not decode records,
- * so the caller passes a function that returns the time of a record. Times ascend, unless the clock
- * was set back.
+ * Finds the sequence number of the first record at or after a given time. The log does not decode
+ * records, so the caller passes a function that returns the time of a record. Times ascend, unless
+ * the clock was set back.
  */
 
 import type { LogReader, LogRecord } from "./event-log.ts";
 
 /**
- * Returns the time of an encoded record, in any unit. NaN for a record without a time, which the
- * search skips.
+ * Returns the time of an encoded record, in any unit. Returns NaN for a record without a time; the
+ * search skips such records.
  */
 export type TimeOf = (record: Uint8Array) => number;
 
-/** Returns the time of the first record at or after `position`; undefined when there is none. */
+/** Returns the first time that a record from `position` on has; undefined if none has one. */
 export async function firstTime(
   reader: LogReader,
   timeOf: TimeOf,
@@ -22,12 +22,12 @@ export async function firstTime(
 }
 
 /**
- * Returns the sequence number of the first record whose time is at least `time`; the log's end when
- * all records are older. Reads only a few blocks, by binary search.
+ * Returns the sequence number of the first record whose time is at least `time`, or the log's end
+ * when all records are older. Uses a binary search, so it reads only a few blocks.
  *
- * When the clock was set back by `d`, several records may fit this description, and one of them is
- * returned. All records before it are older than `time + d`, and none from it on is older than
- * `time - d`.
+ * When the clock was set back by `d`, there may be several records that are at least `time` and
+ * follow an older one. The function returns one of them: all records before it are older than `time
+ * + d`, and no record from it on is older than `time - d`.
  */
 export async function positionAt(reader: LogReader, time: number, timeOf: TimeOf): Promise<number> {
   const end = reader.end();
@@ -49,8 +49,8 @@ export async function positionAt(reader: LogReader, time: number, timeOf: TimeOf
 }
 
 /**
- * Finds the first record of at least `time` between two sequence numbers by binary search. The
- * record at `low` is older than `time`, and the record at `high` is not.
+ * Finds, by binary search between `low` and `high`, the first record whose time is at least `time`.
+ * The record at `low` is older than `time`, and the record at `high` is not.
  */
 async function search(
   reader: LogReader,

@@ -28,7 +28,7 @@ import {
 
 /**
  * Opens a log for writing: locks its directory, truncates an incomplete last block, starts a
- * segment. Throws `StartError` when another process holds the lock, and errors of the file system.
+ * segment. Throws `StartError` if another process holds the lock, and the file system's own errors.
  */
 export async function openLogWriter<T>(options: LogWriterOptions<T>): Promise<LogWriter<T>> {
   makeDirectory(options.directory);
@@ -51,8 +51,8 @@ export async function openLogWriter<T>(options: LogWriterOptions<T>): Promise<Lo
  * no more records arrive.
  *
  * A batch whose write fails is rejected and never retried. Its sequence numbers are not reused: the
- * disk may hold part of the batch, which must not be mistaken for other records. Then the writer
- * tries to start a new segment, at once and every `LOG_PROBE_MS`, and meanwhile refuses appends.
+ * disk may hold part of the batch, which must not be mistaken for other records. The writer then
+ * refuses appends, and tries to start a new segment at once and every `LOG_PROBE_MS`.
  */
 class SegmentLogWriter<T> implements LogWriter<T> {
   readonly #options: LogWriterOptions<T>;
@@ -60,9 +60,9 @@ class SegmentLogWriter<T> implements LogWriter<T> {
   readonly #unlock: () => void;
   readonly #metrics: WriterMetrics | undefined;
   readonly #batcher: Batcher<T>;
-  /** The segment that is being written; undefined from a failed write to the next segment. */
+  /** Segment that is being written. Undefined after a failed write, until the next one starts. */
   #segment: SegmentFile | undefined;
-  /** The newest segment, while it holds no block. The next segment that starts replaces it. */
+  /** Newest segment while it holds no block. Another segment that starts replaces it. */
   #emptySegment: Segment | undefined;
   #durable: number;
   #failure: unknown;
@@ -158,9 +158,9 @@ class SegmentLogWriter<T> implements LogWriter<T> {
   }
 
   /**
-   * Waits while turns of the event loop bring more records, at most `LOG_GATHER_MS` from the start
-   * of the last flush. A flush costs 0.05 to 0.15 ms of CPU at any size, and a fast disk would get
-   * many small ones (16 connections: 17.4 µs of CPU per pixel without the wait, 16.1 with it).
+   * Waits while turns of the event loop bring more records, at most until `LOG_GATHER_MS` after the
+   * start of the last flush. Without it, a fast disk gets many small flushes, each of 0.05 to 0.15
+   * ms of CPU (16 connections: 17.4 µs of CPU per pixel without the wait, 16.1 with it).
    */
   async #gather(): Promise<void> {
     const until = this.#flushedAt + LOG_GATHER_MS;
@@ -206,7 +206,7 @@ class SegmentLogWriter<T> implements LogWriter<T> {
     this.#emptySegment = undefined;
   }
 
-  /** Starts the timer for the segment's largest age, when its first block was written. */
+  /** Starts the timer for the segment's largest age. Called after its first block was written. */
   #startAge(): void {
     this.#isOld = false;
     clearTimeout(this.#ageTimer);
@@ -251,7 +251,7 @@ class SegmentLogWriter<T> implements LogWriter<T> {
     await abandonSegment(segment);
   }
 
-  /** Starts a new segment after a failed write, once the disk can write a test block. */
+  /** Starts a new segment after a failed write. Rejects if the disk cannot write a test block. */
   async #reopen(): Promise<SegmentFile> {
     const { first } = this.#batcher;
     const segment = await createSegment(this.#options.directory, first);

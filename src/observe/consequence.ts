@@ -1,2 +1,2 @@
-/** Stands between a sentence about a trouble and each of the sentences that follow from it. */
+/** Separator between a message's sentence about a problem and each consequence after it. */
 export const CONSEQUENCE = "; ";

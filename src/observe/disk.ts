@@ -9,14 +9,14 @@ import type { Metrics } from "./metrics.ts";
  */
 const SCAN_INTERVAL_MS = 5_000;
 /**
- * Bytes in one unit of `blocks` in the result of `stat`. The block size of the file system does not
- * matter.
+ * Bytes per unit of the field `blocks` in the result of `stat`. This unit is fixed, whatever the
+ * block size of the file system.
  */
 const STAT_BLOCK_BYTES = 512;
 
 /**
- * Returns the size of the disk with this directory, and the number of bytes that are free for this
- * user.
+ * Returns the size of the disk that holds a directory, and the number of its bytes that are free
+ * for this user.
  */
 export function readDiskSpace(directory: string): { freeBytes: number; sizeBytes: number } {
   const { bavail, blocks, bsize } = statfsSync(directory);

@@ -4,8 +4,8 @@ export type { Logger };
 
 /**
  * Creates the logger. It writes JSON lines to standard error, synchronously and in the order of the
- * calls. `fields` are in each line. No code makes child loggers, whose level would stay when that of
- * the logger changes.
+ * calls. Each line contains `fields`. No code may make child loggers, because a child would keep
+ * its level when the level of this logger changes.
  */
 export function createLogger(level: string, fields?: object): Logger {
   return pino(

@@ -1,7 +1,7 @@
 /**
- * Returns a function that shares results: a call within `keptMs` milliseconds after the last
- * result, or during a call of `make`, gets the same result. After an error, the next call tries
- * again.
+ * Returns a function that calls `make` and shares its result: while a call of `make` runs, and for
+ * `keptMs` milliseconds after its result, further calls get the same result. After an error, the
+ * next call runs `make` again.
  */
 export function recentResult<T>(
   keptMs: number,

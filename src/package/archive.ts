@@ -6,15 +6,15 @@ export interface Owner {
   gid: number;
 }
 
-/** A directory, a symbolic link or a file of an archive. */
+/** Entry of an archive: a directory, a symbolic link or a file. */
 export type PackedEntry =
   | (PackedFile & Partial<Owner>)
   | ({ path: string; mode: number; directory: true } & Partial<Owner>)
   | { path: string; link: string };
 
 /**
- * Writes a tar archive. Its entries are sorted, have the time `time`, and belong to root unless
- * they state another owner. Directories without an entry are added with mode 755.
+ * Returns a tar archive. Its entries are sorted, have the time `time`, and belong to root unless an
+ * entry names another owner. Parent directories without an entry are added with mode 755.
  */
 export async function tarOf(
   entries: PackedEntry[],

@@ -19,8 +19,9 @@ export async function unitFiles(): Promise<[name: string, text: string][]> {
 }
 
 /**
- * Unit files for a Debian package: the executable is in /usr/bin, the settings are in a file, and a
- * separate user owns the data, even while no server runs.
+ * Unit files for a Debian package. They differ from those of `unitFiles`: the executable is in
+ * /usr/bin, the settings are in a file, and the data belongs to the user `pixelmill`, which exists
+ * even while no server runs.
  */
 export async function debianUnitFiles(): Promise<[name: string, text: string][]> {
   const changes: [from: string, to: string][] = [
@@ -43,7 +44,7 @@ function replaced(text: string, from: string, to: string): string {
   throw new Error(`Expected the unit file in docs/operating.md to have ${from}`);
 }
 
-/** The man page, and completion scripts for shells, under `share`. */
+/** Returns the man page and completion scripts. `paths`: words of the printing command → path. */
 export function manualFiles(paths: Record<Manual, string>): PackedFile[] {
   return Object.entries(paths).map(([words, path]) => ({
     path,
@@ -54,7 +55,7 @@ export function manualFiles(paths: Record<Manual, string>): PackedFile[] {
 
 type Manual = "man" | "completion bash" | "completion zsh" | "completion fish";
 
-/** Texts printed by commands, by the words of the command. */
+/** Output of commands that have run, by the words of the command. */
 const printed = new Map<string, string>();
 
 function manual(words: string): string {
@@ -64,7 +65,7 @@ function manual(words: string): string {
   return text;
 }
 
-/** Compresses data with gzip, without a name and a time. */
+/** Compresses data with gzip. The gzip header contains neither a file name nor a time. */
 export const compressed = (
   content: string | Uint8Array<ArrayBuffer>,
   level: 6 | 9 = 6,

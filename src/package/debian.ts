@@ -22,12 +22,13 @@ import { debianNames, output, type PackedFile, type Product, ROOT } from "./prod
 
 const SCRIPTS = join(import.meta.dir, "debian");
 
-/** Converts an npm version to Debian's order of versions: 1.0.0-rc.1 must precede 1.0.0. */
+/** Converts an npm version to a Debian version, in which 1.0.0~rc.1 sorts before 1.0.0. */
 export const debianVersion = (version: string): string => version.replace("-", "~");
 
 /**
- * Makes a Debian package at `path`. It depends on the libraries of Debian 12 and Ubuntu 22.04.
- * Their dpkg also reads zstd, which takes a twentieth of the time of xz.
+ * Makes a Debian package at `path`. Its dependencies are libraries that both Debian 12 and Ubuntu
+ * 22.04 have. It is compressed with zstd, which the dpkg of both can read and which takes a
+ * twentieth of the time of xz.
  */
 export async function debianPackage(product: Product, path: string): Promise<void> {
   if (Bun.which("dpkg-deb") === null) {
@@ -143,7 +144,7 @@ function put(stage: string, { path, mode, content }: PackedFile): void {
   chmodSync(file, mode);
 }
 
-/** Sets the modes of directories and the time of all files, independently of the umask. */
+/** Sets the mode of all directories, whatever the umask is, and the time of all files. */
 function setTimes(stage: string, time: number): void {
   const paths = [".", ...new Bun.Glob("**").scanSync({ cwd: stage, onlyFiles: false, dot: true })];
   for (const path of paths) {

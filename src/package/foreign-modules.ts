@@ -1,7 +1,7 @@
 /**
  * Packages that an executable for another processor needs: Bun itself, and the native addon of
- * lmdb. npm installs only those for its own machine, so they are fetched separately, with the
- * versions and hashes of package-lock.json.
+ * lmdb. npm installs these packages only for the processor of its own machine, so this file fetches
+ * them separately, with the versions and hashes in package-lock.json.
  */
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from "node:fs";
@@ -23,7 +23,7 @@ interface Lock {
   packages: Record<string, { version: string; integrity?: string } | undefined>;
 }
 
-/** Returns the packages for `architecture`, and fetches the missing ones with npm. */
+/** Returns the paths of Bun and lmdb's addon for `architecture`. Fetches missing packages. */
 export function foreignModules(architecture: Architecture) {
   const lock = JSON.parse(readFileSync(join(ROOT, "package-lock.json"), "utf8")) as Lock;
   const directory = (name: string) => fetched(name, lock);
@@ -37,7 +37,7 @@ export function foreignModules(architecture: Architecture) {
   };
 }
 
-/** Returns the directory of a package. The directory gets this name only once it is complete. */
+/** Returns a package's directory; fetches it if missing. Only a complete one has this name. */
 function fetched(name: string, lock: Lock): string {
   const locked = lock.packages[`node_modules/${name}`];
   if (locked?.integrity === undefined) {
@@ -60,7 +60,7 @@ function fetched(name: string, lock: Lock): string {
   return directory;
 }
 
-/** Fetches a package, checks its hash, and unpacks it into `directory`. */
+/** Fetches a package, checks its hash (throws if it differs), and unpacks it into `directory`. */
 function unpack(specification: string, integrity: string, directory: string): void {
   run(["npm", "pack", "--silent", "--ignore-scripts", specification], directory);
   const [archive] = new Bun.Glob("*.tgz").scanSync({ cwd: directory, absolute: true });

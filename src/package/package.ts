@@ -1,8 +1,8 @@
 /**
  * Makes the packages: `npm run package [-- --architecture x64] [--kind deb] [--directory
- * DIRECTORY]`. For each processor it writes a Debian package, an archive, and an image as a
- * directory and as an archive; then a bill of materials and SHA256SUMS. Builds of one commit are
- * equal.
+ * DIRECTORY]`. For each processor it writes a Debian package, an archive, and an image (as a
+ * directory and as an archive). It then writes a bill of materials and SHA256SUMS. All builds of
+ * one commit write identical files.
  */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -45,7 +45,7 @@ function chosen<T extends string>(name: string, given: string[], known: readonly
   throw new Error(`Expected --${name} to be one of ${known.join(", ")}, got ${wrong}`);
 }
 
-/** Names of the files in SHA256SUMS, without an image's blobs, whose names are their hashes. */
+/** Names of the files in SHA256SUMS. It omits an image's blobs, whose names are their hashes. */
 const written: string[] = [];
 
 function write(name: string, content: PackedFile["content"]): void {

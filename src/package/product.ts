@@ -1,4 +1,4 @@
-/** The product as packages contain it, and the time that all packages have. */
+/** Product that packages contain, the time of all their files, and helpers of package makers. */
 import { join } from "node:path";
 import type { Architecture } from "./foreign-modules.ts";
 
@@ -19,13 +19,13 @@ export interface PackedFile {
   content: Uint8Array<ArrayBuffer> | string;
 }
 
-/** Names of the processors in Debian packages and images. */
+/** Architecture names in Debian packages and images, by the name in Node.js. */
 export const debianNames: Record<Architecture, "amd64" | "arm64"> = {
   x64: "amd64",
   arm64: "arm64",
 };
 
-/** Runs a command; returns its output. Throws when it fails. */
+/** Runs a command and returns its output. Throws when it is not installed or fails. */
 export function output(command: string[], env?: Record<string, string>): string {
   if (Bun.which(command[0]!) === null) throw new Error(`Expected ${command[0]} to be installed`);
   const { exitCode, stdout, stderr } = Bun.spawnSync(command, {
@@ -37,8 +37,8 @@ export function output(command: string[], env?: Record<string, string>): string 
 }
 
 /**
- * Returns the time of the packages: `SOURCE_DATE_EPOCH`, or the time of the commit. Throws when
- * there is neither.
+ * Returns the time that all files in packages get: `SOURCE_DATE_EPOCH`, or the time of the commit.
+ * Throws when there is neither.
  */
 export function packageTime(): number {
   const given =

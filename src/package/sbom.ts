@@ -1,7 +1,8 @@
 /**
- * Writes the bill of materials (CycloneDX) of all packages: npm lists the modules of
- * package-lock.json, and the image's Debian packages are added. The serial number is computed from
- * the content, and the time is that of the commit, so that two builds write the same file.
+ * Makes the bill of materials (CycloneDX) that covers all packages. npm lists the modules of
+ * package-lock.json; the image's Debian packages are added to them. Two builds of one commit write
+ * the same file, because the serial number is computed from the content, and the time is that of
+ * the commit.
  */
 import { basePackages } from "./image/base-packages.ts";
 import { output } from "./product.ts";
@@ -70,7 +71,7 @@ function debianComponent(
   };
 }
 
-/** Returns a UUID of version 8 (custom format, RFC 9562) from the hash of a text. */
+/** Returns a UUID of version 8 (custom format, RFC 9562), computed from a string's hash. */
 function uuidOf(text: string): string {
   const hex = new Bun.CryptoHasher("sha256").update(text).digest("hex");
   const parts = [

@@ -1,5 +1,6 @@
 /**
- * A condition variable. A notification wakes all current waiters. Without waiters it has no effect.
+ * Condition variable. A notification wakes all functions and promises that wait for it at that
+ * moment; it has no effect on later ones.
  */
 export class Notifier {
   readonly #waiters = new Set<() => void>();
@@ -36,9 +37,10 @@ export interface Clock {
   /** Milliseconds on a clock that is never set, for measuring durations. */
   elapsed(): number;
   /**
-   * Milliseconds since the time `at`, at least 0. `at` is in milliseconds since the epoch, by the
-   * wall clock of this process or another. When the wall clock was set in between, returns the
-   * smallest possible age, so that a new event never looks old.
+   * Returns the milliseconds that have passed since the time `at`, at least 0. `at` is in
+   * milliseconds since the epoch, by the wall clock of this process or of another. If the wall
+   * clock was set since `at`, the result is the smallest age that is possible, so that a new event
+   * never looks old.
    */
   age(at: number): number;
   /** A random number from 0 inclusive to 1 exclusive. */
@@ -47,21 +49,21 @@ export interface Clock {
   sleep(ms: number, until: Notifier): Promise<void>;
 }
 
-/** Interval in milliseconds at which the program checks whether the wall clock was set. */
+/** Interval in milliseconds at which `createAges` checks whether the wall clock was set. */
 const STEP_CHECK_MS = 1_000;
 /**
  * Smallest change in milliseconds that counts as setting the clock. Smaller changes are gradual
  * corrections, such as those by NTP.
  */
 const STEP_MS_MIN = 2_000;
-/** Largest number of past changes of the wall clock that are remembered. */
+/** Largest number of remembered differences between the wall clock and the monotonic clock. */
 const STEPS_MAX = 16;
 
 /**
- * Creates the function `age` of a clock. Setting the wall clock changes its difference to the
- * monotonic clock `elapsed`, so the function remembers each difference that it has seen. It cannot
- * know whether a time was read before or after a change, so it returns the smallest possible age: a
- * new event must never look old.
+ * Creates the function `age` of a clock. When the wall clock is set, its difference to the
+ * monotonic clock `elapsed` changes; the function remembers the differences that it has seen. It
+ * cannot know whether a given time was read before or after such a change, so it computes the age
+ * with each difference and returns the smallest: a new event must never look old.
  */
 export function createAges(wall: () => number, elapsed: () => number): (at: number) => number {
   let distances = [wall() - elapsed()];
@@ -83,9 +85,9 @@ export function createAges(wall: () => number, elapsed: () => number): (at: numb
 const elapsed = () => performance.now();
 
 /**
- * The system's clock, corrected by the error of its wall clock. `errorMs` returns by how many
- * milliseconds the wall clock is ahead (negative: behind). A growing error does not change ages:
- * see `Clock.age`.
+ * Creates a clock whose wall clock is the system's, corrected by its error. `errorMs` returns by
+ * how many milliseconds the system's wall clock is ahead (negative: behind). A growing error does
+ * not change ages: see `Clock.age`.
  */
 export function correctedClock(errorMs: () => number): Clock {
   const now = () => Date.now() - errorMs();

@@ -43,19 +43,19 @@ export class LaneRegistry {
     (id) => this.#updateOne(id),
     (error) => this.#noteUnread(error),
   );
-  /** The lanes of all destinations as the catalog lists them, without those updated since. */
+  /** Lanes as the catalog lists them, without those that were updated since the list was read. */
   readonly #listed = new Map<string, NonNullable<WantedLane>>();
-  /** Destination id → removal of its lane that is still running. */
+  /** Destination id → promise that settles when the removal of its lane has ended. */
   readonly #removals = new Map<string, Promise<void>>();
-  /** Ids of destinations whose lane could not be removed. The next change tries again. */
+  /** Ids of destinations whose lane could not be removed. The next catalog change retries it. */
   readonly #unremoved = new Set<string>();
-  /** The next lane whose read position is written although it holds back no trimming. */
+  /** Chooses, in turn, lanes whose read position is written even if it holds back no trimming. */
   readonly #nextLanes = roundRobin(this.#lanes);
-  /** The next lane to check for a position that holds back trimming, and how many are left. */
+  /** Chooses, in turn, lanes to check for a read position that holds back trimming of a log. */
   readonly #nextHolding = roundRobin(this.#lanes);
   readonly #nextToRest = roundRobin(this.#lanes);
   #checkpointsLeft = 0;
-  /** Log → position up to which it could be trimmed without the lanes. */
+  /** Log → position up to which it could be trimmed if no lane still needed its records. */
   #trimEnds: ReadonlyMap<string, number> = new Map();
   /** Ids of connected destinations of a type that this version does not know. They get no lane. */
   readonly #unknown = new Set<string>();
@@ -101,15 +101,15 @@ export class LaneRegistry {
   }
 
   /**
-   * Tells the lanes of the sources in `range`, or those of all new records, that there are some.
-   * Reads the catalog first, because a lane that starts too late must read many records again.
+   * Wakes the lanes that read the new records in `range`, or, without it, all new records. Reads
+   * the catalog first, because a lane that starts too late must read many records again.
    */
   wake(range?: DurableRange): void {
     this.refresh();
     this.#announcer.announce(range);
   }
 
-  /** Applies replays to these destinations that began or ended. */
+  /** Applies the start or end of replays to the lanes of these destinations. */
   refreshReplays(destinationIds: readonly string[]): void {
     for (const id of new Set(destinationIds)) {
       this.#replaying.add(id);
@@ -120,8 +120,8 @@ export class LaneRegistry {
   }
 
   /**
-   * Lowest sequence number that some lane would read from the log after a restart; the log may be
-   * trimmed below it. Undefined when there are no lanes. 0 while the position of one is unknown.
+   * Returns the lowest sequence number that a lane would read from the log after a restart. The log
+   * may be trimmed below it. 0 while the position of a lane is unknown; undefined without lanes.
    */
   durableLow(log: string): number | undefined {
     if (this.#topology === undefined || this.#unknown.size > 0) return 0;
@@ -134,9 +134,9 @@ export class LaneRegistry {
   }
 
   /**
-   * Begins to write the log positions of lanes that keep a log from being trimmed up to its end in
-   * `trimEnds`, and those of a few others, so that a restart reads little again. Each call
-   * continues where the last one ended.
+   * Writes the read positions of a few lanes in turn, so that a restart repeats little. Then
+   * `continueCheckpoint` writes those of lanes that keep a log from being trimmed up to its end in
+   * `trimEnds`. Each call continues after the lane where the last one ended.
    */
   checkpoint(trimEnds: ReadonlyMap<string, number>): void {
     this.#trimEnds = trimEnds;
@@ -144,7 +144,7 @@ export class LaneRegistry {
     this.#checkpointsLeft = Math.min(CHECKPOINTS_MAX, this.#lanes.size);
   }
 
-  /** Writes some more of the log positions that `checkpoint` began to write. */
+  /** Writes the read positions of those of the next lanes that keep a log from being trimmed. */
   continueCheckpoint(): void {
     const count = Math.min(CHECKS_AT_ONCE_MAX, this.#checkpointsLeft);
     this.#checkpointsLeft -= count;
@@ -154,7 +154,7 @@ export class LaneRegistry {
     }
   }
 
-  /** Frees the memory of some lanes that have nothing to do. Each call checks other lanes. */
+  /** Frees the memory of idle lanes among the next `CHECKS_AT_ONCE_MAX` lanes, in turn. */
   restSome(): void {
     for (const lane of this.#nextToRest(CHECKS_AT_ONCE_MAX)) lane.rest();
   }
@@ -226,7 +226,7 @@ export class LaneRegistry {
     return undefined;
   }
 
-  /** Starts, updates or removes the lane of a destination, so that it becomes as `wanted`. */
+  /** Starts, updates or removes the lane of a destination; undefined `wanted` removes it. */
   #update(id: string, wanted: WantedLane): void {
     if (wanted !== undefined && this.#isUnknown(wanted.destination)) return;
     const lane = this.#lanes.get(id);

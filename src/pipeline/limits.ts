@@ -1,7 +1,7 @@
 /**
- * Bytes of memory below which a lane (the delivery to one destination) counts as small. For a small
- * lane, the memory bounds of its workspace and of all lanes together are twice as high, so that
- * large lanes cannot stop it.
+ * A lane (the delivery to one destination) that holds fewer bytes of memory counts as small. For a
+ * small lane, the memory limits of its workspace and of all lanes together are twice as high, so
+ * that large lanes cannot stop it.
  */
 export const LANE_HELD_BYTES_MIN = 256 << 10;
 /**
@@ -10,18 +10,18 @@ export const LANE_HELD_BYTES_MIN = 256 << 10;
  */
 export const LANE_REPLAYS_EVENTS_MAX = 256;
 /**
- * Number of events in a batch for user code that is slow, whose events are large, or that is new.
- * `TRANSFORM_BATCH_EVENTS_MAX` is the number for other code.
+ * Number of events in a batch for user code that is new or slow, or has large events. For other
+ * code, up to `TRANSFORM_BATCH_EVENTS_MAX` events.
  */
 export const TRANSFORM_BATCH_EVENTS = 100;
 /**
- * Time in milliseconds for which all attempts must fail until the destination counts as down.
- * Events older than the retry window then become dead letters without an attempt.
+ * Milliseconds for which all attempts must fail before the destination counts as down. While it is
+ * down, events older than the retry window become dead letters without an attempt.
  */
 export const DOWN_MS_MIN = 10_000;
 /**
- * Time in milliseconds without events after which a lane (the delivery to one destination) that has
- * nothing left to do closes its destination and frees its memory. Long enough that a destination
- * with an event now and then connects to its receiver once a minute at most.
+ * Milliseconds without events after which an idle lane (the delivery to one destination) closes its
+ * destination and frees its memory. Long enough that a destination with few events opens a
+ * connection to its receiver at most once a minute.
  */
 export const LANE_IDLE_MS = 60_000;

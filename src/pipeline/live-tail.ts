@@ -6,14 +6,14 @@ import type { EventOutcome, Output } from "./model/lane-event.ts";
 import { shownOutput } from "./model/shown-event.ts";
 import type { LogSet } from "./reading/shared-reader.ts";
 
-/** A message to viewers of the live tail about something that has just happened to one event. */
+/** A message to viewers of the live tail: one event was received, or has its outcome. */
 export interface TailMessage {
   stage: "received" | "delivered" | "dropped" | "dead-letter";
   sourceId: string;
   destinationId?: string;
-  /** Time of the event's change, in milliseconds since the epoch. */
+  /** When this happened, in milliseconds since the epoch. */
   at: number;
-  /** When the event was received. Absent in messages of nodes of older versions. */
+  /** Time of receipt in ms since the epoch. Absent in messages from nodes of older versions. */
   receivedAt?: number;
   messageId: string;
   event?: unknown;
@@ -24,8 +24,8 @@ export interface TailMessage {
 
 export interface TailSubscriptions {
   /**
-   * Starts to send messages about the workspace's events to `receive`. Returns a function that ends
-   * the subscription. No message is stored, so a slow subscriber misses some.
+   * Calls `receive` with each message about the workspace's events from then on. Returns a function
+   * that ends the subscription. Messages are not stored, so a slow subscriber misses some.
    */
   subscribe(workspaceId: string, receive: (message: TailMessage) => void): () => void;
 }
@@ -47,9 +47,9 @@ export interface RemoteTail {
 }
 
 /**
- * Sends messages about events to the viewers of a workspace: when an event is received, and when an
- * event that user code made has its outcome. Without a viewer, no message is built. Messages about
- * received events come from a separate read of the logs. It runs only while some node has a viewer,
+ * Sends messages about the events of a workspace to its viewers: when an event is received, and
+ * when one of its outputs has its outcome. Builds no message without a viewer. Messages about
+ * received events come from a separate read of the logs. It runs only while a node has a viewer,
  * and starts at the end of the logs.
  */
 export class LiveTail implements TailSubscriptions {
@@ -65,8 +65,8 @@ export class LiveTail implements TailSubscriptions {
     readonly live: Pick<Live, "sourceById">,
     readonly remote?: RemoteTail | undefined,
     /**
-     * Names of event members that no message contains when user code made the event, because their
-     * values may be credentials.
+     * Names of event members whose values may be credentials if user code made the event. Messages
+     * about such events leave them out.
      */
     readonly overrideMembers: readonly string[] = [],
   ) {
@@ -106,8 +106,8 @@ export class LiveTail implements TailSubscriptions {
   }
 
   /**
-   * Sends a message about the final outcome of each of these events that user code made, unless the
-   * workspace has no subscriber.
+   * Sends a message about the final outcome of each of these outputs to the subscribers of their
+   * workspace.
    */
   publishOutcomes(
     outputs: readonly Output[],

@@ -12,7 +12,7 @@ import { LANE_HELD_BYTES_MIN } from "./limits.ts";
 import { EventList } from "./model/event-list.ts";
 import type { LaneEvent } from "./model/lane-event.ts";
 
-/** Bytes that the deliveries of one workspace may always hold, whatever other workspaces hold. */
+/** Bytes that the deliveries of a workspace may hold even when other workspaces use all memory. */
 const WORKSPACE_HELD_BYTES_MIN = 2 << 20;
 
 /**
@@ -102,8 +102,8 @@ export class MemoryBudget {
   }
 
   /**
-   * Notifies `notifier` once when the waiting lane may have free memory. Makes other lanes deliver
-   * what they have gathered, if their memory is what is missing. Only for `LaneBudget`.
+   * Notifies `notifier` once when the lane `waiting` may have free memory. If shared memory is
+   * missing, makes other lanes deliver what they have gathered. Called only by `LaneBudget`.
    */
   wait(waiting: LaneBudget, notifier: Notifier): void {
     this.#waiting.set(waiting, notifier);
@@ -115,8 +115,8 @@ export class MemoryBudget {
   }
 
   /**
-   * Registers `flush`, which makes this lane deliver what it has gathered when other lanes need its
-   * memory. Only for `LaneBudget`.
+   * Registers `flush`, which is called when other lanes need memory and makes this lane deliver
+   * what it has gathered. Called only by `LaneBudget`.
    */
   onPressure(lane: LaneBudget, flush: () => void): void {
     this.#flushes.set(lane, flush);
@@ -196,14 +196,14 @@ export class LaneBudget {
   }
 
   /**
-   * Whether the event may be passed to delivery now. Without enough shared memory, only one event
-   * may, and only if its outputs are not known to be large.
+   * Whether the event may be passed to delivery at this time. When shared memory is short, a lane
+   * may have only one event in delivery, and none whose outputs are known to be large.
    */
   canDispatch(event: LaneEvent): boolean {
     return this.isOpen || (!event.isLarge && this.#dispatched === 0);
   }
 
-  /** Counts events that were read. */
+  /** Adds events that were read to the lane's memory. */
   take(events: readonly LaneEvent[]): void {
     if (events.length === 0) return;
     for (const event of events) this.#events.add(event);
@@ -230,8 +230,8 @@ export class LaneBudget {
   }
 
   /**
-   * Subtracts `events` from the numbers of events without a final outcome and of events in
-   * delivery, because all their outputs have a final outcome.
+   * Subtracts `events` events, all of whose outputs have a final outcome, from the numbers of
+   * unsettled events and of events in delivery.
    */
   settle(events: number): void {
     this.#unsettled -= events;

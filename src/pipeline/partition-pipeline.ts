@@ -35,7 +35,7 @@ export interface PartitionPipelineParts extends LaneRegistryParts {
   ledgers(): readonly Ledger[];
   retention: Retention;
   repetitions: Repetitions;
-  /** Records of newer versions at which reading `logs` and `replayedLogs` stops. */
+  /** Records of newer pixelmill versions. Readers of `logs` and `replayedLogs` stop at them. */
   held: HeldRecords;
 }
 
@@ -80,14 +80,15 @@ export function openPartition(parts: PartitionPipelineParts) {
       lanes.wake(range);
     },
     /**
-     * Applies new replays in the ledger (the store of delivery progress) for these destinations.
+     * Starts the replays to the destinations `ids` that were added to the ledger (the store of
+     * delivery progress).
      */
     refreshReplays(ids: readonly string[]) {
       wake(ids);
       letterJobs.startJobs();
     },
     gauges: () => lanes.gauges(),
-    /** Names of logs in which a delivery has stopped at a record of a newer version. */
+    /** Names of the logs in which a delivery waits at a record of a newer pixelmill version. */
     heldLogs: () => held.logsAbove((log) => lanes.durableLow(log)),
     /**
      * Current figures of the delivery to a destination; undefined when nothing is delivered to it.

@@ -41,24 +41,22 @@ import { type FoundEvent, Search } from "./search/search.ts";
  */
 export interface Pipeline {
   /**
-   * Log name → sequence number after every record that was acknowledged before the call. Rejects
-   * when the ends cannot be read now.
+   * Resolves with the end of each log: log name → a sequence number above all records that were
+   * acknowledged before the call. Rejects when the ends cannot be read.
    */
   logEnds(): Promise<Positions>;
-  /** Resolves once dead letter reads show every change that was acknowledged before the call. */
+  /** Resolves when dead letter reads return every change acknowledged before the call. */
   current(): Promise<void>;
   deadLetters: DeadLetters;
   replays: ReplayJobs;
   liveTail: TailSubscriptions;
-  /**
-   * Returns the outcomes of the latest `eventsMax` events on this node that match, newest first.
-   */
+  /** Returns all outcomes of the latest `eventsMax` events on this node that match `filter`. */
   latestOutcomes(workspaceId: string, filter: RecentFilter, eventsMax: number): LatestOutcome[];
   /** Finds events that the logs still hold. */
   search: Search["find"];
-  /** Resolves with the outcomes of found events at the destinations of their sources. */
+  /** Resolves with each event's outcomes at the destinations connected to its source. */
   outcomes(workspaceId: string, events: readonly FoundEvent[]): Promise<FoundOutcome[][]>;
-  /** Returns the latest lines of `log(...)` of live code on this node that match, newest first. */
+  /** Returns this node's latest `log(...)` lines of published code that match, newest first. */
   codeLogs(workspaceId: string, filter: CodeLogFilter, limit: number): CodeLogLine[];
   /** Status of the delivery to a destination; undefined when nothing is delivered to it. */
   status(destinationId: string): LaneStatus | undefined;
@@ -68,7 +66,7 @@ export interface Pipeline {
    * in milliseconds since the epoch. The time is undefined when the logs are empty.
    */
   keptEvents(): Promise<{ bytes: number; oldestAt: number | undefined }>;
-  /** One sentence for each trouble of the deliveries that the operator can end. */
+  /** Returns one sentence for each problem of the deliveries that the operator can solve. */
   warnings(): string[];
   /** Waits for running deliveries, up to a limit, stores their progress, and stops. */
   close(): Promise<void>;
@@ -77,16 +75,16 @@ export interface Pipeline {
 /** A pipeline whose partitions (each the events of some users) open and close while it runs. */
 export interface PipelineHost extends Pipeline {
   /**
-   * Opens a partition: starts its deliveries, which read these logs and store progress in this
-   * ledger.
+   * Opens a partition and starts its deliveries. They read the logs of `readers` and store their
+   * progress in `ledger`.
    */
   open(ledger: Ledger, readers: PipelineHostParts["readers"]): PartitionPipeline;
 }
 
 export interface PipelineHostParts {
   /**
-   * The catalog's view of connections and user code. The pipeline polls it for changed connections,
-   * and reads the user code for each batch.
+   * The live connections and user code of the catalog. The pipeline polls it for changed
+   * connections, and reads the user code for each batch.
    */
   live: Live;
   sandbox: Sandbox;
@@ -112,8 +110,8 @@ export interface PipelineHostParts {
   /** Limits above which the oldest dead letters are deleted. Absent: no limits. */
   deadLetterBounds?: DeadLetterBounds;
   /**
-   * Exchange of messages about events with other nodes, for live viewers. Absent: there are no
-   * other nodes.
+   * Sends and receives messages about events between nodes, for live viewers. Absent: this is the
+   * only node.
    */
   remoteTail?: RemoteTail;
   /**
@@ -270,7 +268,7 @@ export function createPipelineHost(parts: PipelineHostParts): PipelineHost {
 }
 
 export interface PipelineParts extends Omit<PipelineHostParts, "ledgers"> {
-  /** The ledger of the only partition. The pipeline closes it when it closes itself. */
+  /** The ledger of the pipeline's only partition. Closing the pipeline closes it too. */
   ledger: Ledger;
 }
 

@@ -10,8 +10,8 @@ import type { TestRunPlan } from "./testing/test-run.ts";
 type Item = CodeSelection["transformations"][number];
 
 /**
- * Plans a test run of the code that a request names by the ids of its versions. Throws `ApiError`
- * (`missing`) for an id that does not exist.
+ * Plans a test run of the versions that a request selects by id. Throws `ApiError` for an unknown
+ * version (`missing`), and for a selection that is empty or ambiguous.
  */
 export function planSelection(
   catalog: Catalog,
@@ -66,8 +66,8 @@ export function checkModuleName({ language, importName = "" }: Revision): void {
 }
 
 /**
- * Returns all test events that the request has for a transformation: those of its suites, or else
- * those of `testInput`.
+ * Returns the test events that the request has for a transformation: the events of its suites or,
+ * if they have none, the events in `testInput`.
  */
 export function eventsIn({ testInput = [], testSuite = [] }: Item): TestEvent[] {
   const suites = testSuite.flatMap(({ input }) => input);
@@ -94,8 +94,8 @@ function checkOnce(path: string, revisions: readonly Revision[]): void {
 }
 
 /**
- * Throws `ApiError` when two libraries have one import name, since an import of it would be
- * ambiguous.
+ * Throws `ApiError` when two libraries have the same import name, since an import of it would
+ * be ambiguous.
  */
 export function checkImportNames(libraries: readonly Revision[]): void {
   const names = libraries.map(({ language, importName }) => `${familyOf(language)} ${importName}`);

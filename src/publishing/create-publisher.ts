@@ -168,8 +168,8 @@ export function createPublisher(parts: { catalog: Catalog; sandbox: Sandbox }) {
 
   return {
     /**
-     * Creates a transformation or library. With `publish`, it is stored only if its tests pass;
-     * otherwise throws `invalid` with `details`.
+     * Creates a transformation or library. With `publish`, throws `ApiError` (`invalid`, with
+     * `details`) and stores nothing if its tests fail.
      */
     create(workspaceId: string, kind: CodeKind, input: CreateCodeInput) {
       const { externalId } = input;
@@ -179,8 +179,8 @@ export function createPublisher(parts: { catalog: Catalog; sandbox: Sandbox }) {
     },
 
     /**
-     * Adds a revision to a transformation or library. Absent fields keep their value. With
-     * `publish`, the revision is stored only if its tests pass.
+     * Adds a revision to a transformation or library. A field that is absent in `input` keeps its
+     * value. With `publish`, throws `ApiError` and stores nothing if the revision's tests fail.
      */
     update(workspaceId: string, kind: CodeKind, id: string, input: UpdateCodeInput) {
       const attempt = async () => {
@@ -192,9 +192,9 @@ export function createPublisher(parts: { catalog: Catalog; sandbox: Sandbox }) {
     },
 
     /**
-     * Publishes the selected versions, all or none. All live code must load and pass its tests
-     * afterwards: the selected versions, and all published code that imports them. When every
-     * selected version was published before, failing tests are only warnings, since a rollback must
+     * Publishes the selected versions, all or none. Requires that the selected versions, and all
+     * published code that imports them, load and pass their tests. When every selected version was
+     * published before (a rollback), failing tests are only warnings, because a rollback must
      * always work.
      */
     publish(workspaceId: string, selection: CodeSelection) {

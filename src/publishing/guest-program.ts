@@ -4,8 +4,8 @@ import type { Language, Revision } from "../catalog/model.ts";
 import type { GuestLanguage, LibraryCode, Program } from "../sandbox/program.ts";
 
 /**
- * Returns the language of the guest, the sandbox process that runs code of a catalog language. All
- * catalog languages that share libraries run in the same kind of guest.
+ * Returns the language of the guest (sandbox process) that runs code of this catalog language.
+ * Catalog languages that share libraries have the same guest language.
  */
 export function guestLanguage(language: Language): GuestLanguage {
   return familyOf(language);
@@ -40,7 +40,7 @@ type ProgramCode = Pick<
 >;
 
 /**
- * Returns the version id of the transformation in a program, with which the id of the program
- * begins.
+ * Returns the version id of the program's transformation, which is the first part of the program's
+ * id.
  */
 export const transformationVersionOf = (programId: string) => programId.split("+", 1)[0] ?? "";

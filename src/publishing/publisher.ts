@@ -16,7 +16,7 @@ interface CallerRequest {
   caller?: AbortSignal;
 }
 
-/** A request that changes code, and may say why. */
+/** A request that changes code. `note` says why. */
 interface NotedRequest extends CallerRequest {
   note?: string;
 }
@@ -47,12 +47,12 @@ export interface TestSuite {
   name: string;
   description?: string;
   input: TestEvent[];
-  /** Per event, fields that replace those of the test metadata that `metadata(event)` returns. */
+  /** Per event of `input`, fields that replace those that `metadata(event)` returns in tests. */
   metadata?: Record<string, unknown>[];
   expectedOutput?: unknown[];
   /**
-   * Whether the suite is a test case that is stored with the transformation. Its results are then
-   * separate from those of the request's events.
+   * Whether the suite is a test case that is stored with the transformation. Results of test cases
+   * are reported apart from those of the request's own events.
    */
   isTestCase?: boolean;
 }
@@ -69,9 +69,9 @@ export interface DraftRunInput extends CallerRequest {
     code: string;
     /** Test events. Without any, the two default events are used. */
     events: TestEvent[];
-    /** Per event, fields that replace those of the test metadata that `metadata(event)` returns. */
+    /** Per event of `events`, fields that replace those of `metadata(event)` in tests. */
     metadata: Record<string, unknown>[];
-    /** Test cases, as they are stored or edited. They run in addition to `events`. */
+    /** Test cases (stored ones, perhaps edited), which run in addition to `events`. */
     testSuite?: TestSuite[];
   };
   /**
@@ -86,7 +86,7 @@ export interface TestFailure {
   revision: Revision;
   /** Suite that failed; absent when the code did not load. */
   suite?: TestSuite;
-  /** Index of the test event in its suite; absent when the outputs of the whole suite differ. */
+  /** Index of the failed test event; absent if the code did not load or suite outputs differ. */
   event?: number;
   error: UserError;
   /** Differences between the expected and the actual outputs of the suite. */

@@ -2,8 +2,8 @@ import { type Static, Type } from "@sinclair/typebox";
 import { oneOf } from "../settings/schema-types.ts";
 
 /**
- * Schemas for the reports of publish tests and test runs, which the API also returns. rudder-cli
- * reads this format.
+ * Schemas of the reports of test runs, with or without publishing. The API returns these reports,
+ * and rudder-cli reads them.
  */
 
 /** Maximum number of differences that the result of one test suite names. */
@@ -109,8 +109,9 @@ const output = {
 };
 
 /**
- * Schema of the transformations without an error, and of the transformations and libraries with one.
- * `error` is the first error of an item.
+ * Schema of the result of testing code. `successTestResults` has the transformations without an
+ * error; `failedTestResults` has the transformations and libraries with one, each with its first
+ * error.
  */
 export const TestReport = Type.Object(
   {

@@ -7,11 +7,11 @@ import type { CodeTestReport } from "./testing/test-run.ts";
 import { truncateMessage } from "./testing/truncate-message.ts";
 
 /**
- * Converts a test report to the response of `/transformations/libraries/test`. Code counts as
- * failed when it does not load, when any of its test events fails, and when an output differs from
- * the one that its suite expects, because RudderStack's GitHub Action reads only whether the code
- * failed. The action compares `transformedEvents` with a file, so it contains only the outputs of
- * the request's own events; results of stored test cases are separate. Pure function.
+ * Converts a test report to the response of `/transformations/libraries/test`. Code is listed as
+ * failed when it does not load, when it fails for a test event, or when a suite's outputs differ
+ * from the expected ones, because RudderStack's GitHub Action reads only which code failed. The
+ * action compares `transformedEvents` with a file. They are therefore the outputs of the request's
+ * own events, if it has any; results of stored test cases are in `testCases`. Pure function.
  */
 export function toTestResult({ transformations, libraries }: CodeTestReport): TestResult {
   const success: TestResult["successTestResults"] = [];

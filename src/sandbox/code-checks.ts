@@ -17,8 +17,9 @@ import type { GuestPool } from "./scheduling/guest-pool.ts";
 import { TestBudget } from "./test-budget.ts";
 
 /**
- * Returns the functions that check code in guests that handle no live events and end afterwards.
- * All stop when `budget` ends; the calls of one request share one budget.
+ * Returns the functions that check code on request of a user. They use guest processes that handle
+ * no live events and end after the check. Each function stops when its parameter `budget` is used
+ * up. All calls that serve one request share one budget.
  */
 export function createCodeChecks(
   pool: GuestPool,
@@ -38,8 +39,9 @@ export function createCodeChecks(
   };
 
   /**
-   * Like `check` for several batches, in one process. Each batch runs in the program's state after
-   * loading: what an earlier batch changed is discarded.
+   * Runs a program on several batches of test events in one guest process, and resolves with one
+   * report per batch. Before each batch the program is loaded again, so that a batch does not see
+   * what an earlier one changed.
    */
   async function checkAll(
     program: Program,
@@ -112,8 +114,9 @@ export function createCodeChecks(
   }
 
   /**
-   * Loads a library without a transformation. Resolves with its error, or with undefined when it is
-   * valid. `libraries` are the other libraries that it may import (only in Python).
+   * Loads a library without a transformation. Resolves with the error of the library, or with
+   * undefined when it is valid. `libraries` are the other libraries that it may import (only in
+   * Python).
    */
   function checkLibrary(
     workspaceId: string,
@@ -136,8 +139,9 @@ export function createCodeChecks(
   }
 
   /**
-   * Returns work that sends one request to a guest process. When the process ends before it replies,
-   * the code is to blame: the work resolves with the result of `failed` for the error.
+   * Returns a function that sends `request` to a guest process and resolves with the reply. When
+   * the process ends before it replies, the checked code is to blame: the function resolves with
+   * `failed(error)`, whose argument is the reason of the end.
    */
   function requestOf<T>(
     workspaceId: string,
@@ -160,9 +164,9 @@ export function createCodeChecks(
 }
 
 /**
- * Returns the result of the work. When no guest process starts because the request has already used
- * up its CPU time for tests, resolves with the result of `failed` for the budget's error instead of
- * rejecting.
+ * Runs `work` and resolves with its result. When no guest process starts because the request has
+ * used up its CPU time for tests, resolves with `failed(error)`, whose argument is the error of
+ * `budget`, instead of rejecting.
  */
 async function failIfSpent<T>(
   budget: TestBudget,
@@ -181,7 +185,7 @@ const tooMuchOutput = {
   message: `Outputs of the tests of one request may be ${TEST_OUTPUT_BYTES_MAX} bytes together`,
 };
 
-/** Returns the report of a batch of test events that were not run. */
+/** Returns the report of a batch of tests that were not run: `error` for every event. */
 function refusal({ events }: ProgramBatch, error: UserError): CheckReport {
   return { outcomes: events.map(() => ({ error })), logs: [] };
 }

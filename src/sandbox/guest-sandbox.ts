@@ -22,8 +22,8 @@ import {
 } from "./scheduling/guest-starter.ts";
 
 /**
- * Size in bytes of the outputs above which a batch of live (not test) events ends early. Its caller
- * runs the remaining events again.
+ * Total size in bytes of the outputs of a batch of live (not test) events above which the batch
+ * ends early. The caller of the sandbox then runs the remaining events again.
  */
 export const GUEST_BATCH_OUTPUT_BYTES_MAX = 2 << 20;
 
@@ -42,8 +42,8 @@ export type Sandbox = Omit<GuestSandbox, "status" | "suspended" | "slow" | "gues
 export type { ProgramSuspension, SandboxStatus };
 
 /**
- * Creates a sandbox that runs user code in isolated child processes (guests). Starts a spare guest
- * at once.
+ * Creates a sandbox that runs user code in isolated child processes (guests), and starts a first
+ * guest at once, before one is needed.
  */
 export function createSandbox(options: SandboxOptions) {
   const limits = { ...defaultLimits, ...options.limits };
@@ -78,7 +78,7 @@ export function createSandbox(options: SandboxOptions) {
     suspended: () => suspensions.list(),
     /** Programs of which no event has succeeded for long, while they run. */
     slow: () => suspensions.slow(),
-    /** Number of guest processes, and of workspaces (tenants) that wait for a guest process. */
+    /** Counts of running guest processes, and of workspaces (tenants) that wait for a process. */
     guestCounts: () => ({ alive: starter.aliveCount, awaited: pool.waitingCount }),
     async close() {
       pool.close();
@@ -88,11 +88,11 @@ export function createSandbox(options: SandboxOptions) {
 
   /**
    * Runs a published program (user code with its libraries). Resolves with one outcome per event,
-   * in input order, whatever the code does. When the outputs of all events need too much memory, it
-   * resolves with the outcomes of the first events only (at least one), and the caller runs the
-   * other events again. `logSink` receives the lines that the code writes with `log(...)`; absent:
-   * they are dropped. Rejects with `SandboxUnavailable` only when no process for user code can be
-   * started. Then no event has an outcome, and the caller tries again later.
+   * in input order, whatever the code does. When the outputs of all events would need too much
+   * memory, it resolves with the outcomes of the first events only (at least one), and the caller
+   * runs the other events again. `logSink` receives the lines that the code writes with `log(...)`;
+   * without it they are dropped. Rejects with `SandboxUnavailable` only when no guest process can
+   * be started. In this case no event has an outcome, and the caller tries again later.
    */
   async function run(
     program: Program,

@@ -9,13 +9,14 @@ import {
 } from "../settings/limits.ts";
 
 /**
- * Milliseconds that the host (the server) waits beyond a guest process's time limit before it kills
- * the process with SIGKILL. The guest stops user code by itself at the limit.
+ * Milliseconds that the host (the server) waits after a guest process has reached its time limit
+ * before it kills the process with SIGKILL. Normally the guest itself stops user code at the limit.
  */
 const GUEST_KILL_GRACE_MS = 500;
 /**
- * Number of guest processes that a workspace's code may end before its next guest is delayed. Three
- * guests may end before it is clear which event is to blame.
+ * Number of guest processes that the code of one workspace may end within a short time before the
+ * workspace's next guest is delayed. It is above three, because three guests may end before it is
+ * clear which event is to blame.
  */
 const FREE_LOSSES = 4;
 
@@ -30,8 +31,8 @@ export interface SandboxLimits {
   /** Memory in bytes that all guests together may use. */
   memoryBytes: number;
   /**
-   * Number of guest processes that a workspace's code may end within a short time before its next
-   * guest is delayed.
+   * Number of guest processes that the code of one workspace may end within a short time before the
+   * workspace's next guest is delayed.
    */
   freeLosses: number;
   throwAways: number;

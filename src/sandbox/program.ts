@@ -47,41 +47,42 @@ export interface Program {
 }
 
 /**
- * A batch of events as JSON texts in UTF-8, with the metadata of each event, which user code reads
- * with `metadata(event)`.
+ * Batch of events, each as UTF-8 bytes of JSON, with the metadata of each event. User code reads
+ * the metadata with `metadata(event)`.
  */
 export interface ProgramBatch {
   events: readonly Uint8Array[];
   /** Metadata of each event, in the order of `events`. */
   metadata: readonly EventMetadata[];
   /**
-   * Time (`performance.now()`) from which the other events fail without a run once
-   * `GUEST_CULPRITS_MAX` events have used up their time or ended their guest process. Absent: all
-   * events run, however long it takes.
+   * Time (`performance.now()`) after which the batch may be cut short. From then on, once
+   * `GUEST_CULPRITS_MAX` of its events have used up their time or ended their guest process, its
+   * remaining events fail without a run. If absent, all events run, however long that takes.
    */
   costlyUntil?: number;
   /**
-   * Whether the caller still waits for the outcomes. Once this returns false, it stays false, and
-   * events that no guest process works on fail without a run. Absent: the caller waits.
+   * Whether the caller still waits for the outcomes. Once this returns false, it must stay false,
+   * and events that are not in a guest process at that time fail without a run. If absent, the
+   * caller waits.
    */
   isAwaited?: () => boolean;
 }
 
 /**
- * Metadata of one event in two parts, so that what the events of a batch have in common is sent to
- * the guest process once.
+ * Metadata of one event in two parts. The part that the events of a batch have in common is sent to
+ * the guest process only once.
  */
 export interface EventMetadata {
-  /** A JSON object. Events with an equal text, or with the same bytes object, share it. */
+  /** JSON object that events share if their strings are equal or their bytes are one object. */
   shared: string | Uint8Array;
   /**
-   * JSON values of `ownMetadataKeys`, separated by commas. They replace the values in `shared`.
-   * Empty when `shared` has all metadata of the event.
+   * JSON values of the keys `ownMetadataKeys`, separated by commas. They replace the values of
+   * these keys in `shared`. Empty when `shared` contains all metadata of the event.
    */
   own: string;
 }
 
-/** Returns the metadata of an event that shares it with no other event. */
+/** Returns the metadata of an event that has no shared part in common with another event. */
 export function unsharedMetadata(metadata: object): EventMetadata {
   return { shared: JSON.stringify(metadata), own: "" };
 }
@@ -109,8 +110,9 @@ export const metadataKeys = [
 export type MetadataKey = (typeof metadataKeys)[number];
 
 /**
- * Further keys of that object, which have values only for events that rudder-server sends: those of
- * RudderStack's metadata that pixelmill's own events do not have.
+ * Further keys of the object that `metadata(event)` returns. They belong to RudderStack's metadata,
+ * and have values only for events that rudder-server sends, because pixelmill's own events lack
+ * them.
  */
 export const relayedMetadataKeys = [
   "sourceCategory",
@@ -130,7 +132,7 @@ export const relayedMetadataKeys = [
   "destinationDefinitionId",
 ] as const;
 
-/** Metadata that differs between almost all events of a batch. */
+/** Metadata keys whose values differ between almost all events of a batch. */
 export const ownMetadataKeys = ["messageId", "rudderId", "receivedAt"] as const;
 
 /**
@@ -140,8 +142,8 @@ export const ownMetadataKeys = ["messageId", "rudderId", "receivedAt"] as const;
 export interface LogLine {
   text: string;
   /**
-   * Index of the event in the batch; absent when it is unknown: after an `await`, or in
-   * `transformBatch`.
+   * Index in the batch of the event during which the line was written. Absent when it is unknown,
+   * which is so after an `await` and in `transformBatch`.
    */
   event?: number;
   line?: number;
@@ -155,18 +157,17 @@ export interface LogLine {
 /** Receives the lines that user code writes with `log(...)` while a batch runs. */
 export interface LogSink {
   /**
-   * Maximum number of lines. With 0, user code sends none: `log(...)` then costs nothing but its
-   * call.
+   * Maximum number of lines per batch. With 0, `log(...)` sends no lines, and costs only the call.
    */
   lines: number;
-  /** Maximum size of all lines, in UTF-16 units of JSON. */
+  /** Maximum total size of the lines of a batch, in UTF-16 units of JSON. */
   chars: number;
-  /** Called once, after the batch has run, if there are lines. */
+  /** Receives the lines. Called once after the batch has run, unless there are no lines. */
   take(lines: LogLine[]): void;
 }
 
 /**
- * Outcome of one input event: its output events, or an error. An empty list means that the code has
- * dropped the event.
+ * Outcome of one input event: its output events, or an error. An empty list of output events means
+ * that the code has dropped the event.
  */
 export type ProgramOutcome = { events: readonly Uint8Array[] } | { error: UserError };

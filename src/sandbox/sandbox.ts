@@ -1,7 +1,7 @@
 import type { LogLine, ProgramOutcome, UserError } from "./program.ts";
 
 export interface CheckReport {
-  /** Why the code could not be compiled, linked or loaded. No event has run then. */
+  /** Reason why the code could not be compiled, linked or loaded. If present, no event has run. */
   error?: UserError;
   /** One outcome per input event; empty when `error` is set. */
   outcomes: ProgramOutcome[];

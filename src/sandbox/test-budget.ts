@@ -10,8 +10,8 @@ export interface TestLimits {
    */
   cpuMs: number;
   /**
-   * Clock time in milliseconds that may pass until the first guest process starts, and after the
-   * start of the last one.
+   * Maximum clock time in milliseconds until the first guest process has started, and then after
+   * the start of each one. Each start restarts the clock.
    */
   wallMs: number;
 }
@@ -23,8 +23,8 @@ const defaults: TestLimits = { cpuMs: TEST_CPU_MS_MAX, wallMs: TEST_WALL_MS_MAX 
  * share. It ends when the CPU time or the clock time is used up, or when the caller disconnects.
  *
  * CPU time is the main limit, because code is not to blame for a busy machine. The limit of clock
- * time ends code that sleeps. It restarts with each process that runs user code, because these
- * start slowly on a busy machine.
+ * time ends code that sleeps. The clock restarts with each process that runs user code, because
+ * processes start slowly on a busy machine.
  */
 export class TestBudget implements Disposable {
   readonly #limits: TestLimits;
@@ -58,8 +58,8 @@ export class TestBudget implements Disposable {
   }
 
   /**
-   * Whether the budget has ended because the tests have used all their CPU time. For other ends,
-   * the code is not to blame.
+   * Whether the budget has ended because the tests have used all their CPU time. When it ends for
+   * another reason, the code is not to blame.
    */
   get cpuSpent(): boolean {
     return this.#over === "cpu";
@@ -89,20 +89,20 @@ export class TestBudget implements Disposable {
   }
 
   /**
-   * Number of bytes of outputs that the tests may still produce. Outputs are kept in memory, since
-   * the caller gets all of them in one response.
+   * Number of bytes of outputs that the tests of the request may still produce. There is a limit
+   * because outputs are kept in memory: the caller gets all of them in one response.
    */
   get outputBytesLeft(): number {
     return Math.max(0, TEST_OUTPUT_BYTES_MAX - this.#outputBytes);
   }
 
-  /** Counts outputs that are kept in memory for the response. */
+  /** Subtracts `bytes` of outputs, which are kept in memory for the response, from the budget. */
   holdOutput(bytes: number): void {
     assert(bytes >= 0, "Outputs of a test run have a size that is not negative");
     this.#outputBytes += bytes;
   }
 
-  /** Calls `release` at the end of the request, when the budget is disposed, or at once after it. */
+  /** Calls `release` when the budget is disposed (end of the request), or at once if it was. */
   onDispose(release: () => void): void {
     if (this.#disposal.disposed) release();
     else this.#disposal.defer(release);

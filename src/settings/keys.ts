@@ -13,16 +13,17 @@ export const environmentName = (key: string) =>
   `PIXELMILL_${key.replaceAll(".", "_").toUpperCase()}`;
 export const flagName = (key: string) => key.replaceAll(".", "-");
 
-/** Whether the value of a setting is never shown. */
+/** Whether a setting is a secret, whose value is never shown. */
 export const isSecret = (key: Key): boolean => schemas[key].writeOnly === true;
 
 /**
- * Whether a running server takes a new value of this setting without a restart. One that is
- * reloadable `when set` can be replaced, and needs a restart to be set or unset.
+ * Whether a running server can take a new value of a setting without a restart. A setting with
+ * `reloadable: "when set"` can be changed to another value, but needs a restart to be added or
+ * removed.
  */
 export const isReloadable = (key: Key): boolean => schemas[key].reloadable !== undefined;
 
-/** Whether a running server can take this change of a setting. */
+/** Whether a running server can take the change of a setting from `before` to `after`. */
 export function takesChange(key: Key, before: Config, after: Config): boolean {
   const isSame = (before[key] === undefined) === (after[key] === undefined);
   return isReloadable(key) && (isSame || schemas[key].reloadable !== "when set");

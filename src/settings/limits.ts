@@ -26,13 +26,13 @@ export const PIXEL_LEVELS_MAX = 16;
  */
 export const PIXEL_ARRAY_INDEX_MAX = 999;
 /**
- * Maximum number of elements that a pixel's parameters leave out of an event's arrays. Each becomes
- * `null`. More are answered with 400.
+ * Maximum number of gaps in the arrays of one event: elements that the pixel's parameters do not
+ * set. Each gap becomes `null`. A pixel with more is answered with 400.
  */
 export const PIXEL_ARRAY_GAPS_MAX = 500;
 /**
- * Maximum number of significant digits in a parameter's value that becomes a JSON number. A value
- * with more digits stays a text.
+ * Maximum number of significant digits of a parameter's value that becomes a JSON number. A value
+ * with more digits stays a string.
  */
 export const PIXEL_NUMBER_DIGITS_MAX = 15;
 /**
@@ -53,8 +53,8 @@ export const SDK_MESSAGE_ID_BYTES_MAX = 255;
 /** Maximum number of events in one request of an SDK. More are answered with 413. */
 export const SDK_BATCH_EVENTS_MAX = 20_000;
 /**
- * Maximum size of the events of one request of an SDK, after those without a `context` or
- * `integrations` have inherited those of the batch. Larger ones are answered with 413.
+ * Maximum size of the events of one SDK request. Events without `context` or `integrations` count
+ * with those that they inherit from the batch. More bytes are answered with 413.
  */
 export const SDK_BATCH_EVENTS_BYTES_MAX = 16 << 20;
 /**
@@ -75,34 +75,34 @@ export const HTTP_METHOD_CHARS_MAX = 32;
 export const HTTP_BODY_BYTES_MAX = 65_536;
 /**
  * Maximum size of the body of an SDK request, both as sent and after decompression. A larger one is
- * answered with 413. It is 4 MiB, up to which SDKs add events to a batch, and 1 MiB for the event
- * that crosses this size.
+ * answered with 413. SDKs add events to a batch until it has 4 MiB; the fifth MiB is for the last
+ * of these events.
  */
 export const SDK_BODY_BYTES_MAX = 5 << 20;
 /**
- * Maximum number of bytes by which the framing of its chunks makes a chunked body longer than the
- * largest body. Beyond it, the body is answered with 413.
+ * Maximum number of bytes that the chunk framing adds to a chunked body of the largest permitted
+ * size. A body with more is answered with 413.
  */
 export const HTTP_CHUNK_FRAMING_BYTES_MAX = 65_536;
 /**
- * Average number of bytes per second with which a body must arrive once
- * `IDLE_CONNECTION_SECONDS_MAX` have passed. A slower connection is closed.
+ * Minimum average number of bytes per second of a body, measured once `IDLE_CONNECTION_SECONDS_MAX`
+ * have passed. A slower connection is closed.
  */
 export const HTTP_BODY_BYTES_PER_SECOND_MIN = 8_192;
 /**
- * Maximum number of open HTTP connections of one ingest process, which accepts pixels. It is lower
- * if the process may open few file descriptors. Above it, a new connection closes an idle one.
+ * Maximum number of open HTTP connections of one ingest process (which accepts pixels), lower if it
+ * may open few file descriptors. Above it, a new connection closes an idle one.
  */
 export const HTTP_CONNECTIONS_MAX = 10_000;
 /**
- * Maximum size of the incomplete requests on all connections of one ingest process, which accepts
- * pixels. Above it, a request is answered with 503, or its connection is closed.
+ * Maximum total size of the incomplete requests on all connections of one ingest process (which
+ * accepts pixels). Above it, requests are answered with 503, or their connections closed.
  */
 export const HTTP_WAITING_BYTES_MAX = 64 << 20;
 /**
- * Maximum size of the incomplete requests of one client network on one ingest process: of an IPv4
- * address, or of the first 64 bits of an IPv6 address. Above it, a request is answered with 503, or
- * its connection is closed. Trusted proxies have no such maximum.
+ * Maximum total size of the incomplete requests of one client network on one ingest process. A
+ * network is an IPv4 address, or the first 64 bits of an IPv6 address. Above it, requests get 503,
+ * or their connections are closed. Trusted proxies have no such limit.
  */
 export const HTTP_WAITING_BYTES_PER_NETWORK_MAX = 16 << 20;
 /**
@@ -111,13 +111,13 @@ export const HTTP_WAITING_BYTES_PER_NETWORK_MAX = 16 << 20;
  */
 export const IDLE_CONNECTION_SECONDS_MAX = 10;
 /**
- * Maximum number of trusted proxies that the server skips in `X-Forwarded-For`, from the end.
- * Entries before them are ignored.
+ * Maximum number of trusted proxies that the server skips from the end of `X-Forwarded-For`. The
+ * entries before them are ignored.
  */
 export const FORWARDED_HOPS_MAX = 32;
 /**
- * Time whose allowance one burst may use: a write key may send at once as many pixels as its rate
- * allows in this time.
+ * Length of a burst: a write key may send at once the number of pixels that its rate allows in this
+ * time.
  */
 export const RATE_BURST_SECONDS = 2;
 /**
@@ -126,14 +126,14 @@ export const RATE_BURST_SECONDS = 2;
  */
 export const LOG_PENDING_BYTES_MAX = 64 << 20;
 /**
- * Share of the pixels of the last minute that are refused with 503, or of the partitions that are
- * not written, above which `/ready` of this server is 503.
+ * Share above which `/ready` of a server returns 503: the share of the last minute's pixels that
+ * were refused with 503, or of the partitions that cannot be written.
  */
 export const INGEST_REFUSED_SHARE_MAX = 0.5;
-/** Share of the last minute's pixels that may be refused with 503 before `/ready` warns. */
+/** Share of the last minute's pixels refused with 503 from which `/ready` warns. */
 export const INGEST_REFUSED_SHARE_WARNED = 0.01;
 /**
- * Minimum number of pixels in the last minute from which `/ready` judges the share of refused ones.
+ * Minimum number of pixels in the last minute for `/ready` to judge the share of refused pixels.
  */
 export const INGEST_JUDGED_PIXELS_MIN = 20;
 
@@ -141,8 +141,8 @@ export const INGEST_JUDGED_PIXELS_MIN = 20;
 /** Maximum size of a file with certificates or a private key. */
 export const TLS_FILE_BYTES_MAX = 1 << 20;
 /**
- * Time between two checks of the files of `tls.certificate`, `tls.key` and the same settings of the
- * control plane. Changed files are read.
+ * Time between two checks whether the files of `tls.certificate`, `tls.key` and the same settings
+ * of the control plane have changed. Changed files are read again.
  */
 export const TLS_FILES_CHECK_MS = 2_000;
 /** Time before a certificate expires from which `/ready` warns. */
@@ -167,11 +167,11 @@ export const TLS_CONNECTIONS_MAX = 4_096;
  */
 export const BODY_BYTES_MAX = 4 << 20;
 /**
- * Maximum time from the first to the last byte of a request's body, so that a slow sender cannot
- * occupy a connection for longer.
+ * Maximum time from the first to the last byte of a request's body. It keeps slow senders from
+ * occupying connections.
  */
 export const BODY_SECONDS_MAX = 30;
-/** Maximum nesting depth of the objects and arrays in a JSON body. */
+/** Maximum nesting depth of the objects and arrays in the JSON body of an API request. */
 export const JSON_LEVELS_MAX = 64;
 /** Maximum number of errors that one response lists in `details`. */
 export const DETAILS_MAX = 20;
@@ -179,7 +179,7 @@ export const DETAILS_MAX = 20;
 export const NAME_CHARS_MAX = 255;
 /** Maximum number of origins of web pages that a source's setting `allowedOrigins` lists. */
 export const SOURCE_ORIGINS_MAX = 100;
-/** Longest window of a source's setting `dedupSeconds`. */
+/** Maximum value of a source's setting `dedupSeconds`, in seconds. */
 export const DEDUP_SECONDS_MAX = 86_400;
 /** Maximum length of the description of a transformation or library. */
 export const DESCRIPTION_CHARS_MAX = 4_096;
@@ -203,8 +203,8 @@ export const FILTER_CHARS_MAX = 255;
 /** Maximum size of the code of a transformation or library, in UTF-8. */
 export const CODE_BYTES_MAX = 1 << 20;
 /**
- * Maximum length of the name of a credential, which is a secret for user code. The name is part of
- * a database key, whose size is limited.
+ * Maximum length of the name of a credential (secret for user code). The name is limited because it
+ * is part of a database key.
  */
 export const CREDENTIAL_NAME_CHARS_MAX = 1_024;
 /** Maximum length of the value of a credential, which is a secret for user code. */
@@ -245,28 +245,28 @@ export const SESSION_SECONDS_MAX = 43_200;
  */
 export const SESSIONS_OF_TOKEN_MAX = 32;
 /**
- * Maximum number of sources in one overview of a workspace, and the same of destinations and of
- * problems. The most urgent ones are shown.
+ * Maximum number of sources, of destinations, and of problems in one overview of a workspace. It
+ * shows the most urgent ones.
  */
 export const OVERVIEW_ITEMS_MAX = 30;
 /** Lag in seconds from which the overview lists a destination as a problem, as the default alert rule does. */
 export const OVERVIEW_LAG_SECONDS_MIN = 900;
-/** Maximum number of connections among them in one overview. */
+/** Maximum number of connections between the items of one overview. */
 export const OVERVIEW_CONNECTIONS_MAX = 60;
 /**
- * Maximum number of sources of a workspace whose state is measured at once, and the same of
- * destinations and of connections: for the overview, for alerts, and for lists that are sorted by
- * state or figures. A list that is sorted by name has no such bound: each page measures its own rows.
+ * Maximum number of sources, of destinations, and of connections of a workspace whose state is
+ * measured at once. This is done for the overview, for alerts, and for lists sorted by state or
+ * figures. A list sorted by name has no such limit: each page measures its own rows.
  */
 export const STATUS_ITEMS_MAX = 20_000;
 /**
- * Number of destinations from which requests for a workspace's state at about the same time share
- * one result.
+ * Minimum number of destinations of a workspace for which requests for its state that come at about
+ * the same time share one result.
  */
 export const STATUS_SHARED_ITEMS_MIN = 1_000;
-/** Maximum age in milliseconds of a workspace's shared state. */
+/** Maximum age of a result for a workspace's state that several requests share. */
 export const STATUS_SHARED_MS_MAX = 3_000;
-/** Maximum number of destinations in one question about their state to the nodes of a cluster. */
+/** Maximum number of destinations whose state one request to the nodes of a cluster asks for. */
 export const STATUS_DESTINATIONS_ASKED_MAX = 500;
 /** Maximum number of rows on one page of a list with state. */
 export const STATUS_PAGE_MAX = 100;
@@ -295,33 +295,33 @@ export const TAILS_MAX = 100;
  */
 export const TAIL_PENDING_BYTES_MAX = 1 << 20;
 /**
- * Maximum number of events in a response with recent events, and of those that each node keeps in
- * memory of each outcome (`delivered`, `dropped`, `dead-letter`) at each destination: the latest ones.
+ * Maximum number of recent events in a response, and of the latest events of each outcome
+ * (`delivered`, `dropped`, `dead-letter`) at each destination that a node keeps in memory.
  */
 export const RECENT_EVENTS_MAX = 100;
 /**
- * Maximum number of events of one outcome at one destination that a node takes into its recent
- * events per second, after the first `RECENT_EVENTS_MAX`. If there are more, it takes some of them.
+ * Maximum number of events per second of one outcome at one destination that a node adds to its
+ * recent events, after the first `RECENT_EVENTS_MAX`. Others are left out.
  */
 export const RECENT_EVENTS_PER_SECOND_MAX = 10;
 /** Maximum size of an event in the recent events. Only the outcome of a longer one is kept. */
 export const RECENT_EVENT_BYTES_MAX = 64 << 10;
 /**
  * Maximum memory for the recent events of one workspace, on each node. Above it, the destinations
- * with the most bytes keep fewer events.
+ * whose events take the most bytes keep fewer.
  */
 export const RECENT_EVENTS_OF_WORKSPACE_BYTES_MAX = 8 << 20;
 /**
  * Maximum memory for the recent events of all workspaces, on each node. Above it, the workspaces
- * with the most bytes keep fewer events.
+ * whose events take the most bytes keep fewer.
  */
 export const RECENT_EVENTS_BYTES_MAX = 64 << 20;
 /**
- * Maximum size of the events in one response with recent events: of those from the event logs, and
- * of those in the memory of each node.
+ * Maximum size of the events in one response with recent events. It applies to the events from the
+ * event logs, and also to those from the memory of each node.
  */
 export const RECENT_ANSWER_BYTES_MAX = 1 << 20;
-/** Maximum size of the newest events in the event logs that a request for recent events reads. */
+/** Maximum bytes of event logs, from their end, that a request for recent events reads. */
 export const RECENT_SCAN_BYTES_MAX = 16 << 20;
 /** Maximum number of concurrent requests of one workspace for recent events. One more is answered with 429. */
 export const RECENT_REQUESTS_OF_WORKSPACE_MAX = 8;
@@ -336,20 +336,20 @@ export const SEARCH_EVENTS_MAX = 100;
  */
 export const SEARCH_ANSWER_BYTES_MAX = 4 << 20;
 /**
- * Maximum size of the events that one search reads. Then the search stops, and its response has a
- * cursor to continue.
+ * Maximum size of the events that one search reads. The search then stops, and its response has a
+ * cursor to continue it.
  */
 export const SEARCH_BYTES_MAX = 256 << 20;
-/** Maximum time of one search. Then the search stops, and its response has a cursor to continue. */
+/** Maximum time of one search. It then stops, and its response has a cursor to continue it. */
 export const SEARCH_MS_MAX = 5_000;
 /** Maximum length of the cursor with which a request continues a search. */
 export const SEARCH_CURSOR_CHARS_MAX = 4_096;
 /**
- * Maximum number of events in one export of a search; the last part of up to `SEARCH_EVENTS_MAX`
- * events may exceed it. The last line of the response then has a cursor to continue.
+ * Number of events at which one export of a search ends. Events are exported in parts of up to
+ * `SEARCH_EVENTS_MAX`, so the last part may exceed it. The last line has a cursor to continue.
  */
 export const SEARCH_EXPORT_EVENTS_MAX = 10_000;
-/** Maximum length of each text in the filter of a search. */
+/** Maximum length of each string in the filter of a search. */
 export const SEARCH_TEXT_CHARS_MAX = 1_024;
 /** Maximum number of concurrent searches of one workspace. One more is answered with 429. */
 export const SEARCHES_OF_WORKSPACE_MAX = 2;
@@ -383,13 +383,13 @@ export const TEST_REQUESTS_OF_WORKSPACE_MAX = 32;
  */
 export const TEST_REQUESTS_MAX = 256;
 /**
- * Maximum CPU time of user code in all tests of one request. Test events that have not run by then
- * fail.
+ * Maximum CPU time of user code in all tests of one request. Test events that have not run when it
+ * is used up fail.
  */
 export const TEST_CPU_MS_MAX = 10_000;
 /**
- * Maximum elapsed time of tests, for code that sleeps. The time starts again with each guest
- * (confined process for user code) that the request uses.
+ * Maximum clock time of the tests of one request, for code that sleeps. The clock restarts with
+ * each guest (confined process for user code) that the request uses.
  */
 export const TEST_WALL_MS_MAX = 120_000;
 /**
@@ -415,19 +415,19 @@ export const ALERT_RULES_OF_WORKSPACE_MAX = 100;
 export const ALERT_RECEIVERS_OF_WORKSPACE_MAX = 20;
 /** Maximum number of email addresses of one receiver of alerts. */
 export const ALERT_ADDRESSES_MAX = 20;
-/** Maximum length of the URL or another secret of a receiver of alerts. */
+/** Maximum length of each secret of a receiver of alerts, such as its URL. */
 export const ALERT_SECRET_CHARS_MAX = 2_048;
 /** Maximum number of items, such as destinations, that one alert rule names. */
 export const ALERT_SUBJECTS_MAX = 100;
-/** Maximum time for which an alert rule waits before an alert begins or ends. */
+/** Maximum time for which a condition must hold before an alert begins or ends. */
 export const ALERT_HOLD_SECONDS_MAX = 604_800;
 /** Maximum number of open alerts of a workspace. Further alerts begin when others have ended. */
 export const ALERTS_OPEN_OF_WORKSPACE_MAX = 200;
 /** Maximum number of alerts of a workspace that are listed. Above it, the oldest are forgotten. */
 export const ALERTS_KEPT_OF_WORKSPACE_MAX = 1_000;
 /**
- * Maximum number of notifications of a workspace in one hour, tests included. Further notifications
- * wait. A notification of an alert that ends meanwhile is not sent.
+ * Maximum number of notifications of a workspace in one hour, tests included. Further ones wait. If
+ * the alert ends while its notification waits, the notification is not sent.
  */
 export const ALERT_NOTIFICATIONS_PER_HOUR_MAX = 120;
 /** Maximum number of attempts to send a notification. After the last one, it counts as failed. */
@@ -445,23 +445,23 @@ export const ALERT_EVALUATION_MS = 10_000;
 /** Maximum CPU time of user code for one batch of events. */
 export const GUEST_CPU_MS_MAX = 4_000;
 /**
- * Number of events of one program that may each use the whole CPU time of a batch. Later events of
- * the program get only `GUEST_SHORT_CPU_MS_MAX`.
+ * Number of events of one program that may each use the whole CPU time of a batch. After them, an
+ * event of the program gets only `GUEST_SHORT_CPU_MS_MAX`.
  */
 export const GUEST_CULPRITS_MAX = 4;
 /**
- * Time after which one event that used the whole CPU time of a batch no longer counts for
- * `GUEST_CULPRITS_MAX`.
+ * Time after which the count of events that used the whole CPU time of a batch decreases by one.
+ * `GUEST_CULPRITS_MAX` applies to this count.
  */
 export const CULPRIT_FORGOTTEN_MS = 60_000;
 /**
- * Maximum CPU time of an event of a program of which `GUEST_CULPRITS_MAX` other events have each
- * used the whole CPU time of a batch.
+ * Maximum CPU time of an event after `GUEST_CULPRITS_MAX` events of the same program have each used
+ * the whole CPU time of a batch.
  */
 export const GUEST_SHORT_CPU_MS_MAX = 100;
 /**
- * Maximum time without an answer from a guest (confined process for user code) that uses no CPU
- * time, because the machine is busy or the code sleeps.
+ * Maximum time that a guest (confined process for user code) may take to answer without using CPU
+ * time. It uses none while its code sleeps, or while the machine is busy.
  */
 export const GUEST_WALL_MS_MAX = 20_000;
 /**
@@ -475,15 +475,15 @@ export const GUEST_MEMORY_BYTES_MAX = 256 << 20;
  */
 export const GUEST_PYTHON_HEAP_BYTES_MAX = 256 << 20;
 /**
- * Maximum memory of a guest (confined process for user code) for Python above the memory of an idle
- * one, which is 220 MB. A full heap takes 220 MB more.
+ * Maximum memory of a Python guest (confined process for user code), in addition to the 220 MB of
+ * an idle one. With a full heap, a guest takes 220 MB more.
  */
 export const GUEST_PYTHON_MEMORY_BYTES_MAX = 320 << 20;
 /** Maximum number of outputs that user code returns for one event. */
 export const GUEST_OUTPUTS_MAX = 1_000;
 /**
- * Maximum size of the outputs of one event, and of all outputs that a guest (confined process for
- * user code) returns in one message, in UTF-16 units of JSON.
+ * Maximum size, in UTF-16 units of JSON, of the outputs of one event, and of all outputs that a
+ * guest (confined process for user code) returns in one message.
  */
 export const GUEST_OUTPUT_CHARS_MAX = 1 << 20;
 /** Maximum nesting depth of an event that user code returns. */
@@ -503,8 +503,8 @@ export const GUEST_LOGS_CHARS_MAX = 131_072;
 /** Maximum number of lines from `log(...)` of live code that a node keeps for one workspace. */
 export const CODE_LOG_LINES_MAX = 1_000;
 /**
- * Maximum number of lines from `log(...)` of one live transformation that a node takes in a second.
- * Further lines of that second are not kept.
+ * Maximum number of lines from `log(...)` of one live transformation that a node keeps per second.
+ * Further lines of that second are dropped.
  */
 export const CODE_LOG_LINES_PER_SECOND_MAX = 10;
 /** Maximum size of the lines from `log(...)` of live code that a node keeps for one workspace. */
@@ -542,9 +542,9 @@ export const FETCH_ANSWER_BYTES_MAX = 1 << 20;
  */
 export const SUSPENSION_BATCHES = 20;
 /**
- * Number of consecutive events after which a program (user code) is suspended at once, if each used
- * up its CPU time by itself or ended its guest (confined process for user code). Events after the
- * first one have a quarter of the CPU time, until one succeeds.
+ * Number of consecutive events that suspend their program (user code) at once, if each used up its
+ * CPU time by itself or ended its guest (confined process for user code). After the first of them,
+ * events get a quarter of the CPU time until one succeeds.
  */
 export const SUSPENSION_CULPRITS = 3;
 /**
@@ -560,13 +560,13 @@ export const SUSPENDED_MS_MIN = 1_000;
 /** Maximum duration of a suspension of a program (user code). */
 export const SUSPENDED_MS_MAX = 300_000;
 /**
- * Time after which the destinations of a program (user code) that runs, and of which no event has
- * succeeded since, are `waiting`.
+ * Time for which no event of a running program (user code) has succeeded, after which the
+ * destinations of the program are `waiting`.
  */
 export const CODE_SLOW_MS = 10_000;
 /**
- * Time after a costly batch during which its program runs in the workspace's second guest (confined
- * process for user code), so that it does not delay other programs.
+ * Time for which a program runs in the workspace's second guest (confined process for user code)
+ * after a costly batch, so that it does not delay other programs.
  */
 export const COSTLY_PROGRAM_MS = 600_000;
 /**
@@ -575,13 +575,13 @@ export const COSTLY_PROGRAM_MS = 600_000;
  */
 export const COSTLY_BATCH_CPU_MS = 1_000;
 /**
- * Maximum number of running guests (confined processes for user code) for live events, if memory
- * suffices. Then workspaces take turns.
+ * Maximum number of running guests (confined processes for user code) for live events, if there is
+ * enough memory. Workspaces take turns when it is reached.
  */
 export const GUESTS_MAX = 512;
 /**
- * Maximum share of the memory of the machine or container for all guests (confined processes for
- * user code). Above it, idle guests are ended first.
+ * Share of the memory of the machine or container that all guests (confined processes for user
+ * code) together may use. Above it, guests are ended, idle ones first.
  */
 export const GUESTS_MEMORY_SHARE_MAX = 0.5;
 /** Time after which a guest (confined process for user code) without work is ended. */
@@ -589,16 +589,16 @@ export const GUEST_IDLE_MS_MAX = 60_000;
 
 // Delivery
 /**
- * Maximum number of messageIds of one source that are kept to find repeated events. When a source
- * sends more within the window of its setting `dedupSeconds`, the oldest are forgotten, and an
- * event that repeats one of them is delivered again.
+ * Maximum number of messageIds of one source that are kept to recognize repeated events. If a
+ * source sends more within its `dedupSeconds`, the oldest messageIds are forgotten, and an event
+ * that repeats one of them is delivered again.
  */
 export const DEDUP_IDS_OF_SOURCE_MAX = 500_000;
 /** Maximum number of messageIds of all sources that one node keeps; each takes 42 bytes. */
 export const DEDUP_IDS_MAX = 1_000_000;
 /**
- * Maximum number of repeated events of a partition whose marks are kept. The oldest marks are
- * removed first; a destination that has not read these events yet then gets them again.
+ * Maximum number of events of a partition that are marked as repeated. The oldest marks are removed
+ * first. A destination that has not read such an event then gets it again.
  */
 export const DEDUP_MARKS_MAX = 100_000;
 /**
@@ -608,8 +608,8 @@ export const DEDUP_MARKS_MAX = 100_000;
  */
 export const DEDUP_READ_BYTES_MAX = 512 << 20;
 /**
- * Maximum number of events in one batch for user code. The batches have 100 while they take long, or
- * their events are large, and always for code that names `fetch` or `geolocation`.
+ * Maximum number of events in one batch for user code. The maximum is 100 while batches take long
+ * or events are large, and always for code that names `fetch` or `geolocation`.
  */
 export const TRANSFORM_BATCH_EVENTS_MAX = 250;
 /**
@@ -623,8 +623,8 @@ export const LANE_DELIVERIES_MAX = 8;
  */
 export const LANE_IN_FLIGHT_EVENTS_MAX = 4_096;
 /**
- * Maximum size of the events of one destination that were read from the log, or returned by user
- * code for them, and are not delivered, dropped or given up yet.
+ * Maximum size of the events of one destination in memory: events that were read from the log or
+ * returned by user code, and are not delivered, dropped or given up yet.
  */
 export const LANE_IN_FLIGHT_BYTES_MAX = 16 << 20;
 /** Maximum size of the events in memory for all destinations of one workspace. */
@@ -634,8 +634,8 @@ export const LANES_HELD_BYTES_MAX = 128 << 20;
 /** Maximum size of one delivery. A delivery with a single event may be larger. */
 export const DELIVERY_BYTES_MAX = 4 << 20;
 /**
- * Maximum wait after the first failed attempt at a delivery. It doubles with each further failed
- * attempt.
+ * Maximum wait after the first failed attempt at a delivery. Each further failed attempt doubles
+ * it.
  */
 export const RETRY_DELAY_MS_MIN = 500;
 /**
@@ -649,14 +649,14 @@ export const RETRY_DELAY_MS_MAX = 60_000;
  */
 export const RETRY_AFTER_MS_MAX = 3_600_000;
 /**
- * Number of failed attempts to deliver an event alone after which the event may be given up, if it
- * may be the cause and the destination accepts other events.
+ * Minimum number of failed attempts to deliver an event alone before it may be given up because it
+ * is the likely cause and the destination accepts other events.
  */
 export const POISON_ATTEMPTS_MAX = 8;
 /**
- * Number of failed attempts to deliver an event alone after which the user's next event is tried,
- * if the destination has events of this user only. The next event shows whether the destination
- * accepts any.
+ * Number of failed attempts to deliver an event alone after which the next event of the user is
+ * tried, if the destination has events of this user only. The attempt shows whether the destination
+ * accepts any event.
  */
 export const FOLLOWER_ATTEMPTS_MIN = 16;
 /**
@@ -690,8 +690,8 @@ export const FIGURE_MINUTES_HOURS_MAX = 24;
 /** Time for which figures are stored by hour. */
 export const FIGURE_DAYS_MAX = 30;
 /**
- * Maximum number of events in one delivery of a destination that gathers events, such as into
- * files.
+ * Maximum number of events in one delivery to a destination that gathers events, such as one that
+ * writes files.
  */
 export const GATHERED_EVENTS_MAX = 16_384;
 /**
@@ -729,11 +729,11 @@ export const REPLAYS_MAX = 32;
  */
 export const REPLAYS_KEPT_OF_WORKSPACE_MAX = 100;
 /**
- * Maximum duration of a replay (which sends stored events again). Then it fails, so that it does
- * not keep old events from being deleted forever.
+ * Maximum duration of a replay (which sends stored events again). After it, the replay fails,
+ * because while it runs it keeps old events from being deleted.
  */
 export const REPLAY_MS_MAX = 259_200_000;
-/** Maximum length of each text in the filter of a replay. */
+/** Maximum length of each string in the filter of a replay. */
 export const REPLAY_FILTER_CHARS_MAX = 1_024;
 
 // Destinations
@@ -759,8 +759,8 @@ export const BACKUP_SECONDS_MAX = 2_592_000;
 /** Maximum number of backups made by the server that are kept. */
 export const BACKUPS_KEPT_MAX = 1_000;
 /**
- * Size of the parts in which a backup is sent to a bucket, and read from one; one part is in memory
- * at a time. Parts are larger when the backup would have more of them than `BACKUP_PARTS_MAX`.
+ * Size of the parts in which a backup is written to a bucket or read from it. One part is in memory
+ * at a time. Parts are larger when a backup would have more than `BACKUP_PARTS_MAX` of them.
  */
 export const BACKUP_PART_BYTES = 16_777_216;
 /** Maximum number of parts of a backup in a bucket, which object stores allow. */
@@ -779,13 +779,13 @@ export const BACKUP_LIST_PAGES_MAX = 100;
  */
 export const SECRET_FILE_BYTES_MAX = 16_384;
 /**
- * Maximum time for which a starting server or log writer waits until another process unlocks its
+ * Maximum time for which a server or log writer that starts waits for another process to unlock its
  * directory.
  */
 export const LOG_LOCK_MS_MAX = 10_000;
 /**
- * Maximum time at shutdown for requests in flight, and then the same time for deliveries in flight,
- * before they are aborted.
+ * Maximum time that a shutdown waits for requests in flight before it aborts them. Afterwards it
+ * waits up to the same time for deliveries in flight.
  */
 export const DRAIN_MS_MAX = 4_000;
 /**
@@ -794,8 +794,8 @@ export const DRAIN_MS_MAX = 4_000;
  */
 export const WAITING_CONNECTIONS_MAX = 4_096;
 /**
- * Time for which a server that hands its sockets over closes each connection after its next
- * response. Connections that were idle for all of this time are then closed.
+ * Time for which a server that hands over its sockets lets each connection end with its next
+ * response. Afterwards it closes the connections that are idle.
  */
 export const KEPT_CONNECTIONS_MS = 1_000;
 /**
@@ -814,7 +814,7 @@ export const CLUSTER_PARTITIONS_MAX = 256;
  */
 export const HAND_OVER_MS_MAX = 700;
 /**
- * Maximum difference between a node's clock and the brokers' without a warning in `/ready` and
- * `GET /v2/cluster`.
+ * Difference between the clocks of a node and of the brokers above which `/ready` and `GET
+ * /v2/cluster` warn.
  */
 export const CLOCK_ERROR_MS_MAX = 30_000;

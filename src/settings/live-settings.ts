@@ -15,15 +15,16 @@ interface ReloadablePart {
 }
 
 export interface ReloadResult {
-  /** Settings with a new value that is in force now. */
+  /** Settings whose new values the reload has put in force. */
   changed: Key[];
-  /** Settings with a new value that requires a restart. */
+  /** Settings whose new values take effect only after a restart. */
   needRestart: Key[];
 }
 
 /**
- * The settings in force in a running server. A reload reads them again from all their sources: the
- * parts of the server take the new values, or nothing changes.
+ * The settings in force in a running server. A reload reads the settings again from all their
+ * sources. Then either every part of the server takes its new values, or, if a setting cannot be
+ * used, nothing changes.
  */
 export class LiveSettings {
   readonly #read: () => ReadSettings;
@@ -52,14 +53,14 @@ export class LiveSettings {
     this.#parts.length = 0;
   }
 
-  /** Asserts that a part takes each setting that is declared to change without a restart. */
+  /** Asserts that the parts take exactly the settings declared to change without a restart. */
   expectComplete(): void {
     const taken = new Set(this.#parts.flatMap((part) => part.keys));
     const isTaken = (key: Key) => taken.has(key) === isReloadable(key);
     assert(keys.every(isTaken), "Parts take exactly the settings that are reloadable");
   }
 
-  /** Throws `StartError` when the new settings cannot be used. Then nothing changes. */
+  /** Rereads and applies the settings. Throws `StartError`, and changes nothing, if unusable. */
   reload(): ReloadResult {
     const { config, origins } = this.#read();
     const different = keys.filter((key) => !Bun.deepEquals(config[key], this.config[key]));

@@ -5,8 +5,8 @@
 const LETTERS_OFF_MAX = 2;
 
 /**
- * Finds the known name that a misspelt name probably means, ignoring case. Undefined when no known
- * name is similar.
+ * Returns the known name that a misspelt name probably means, ignoring case. Returns undefined when
+ * no known name is similar.
  */
 export function nearestName(name: string, known: readonly string[]): string | undefined {
   const off = known.map((it) => ({ it, letters: distance(name.toLowerCase(), it.toLowerCase()) }));
@@ -16,9 +16,9 @@ export function nearestName(name: string, known: readonly string[]): string | un
 }
 
 /**
- * Returns the number of edits that turn one text into the other: letters added, removed, replaced,
- * or swapped with their neighbour (optimal string alignment). Infinity for texts whose lengths
- * differ by more than LETTERS_OFF_MAX.
+ * Returns the number of edits that turn one string into the other: letters added, removed,
+ * replaced, or swapped with their neighbour (optimal string alignment). Returns Infinity for
+ * strings whose lengths differ by more than LETTERS_OFF_MAX.
  */
 function distance(a: string, b: string): number {
   if (Math.abs(a.length - b.length) > LETTERS_OFF_MAX) return Infinity;

@@ -13,8 +13,8 @@ import { configSchema } from "./schema.ts";
 import type { Setting, SettingSource } from "./setting.ts";
 
 /**
- * Command-line flags of all settings, in the form of the parser citty. All commands that read the
- * configuration accept them.
+ * Command-line flags of all settings, as argument definitions for the parser citty. Every command
+ * that reads the configuration accepts them.
  */
 export const configFlags = Object.fromEntries([
   [
@@ -45,7 +45,7 @@ export const booleanFlags: ReadonlySet<string> = new Set(
 /** The settings in force, and where the value of each came from. */
 export interface ReadSettings {
   config: Config;
-  /** Source of each value, and its name in that source, such as an environment variable. */
+  /** Source of each value, and the setting's name there, such as an environment variable's. */
   origins: Readonly<Record<Key, SettingOrigin>>;
 }
 
@@ -85,7 +85,7 @@ export function readSettings(
   };
 }
 
-/** Reads the settings like `readSettings`, without their sources. */
+/** Reads the settings like `readSettings`, but returns only their values, not their sources. */
 export function loadConfig(
   flags: Record<string, unknown>,
   environment?: Record<string, string | undefined>,
@@ -106,8 +106,8 @@ function parseSetting({ key, value, name }: Setting): unknown {
 }
 
 /**
- * Returns a hint for an error message: the known setting that is nearest to an unknown one, in the
- * notation that the user chose. Empty when no known setting is near.
+ * Returns a hint for an error message about an unknown setting: the known setting whose name is
+ * nearest, in the notation that the user chose. Returns an empty string when no known name is near.
  */
 function nearestSettingHint(key: string, name: string): string {
   const isVariable = name.startsWith("PIXELMILL_");
@@ -115,7 +115,7 @@ function nearestSettingHint(key: string, name: string): string {
   return meant === undefined ? "" : `; the nearest is ${meant}`;
 }
 
-/** Returns the invalid value as text for an error message. Empty when the setting is a secret. */
+/** Quotes an invalid value for an error message; an empty string when the setting is a secret. */
 function got(schema: TSchema, value: unknown): string {
   if (schema.writeOnly) return "";
   const text = JSON.stringify(value);
@@ -130,7 +130,7 @@ function converted(schema: TSchema, value: unknown): unknown {
 }
 
 /**
- * Converts a text of digits to a number. Returns any other value unchanged, so that validation
+ * Converts a string of digits to a number. Returns any other value unchanged, so that validation
  * refuses it. TypeBox would convert `1e3` and `true` to 1, and `0.9` to 0.
  */
 function wholeNumber(value: unknown): unknown {
@@ -155,8 +155,8 @@ function list(value: unknown): unknown {
 }
 
 /**
- * Checks of items in a list setting that a regular expression cannot express, by the title of the
- * item's schema.
+ * Checks of list items that a regular expression cannot express. The key is the title of the item's
+ * schema.
  */
 const itemFits: Record<string, (item: string) => boolean> = {
   "CIDR ranges": isValidCIDR,
@@ -242,9 +242,9 @@ function fromEnvironment(environment: Record<string, string | undefined>): Setti
 }
 
 /**
- * Whether Kubernetes has set this environment variable, so that it is no setting of pixelmill.
- * Kubernetes sets variables in every container for each Service of the namespace. A Service named
- * `pixelmill` or `pixelmill-admin` leads to names that look like settings:
+ * Whether an environment variable is one that Kubernetes sets for a Service, so that it is no
+ * setting of pixelmill. Kubernetes sets such variables in every container, for each Service of the
+ * namespace. For a Service named `pixelmill` or `pixelmill-admin` their names look like settings:
  * `PIXELMILL_PORT=tcp://10.0.0.7:8080`, `PIXELMILL_SERVICE_HOST`, `PIXELMILL_PORT_8080_TCP_ADDR`
  * and similar ones.
  */
@@ -267,10 +267,10 @@ function fromFlags(flags: Record<string, unknown>): Setting[] {
 }
 
 /**
- * Matches environment variables of the dynamic loader, the system's libraries and Bun, which an
- * ingest process inherits. An ingest process accepts requests from the internet, and the server's
- * other environment variables may be secrets, such as PIXELMILL_ADMIN_TOKEN or those of the shell
- * that started the server.
+ * Matches the environment variables that an ingest process inherits: those of the dynamic loader,
+ * the system's libraries and Bun. It inherits no others, because it accepts requests from the
+ * internet, and the server's other variables may be secrets, such as PIXELMILL_ADMIN_TOKEN or those
+ * of the shell that started the server.
  */
 const inherited =
   /^(PATH|HOME|TZ|LANG|LC_[A-Z]+|TMPDIR|BUN_TMPDIR|BUN_JSC_\w+|LD_PRELOAD|LD_LIBRARY_PATH|SSL_CERT_FILE|SSL_CERT_DIR|NODE_EXTRA_CA_CERTS|MALLOC_\w+|MIMALLOC_\w+)$/;
@@ -284,8 +284,8 @@ export function ingestEnvironment(): Record<string, string | undefined> {
 }
 
 /**
- * Returns the environment variables with which systemd passes sockets to this process and receives
- * its state.
+ * Returns the environment variables through which systemd passes sockets to this process and tells
+ * it where to report its state.
  */
 export function systemdEnvironment(): Record<string, string | undefined> {
   const { LISTEN_FDS, LISTEN_PID, LISTEN_FDNAMES, NOTIFY_SOCKET } = process.env;

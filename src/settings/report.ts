@@ -9,7 +9,7 @@ const MASKED = "(set)";
 /** A setting as `pixelmill config` shows it. */
 export interface ReportedSetting extends SettingOrigin {
   key: Key;
-  /** The value, `(set)` for a secret; absent when the setting is not set. */
+  /** Value of the setting, or `(set)` if it is a secret. Absent when the setting has no value. */
   value?: unknown;
   /** Whether a running server takes a new value without a restart. */
   reloadable: boolean;
@@ -25,7 +25,7 @@ export function reportSettings({ config, origins }: ReadSettings): ReportedSetti
   }));
 }
 
-/** Returns the settings whose values differ from their defaults. Leaves out secrets. */
+/** Returns the settings whose values differ from their defaults, without secrets. */
 export function nonDefaultSettings(config: Config): Record<string, unknown> {
   const defaults = Value.Default(configSchema, {}) as Record<string, unknown>;
   const changed = keys.filter((key) => !Bun.deepEquals(config[key], defaults[key]));

@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { optionalText } from "./schema-types.ts";
 
-/** Settings of the control plane of a rudder-server and a rudder-transformer. */
+/** Settings of pixelmill as the control plane of rudder-server and rudder-transformer. */
 export const rudderStackSettings = {
   "rudderstack.definitions": optionalText(
     "checkout of RudderStack's rudder-integrations-config, which defines the types that rudder-server delivers",

@@ -5,7 +5,7 @@ import {
   Type,
 } from "@sinclair/typebox";
 
-/** Returns the schema of a text that is one of the values. */
+/** Returns the schema of a string that equals one of `values`. */
 export function oneOf<const Value extends string>(
   values: readonly Value[],
   options: SchemaOptions = {},
@@ -16,12 +16,12 @@ export function oneOf<const Value extends string>(
   );
 }
 
-/** Returns the schema of a setting that is a text of at least one character, or absent. */
+/** Returns the schema of an optional setting: a string of at least one character. */
 export function optionalText(description: string, options: StringOptions = {}) {
   return Type.Optional(Type.String({ minLength: 1, ...options, description }));
 }
 
-/** Returns the schema of a setting that is an integer within two bounds, or absent. */
+/** Returns the schema of an optional setting: an integer from `minimum` to `maximum`. */
 export function optionalInteger(minimum: number, maximum: number, options: IntegerOptions) {
   return Type.Optional(Type.Integer({ minimum, maximum, ...options }));
 }

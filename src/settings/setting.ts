@@ -1,6 +1,6 @@
 /**
  * Where the value of a setting came from: its default, the configuration file, a credential of
- * systemd, the environment, or a flag. A later one wins over an earlier one.
+ * systemd, the environment, or a flag. In this order, each source overrides the ones before it.
  */
 export type SettingSource = "default" | "file" | "credential" | "environment" | "flag";
 

@@ -1,16 +1,16 @@
 import { ApiError } from "../errors.ts";
 import { type Store, withoutClose } from "./store.ts";
 
-/** Access to a store that is shared with others, and that can be taken away. */
+/** Access to a shared store that can be taken away from those who use it through this object. */
 export interface RevocableStore extends Store {
   /**
-   * Rejects all calls in progress and later ones, so that nothing waits for a store that cannot be
-   * written. A change in progress may still take effect.
+   * Rejects all calls of `change` and `catchUp` that are in progress, and all later ones, so that
+   * none waits for a store that cannot be written. A change in progress may still take effect.
    */
   revoke(): void;
 }
 
-/** Wraps a store, so that its users can stop waiting. Its `close` does nothing. */
+/** Wraps a store so that access to it can be revoked. The wrapper's `close` does nothing. */
 export function revocable(store: Store): RevocableStore {
   const waiting = new Set<(error: Error) => void>();
   let isRevoked = false;

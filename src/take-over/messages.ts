@@ -17,7 +17,7 @@ import { duplicate, type ListeningSocket } from "../http/listening-socket.ts";
 export const planes = ["data-plane", "control-plane", "transformer"] as const;
 export type Plane = (typeof planes)[number];
 
-/** Listening sockets of a server. A missing one is opened by the server itself. */
+/** Listening sockets of a server, by plane. A successor opens those that it did not receive. */
 export type PlaneSockets = Partial<Record<Plane, ListeningSocket>>;
 
 /** Address at which a server listens according to its settings. */
@@ -53,7 +53,7 @@ export const TAKE_OVER_MESSAGE_BYTES_MAX = 4_096;
 export const lineOf = (message: SuccessorMessage | RunningMessage): Buffer =>
   Buffer.from(`${JSON.stringify(message)}\n`);
 
-/** Duplicates the sockets that exist. The caller must close the duplicates. */
+/** Duplicates the descriptors of the defined sockets. The caller must close the duplicates. */
 export function duplicates(
   sockets: Partial<Record<Plane, ListeningSocket | undefined>>,
 ): PlaneSockets {
@@ -63,7 +63,7 @@ export function duplicates(
   return Object.fromEntries(copies);
 }
 
-/** Closes sockets that are not needed. */
+/** Closes the file descriptors of the sockets. */
 export function closeSockets(sockets: PlaneSockets): void {
   for (const { fd } of Object.values(sockets)) closeSync(fd);
 }

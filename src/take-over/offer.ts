@@ -17,7 +17,7 @@ import { peerUser, sendOn } from "./unix-socket.ts";
 export interface OfferOptions extends Pick<TakeOverOptions, "path" | "version" | "settings"> {
   /** The listening sockets, which stay open until the offer has ended. */
   sockets: PlaneSockets;
-  /** Sentence for a successor why this server keeps its sockets; undefined when it hands them over. */
+  /** Why this server keeps its sockets, as a sentence; undefined when it hands them over. */
   refusal?: string | undefined;
   logger: Logger;
 }
@@ -117,7 +117,7 @@ function sendSockets(socket: Socket<Client>, options: OfferOptions): void {
   sendOn(descriptorOf(socket), lineOf(message), descriptors);
 }
 
-/** Adds received bytes to those of a client, and returns the complete messages. */
+/** Adds bytes to a client's earlier ones. Returns complete messages; throws on excess bytes. */
 function messagesIn(client: Client, chunk: Buffer): SuccessorMessage[] {
   client.received += chunk.toString();
   if (client.received.length > TAKE_OVER_MESSAGE_BYTES_MAX)
@@ -127,5 +127,5 @@ function messagesIn(client: Client, chunk: Buffer): SuccessorMessage[] {
   return lines.map((line) => JSON.parse(line) as SuccessorMessage);
 }
 
-/** Returns the file descriptor of a socket, which Bun's types lack. */
+/** Returns the file descriptor of a socket, a property that Bun's types do not declare. */
 const descriptorOf = (socket: Socket<Client>) => (socket as unknown as { fd: number }).fd;

@@ -7,9 +7,10 @@ import { connectUnix, sendOn } from "./unix-socket.ts";
 /** First file descriptor that systemd passes to a service. */
 const FIRST_FD = 3;
 /**
- * Returns the listening sockets that systemd has opened for this process (sd_listen_fds(3)), as
- * environment variables describe them. Their names are `planes`. Empty
- * when systemd has passed none. Throws `StartError` for a socket that this server cannot use.
+ * Returns the listening sockets that systemd has opened for this process (sd_listen_fds(3)), by
+ * plane. `environment` has the variables in which systemd describes them; it names each socket
+ * after its plane. The result is empty when systemd has passed no socket. Throws `StartError` for a
+ * socket that this server cannot use.
  */
 export function activatedSockets(environment: Record<string, string | undefined>): PlaneSockets {
   const { LISTEN_FDS = "", LISTEN_PID, LISTEN_FDNAMES = "" } = environment;

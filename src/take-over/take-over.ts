@@ -15,20 +15,20 @@ import {
 import { connectUnix, receiveOn, sendOn } from "./unix-socket.ts";
 
 const POLL_MS = 5;
-/** Milliseconds in which a running server must answer with its sockets. */
+/** Longest time in milliseconds that a successor waits for the running server's sockets. */
 export const TAKE_OVER_ANSWER_MS_MAX = 10_000;
 
 export interface TakeOverOptions {
   /** Path of the Unix socket on which the running server offers its sockets. */
   path: string;
   version: string;
-  /** Addresses in the settings of this server. */
+  /** Addresses in the settings of the server that takes the sockets over. */
   settings: Partial<Record<Plane, Address>>;
 }
 
 /** Listening sockets that were taken over from a running server. */
 export interface TakeOver {
-  /** The sockets whose addresses are also in the settings of this server. */
+  /** The received sockets whose addresses are also in the settings of this server, by plane. */
   sockets: PlaneSockets;
   /** Version of the running server. */
   version: string;
@@ -40,8 +40,8 @@ export interface TakeOver {
 
 /**
  * Takes the listening sockets over from the server that runs on the same data directory. Resolves
- * with undefined when none runs. The running server continues when this process ends before it
- * calls `serving`. Throws `StartError` when the running server keeps its sockets.
+ * with undefined when none runs. Throws `StartError` when the running server does not hand its
+ * sockets over. If this process ends before it calls `serving`, the running server continues.
  */
 export async function takeOver(options: TakeOverOptions): Promise<TakeOver | undefined> {
   const channel = openChannel(options.path);
@@ -81,8 +81,9 @@ export async function takeOver(options: TakeOverOptions): Promise<TakeOver | und
 }
 
 /**
- * Returns the received sockets by plane. Closes those whose address in the settings of the running
- * server is not the one in the settings of this server.
+ * Returns the received sockets by plane. Keeps a socket only if both servers have the same address
+ * for its plane in their settings, and closes the others. Throws `StartError` when a socket is
+ * missing.
  */
 function socketsOf(
   { sockets }: Extract<RunningMessage, { type: "sockets" }>,
@@ -102,7 +103,7 @@ function socketsOf(
   return kept;
 }
 
-/** Connects to the running server. Undefined when none runs. */
+/** Connects to the running server. Returns undefined when none runs. */
 function openChannel(path: string) {
   const fd = dial(path);
   if (fd === undefined) return undefined;
@@ -136,7 +137,10 @@ function openChannel(path: string) {
   };
 }
 
-/** Connects to a Unix socket. Undefined when it is missing, or when no process listens on it. */
+/**
+ * Connects to a Unix socket. Returns undefined when the socket is missing or no process listens on
+ * it. Throws `StartError` for any other error.
+ */
 function dial(path: string): number | undefined {
   let directory: number | undefined;
   try {

@@ -13,13 +13,13 @@ const SO_PEERCRED = 17;
 const MSG_DONTWAIT = 0x40;
 const MSG_NOSIGNAL = 0x4000;
 const MSG_CMSG_CLOEXEC = 0x40000000;
-/** Sizes in bytes of structures of the C library on 64-bit systems, and of parts of them. */
+/** Sizes of C library structures on 64-bit systems, and the offset of one field, in bytes. */
 const MSGHDR_BYTES = 56;
 const CONTROL_BYTES_AT = 40;
 const IOVEC_BYTES = 16;
 const CMSGHDR_BYTES = 16;
 const FD_BYTES = 4;
-/** Longest path of a socket in bytes, with the byte that ends it. */
+/** Longest path of a socket in bytes, including the zero byte that ends it. */
 const PATH_BYTES_MAX = 108;
 const RECEIVED_BYTES_MAX = 4_096;
 /** Largest number of file descriptors in one message. */
@@ -54,8 +54,8 @@ export function connectUnix(path: string, type: "stream" | "datagram"): number {
 }
 
 /**
- * Sends bytes, and with the first of them duplicates of file descriptors, over a Unix socket. The
- * bytes must be few, so that the socket takes them all. Throws the system's error.
+ * Sends bytes over a Unix socket, together with duplicates of file descriptors. Throws the system's
+ * error, or an error when the socket does not take all bytes at once.
  */
 export function sendOn(fd: number, bytes: Buffer, descriptors: readonly number[] = []): void {
   const size = descriptors.length * FD_BYTES;
@@ -100,7 +100,7 @@ export function receiveOn(fd: number): Received | undefined {
   return { bytes: bytes.subarray(0, size), descriptors };
 }
 
-/** Returns the id of the user who runs the process at the other end of a Unix socket. */
+/** Returns the user id of the process at a Unix socket's other end; undefined if not reported. */
 export function peerUser(fd: number): number | undefined {
   const credentials = new Int32Array(3);
   const size = new Uint32Array([credentials.byteLength]);
@@ -111,7 +111,8 @@ export function peerUser(fd: number): number | undefined {
 
 /**
  * A `struct msghdr` of the C library for bytes and control data. The control data is in the same
- * memory, because the structure holds only addresses, which keep no other memory alive.
+ * buffer as the structure: the structure holds only addresses, and an address does not keep a
+ * buffer alive.
  */
 class Message {
   readonly memory: Buffer;

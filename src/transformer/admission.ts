@@ -2,7 +2,7 @@ import { assert } from "../assert.ts";
 import { Permit } from "../concurrency/permit.ts";
 import { TRANSFORMER_BYTES_MAX, TRANSFORMER_BYTES_OF_WORKSPACE_MAX } from "./limits.ts";
 
-/** Smallest number of bytes that a request counts, for its costs besides its body. */
+/** Bytes that a request with a smaller body counts as, for its costs besides the body. */
 const REQUEST_BYTES_MIN = 65_536;
 
 /** Bounds the bytes of the requests that are being transformed, in total and by workspace. */
@@ -18,7 +18,8 @@ export class Admission {
   }
 
   /**
-   * Returns a permit for a request; undefined when earlier requests already hold too many bytes.
+   * Returns a permit for a request. Returns undefined when the request and the ones in progress
+   * would exceed the maximum of bytes, in total or of the workspace.
    */
   tryAdmit(workspaceId: string, bodyBytes: number): Permit | undefined {
     const bytes = Math.max(REQUEST_BYTES_MIN, bodyBytes);

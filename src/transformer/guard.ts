@@ -2,8 +2,9 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import type { HttpExchange } from "../http/exchange.ts";
 
 /**
- * Creates the check of a request's shared secret, which is the name or the password of Basic
- * authorization, or a Bearer token. If no secret is set, every request passes.
+ * Creates the function that checks whether a request has the shared secret: as the name or the
+ * password of Basic authorization, or as a Bearer token. If `secret` is undefined, every request
+ * passes.
  */
 export function secretCheck(secret: string | undefined): (exchange: HttpExchange) => boolean {
   if (secret === undefined) return () => true;
@@ -24,12 +25,16 @@ function secretsIn(authorization: string): string[] {
 
 const digest = (text: string) => createHash("sha256").update(text).digest();
 
-/** Host names from which a page in a browser cannot reach this machine's loopback address. */
+/**
+ * Matches a `Host` header that is `localhost` or an IP address. A foreign page can make only its
+ * own host name, which is neither, resolve to this machine's loopback address.
+ */
 const LOCAL = /^(localhost|\d{1,3}(\.\d{1,3}){3}|\[[0-9a-f:.]+\])(:\d+)?$/i;
 
 /**
- * Whether a browser may have sent the request for a foreign page. Servers send no such headers. A
- * page whose own name resolves to this machine has that name in `Host`, which `isLoopback` refuses.
+ * Whether a browser may have sent the request for a page of another site. Servers send neither
+ * `Origin` nor `Sec-Fetch-Site`. A page whose own host name resolves to this machine has that name
+ * in `Host`; on a loopback listener (`isLoopback`), such a name counts as a foreign page.
  */
 export function isFromPage(exchange: HttpExchange, isLoopback: boolean): boolean {
   if (exchange.header("origin") !== undefined) return true;

@@ -124,8 +124,8 @@ export function startTransformer(options: TransformerOptions) {
     /** Changes certificate and key for new connections. Open ones keep theirs. */
     setTls: server.setTls,
     /**
-     * Stops accepting requests. Requests without an answer after `DRAIN_MS_MAX` get one after which
-     * rudder-server sends them again.
+     * Stops accepting requests. Requests that have no answer after `DRAIN_MS_MAX` are answered with
+     * 503, and rudder-server sends them again.
      */
     stop: () =>
       stop(server, () => stopping.resolve(againResponse("stopping", "The server is stopping"))),
@@ -147,7 +147,7 @@ function listen(address: { host: string; port: number }): ListeningSocket {
   }
 }
 
-/** Answers a path without an endpoint. It is never a server's `/customTransform`. */
+/** Creates the 404 response without an endpoint, never for a `POST` to `/customTransform`. */
 function nothing(path: string): HttpResponse {
   const hint = path === CUSTOM_TRANSFORM ? ": it expects POST" : "";
   return textResponse(404, `There is nothing at this path${hint}`);

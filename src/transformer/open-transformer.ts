@@ -11,9 +11,9 @@ import { startTransformer, type Transformer } from "./listener.ts";
 interface TransformerParts {
   catalog: Catalog;
   sandbox: Sandbox;
-  /** Sockets from another process. */
+  /** Listening socket that this process received from another one, if it received one. */
   sockets: { transformer?: ListeningSocket | undefined };
-  /** Certificate and key of the listener, which may change. */
+  /** The listener's certificate and key. `onChange` registers a function for each new pair. */
   certificates: {
     transformer: { keys(): TlsKeys | undefined; onChange(use: (keys: TlsKeys) => void): void };
   };

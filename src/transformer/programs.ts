@@ -7,32 +7,32 @@ import { unlessMissing } from "../errors.ts";
 import { programOf } from "../publishing/guest-program.ts";
 import type { Program } from "../sandbox/program.ts";
 
-/** The program that a server of RudderStack requests. */
+/** The program that a rudder-server requests: `versionId` is the version of its transformation. */
 export interface ProgramRequest {
   workspaceId: string;
   versionId: string;
   /**
-   * Versions of libraries that take precedence over the published ones. The server sends the
-   * versions of all libraries of its workspace that it last received.
+   * Versions of libraries that the program uses instead of the published ones. rudder-server sends
+   * the versions of all libraries of its workspace that it last received.
    */
   libraryVersionIds: readonly string[];
-  /** Credentials in addition to those of the workspace. They take precedence. */
+  /** Credentials added to those of the workspace. They override those with the same name. */
   credentials: Readonly<Record<string, string>>;
 }
 
-/** A revision that is published, or was once, with the names that it imports. */
+/** A code revision that is published or was published earlier, with the names that it imports. */
 type PublishedCode = ImportedLibrary;
 
 /** Number of revisions that are cached in memory. Beyond it, the oldest entry is removed. */
 const REVISIONS_KEPT_MAX = 1_024;
 
 /**
- * Finds programs by the version of their transformation. Finds only code that is published, or was
- * once, because a server requests a version until it has received a newer one.
+ * Finds programs by the version of their transformation. Finds published code, and code that was
+ * published earlier, because rudder-server requests a version until it has received a newer one.
  */
 export class Programs {
   readonly #catalog: Catalog;
-  /** Code by workspace, kind and version. Stays valid: published once means published for good. */
+  /** Code by workspace, kind and version. Never outdated: a published version stays available. */
   readonly #known = new Map<string, PublishedCode>();
 
   constructor(catalog: Catalog) {
@@ -40,8 +40,9 @@ export class Programs {
   }
 
   /**
-   * Returns the program; undefined when no such version was ever published in the workspace.
-   * Rejects with `unavailable` when this node cannot find out whether another one published it.
+   * Returns the requested program. Returns undefined when its version was never published in the
+   * workspace. Rejects with `unavailable` when this node cannot find out whether another node
+   * published that version.
    */
   async find(request: ProgramRequest): Promise<Program | undefined> {
     const { workspaceId, versionId } = request;

@@ -3,8 +3,9 @@ import type { HttpResponse } from "../http/response.ts";
 import { isObject } from "../is-object.ts";
 
 /**
- * Answers a request. It must read the exchange before it returns. If it rejects, the fault is this
- * server's. `isAwaited` returns whether the client still waits for the answer.
+ * Answers a request. A handler must read all that it needs of `exchange` before it returns its
+ * promise. A rejection means a fault of this server. `isAwaited` returns whether the client still
+ * waits for the answer.
  */
 export type Handler = (
   exchange: HttpExchange,
@@ -19,7 +20,7 @@ export class RequestFault extends Error {
   override readonly name = "RequestFault";
 }
 
-/** Parses the body of a request as a JSON object. Throws `RequestFault`. */
+/** Parses the body of a request as a JSON object. Throws `RequestFault` if it is not one. */
 export function objectIn(body: Buffer): Record<string, unknown> {
   let value: unknown;
   try {
@@ -31,7 +32,7 @@ export function objectIn(body: Buffer): Record<string, unknown> {
   return value;
 }
 
-/** Returns the items of a list that are objects; none when the value is no list. */
+/** Returns a list's items that are objects; an empty list when the value is no list. */
 export function objectsIn(list: unknown): Record<string, unknown>[] {
   return Array.isArray(list) ? list.filter(isObject) : [];
 }

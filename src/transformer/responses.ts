@@ -1,10 +1,10 @@
 import { HttpResponse } from "../http/response.ts";
 
 const JSON_TYPE = "application/json; charset=utf-8";
-/** Headers with the version of the answers. Without this version, rudder-server exits. */
+/** Headers of JSON responses. Without `apiVersion`, the format version, rudder-server exits. */
 const versioned = { "Content-Type": JSON_TYPE, apiVersion: "2" };
 
-/** Creates a response with a JSON body, which may be given as bytes. */
+/** Creates a response with a JSON body. `body` is a value, or the bytes of its JSON. */
 export function jsonResponse(status: number, body: unknown): HttpResponse {
   const bytes = body instanceof Uint8Array ? body : JSON.stringify(body);
   return new HttpResponse(status, versioned, bytes);
@@ -14,7 +14,7 @@ export function textResponse(status: number, text: string): HttpResponse {
   return new HttpResponse(status, { "Content-Type": "text/plain; charset=utf-8" }, text);
 }
 
-/** Why a request is sent again: a label of rudder-server's metrics, so not a sentence. */
+/** Why rudder-server shall send a request again: a label of its metrics, so not a sentence. */
 export type AgainReason =
   | "busy"
   | "failed"
@@ -25,8 +25,9 @@ export type AgainReason =
   | "user_code_unavailable";
 
 /**
- * Creates the response after which rudder-server sends the same request again, as often as needed.
- * After any other response than 200, it drops the events, or exits after some attempts.
+ * Creates a 503 response that makes rudder-server send the same request again, as often as needed.
+ * After any other response except 200, rudder-server drops the events, or exits after several
+ * attempts.
  */
 export function againResponse(reason: AgainReason, message: string): HttpResponse {
   const headers = {

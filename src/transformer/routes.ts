@@ -23,7 +23,7 @@ export interface RouteParts {
 
 export const CUSTOM_TRANSFORM = "/customTransform";
 
-/** Destination transformations that this server has: none, because it only runs user code. */
+/** Answer to `GET /features`: no destination transformations, as this server runs only code. */
 const features = {
   routerTransform: {},
   regulations: [],
@@ -33,7 +33,7 @@ const features = {
   supportDestTransformCompactedPayloadV1: false,
 };
 
-/** Returns the endpoints by method and path. */
+/** Returns the handlers of all endpoints, by method and path. */
 export function transformerRoutes(parts: RouteParts): ReadonlyMap<string, Handler> {
   const { catalog } = parts;
   const tests = new CodeTests(parts);
@@ -58,7 +58,7 @@ export function transformerRoutes(parts: RouteParts): ReadonlyMap<string, Handle
   ]);
 }
 
-/** Creates a handler for a test of code. Answers all faults of requests and code with 400. */
+/** Creates a handler for code tests. Answers faults with 400, or 503 while no code can run. */
 function testing(answer: (body: Record<string, unknown>) => Promise<unknown>): Handler {
   return async (exchange) => {
     try {

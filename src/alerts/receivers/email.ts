@@ -10,7 +10,7 @@ import type { AlertMessage } from "./message.ts";
 export interface MailServer {
   host: string;
   port: number;
-  /** How the connection is encrypted: from its beginning, after STARTTLS, or not at all. */
+  /** How the connection is encrypted: from its beginning (`implicit`), after STARTTLS, or not. */
   tls: "implicit" | "starttls" | "none";
   user?: string;
   password?: string;
@@ -48,8 +48,8 @@ export async function sendByEmail(
 }
 
 /**
- * Signs in to the mail server and sends nothing. Resolves with a sentence when that fails, otherwise
- * with undefined.
+ * Signs in to the mail server without sending a mail. Resolves with a sentence about the failure;
+ * with undefined if the sign-in succeeded.
  */
 export async function verifyMailServer(
   egress: Egress,
@@ -70,8 +70,8 @@ interface MailConnection {
 }
 
 /**
- * Connects to the mail server and runs `work`. Resolves with the sentence that `work` returned, or
- * with one about a failure. Never rejects.
+ * Connects to the mail server and runs `work`. Resolves with what `work` returned: undefined, or a
+ * sentence about a failure. If connecting or `work` fails, resolves with a sentence about that.
  */
 async function withTransport(
   { egress, server, workspaceId, signal }: MailConnection,
@@ -121,7 +121,7 @@ function beginningOf({ id }: AlertMessage): string {
   return id.replace("-end-", "-begin-");
 }
 
-/** Returns a sentence about a failed mail, without the mail server's own text: it may be long. */
+/** Returns a sentence about why a mail failed, without the server's answer, which may be long. */
 function mailReason(error: unknown, late: AbortSignal): string {
   const { code, responseCode } = error as { code?: string; responseCode?: number };
   if (late.aborted) return "The mail server did not answer in time";

@@ -5,12 +5,12 @@ import { ALERT_SEND_MS_MAX } from "../../settings/limits.ts";
 import { ruleKinds } from "../rule-kinds.ts";
 import type { AlertMessage } from "./message.ts";
 
-/** Bytes of a receiver's answer that are read. Its content is not used. */
+/** Maximum size of a receiver's answer. Its content is not used. */
 const ANSWER_BYTES_MAX = 64 << 10;
-/** URL of PagerDuty's Events API, unless the receiver has another URL. */
+/** URL of PagerDuty's Events API, for receivers without a URL. */
 export const PAGERDUTY_URL = "https://events.pagerduty.com/v2/enqueue";
 
-/** Sends a notification to a receiver of a type that takes HTTP requests. Never rejects. */
+/** Sends a notification to a receiver over HTTP. Never rejects: a failure is a result. */
 export async function sendByHttp(
   egress: Egress,
   receiver: AlertReceiver,

@@ -1,7 +1,7 @@
 import type { Alert, AlertPhase } from "../../catalog/alerts/model.ts";
 import { duration } from "../conditions.ts";
 
-/** Content of a notification, without the form of a receiver. */
+/** Content of a notification, before it is written in the format of a receiver's type. */
 export type AlertMessage = ReturnType<typeof alertMessage>;
 
 interface MessageContext {
@@ -12,7 +12,7 @@ interface MessageContext {
   workspace: { id: string; name: string };
 }
 
-/** Returns the text of a notification about an alert. */
+/** Returns the content of a notification about an alert. */
 export function alertMessage(alert: Alert, context: MessageContext) {
   const { id, kind, subject, message, ruleId, ruleName, createdAt, endedAt } = alert;
   const { phase, receiverId, consoleUrl, workspace } = context;
@@ -21,14 +21,14 @@ export function alertMessage(alert: Alert, context: MessageContext) {
   const label = { begin: "Alert", end: "Resolved", test: "Test" }[phase];
   return {
     phase,
-    /** Key that is equal for all notifications of one alert, by which receivers group them. */
+    /** Key that all notifications of one alert have, so that receivers can group them. */
     dedupKey: `pixelmill-${id}`,
-    /** Id that is equal for all attempts to send one notification. */
+    /** Id of the notification. Each attempt to send it has the same id. */
     id: `${id}-${phase}-${receiverId}`,
-    /** One line without line breaks. */
+    /** Title on one line, without control characters. */
     title: oneLine(`[${label}] ${ruleName}: ${subject.name}`),
     text: `${text}\n${workspace.name}`,
-    /** Link to the item in the console. */
+    /** Link to the console's screen about the alert's item. */
     url: consoleUrl + pathOf(alert),
     workspace,
     alert: {
@@ -58,7 +58,7 @@ function pathOf({ kind, subject: { type, id } }: Alert): string {
   }
 }
 
-/** Replaces line breaks and other control characters, which could add lines to a mail's head. */
+/** Replaces control characters by spaces. A line break could add header lines to a mail. */
 function oneLine(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are meant
   return text.replace(/[\u0000-\u001f\u007f\u2028\u2029]+/g, " ").slice(0, 200);

@@ -5,9 +5,9 @@ import { sendByHttp } from "./http.ts";
 import type { AlertMessage } from "./message.ts";
 
 interface SenderParts {
-  /** Connections to receivers, whose addresses users enter. */
+  /** Opens connections to receivers, whose addresses users enter. */
   egress: Egress;
-  /** Connections to the mail server, whose address the operator sets. */
+  /** Opens connections to the mail server, whose address the operator sets. */
   mailEgress: Egress;
   /** Returns the mail server that the operator has set; undefined when there is none. */
   mailServer(): MailServer | undefined;
@@ -22,7 +22,7 @@ export type SendNotification = (
 export const NO_MAIL_SERVER =
   "Expected a mail server in the setting smtp.server for receivers of the type email, got none";
 
-/** Creates the function that makes one attempt to send a notification. It never rejects. */
+/** Returns a function that makes one attempt to send a notification, and never rejects. */
 export function createSender({ egress, mailEgress, mailServer }: SenderParts): SendNotification {
   return async (receiver, message, signal) => {
     if (receiver.type !== "email") return await sendByHttp(egress, receiver, message, signal);

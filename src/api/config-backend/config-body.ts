@@ -5,13 +5,13 @@ const compress = promisify(gzip);
 /** Number of requests for the same body after which it is compressed. */
 const REQUESTS_BEFORE_COMPRESSION = 2;
 
-/** The configuration of one workspace, or of several, as rudder-server gets it. */
+/** Body of an answer to rudder-server: the configuration of one or several workspaces. */
 export class ConfigBody {
   /** The configuration as JSON. A blob is sent without a copy. */
   readonly json: Blob;
-  /** Entity tag without its double quotes. It is nearly always the same on all nodes. */
+  /** ETag of the body, without double quotes. It is nearly always the same on all nodes. */
   readonly tag: string;
-  /** When this node noticed the last change, in milliseconds since the epoch. */
+  /** Time of the last change, in epoch milliseconds of the node that noticed it. */
   readonly updatedAt: number;
   #requests = 0;
   #gzip: Blob | undefined;
@@ -23,8 +23,8 @@ export class ConfigBody {
   }
 
   /**
-   * Returns the body compressed with gzip; undefined while it is not compressed. A body is
-   * compressed in a thread after its second request, because most are sent only once.
+   * Returns the body compressed with gzip. Undefined while no compressed body exists: compression
+   * starts in another thread at the second request, because most bodies are sent only once.
    */
   compressed(): Blob | undefined {
     this.#requests += 1;

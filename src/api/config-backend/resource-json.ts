@@ -8,9 +8,9 @@ import type {
 import { dataPlaneLanguage } from "../../publishing/data-plane-code.ts";
 import { isoTime } from "../schema/common.ts";
 
-/** The JSON of sources and destinations as rudder-server reads them. */
+/** Writes sources and destinations as the JSON that rudder-server reads. */
 
-/** A destination that rudder-server delivers, with everything that its JSON is made from. */
+/** A destination to which rudder-server delivers, with the other data that its JSON contains. */
 export interface RoutedDestination {
   destination: Destination;
   definition: DestinationDefinition;
@@ -19,10 +19,10 @@ export interface RoutedDestination {
   link: PublishedLink | undefined;
 }
 
-/** JSON of definitions, which thousands of destinations share. */
+/** JSON of each definition. Cached, because thousands of destinations may share a definition. */
 const definitionTexts = new WeakMap<DestinationDefinition, string>();
 
-/** Returns the JSON of a destination for one of its sources, whose type chooses settings. */
+/** Returns the JSON of a destination within a source, with settings for this type of source. */
 export function destinationJson(
   { destination, definition, link }: RoutedDestination,
   sourceType: string,
@@ -47,7 +47,7 @@ export function destinationJson(
   return `${own.slice(0, -1)},"destinationDefinition":${definitionJson(definition)}}`;
 }
 
-/** rudder-server sends events for Python code to another address than those for JavaScript. */
+/** Returns a published transformation's JSON. The language selects the address for its events. */
 function linkJson({ id, versionId, language }: PublishedLink): object {
   return { id, versionId, language: dataPlaneLanguage(language), config: {} };
 }
@@ -61,7 +61,7 @@ function definitionJson(definition: DestinationDefinition): string {
   return text;
 }
 
-/** Returns the JSON of a source with that of its destinations. */
+/** Returns the JSON of a source. `destinations` is the JSON of each of its destinations. */
 export function sourceJson(
   source: Source,
   { name, type, category }: SourceDefinition,
@@ -86,7 +86,7 @@ export function sourceJson(
   return `${own.slice(0, -1)},"destinations":[${destinations.join(",")}]}`;
 }
 
-/** Returns the members of the object `connections` for connections of a source. */
+/** Returns the members of the JSON object `connections` for a source's connections. */
 export function connectionsJson(connections: readonly Connection[]): string {
   return connections
     .map(({ id, sourceId, destinationId }) => {

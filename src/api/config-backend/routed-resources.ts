@@ -15,11 +15,11 @@ export interface RoutedResourcesParts {
   catalog: Pick<Catalog, "sources" | "destinations" | "routing" | "live">;
   definitions: Definitions;
   logger: Logger;
-  /** Divides long reads, so that the event loop is free for other work in between. */
+  /** Divides long reads into slices, between which the event loop does other work. */
   slicer: TimeSlicer;
 }
 
-/** JSON of one source and of its connections, with a number that identifies it. */
+/** JSON of one source with its destinations, JSON of its connections, and a hash of both. */
 export interface SourcePiece {
   source: Uint8Array<ArrayBuffer>;
   connections: string;
@@ -29,15 +29,16 @@ export interface SourcePiece {
 const never = new AbortController().signal;
 
 /**
- * The sources of a workspace with those of their destinations that rudder-server delivers, as JSON.
- * Caches the JSON of each source, and makes it again only when a change of the catalog concerns it.
+ * JSON of a workspace's sources, with the destinations to which rudder-server delivers. Caches the
+ * JSON of each source until the source, its connections, or one of its destinations or their
+ * transformations change.
  */
 export class RoutedResources {
   readonly #parts: RoutedResourcesParts;
   readonly #workspaceId: string;
   #sources: ReadonlyMap<string, Source> = new Map();
   readonly #destinations = new Map<string, RoutedDestination>();
-  /** Source id → enabled connections by the ids of their destinations. */
+  /** Enabled connections by source id, then by destination id. */
   readonly #bySource = new Map<string, Map<string, Connection>>();
   readonly #pieces = new Map<string, SourcePiece>();
 
@@ -46,7 +47,7 @@ export class RoutedResources {
     this.#workspaceId = workspaceId;
   }
 
-  /** Reads everything again. */
+  /** Empties the cache, and reads all of the workspace's sources and destinations again. */
   async readAll(): Promise<void> {
     this.#destinations.clear();
     this.#bySource.clear();
@@ -59,13 +60,13 @@ export class RoutedResources {
     await this.#readDestinations(destinations.map(({ id }) => id));
   }
 
-  /** Reads the sources again, and those of the given destinations that the workspace has. */
+  /** Reads all sources again, and those of the given destinations that the workspace has. */
   async readSome(destinationIds: Iterable<string>): Promise<void> {
     await this.#readSources();
     await this.#readDestinations(destinationIds);
   }
 
-  /** Reads again which published transformation each destination has. */
+  /** Reads again which published transformation is connected to each destination. */
   async readLinks(): Promise<void> {
     const { catalog, slicer } = this.#parts;
     const readLink = (routed: RoutedDestination) => {
@@ -77,7 +78,7 @@ export class RoutedResources {
     await slicer.each([...this.#destinations.values()], readLink, never);
   }
 
-  /** Makes the JSON of changed sources again, and returns that of all sources in their order. */
+  /** Writes the JSON of changed sources. Returns that of all sources, in the catalog's order. */
   async pieces(): Promise<SourcePiece[]> {
     const missing = [...this.#sources.values()].filter(({ id }) => !this.#pieces.has(id));
     await this.#parts.slicer.each(missing, (source) => this.#makePiece(source), never);
@@ -154,7 +155,7 @@ export class RoutedResources {
     this.#pieces.set(source.id, { source: json, connections, hash });
   }
 
-  /** Returns all items of a list. Reads each page in a separate slice. */
+  /** Returns all items of a paged list. Reads each page in a slice of its own. */
   async #listed<T>(list: (page: number) => { items: T[] }): Promise<T[]> {
     const all: T[] = [];
     for (let page = 1; ; page += 1) {

@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { nullable, Time } from "../schema/common.ts";
 
-/** The configuration as rudder-server reads it. It takes keys in any case. */
+/** Schema of the configuration that rudder-server reads. It ignores the case of keys. */
 
 const Settings = Type.Record(Type.String(), Type.Unknown());
 

@@ -11,21 +11,21 @@ export interface WorkspaceConfigParts extends RoutedResourcesParts {
   catalog: RoutedResourcesParts["catalog"] & Pick<Catalog, "workspaces">;
 }
 
-/** JSON of the parts of a configuration that belong to the whole workspace. */
+/** JSON of the parts of a configuration that apply to the whole workspace, not to one source. */
 interface WorkspaceParts {
   libraries: string;
   credentials: string;
 }
 
 /**
- * The configuration of one workspace. It is kept as bytes until the catalog changes, because each
- * rudder-server asks every few seconds.
+ * The configuration of one workspace for rudder-server. Each rudder-server requests it every few
+ * seconds, so its bytes are kept until the catalog changes.
  */
 export class WorkspaceConfig {
   readonly #parts: WorkspaceConfigParts;
   readonly #workspaceId: string;
   readonly #resources: RoutedResources;
-  /** Counters of changes when the catalog was last read. Undefined before the first read. */
+  /** Catalog's counters of changes at the last read. Undefined before it and after an error. */
   #readAt: { topology: number; programs: number } | undefined;
   #workspaceParts: WorkspaceParts = { libraries: "", credentials: "" };
   #body: ConfigBody | undefined;

@@ -2,8 +2,9 @@ import { ConfigBody } from "./config-body.ts";
 import { WorkspaceConfig, type WorkspaceConfigParts } from "./workspace-config.ts";
 
 /**
- * Maximum difference of the clocks of two nodes. A workspace counts as changed for this time after
- * a change, so that a rudder-server that asks one node after the other misses no change.
+ * Maximum difference between the clocks of two nodes. A rudder-server may ask one node after
+ * another. So that it misses no change, a workspace counts as changed for this time after each
+ * change.
  */
 const CLOCK_DIFFERENCE_MS_MAX = 60_000;
 
@@ -11,7 +12,7 @@ const CLOCK_DIFFERENCE_MS_MAX = 60_000;
 export class WorkspaceConfigs {
   readonly #parts: WorkspaceConfigParts;
   readonly #configs = new Map<string, WorkspaceConfig>();
-  /** The last configuration of several workspaces. */
+  /** The last result of `ofAll`. */
   #several: ConfigBody | undefined;
 
   constructor(parts: WorkspaceConfigParts) {
@@ -28,8 +29,8 @@ export class WorkspaceConfigs {
   }
 
   /**
-   * Returns the configurations of several workspaces, by their ids. A configuration that
-   * has not changed after `updatedAfter` (milliseconds since the epoch) is null.
+   * Returns a JSON object with the configurations of several workspaces, by workspace id. A
+   * configuration without a change after `updatedAfter` (milliseconds since the epoch) is null.
    */
   async ofAll(workspaceIds: readonly string[], updatedAfter = 0): Promise<ConfigBody> {
     const members: (string | Blob)[] = [];

@@ -8,7 +8,7 @@ const schema = {
   },
 };
 
-/** Returns the descriptions of error responses of the data plane, by status. */
+/** Returns OpenAPI objects of error responses. `descriptions` has a sentence per status. */
 export function errorResponses(descriptions: Record<number, string>): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(descriptions).map(([status, description]) => {

@@ -3,12 +3,12 @@ import { sdkPaths } from "./sdk.ts";
 
 export { transformerPaths } from "./transformer.ts";
 
-/** Tags of the operations that other listeners than the control plane's have. */
+/** OpenAPI tags of the operations that the control plane's listener does not serve. */
 export const listenerTags = ["pixel", "sdk", "rudder-server"];
 
 /**
- * Returns the parts of the OpenAPI document about the Pixel API and the requests of SDKs. The data
- * plane serves both at its own address.
+ * Returns the paths of the Pixel API and of the SDKs' requests, for the OpenAPI document. The data
+ * plane serves them, at another address than the control plane's.
  */
 export function dataPlanePaths(dataPlaneUrl: string): Record<string, Record<string, unknown>> {
   const servers = [{ url: dataPlaneUrl, description: "Data plane" }];

@@ -1,6 +1,6 @@
 /**
- * The Markdown files of docs/, by their path below `/docs/guide`, in the order of the navigation.
- * The executable embeds the files as texts.
+ * The Markdown files of docs/ in the order of the navigation. The key is the path below
+ * `/docs/guide`; the value loads the text, which the executable contains.
  */
 export const guidePages: ReadonlyMap<string, () => Promise<{ default: string }>> = new Map(
   Object.entries({

@@ -18,7 +18,7 @@ const page = {
 } as const;
 const example = { answer: "<!doctype html>" };
 
-/** Routes that serve the documentation, the pages of docs/, as HTML. */
+/** Routes that serve the guide: the pages of docs/ as HTML. */
 export const guideRoutes = [
   route("GET /docs/guide", { ...page, example, handle: () => guideResponse("") }),
 
@@ -36,8 +36,8 @@ export const guideRoutes = [
 ] as const;
 
 /**
- * Page titles and style sheets, which all pages use. They are loaded when a page is first
- * requested.
+ * Titles of all pages, and the style sheets that each page uses. Loaded at the first request for a
+ * page.
  */
 let frame: Promise<{ titles: Map<string, string>; styles: string[] }> | undefined;
 

@@ -122,10 +122,10 @@ const openRouteErrors: Record<string, number[]> = {
   "POST /v2/session/oidc/logout": [400, 403, 404, 413, 429, 503],
 };
 
-/** Whether a successful answer of a route has a body. */
+/** Whether a route's response has a body when the request succeeds. */
 const hasAnswerBody = ({ status }: Route) => status !== 204 && status !== 303;
 
-/** Description of the status 503, which says what the client can rely on. */
+/** Returns a text about status 503: whether the request can be repeated or may have had effect. */
 function unavailable({ method, status, needs, isLong }: Route): string {
   const why = isLong ? "Not possible at the moment" : "Not possible at the moment, or not in time";
   if (method === "GET") return `${why}; repeat the request`;
@@ -262,8 +262,8 @@ function queryParameters(route: Route, schemas: Record<string, unknown>) {
 }
 
 /**
- * Replaces schemas that have a name (`$id`), nested ones included, by references. Adds each named
- * schema to `schemas` once.
+ * Replaces each schema that has a name (`$id`) by a reference, nested schemas included. Adds the
+ * named schemas to `schemas`.
  */
 function toReference(value: unknown, schemas: Record<string, unknown>): unknown {
   if (Array.isArray(value)) return value.map((item) => toReference(item, schemas));
@@ -285,8 +285,8 @@ function operationId(method: string, path: string): string {
 }
 
 /**
- * Returns the resource that a path belongs to, as its tag in the OpenAPI document: `sources` for
- * `/v2/sources/{id}`.
+ * Returns the tag of a route's operation in the OpenAPI document. It names the resource of the
+ * path: `sources` for `/v2/sources/{id}`.
  */
 function tagOf({ path }: Route): string {
   const [first = "", second = ""] = path.split("/").filter(Boolean);
@@ -294,7 +294,7 @@ function tagOf({ path }: Route): string {
   return first === "v2" ? second : first;
 }
 
-/** Whether a request to a route may say how many items it is expected to reach. */
+/** Whether a route's body has the field `expected`: how many items a request should reach. */
 function hasExpectation({ body }: Route): boolean {
   return body?.properties !== undefined && "expected" in body.properties;
 }

@@ -6,7 +6,7 @@ import { Success } from "../schema/common.ts";
 
 const states = "`*`, or a list of entity tags";
 
-/** Whether a successful answer of a route is one resource with its entity tag. */
+/** Whether a successful response of a route contains one resource, and the header ETag. */
 export function isAnsweredWithTag(route: Route): boolean {
   const { creates, current, answersTag, answer, path } = route;
   const isResource = answer !== Success && answer[Kind] !== "Undefined" && path.includes("{");

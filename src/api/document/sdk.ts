@@ -1,6 +1,6 @@
 import { errorResponses } from "./data-plane-errors.ts";
 
-/** Returns the paths of the OpenAPI document at which SDKs send events and ask for settings. */
+/** Returns the paths at which SDKs send events and request settings, for the OpenAPI document. */
 export function sdkPaths(): Record<string, Record<string, unknown>> {
   return {
     ...Object.fromEntries(
@@ -58,7 +58,7 @@ const text = (description: string) => ({ type: "string", description });
 const object = (description: string) => ({ type: "object", description });
 const id = (description: string) => ({ type: ["string", "number", "boolean"], description });
 
-/** Members that events of all types have. */
+/** Schemas of the fields that events of all types have. */
 const eventMembers = {
   type: text("Overwritten by the path; required in a batch"),
   messageId: text("A new one when it is missing"),
@@ -131,7 +131,7 @@ const description =
   "`Content-Encoding: gzip`. 200 means that the events are on disk. An event that breaks a rule is " +
   "refused alone: `GET /v2/events/search?refused=true` finds it with the reason. ";
 
-/** Other paths with the same effect. */
+/** Last sentence of a path's description. By default, it names the short path (`/v1/t`). */
 const aliases: Record<string, string> = {
   "/v1/batch": "The paths /v1/b and /v1/import do the same.",
   "/beacon/v1/batch": "The write key may be in the query.",

@@ -1,14 +1,14 @@
 const object = { type: "object" };
 const list = { type: "array", items: object };
 
-/** The usual address of the listener. The control plane does not know its actual address. */
+/** Default address of the listener for rudder-server. The actual one is not known here. */
 const servers = [{ url: "http://127.0.0.1:9090", description: "Listener for rudder-server" }];
 const about =
   "On a listener of its own, with the setting transformer.port. It has no tokens; with " +
   "transformer.secret every request has this secret in Authorization. It also answers /health, " +
   "/version, /buildVersion, and the requests for stored code that the control plane answers.";
 
-/** Returns the paths of the OpenAPI document that rudder-server and rudder-transformer call. */
+/** Returns the OpenAPI paths of the listener for rudder-server (rudder-transformer's API). */
 export function transformerPaths(): Record<string, Record<string, unknown>> {
   const paths = {
     "/customTransform": { post: customTransform },

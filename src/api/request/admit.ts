@@ -19,7 +19,7 @@ export interface IncomingRequest {
   server: Server<unknown> | null;
 }
 
-/** Finds the caller of a request. Throws when it may not call the route, whatever it sends. */
+/** Returns a request's caller. Throws if it may not call the route with any query or body. */
 export function admit(route: Route, deps: RouteDeps, incoming: IncomingRequest): Principal {
   const { headers } = incoming.request;
   refuseCrossSite(route, headers, deps.hosts);
@@ -52,7 +52,7 @@ function countRequest(route: Route, { limiters }: RouteDeps, { workspaceId }: Pr
   }
 }
 
-/** Finds the caller of a request. Counts a request whose token is refused for the audit log. */
+/** Returns a request's caller. Counts a refused token for the audit log, and throws. */
 function authenticateNoted(route: Route, deps: RouteDeps, incoming: IncomingRequest): Principal {
   const { headers } = incoming.request;
   try {
@@ -67,7 +67,7 @@ function authenticateNoted(route: Route, deps: RouteDeps, incoming: IncomingRequ
   }
 }
 
-/** Counts a request for the audit log whose token lacks a permission. */
+/** Counts a request for the audit log if `error` says that its token lacks a permission. */
 export function noteLacking(
   route: Route,
   deps: RouteDeps,

@@ -13,8 +13,8 @@ export const anonymousPrincipal: Principal = {
 };
 
 /**
- * Finds the caller of a request by its Authorization header, or else by its session cookie. Throws
- * `ApiError` when the credentials are missing or invalid.
+ * Returns the caller that the Authorization header names or, without this header, the session
+ * cookie. Throws `ApiError` if the credentials are missing or invalid.
  */
 export function authenticate(
   { tokens, sessions }: Pick<Catalog, "tokens" | "sessions">,
@@ -51,15 +51,15 @@ export function permitAny(principal: Principal, sets: readonly (readonly Permiss
   throw new ApiError("forbidden", `The token lacks the permission ${lacking}`);
 }
 
-/** Returns the token that a request carries in its Authorization header, valid or not. */
+/** Returns the token in the Authorization header, unchecked. Undefined if there is none. */
 export function sentToken(headers: Headers): string | undefined {
   return secretOf(headers.get("authorization") ?? "");
 }
 
 /**
- * Returns the token from an Authorization header. With the Basic scheme, which RudderStack's older
- * clients use, the password is the token and the user name is ignored. rudder-server sends the
- * token as the user name, and no password.
+ * Returns the token from an Authorization header, or undefined. With the scheme Basic, the token is
+ * the password; without a password, it is the user name. Older RudderStack clients send it as the
+ * password, rudder-server as the user name.
  */
 function secretOf(header: string): string | undefined {
   const [, scheme, value] = /^([A-Za-z]+) +(\S+) *$/.exec(header) ?? [];

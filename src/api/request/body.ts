@@ -4,31 +4,32 @@ import { BODY_BYTES_PER_REQUEST } from "../limits.ts";
 import { expectJsonShape } from "./json-shape.ts";
 
 /**
- * Maximum number of bytes that the server reads and discards from a body that is too large, so that
- * the client can read the response 413.
+ * Maximum number of bytes that the server reads of a body that is too large. It discards them: many
+ * clients read the response 413 only after they have sent the body.
  */
 const BODY_DISCARDED_BYTES_MAX = 64 << 20;
 
-/** Media type of HTML forms, which OAuth and OpenID Connect use for requests. */
+/** Media type of HTML forms. Requests of OAuth and OpenID Connect have it. */
 export const FORM_TYPE = "application/x-www-form-urlencoded";
 
 interface BodyOptions {
-  /** Whether the body is a form and not JSON. */
+  /** Whether the body must be a form instead of JSON. */
   isForm?: boolean;
   secondsMax?: number;
   bytesMax?: number;
-  /** Called with the size of the body once it was read, even if it is too large. */
+  /** Called with the number of bytes read, after the whole body was read or reading it failed. */
   onRead?(bytes: number): void;
   /**
-   * Called once more than `BODY_BYTES_PER_REQUEST` bytes were read. The rest of the body is read
-   * when the promise resolves. The signal is aborted when the body is late.
+   * Called once, after more than `BODY_BYTES_PER_REQUEST` bytes were read. The rest of the body is
+   * read after the promise resolves. The signal aborts when the body takes longer than
+   * `secondsMax`.
    */
   admitLong?(signal: AbortSignal): Promise<void>;
 }
 
 /**
- * Reads the bytes of a request's body, whose headers must announce JSON, or a form where the route
- * takes one.
+ * Reads the bytes of a request's body. Throws if a Content-Type header names a type other than JSON
+ * (with `isForm`, than a form), and if the body is compressed, too large, too late or incomplete.
  */
 export async function readBody(request: Request, options: BodyOptions = {}): Promise<Buffer> {
   if (request.body === null) return Buffer.alloc(0);

@@ -5,8 +5,8 @@ import { isForPrograms, type Route } from "../route.ts";
 import { hasSessionCookie } from "./session-cookie.ts";
 
 /**
- * Returns the host names of the control plane in lower case, with ports that are not the default of
- * their scheme.
+ * Returns the host names of the control plane in lower case. A port that is not the default of its
+ * scheme follows the name.
  */
 export function controlPlaneHosts(config: Config): string[] {
   const url = config["admin.url"];
@@ -66,9 +66,9 @@ function isJson(headers: Headers): boolean {
 }
 
 /**
- * Throws when the Host header is not a name of the control plane. An attacker's name may resolve to
- * the control plane's address (DNS rebinding). Browsers would then treat the attacker's page as
- * same-origin.
+ * Throws if the Host header is neither an IP address nor a name of the control plane. An attacker
+ * can make another name resolve to the control plane's address (DNS rebinding). Browsers would then
+ * treat the attacker's page as same-origin.
  */
 export function expectHost(headers: Headers, hosts: readonly string[]): void {
   const host = headers.get("host");
@@ -86,9 +86,9 @@ function isAllowedHost(name: string, hosts: readonly string[]): boolean {
 }
 
 /**
- * Whether an origin has the host name and port that the request was sent to, or those of an item of
- * `hosts`, because a proxy may change the Host header. An origin without a port has its scheme's
- * default port.
+ * Whether an origin has the host name and port of the request's Host header, or is in `hosts`.
+ * `hosts` counts too, because a proxy may change the Host header. An origin without a port has the
+ * default port of its scheme.
  */
 function isSameOrigin(origin: string, headers: Headers, hosts: readonly string[]): boolean {
   const [, scheme, host] = /^(https?):\/\/([^/]+)$/i.exec(origin.toLowerCase()) ?? [];
@@ -98,7 +98,7 @@ function isSameOrigin(origin: string, headers: Headers, hosts: readonly string[]
   return own === host || own === host + defaultPort || hosts.includes(host);
 }
 
-/** Returns the host name without its port. */
+/** Returns a host name in lower case, without a port. */
 function hostName(host: string): string {
   return host.replace(/:\d*$/, "").toLowerCase();
 }

@@ -30,7 +30,7 @@ export const OPEN_BODY_BYTES_MAX = 4_096;
 const NOT_MODIFIED = 304;
 
 /**
- * Dependencies of all requests of a listener, and the signal that aborts when the listener stops.
+ * Objects that all requests of a listener share, and a signal that aborts when the listener stops.
  */
 export interface ListenerContext {
   deps: RouteDeps;
@@ -38,8 +38,8 @@ export interface ListenerContext {
 }
 
 /**
- * Whether the answer depends on stored data. Open routes that only read are about the process
- * itself, and answer before data is stored.
+ * Whether answers of a route depend on stored data. GET routes that need no token do not: they
+ * answer about the process itself, even before data is stored.
  */
 const readsStore = ({ needs, method }: Route) => needs !== "open" || method !== "GET";
 
@@ -128,8 +128,9 @@ async function runRoute(
 }
 
 /**
- * Calls the route's handler if the request's preconditions are fulfilled. For a change, they are
- * checked again inside its transaction, so that of two changes of one state only one takes effect.
+ * Calls the route's handler if the resource fulfils the request's preconditions. A change checks
+ * them before the handler runs, and again inside its transaction. So if two requests change the
+ * same state of a resource, only one takes effect.
  */
 async function handlePreconditioned(
   { method, current, handle }: Route,
@@ -152,9 +153,9 @@ async function handlePreconditioned(
 }
 
 /**
- * Reads, parses and validates a request's body, up to the maximum size of its route. A long body
- * waits for its turn to be read, counts against the rate of its workspace, and, if it is large,
- * waits for its turn to be parsed.
+ * Reads, parses and validates a request's body. Throws if it exceeds the maximum size of the route.
+ * A long body waits for its turn to be read, and counts against the rate of its workspace. A large
+ * body also waits for its turn to be parsed.
  */
 async function readValidBody(
   route: Route,
@@ -197,10 +198,11 @@ export function bodyBytesMax({ hasLargeBody = false }: Pick<Route, "hasLargeBody
 }
 
 /**
- * Throws when the token has none of the permissions of which the route needs one, or lacks one that
- * the request needs because of its query or body.
- * Some routes need only such conditional permissions. For these, also throws when the token
- * satisfies none of the conditions, whatever the body is.
+ * Throws if the token has no permission of `needsOneOf`, or lacks a permission that `alsoNeeds`
+ * requires for this query and body.
+ *
+ * Some routes need only permissions of `alsoNeeds`. For these, also throws if the token has the
+ * permissions of none of its conditions, even if no condition holds.
  */
 function permitConditional(
   { needs, needsOneOf, alsoNeeds = [] }: Route,

@@ -10,10 +10,7 @@ const OPEN_ARRAY = 0x5b;
 const CLOSE_OBJECT = 0x7d;
 const CLOSE_ARRAY = 0x5d;
 
-/**
- * Marks an array among the key counts of nested containers, because commas in an array do not
- * separate keys.
- */
+/** Value in `open` for an array, whose commas do not separate keys. */
 const ARRAY = -1;
 
 /**
@@ -40,15 +37,15 @@ export function expectJsonShape(text: string): void {
 }
 
 /**
- * Counts the nested levels of a JSON text, the keys of its largest object, and all its parts: keys,
- * objects and arrays. It does not parse the text. Parsers and validators recurse into each level
- * and examine each key, and a body of 4 MiB may have two million levels, 350,000 keys or 1,400,000
- * objects. The count stops after more than `JSON_LEVELS_MAX` levels.
+ * Counts the nested levels of a JSON text, the keys of its largest object, and all its parts (keys,
+ * objects and arrays), without parsing it. Parsing and validating a text costs time and memory for
+ * each of them: a body of 4 MiB may have two million levels, 350,000 keys or 1,400,000 objects.
+ * Stops counting after more than `JSON_LEVELS_MAX` levels.
  */
 export function jsonShape(text: string): { levels: number; keys: number; parts: number } {
   /**
-   * For each container that is open at this character, the number of its keys, or `ARRAY`. The
-   * innermost container is last.
+   * The containers that are open at the current character, the innermost last: the number of keys
+   * of an object, `ARRAY` for an array.
    */
   const open: number[] = [];
   let levels = 0;

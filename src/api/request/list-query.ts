@@ -9,7 +9,7 @@ import {
   STATUS_PAGE_MAX,
 } from "../../settings/limits.ts";
 
-/** Parameters and functions of lists that the server searches, sorts and pages. */
+/** Query parameters and functions of lists that the server searches, sorts and pages. */
 
 export const textQuery = {
   text: Type.Optional(
@@ -28,7 +28,7 @@ interface ListQuery {
   count?: number;
 }
 
-/** Returns the query parameter by which a list is sorted. `-` before a key reverses the order. */
+/** Returns the schema of the parameter that names a list's sort key. `-` reverses the order. */
 export const sortBy = <Key extends string>(keys: readonly Key[], otherwise: string) =>
   Type.Optional(
     Type.Union(
@@ -41,14 +41,14 @@ export function pageOf<T>(items: readonly T[], { page = 1, count = 50 }: ListQue
   return items.slice((page - 1) * count, page * count);
 }
 
-/** Returns a filter that matches items by a part of the name, or by the whole id. */
+/** Returns a function that matches items by a part of the name (in any case) or the whole id. */
 export function matching(text = "") {
   const part = text.trim().toLowerCase();
   return ({ id, name }: { id: string; name: string }) =>
     name.toLowerCase().includes(part) || id === text.trim();
 }
 
-/** How work on a list's items is divided, so that the event loop can do other work in between. */
+/** Divides work on a list's items into slices, between which the event loop does other work. */
 export interface Slicing {
   slices: TimeSlicer;
   /** Aborted when the client disconnects. */
@@ -64,7 +64,7 @@ export interface ItemList<Item> {
   ): CatalogPage<Item> | Promise<CatalogPage<Item>>;
 }
 
-/** Returns the list of the items for which `isMatch` is true. Finds them in slices. */
+/** Returns a list of the items that `isMatch` accepts. Each call of `list` examines all items. */
 export function filtered<Item extends { externalId?: string }>(
   each: (workspaceId: string) => Iterable<Item>,
   isMatch: (item: Item) => boolean,
@@ -94,7 +94,7 @@ interface SearchedItem {
   externalId?: string;
 }
 
-/** Returns the list of the items of a kind that match a text, or of all items without a text. */
+/** Returns a list of the items with `text` in the name or as id; without `text`, `items`. */
 export function searched<Item extends SearchedItem>(
   items: ItemList<Item> & { each(workspaceId: string): Iterable<Item> },
   text: string | undefined,
@@ -103,12 +103,12 @@ export function searched<Item extends SearchedItem>(
   return text === undefined ? items : filtered(items.each, matching(text), slicing);
 }
 
-/** Values by which rows are sorted, by the name of the order. */
+/** Functions that return the value by which a row is sorted, by the name of the sort key. */
 export type SortKeys<Row> = Record<string, (row: Row) => string | number>;
 
 /**
- * Sorts rows in place by a key such as `name`, or by `-name` in reverse. Rows with equal values keep
- * their order. Does nothing without a key.
+ * Sorts rows in place by a key such as `name`, or in reverse by `-name`. Rows with equal values
+ * keep their order. Does nothing if `sort` names no key.
  */
 export function sortRows<Row>(rows: Row[], sort: string | undefined, keys: SortKeys<Row>): void {
   const keyOf = keys[sort?.replace(/^-/, "") ?? ""];
@@ -126,8 +126,8 @@ function compare(one: string | number, other: string | number): number {
 }
 
 /**
- * Returns a workspace's items, up to the number that a workspace's state covers, and the total number
- * of items. Reads them in slices.
+ * Returns the first items of a workspace, at most `STATUS_ITEMS_MAX`, and the number of all its
+ * items. Reads the items in slices.
  */
 export async function firstItems<T>(
   of: { each(workspaceId: string): Iterable<T>; count(workspaceId: string): number },

@@ -14,22 +14,23 @@ interface StateListQuery {
 }
 
 interface StateList<Item, State> extends Slicing {
-  /** Stored items of the workspace. */
+  /** All stored items of the workspace, such as its destinations. */
   items: Iterable<Item>;
-  /** Returns the state of all items, if it is available already. */
+  /** Returns the state of all items, if it is known already; otherwise undefined. */
   all(): Promise<readonly State[] | undefined>;
-  /** Returns the state of some items, in the same order. */
+  /** Asks the nodes for the state of these items. Returns the states in the order of the items. */
   measure(items: readonly Item[]): Promise<readonly State[]>;
-  /** Returns the measured items that are listed, in the order of the list. */
+  /** Selects and sorts the states that the request asks for. */
   arrange(measured: readonly State[]): State[];
-  /** Whether the list has only items in some state. */
+  /** Whether the request asks only for items in certain states, such as failing ones. */
   isFiltered?: boolean;
 }
 
 /**
- * Returns a page of the items that match a text. A list by name measures only the items of its page.
- * Other lists measure all matches, up to `STATUS_ITEMS_MAX`; further items come last, and are
- * measured for their page. `measured` has all items that were measured to arrange them.
+ * Returns a page of the states of the items that match the query's text. To list by name, measures
+ * only the items of the page. To sort or filter by state, measures the first `STATUS_ITEMS_MAX`
+ * matches; without a filter, further matches follow them, and are measured only if they are on the
+ * page. `measured` has the states that were measured for sorting.
  */
 export async function measuredPage<Item extends NamedItem, State extends NamedItem>(
   query: StateListQuery,
@@ -59,7 +60,7 @@ export async function measuredPage<Item extends NamedItem, State extends NamedIt
   return { rows: [...rows, ...late], total: arranged.length + rest.length, measured };
 }
 
-/** Asks no node when there is nothing to measure. */
+/** Measures items. Without items, asks no node. */
 async function measureSome<Item, State>(
   items: readonly Item[],
   measure: (items: readonly Item[]) => Promise<readonly State[]>,

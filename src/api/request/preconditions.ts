@@ -3,11 +3,12 @@ import type { CurrentResource, Tagged } from "../entity-tag.ts";
 import { PreconditionFailed } from "../response/errors.ts";
 
 /**
- * Preconditions of requests, by RFC 9110: the headers If-Match and If-None-Match name the states of
- * a resource, by their entity tags, in which the request may take effect.
+ * Preconditions of requests by RFC 9110. The headers If-Match and If-None-Match contain entity tags
+ * of states of a resource: the request takes effect only if the current state is one of If-Match,
+ * and none of If-None-Match.
  */
 
-/** Value of If-Match or If-None-Match: any state, or a list of entity tags. */
+/** Value of If-Match or If-None-Match: `*` for any state, or a list of entity tags. */
 type TagCondition = "*" | readonly EntityTag[];
 interface EntityTag {
   isWeak: boolean;
@@ -19,7 +20,7 @@ interface Preconditions {
   ifNoneMatch?: TagCondition | undefined;
 }
 
-/** Reads a request's preconditions. Undefined when it has none. Throws for a malformed header. */
+/** Returns a request's preconditions; undefined if none. Throws if a header is malformed. */
 export function readPreconditions(headers: Headers): Preconditions | undefined {
   const ifMatch = readCondition("If-Match", headers);
   const ifNoneMatch = readCondition("If-None-Match", headers);
@@ -28,8 +29,8 @@ export function readPreconditions(headers: Headers): Preconditions | undefined {
 }
 
 /**
- * Throws unless a request with these preconditions may take effect on the resources that it names,
- * which is only the one of its path for most routes.
+ * Throws unless all resources that a request names fulfil its preconditions. Most routes name one
+ * resource: the one of the path.
  */
 export function expectPreconditions(
   { ifMatch, ifNoneMatch }: Preconditions,
@@ -57,12 +58,12 @@ export function isNotModified({ ifNoneMatch }: Preconditions, now: Tagged<unknow
   return ifNoneMatch !== undefined && !fulfilsIfNoneMatch(ifNoneMatch, now);
 }
 
-/** If-Match compares strongly: a weak tag matches nothing. */
+/** Whether a resource's tag fulfils If-Match. A weak tag in the header never matches. */
 function fulfilsIfMatch(condition: TagCondition, { tag }: Tagged<unknown>): boolean {
   return condition === "*" || condition.some((it) => !it.isWeak && it.tag === tag);
 }
 
-/** If-None-Match compares weakly: it does not matter whether a tag is weak. */
+/** Whether a resource's tag fulfils If-None-Match, where weak tags match like strong ones. */
 function fulfilsIfNoneMatch(condition: TagCondition, { tag }: Tagged<unknown>): boolean {
   return condition !== "*" && !condition.some((it) => it.tag === tag);
 }

@@ -16,9 +16,9 @@ interface HandledRequest {
 }
 
 /**
- * Runs a route's handler, and names the caller of the request in the audit log. The catalog records
- * its own changes. For a route that does something else, such as start a replay, an entry is stored
- * before the handler runs, so that nothing happens without an entry.
+ * Runs a route's handler so that audit entries name the caller of the request. The catalog stores
+ * an entry with each change of its own. For other actions, such as starting a replay, stores an
+ * entry before it runs the handler, so that no action lacks an entry.
  */
 export async function runRecorded<T>(
   request: HandledRequest,
@@ -73,14 +73,14 @@ async function runAction<T>(
   }
 }
 
-/** Returns the ids of the source and destination that the parameters of an action name. */
+/** Returns ids of the source and destination in an action's parameters, or in their filter. */
 function concernedIds(parameters: Record<string, unknown>): string[] {
   const filter = isObject(parameters.filter) ? parameters.filter : {};
   const ids = [parameters, filter].flatMap((it) => [it.sourceId, it.destinationId]);
   return ids.filter((id) => typeof id === "string");
 }
 
-/** Returns the numbers of an action's answer and the id of what it created. */
+/** Returns the parts of an answer that the audit entry stores: numbers, and ids of objects. */
 function resultsOf(answer: unknown): Record<string, unknown> {
   if (!isObject(answer)) return {};
   const results = Object.entries(answer).flatMap(([name, value]): [string, unknown][] => {

@@ -1,13 +1,12 @@
 import { ApiError } from "../../errors.ts";
 import { API_ANSWER_MS_MAX } from "../limits.ts";
 
-/** Lateness of a timer in milliseconds that shows that this process was paused. */
+/** Lateness of a timer, in milliseconds, beyond which this process counts as paused. */
 const PAUSE_MS_MIN = 1_000;
 
 /**
- * The time that the parts of one request may take together, so that its client waits no longer,
- * however many steps an answer needs. Time between two calls of `run` does not count, because the
- * client sends its body then.
+ * Limits the time that all steps of answering one request take together. Time between two calls of
+ * `run` does not count, because the client sends its body then.
  */
 export class RequestDeadline {
   #leftMs: number;
@@ -17,8 +16,8 @@ export class RequestDeadline {
   }
 
   /**
-   * Runs a part of the request. Rejects with an `unavailable` error once the time is used up; the
-   * part itself continues.
+   * Runs one step. Rejects with an `unavailable` error when the request's time is used up; the step
+   * itself continues.
    */
   async run<T>(part: () => T | Promise<T>): Promise<T> {
     const startedAt = performance.now();

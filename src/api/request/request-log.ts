@@ -42,7 +42,7 @@ function requestFields({ route, workspaceId, tokenId, params }: LoggedRequest) {
   return { route: route.key, workspaceId, tokenId, ...params };
 }
 
-/** Returns ids and publish state of the items that a request created or published. */
+/** Returns ids and publish state of items that a request created or published, for the log. */
 function idsOf(query: unknown, body: unknown, answer: unknown): Record<string, unknown> {
   const { publish } = { ...(query as { publish?: boolean }) };
   const { transformations, libraries } = { ...(body as Record<string, unknown>) };

@@ -6,14 +6,13 @@ import { ApiError } from "../../errors.ts";
  */
 const SECURE_NAME = "__Host-pixelmill-session";
 const PLAIN_NAME = "pixelmill-session";
-/** Name of the cookie of a sign-in that has begun at the OpenID provider, without TLS. */
+/** Name, without TLS, of the cookie of a begun OpenID sign-in. TLS adds the prefix `__Host-`. */
 const SIGN_IN_NAME = "pixelmill-sign-in";
 
 /**
- * Returns the session's secret from the request's cookie, which scripts in the browser cannot read.
- * Over TLS, only the cookie name with the prefix `__Host-` counts, because another host of the same
- * domain can set a cookie with the plain name. Throws when several cookies have the name, because
- * at least one of them is foreign.
+ * Returns the session's secret from the request's session cookie; undefined without one. Over TLS,
+ * ignores a cookie without the prefix `__Host-`, because another host of the same domain can set
+ * it. Throws if several cookies have the name, because then at least one is foreign.
  */
 export function sessionSecret(headers: Headers): string | undefined {
   const cookies = sessionCookies(headers);
@@ -26,7 +25,7 @@ export function sessionSecret(headers: Headers): string | undefined {
   );
 }
 
-/** Returns the values of a sign-in at the OpenID provider that the browser keeps in a cookie. */
+/** Returns the value of `signInCookie`'s cookie. Undefined unless there is exactly one. */
 export function signInCookieValue(headers: Headers): string | undefined {
   const name = usesTls(headers) ? `__Host-${SIGN_IN_NAME}` : SIGN_IN_NAME;
   const values = cookiesOf(headers).filter(([it]) => it === name);
@@ -34,8 +33,9 @@ export function signInCookieValue(headers: Headers): string | undefined {
 }
 
 /**
- * Returns a Set-Cookie header with the values of a sign-in at the OpenID provider. The browser
- * sends the cookie when it comes back from the provider, which SameSite=Strict would prevent.
+ * Returns a Set-Cookie header for the data of a sign-in that begins at the OpenID provider. The
+ * browser must send the cookie when the provider redirects it back, so the cookie has SameSite=Lax,
+ * not Strict.
  */
 export function signInCookie(headers: Headers, value: string, seconds: number): string {
   const isSecure = usesTls(headers);
@@ -47,9 +47,7 @@ export function hasSessionCookie(headers: Headers): boolean {
   return sessionCookies(headers).length > 0;
 }
 
-/**
- * Returns names and values of all cookies whose name is one of the two names of the session cookie.
- */
+/** Returns names and values of all session cookies, with and without the prefix `__Host-`. */
 function sessionCookies(headers: Headers): [name: string, value: string][] {
   return cookiesOf(headers).filter(([name]) => name === SECURE_NAME || name === PLAIN_NAME);
 }
@@ -95,9 +93,9 @@ function cookie(options: {
 }
 
 /**
- * Whether the browser uses TLS, perhaps to a proxy in front of this server. The header of any proxy
- * is trusted, because a false header only makes the rules for cookies stricter. A browser sends
- * Sec-Fetch-Site over TLS, and without TLS only to its own machine.
+ * Whether the browser uses TLS, to this server or to a proxy in front of it. `X-Forwarded-Proto`
+ * counts from any client, because a false value only makes the rules for cookies stricter. Without
+ * an Origin, Sec-Fetch-Site shows TLS: browsers send it without TLS only to their own machine.
  */
 function usesTls(headers: Headers): boolean {
   const forwarded = headers.get("x-forwarded-proto")?.split(",")[0]?.trim().toLowerCase();

@@ -3,15 +3,15 @@ import type { Detail } from "../../errors.ts";
 import { isObject } from "../../is-object.ts";
 import { nearestName } from "../../settings/nearest-name.ts";
 
-/** Maximum length of an unknown key that the error names, and that is compared with the known keys. */
+/** Maximum length of an unknown key that the error repeats and for which it suggests another. */
 const LIKE_KEY_CHARS_MAX = 100;
-/** Maximum number of known keys that the error lists. */
+/** Maximum number of known keys of an object whose error lists them all. */
 const LISTED_KEYS_MAX = 8;
 
 /**
- * Yields an error for each key that the schema does not have. Otherwise a misspelt `secret`, for
- * example, would leave a webhook without a signature. The errors never contain the value, which may
- * be a secret.
+ * Yields an error for each key that the schema does not have. If such keys were ignored, a misspelt
+ * `secret`, for example, would leave a webhook without a signature. The errors never contain a
+ * value, because it may be a secret.
  */
 export function* unknownKeys(schema: TSchema, value: unknown, path: string): Generator<Detail> {
   if (Array.isArray(value) && schema.type === "array") {
@@ -30,9 +30,9 @@ export function* unknownKeys(schema: TSchema, value: unknown, path: string): Gen
 }
 
 /**
- * Returns the error for an unknown key of the object at `path`. The error names the key, and suggests
- * the nearest known key, or lists all known keys when they are few. A key that does not look like a
- * name is not repeated, because it may be anything.
+ * Returns the error for an unknown key of the object at `path`. It suggests a similar known key; if
+ * there is none, it lists the known keys, unless they are many. It repeats the key only if the key
+ * looks like a name, because a caller can send any text as a key.
  */
 export function unknownKey(key: string, known: readonly string[], path: string): Detail {
   const isShort = key.length <= LIKE_KEY_CHARS_MAX;

@@ -20,8 +20,8 @@ function compiled(schema: TSchema): TypeCheck<TSchema> {
 }
 
 /**
- * Validates a value, and returns it with the schema's type. Throws an `ApiError` with the paths of
- * the first invalid values; a path starts with `?` when the value is from the query.
+ * Validates a value, and returns it with the schema's type. Throws `ApiError` with the paths of the
+ * first invalid values. The path of a query parameter starts with `?`.
  */
 export function expectShape<S extends TSchema>(
   schema: S,
@@ -50,8 +50,8 @@ export function expectBody<S extends TSchema>(schema: S, value: unknown): Static
 }
 
 /**
- * Yields the first errors of a validation: at most `FAULTS_WALKED_MAX`, and no errors of the items
- * of an array that is too long. A body may have hundreds of thousands of invalid values.
+ * Yields the first errors of a validation, at most `FAULTS_WALKED_MAX`: a body may have hundreds of
+ * thousands of invalid values. Stops at an array that is too long, without the errors of its items.
  */
 function* firstErrors(errors: Iterable<ValueError>): Generator<ValueError> {
   let walked = 0;
@@ -63,8 +63,8 @@ function* firstErrors(errors: Iterable<ValueError>): Generator<ValueError> {
 }
 
 /**
- * Yields the most helpful errors. When a value fits no alternative of a union type, these are the
- * errors of the alternative that is also an array or also an object.
+ * Yields the errors of a validation. If an array or object fits no alternative of a union type,
+ * yields the errors of the alternative that is also an array or object, because they say more.
  */
 function* bestErrors(errors: Iterable<ValueError>): Generator<ValueError> {
   for (const error of errors) {
@@ -80,15 +80,12 @@ function kindOf(value: unknown): "array" | "object" | undefined {
   return typeof value === "object" && value !== null ? "object" : undefined;
 }
 
-/**
- * Matches where the rest of an error message begins. The path of the invalid value is inserted
- * before it.
- */
+/** Matches the place in an error message at which the path of the invalid value is inserted. */
 const detailStart = /, (?:got|did you mean|expected one of) |$/;
 
 /**
- * Returns the error for an invalid request. Its message is that of the first detail with the path,
- * such as `Expected a name … at /name, got nothing`.
+ * Returns the error for an invalid request. Its message is the message of the first detail with the
+ * path inserted, such as `Expected a name … at /name, got nothing`.
  */
 export function validationError(details: [Detail, ...Detail[]]): ApiError {
   const [{ path, message }] = details;
@@ -97,9 +94,8 @@ export function validationError(details: [Detail, ...Detail[]]): ApiError {
 }
 
 /**
- * Reads the query's parameters as the types of the schema: `true` becomes a boolean, and digits
- * become a number. The values of an enumeration may be in any case. Throws when a value does not
- * fit.
+ * Returns a query's parameters with the types of the schema: `true` becomes a boolean, digits
+ * become a number, and enumeration values may be in any case. Throws if a value does not fit.
  */
 export function readQuery<S extends TObject>(schema: S, url: string): Static<S> {
   const start = url.indexOf("?");
@@ -118,7 +114,7 @@ export function readQuery<S extends TObject>(schema: S, url: string): Static<S> 
   return expectShape(schema, query, "?");
 }
 
-/** Throws for a query with too many parameters, before they are parsed and compared. */
+/** Throws if a query has too many parameters. Called before they are parsed. */
 function expectFewParameters(query: string): void {
   let pairs = 1;
   for (let at = query.indexOf("&"); at >= 0; at = query.indexOf("&", at + 1)) {
@@ -132,8 +128,8 @@ function expectFewParameters(query: string): void {
 }
 
 /**
- * Throws for a parameter that is probably a misspelt known one. Otherwise `?publsh=true`, for
- * example, would store a draft instead of publishing. Other unknown parameters are ignored.
+ * Throws if an unknown parameter is probably a misspelt known one: `?publsh=true`, for example,
+ * would store a draft instead of publishing. Other unknown parameters are ignored.
  */
 function refuseMisspelt(known: readonly string[], sent: Iterable<string>): void {
   for (const name of sent) {
@@ -144,7 +140,7 @@ function refuseMisspelt(known: readonly string[], sent: Iterable<string>): void 
   }
 }
 
-/** Converts a parameter's text to its schema's type. Case does not matter in an enumeration. */
+/** Converts a parameter's string to its schema's type. Enumeration values may be in any case. */
 function convertParam(schema: TSchema, text: string): unknown {
   if (schema.type === "boolean" && /^(true|false)$/.test(text)) return text === "true";
   if (schema.type === "integer" && /^\d+$/.test(text)) return Number(text);
@@ -199,6 +195,6 @@ function bounds(min?: number, max?: number, unit = ""): string {
   return max === undefined ? "" : ` of at most ${max}${unit}`;
 }
 
-/** Returns the texts that a parameter may have; an empty list if it is no enumeration. */
+/** Returns the values of a parameter's enumeration; an empty list if it has none. */
 const choicesOf = ({ anyOf = [] }: TSchema): string[] =>
   anyOf.map((it: TSchema) => it.const).filter((it: unknown) => typeof it === "string");

@@ -1,6 +1,6 @@
 /**
- * Paths of the products that RudderStack's cloud has and pixelmill does not have, with the name of
- * each product. RudderStack's clients send requests to these paths.
+ * Products that only RudderStack's cloud has: the paths to which RudderStack's clients send
+ * requests for them, and the name of each.
  */
 const products: readonly [path: RegExp, name: string][] = [
   [/^\/v2\/catalog\/tracking-plans(?:\/|$)/, "tracking plans"],

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 
-/** Returns the header with which a page may load and send only what these directives allow. */
+/** Returns a header Content-Security-Policy that limits what a page loads and sends. */
 export function contentPolicy(...directives: string[]) {
   const nothingElse = ["base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"];
   const policy = ["default-src 'none'", ...directives, ...nothingElse].join("; ");
@@ -8,8 +8,8 @@ export function contentPolicy(...directives: string[]) {
 }
 
 /**
- * Returns a source expression for a Content-Security-Policy: the hash that allows an inline script
- * or style with this text.
+ * Returns a hash for a Content-Security-Policy, which allows the inline script or style with this
+ * text.
  */
 export function inlineHash(text: string): string {
   return `'sha256-${createHash("sha256").update(text).digest("base64")}'`;

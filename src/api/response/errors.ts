@@ -19,11 +19,11 @@ const statuses: Record<Refusal, number> = {
   unavailable: 503,
 };
 
-/** Error of a request whose preconditions the current state of a resource does not fulfil. */
+/** Thrown if the current state of a resource does not fulfil a request's preconditions. */
 export class PreconditionFailed extends ApiError {
   constructor(
     message: string,
-    /** Fields of the response body: the current state, and the state that the caller expected. */
+    /** Response body: `current` state, and `base`, the earlier state that If-Match named. */
     readonly states: { current?: unknown; base?: unknown },
     /** The current state with its entity tag. Undefined when the resource does not exist. */
     readonly now?: Tagged<unknown>,
@@ -32,7 +32,7 @@ export class PreconditionFailed extends ApiError {
   }
 }
 
-/** Whether the API may answer an error with this status. */
+/** Whether this status is one of the API's error statuses. */
 export function isErrorStatus(status: number): boolean {
   return status === INTERNAL_ERROR || Object.values(statuses).includes(status);
 }
@@ -68,8 +68,8 @@ export function errorResponse(
 }
 
 /**
- * Makes the response for an error that a handler threw. An unexpected error is logged, and its text
- * is not sent to the client.
+ * Creates the response for an error that a handler threw. Logs an unexpected error, and does not
+ * send its text to the client.
  */
 export function toErrorResponse(error: unknown, path: string, logger: Logger): Response {
   if (error instanceof ApiError) {
@@ -116,7 +116,7 @@ function errorHeaders(error: ApiError, path: string): Record<string, string> {
 }
 
 /**
- * WWW-Authenticate header that makes a browser ask for the token of `/docs`. It offers only Basic,
- * because Chromium does not ask when one header offers Basic and Bearer.
+ * WWW-Authenticate header with which a browser asks the user for a token to read `/docs`. It offers
+ * only the scheme Basic, because Chromium does not ask if a header offers Basic and Bearer.
  */
 const docsChallenge = 'Basic realm="pixelmill: any name, a token as password"';

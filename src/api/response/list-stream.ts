@@ -2,37 +2,34 @@ import type { RouteDeps } from "../deps.ts";
 import { responseHeaders } from "./errors.ts";
 
 /**
- * Time in milliseconds for which a list is written before the event loop runs other requests, and
- * other lists are written.
+ * Milliseconds for which the server writes one list, before it runs other requests and writes other
+ * lists.
  */
 export const LIST_TURN_MS = 5;
 /**
- * Number of UTF-16 code units of a list that are written before the server waits for the client to
- * read them.
+ * Maximum number of UTF-16 code units of a list that the server writes before it waits until the
+ * client has read them.
  */
 export const LIST_CHUNK_CHARS = 256 << 10;
 
-/** Text of a part of a response, and whether it is the last part. */
+/** Part of a response as text. `done` is true for the last part. */
 interface Part {
   text: string;
   done: boolean;
 }
 
 /**
- * Responds with a list of any length: `{[key]: [item…], …rest}`. Items are read and written as fast
- * as the client reads, a few milliseconds at a time, so that other requests are not delayed. All
- * lists of a server share these slices of time. A list that fits into one chunk is sent as an
- * ordinary response. The number of longer lists that are sent at the same time is limited. An
- * undefined item is left out: an iterator yields it when it has searched for some time without
- * finding an item.
+ * Responds with a list of any length: `{[key]: [item…], …rest}`. Reads and writes items as fast as
+ * the client reads, in slices of a few milliseconds that all lists of the server share, so that
+ * other requests are not delayed. A list that fits into one chunk is sent as an ordinary response.
+ * Throws `TooManyRequests` if the workspace is sent too many longer lists at the same time. Leaves
+ * out undefined items: an iterator yields undefined to end a slice in which it has found no item.
  */
 export async function streamList(
   { deps, workspaceId }: { deps: Pick<RouteDeps, "limiters">; workspaceId: string },
   key: string,
   items: Iterable<unknown>,
-  /**
-   * Returns the members of the object that follow the items. Called after all items were written.
-   */
+  /** Returns the fields that follow the list. Called after all items were written. */
   rest: () => Record<string, unknown> = () => ({}),
 ): Promise<Response> {
   const nextPart = listWriter(key, items[Symbol.iterator](), rest);
@@ -53,8 +50,9 @@ export async function streamList(
 }
 
 /**
- * Returns a stream of `start` and the parts that `nextPart` returns, as fast as the client reads.
- * Disposes the resources when all parts are read, at a failure, and when the client leaves.
+ * Returns a stream of `start` and then the parts that `nextPart` returns, which it calls as fast as
+ * the client reads. Disposes `resources` after the last part, after an error, and when the client
+ * disconnects.
  */
 export function partStream(
   nextPart: () => Part | Promise<Part>,

@@ -12,7 +12,7 @@ import {
   TEST_EVENTS_MAX,
 } from "../../settings/limits.ts";
 
-/** Schemas of requests and answers that several resources use. */
+/** Schemas that the requests and answers of several resources use. */
 
 export const Id = Type.String({ minLength: 1, maxLength: ID_CHARS_MAX });
 export const Name = Type.String({
@@ -20,7 +20,7 @@ export const Name = Type.String({
   description: `1 to ${NAME_CHARS_MAX} characters after trimming`,
 });
 export const Description = Type.String({ maxLength: DESCRIPTION_CHARS_MAX });
-/** Why a revision is saved or published. */
+/** A user's note about why a revision is saved or published. */
 export const Note = Type.Optional(
   Type.String({
     maxLength: REVISION_NOTE_CHARS_MAX,
@@ -38,7 +38,7 @@ export function isoTime(ms: number): string {
   return new Date(ms).toISOString();
 }
 
-/** Members of an answer in which times may still be numbers. */
+/** An answer before `answerOf`: times may be numbers, and optional fields undefined. */
 type Unformatted<Answer> = {
   [Key in keyof Answer]:
     | Answer[Key]
@@ -47,8 +47,8 @@ type Unformatted<Answer> = {
 };
 
 /**
- * Returns an answer with the members of an item that the schema has. Times (milliseconds since the
- * epoch) become ISO 8601.
+ * Returns an item as an answer: only the fields of the schema, with times (milliseconds since the
+ * epoch) in ISO 8601.
  */
 export function answerOf<S extends TObject>(schema: S, item: Unformatted<Static<S>>): Static<S> {
   const answer: Record<string, unknown> = {};
@@ -64,8 +64,8 @@ export const Language = oneOf(["javascript", "pythonfaas", "python"], {
   description: "`python` is an alias of `pythonfaas`, answered as it was sent",
 });
 /**
- * Schema that also allows null in place of an object. Clients written in Go send null for a field
- * that was never set, and routes treat null as an empty object.
+ * Returns a schema that also accepts null. Clients written in Go send null for an object that was
+ * never set, and routes treat it as an empty object.
  */
 export const nullable = <S extends TSchema>(schema: S) => Type.Union([schema, Type.Null()]);
 
@@ -75,8 +75,8 @@ export const SecretsSet = Type.Array(Type.String(), {
 });
 
 /**
- * Schema of the id that an external tool, such as Terraform, gave to an item. An empty text means
- * that there is no such id.
+ * Schema of the id that an external tool, such as Terraform, gave to an item. An empty string means
+ * that the item has none.
  */
 export const ExternalId = Type.String({
   maxLength: ID_CHARS_MAX,
@@ -102,9 +102,8 @@ export const hasExternalIdQuery = {
   ),
 };
 /**
- * Schema option that refuses unknown keys. It is for objects in which a misspelt key would have a
- * greater effect than the caller wants, such as a filter that matches everything or a token that
- * never expires.
+ * Schema option that refuses unknown keys. Used where a misspelt key would have a greater effect
+ * than the caller wants: a filter would match everything, or a token would never expire.
  */
 export const strict = { additionalProperties: false } as const;
 

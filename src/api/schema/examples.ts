@@ -15,7 +15,7 @@ export const ids = {
   member: "01JD3Q63QB2FK6RT8WNV1PYAX74",
   token: "01JD3Q64ZC7MS0EG5HJD9XQKV38",
   credential: "01JD3Q66DT4YB8PW1CRA3NZGM50",
-  /** Secret of the token in the examples of the API documentation. */
+  /** Secret of the API token that the examples in the API documentation use. */
   secret: "pm_f3V0vM9c2YxJ7QdR1sWnKeLtBzHaUgPo",
   testCase: "01JD3Q7D4H6WN2ZC8RTK0VXPE73",
   logLine: "01JD3QD8M5TB7ZK1WXR9HN4VCE20",

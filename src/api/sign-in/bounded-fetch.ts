@@ -2,9 +2,9 @@ import type { CustomFetch } from "openid-client";
 import { PROVIDER_ANSWER_BYTES_MAX, PROVIDER_ANSWER_MS_MAX } from "../limits.ts";
 
 /**
- * Returns a `fetch` for requests to the OpenID provider of the settings. It bounds time and size of
- * the answer and follows no redirect. `ca` are the authorities in PEM that sign the provider's
- * certificate; the system's are used without it.
+ * Returns a `fetch` for requests to the OpenID provider. It limits the time and the size of the
+ * answer and follows no redirect. `ca` has the certificates (PEM) of the authorities that may sign
+ * the provider's certificate. Without `ca`, the system's authorities apply.
  */
 export function boundedFetch(ca: string | undefined): CustomFetch {
   return async (url, { body, method, headers, signal }) => {

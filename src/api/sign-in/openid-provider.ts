@@ -8,31 +8,31 @@ import { boundedFetch } from "./bounded-fetch.ts";
 
 /** Settings of single sign-on with OpenID Connect. */
 export interface OpenIdSettings {
-  /** URL of the provider, as its tokens name it (`iss`). */
+  /** URL of the provider. It equals the claim `iss` of the provider's tokens. */
   issuer: string;
   clientId: string;
   /** Secret of the client. Absent for a public client, which authenticates with PKCE alone. */
   clientSecret?: string;
   scopes: readonly string[];
-  /** Claim that has the names of the account's groups. */
+  /** Name of the claim that lists the account's groups. */
   groupsClaim: string;
-  /** Roles that groups give. The group `*` contains everybody. */
+  /** Roles that accounts get from groups at the provider. Every account is in the group `*`. */
   roles: readonly { group: string; role: WorkspaceRole }[];
-  /** URL of the console, which the provider sends browsers back to. */
+  /** URL of the console, to which the provider sends browsers back after a sign-in. */
   consoleUrl: string;
-  /** PEM text of the authorities that the provider's certificate is signed by. */
+  /** PEM certificates of authorities that sign the provider's. By default, the system's. */
   ca?: string;
 }
 
-/** Values of a sign-in that the browser keeps in a cookie until the provider sends it back. */
+/** Random values of one sign-in. The browser keeps them in a cookie until it comes back. */
 export interface PendingSignIn {
   state: string;
   nonce: string;
-  /** PKCE code verifier: proves that the browser that returns is the one that was sent. */
+  /** PKCE code verifier: proves that the browser that comes back began the sign-in. */
   verifier: string;
 }
 
-/** An account as the provider describes it, and the role that its groups give. */
+/** An account as the claims from the provider describe it. */
 export interface SignedInAccount {
   identity: Identity;
   name: string;
@@ -44,7 +44,7 @@ export interface SignedInAccount {
   providerSession: string | undefined;
 }
 
-/** Path of the control plane that the provider sends browsers back to. */
+/** Path on the control plane to which the provider sends browsers back after a sign-in. */
 const CALLBACK_PATH = "/v2/session/oidc/callback";
 
 /** Event that a logout token must name (OpenID Connect Back-Channel Logout 1.0, section 2.4). */
@@ -56,8 +56,9 @@ const CLOCK_TOLERANCE_SECONDS = 60;
 const METADATA_MS_MAX = 3_600_000;
 
 /**
- * An OpenID provider: sends browsers to it, and reads its answers. The metadata of the provider are
- * read at the first sign-in, so that the server starts without the provider.
+ * Sends browsers to an OpenID provider for sign-ins, and reads the provider's answers. It reads the
+ * provider's metadata at the first sign-in, so that the server can start while the provider is
+ * unreachable.
  */
 export class OpenIdProvider {
   readonly settings: OpenIdSettings;
@@ -69,7 +70,7 @@ export class OpenIdProvider {
     this.#fetch = boundedFetch(settings.ca);
   }
 
-  /** Returns the URL at which the user signs in, and the values that the browser keeps meanwhile. */
+  /** Begins a sign-in. Returns the provider's URL, and the values that the browser keeps. */
   async begin(): Promise<{ url: URL; pending: PendingSignIn }> {
     const { configuration } = await this.#discover();
     const verifier = client.randomPKCECodeVerifier();
@@ -86,8 +87,9 @@ export class OpenIdProvider {
   }
 
   /**
-   * Exchanges the code that the provider sent for the account's claims. `search` is the query of
-   * the browser's request. Rejects when the provider's answer is not that of this sign-in.
+   * Completes a sign-in: exchanges the provider's authorization code for the account's claims.
+   * `search` is the query of the request with which the browser came back. Rejects when the
+   * provider refuses the code, or when its answer does not belong to the sign-in of `pending`.
    */
   async finish(search: string, pending: PendingSignIn): Promise<SignedInAccount> {
     const { configuration } = await this.#discover();
@@ -111,8 +113,9 @@ export class OpenIdProvider {
   }
 
   /**
-   * Verifies a logout token, by which the provider says that an account or one of its sessions
-   * signed out (OpenID Connect Back-Channel Logout 1.0). Rejects when it is not the provider's.
+   * Verifies a logout token, with which the provider reports that an account or one of its sessions
+   * signed out (OpenID Connect Back-Channel Logout 1.0). Rejects when the token is not a logout
+   * token from the provider.
    */
   async readLogoutToken(
     token: string,
@@ -148,7 +151,7 @@ export class OpenIdProvider {
     return new URL(CALLBACK_PATH, this.settings.consoleUrl);
   }
 
-  /** Reads the provider's metadata, once for all sign-ins of an hour. */
+  /** Returns the provider's metadata. All sign-ins of an hour share one read of them. */
   #discover(): Promise<Discovered> {
     const now = performance.now();
     if (this.#discovered && now - this.#discovered.at < METADATA_MS_MAX) {
@@ -214,8 +217,8 @@ function accountOf(claims: Record<string, unknown>, groupsClaim: string): Signed
 }
 
 /**
- * Returns a sentence about why a sign-in failed, for the log. It has no text of the account and no
- * secret.
+ * Returns a sentence for the log about why a sign-in failed. The sentence contains no data of the
+ * account and no secret.
  */
 export function reasonOf(error: unknown): string {
   if (error instanceof client.AuthorizationResponseError)

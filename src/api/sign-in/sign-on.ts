@@ -5,20 +5,20 @@ import type { Config } from "../../settings/keys.ts";
 import { TLS_FILE_BYTES_MAX } from "../../settings/limits.ts";
 import { OpenIdProvider } from "./openid-provider.ts";
 
-/** Single sign-on: the provider, and the workspace and session of its accounts. */
+/** Single sign-on: provider, workspace that accounts join, and length of sessions. */
 export interface SignOn {
   provider: OpenIdProvider;
-  /** Name of the provider on the console's button. */
+  /** Name of the provider on the sign-in button of the console. */
   name: string;
-  /** Workspace whose members the accounts become. Undefined means the oldest workspace. */
+  /** Id of the workspace that accounts join as members. Undefined means the oldest workspace. */
   workspaceId: string | undefined;
   /** Time in seconds after which a user must sign in again. */
   sessionSeconds: number;
 }
 
 /**
- * Returns single sign-on as the settings describe it. Undefined when they name no OpenID provider.
- * Throws `StartError` when the settings contradict each other.
+ * Returns the single sign-on that the settings describe, or undefined when they name no OpenID
+ * provider. Throws `StartError` when the settings contradict each other.
  */
 export function openSignOn(config: Config): SignOn | undefined {
   const issuer = config["oidc.issuer"];

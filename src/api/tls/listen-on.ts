@@ -10,15 +10,16 @@ import type { TlsListener } from "./tls-listener.ts";
 export interface ControlPlaneAddress {
   host: string;
   port: number;
-  /** Listening socket of another process, from which connections are accepted instead. */
+  /** Listening socket from another process. If present, it replaces `host` and `port`. */
   socket?: ListeningSocket | undefined;
   /** Certificate and key for TLS. Without them, connections are not encrypted. */
   tls?: TlsKeys | undefined;
 }
 
 /**
- * Makes the app listen on an address, or accept from a given socket. Throws `StartError` when it
- * cannot listen there. The listener closes the socket that is returned.
+ * Makes the app listen on an address, or accept connections from a given socket. Throws
+ * `StartError` when it cannot listen there. Returns the listening socket. The listener closes it;
+ * the caller must not.
  */
 export function listenOn(
   app: Elysia,
@@ -36,7 +37,10 @@ export function listenOn(
   }
 }
 
-/** Bun cannot be given a socket. If there is one, the app first listens on a free port. */
+/**
+ * Makes the app accept connections without TLS. Bun cannot listen on a given socket. So with
+ * `given`, the app first listens on a free port, and then its socket is replaced by the given one.
+ */
 function listenPlain(
   app: Elysia,
   { host, port, socket: given }: Omit<ControlPlaneAddress, "tls">,

@@ -4,8 +4,9 @@ import { relayTls, type TlsRelay } from "../../http/tls/relay.ts";
 import type { TlsKeys } from "../../settings/files/tls-files.ts";
 
 /**
- * The TLS side of the control plane. Without TLS, clients reach the server itself; with TLS, it
- * listens on the loopback address and a relay passes connections on to it.
+ * TLS side of the control plane. Without TLS, clients connect to the HTTP server directly. With
+ * TLS, the HTTP server listens on the loopback address, and a relay decrypts the clients'
+ * connections and passes them on to it.
  */
 export class TlsListener {
   readonly #onFailedHandshake: () => void;
@@ -15,7 +16,7 @@ export class TlsListener {
     this.#onFailedHandshake = onFailedHandshake;
   }
 
-  /** Accepts TLS connections from `socket`, and passes them on to the server at `serverPort`. */
+  /** Passes TLS connections from `socket` on to the HTTP server at `serverPort` of loopback. */
   start(socket: ListeningSocket, serverPort: number, tls: TlsKeys): void {
     const onFailedHandshake = this.#onFailedHandshake;
     this.#relay = relayTls({ socket, serverPort, tls, onFailedHandshake });
@@ -26,8 +27,9 @@ export class TlsListener {
   }
 
   /**
-   * Returns the address from which a request came. Undefined when it did not come through the TLS
-   * relay but from another process of this machine; such a request is refused.
+   * Returns the address of the client that sent a request. With TLS, returns undefined when the
+   * request did not come through the TLS relay but directly from another process of this machine.
+   * The caller refuses such a request.
    */
   peerOf(request: Request, server: Server<unknown> | null): string | undefined {
     const peer = server?.requestIP(request);
@@ -35,7 +37,7 @@ export class TlsListener {
     return peer ? this.#relay.clientAt(peer.port) : undefined;
   }
 
-  /** Whether a request did not come through the TLS relay, and so has no TLS. */
+  /** Whether the control plane uses TLS, but the request did not come through the TLS relay. */
   isForeign(request: Request, server: Server<unknown> | null): boolean {
     return this.#relay !== undefined && this.peerOf(request, server) === undefined;
   }

@@ -18,7 +18,7 @@ export type Certificate = ReturnType<typeof openCertificate>;
 export type Certificates = Readonly<Record<Plane, Certificate>>;
 type Plane = "data" | "control" | "transformer";
 
-/** Names of the listeners in sentences. */
+/** Name of each listener in log lines and warnings. */
 export const listenerNames: Readonly<Record<Plane, string>> = {
   data: "data plane",
   control: "control plane",
@@ -26,9 +26,9 @@ export const listenerNames: Readonly<Record<Plane, string>> = {
 };
 
 /**
- * Reads the TLS files of all listeners. Throws `StartError` when a server could not use them.
- * Later, files that cannot be used change nothing: the former keys stay in force, and `warnings`
- * reports the files.
+ * Reads the TLS files of all listeners, and reads them again when they change. Throws `StartError`
+ * when they cannot be used at the start. If changed files cannot be used later, the former keys
+ * stay in force, and `warnings` reports the files.
  */
 export function openCertificates(opening: StartContext): Certificates {
   const data = openCertificate(opening, "data");
@@ -60,7 +60,7 @@ function registerGauges(metrics: Metrics, certificates: Certificates): void {
   });
 }
 
-/** Reads the TLS files of one listener, and again when they change. */
+/** Reads the TLS files of one listener, and reads them again when they change. */
 function openCertificate({ config, settings, logger, stack }: StartContext, plane: Plane) {
   let paths = tlsPaths(config, plane);
   let seen = fingerprint(paths);
@@ -110,11 +110,11 @@ function openCertificate({ config, settings, logger, stack }: StartContext, plan
     keys: () => read?.keys,
     /** Time at which the certificate in force expires, in milliseconds since the epoch. */
     expiresAt: () => read?.expiresAt,
-    /** Whether the files could be used when they were last checked. */
+    /** Whether the TLS files could be used when they were last read. */
     isUsable: () => trouble === undefined,
-    /** Calls `use` with each new pair of certificate and key. */
+    /** Registers `user`, which is called with each new pair of certificate and key. */
     onChange: (user: (keys: TlsKeys) => void) => void users.push(user),
-    /** Returns sentences about files that cannot be used, and a certificate that expires soon. */
+    /** Returns warnings about unusable TLS files and a certificate that expires soon. */
     warnings: () => [
       ...(trouble === undefined
         ? []
@@ -139,7 +139,7 @@ const settingsOf: Readonly<Record<Plane, readonly Key[]>> = {
   transformer: ["transformer.tls.certificate", "transformer.tls.key"],
 };
 
-/** Returns the paths from the settings; undefined when the listener does not speak TLS. */
+/** Returns the paths of a listener's TLS files. Undefined when the listener has no TLS. */
 export function tlsPaths(config: Config, plane: Plane): TlsPaths | undefined {
   const [certificateKey, keyKey, clientsKey] = settingsOf[plane] as [Key, Key, Key?];
   const certificate = config[certificateKey] as string | undefined;
@@ -155,7 +155,7 @@ export function tlsPaths(config: Config, plane: Plane): TlsPaths | undefined {
   return undefined;
 }
 
-/** Returns a text that differs when one of the files was replaced or written. */
+/** Returns a string that changes when one of the TLS files is replaced or written. */
 function fingerprint(paths: TlsPaths | undefined): string {
   if (paths === undefined) return "";
   const files = [paths.certificate, paths.key, paths.clients].filter((it) => it !== undefined);

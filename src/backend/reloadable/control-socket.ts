@@ -6,7 +6,7 @@ import type { Logger } from "../../observe/log.ts";
 import type { LiveSettings } from "../../settings/live-settings.ts";
 import type { StartContext } from "../backend.ts";
 
-/** The answer to a request at the control socket that failed. */
+/** Body of the answer to a failed request at the control socket. */
 export interface ControlFault {
   message: string;
 }
@@ -45,7 +45,7 @@ interface ReloadParts {
   metrics: StartContext["metrics"];
 }
 
-/** Returns the function that reloads the settings, and reports the result to log and metrics. */
+/** Returns a function that reloads the settings and reports the result to log and metrics. */
 function createReload({ settings, logger, metrics }: ReloadParts): (by: string) => Response {
   const reloads = new Counter({
     name: "pixelmill_settings_reloads_total",

@@ -3,7 +3,7 @@ import { openGeolocation } from "../../sandbox/host-calls/geolocation.ts";
 import type { Config } from "../../settings/keys.ts";
 import type { StartContext } from "../backend.ts";
 
-/** The geolocation database of the settings, which a reload may replace. */
+/** The geolocation database that the settings name. A reload may replace it. */
 export interface GeolocationDatabase {
   /** Returns the record of an IP address for user code. Throws when there is no database. */
   record(ip: string): object | null;

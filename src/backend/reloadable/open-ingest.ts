@@ -12,7 +12,7 @@ export interface IngestSources {
   backend: Pick<Backend, "logs" | "catalogDirectory">;
   received: MinuteCounters;
   certificates: Pick<Certificates, "data">;
-  /** Listening sockets from another process. */
+  /** Listening sockets that another process has passed on. */
   sockets: { "data-plane"?: ListeningSocket };
 }
 

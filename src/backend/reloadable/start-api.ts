@@ -5,7 +5,7 @@ import type { Certificates } from "./certificates.ts";
 
 interface ControlPlaneSources {
   certificates: Pick<Certificates, "control">;
-  /** Listening sockets from another process. */
+  /** Listening sockets that another process has passed on. */
   sockets: { "control-plane"?: ListeningSocket };
 }
 

@@ -4,7 +4,7 @@ import { readSmallFile } from "../../settings/files/small-file.ts";
 import type { Config } from "../../settings/keys.ts";
 import { BACKUP_REQUEST_MS_MAX, TLS_FILE_BYTES_MAX } from "../../settings/limits.ts";
 
-/** For each key of an S3 config, the setting that it comes from. */
+/** Setting from which each key of the S3 config comes. */
 const settingOf: Record<string, string> = {
   bucket: "backup.s3.bucket",
   endpoint: "backup.s3.endpoint",
@@ -15,8 +15,8 @@ const settingOf: Record<string, string> = {
 };
 
 /**
- * Returns the config of the store of backups, with a bucket that may differ from the one in the
- * settings. Throws a `StartError` that names a setting which is missing or invalid.
+ * Returns the S3 config for backups. `bucket` may differ from the bucket in the settings. Throws a
+ * `StartError` that names the setting when one is missing or invalid.
  */
 export function bucketConfig(config: Config, bucket: string): S3Config {
   const values = {
@@ -43,7 +43,7 @@ export function bucketConfig(config: Config, bucket: string): S3Config {
   throw new StartError(`Setting ${name} does not fit: ${fault.message}`);
 }
 
-/** Returns the authorities (PEM) that sign the store's certificate, when a setting names them. */
+/** Returns PEM certificates that sign the store's; undefined without `backup.s3.ca`. */
 export function authoritiesOf(config: Config): string | undefined {
   const path = config["backup.s3.ca"];
   return path && readSmallFile("backup.s3.ca", path, TLS_FILE_BYTES_MAX);

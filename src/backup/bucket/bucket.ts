@@ -9,12 +9,12 @@ import { authoritiesOf, bucketConfig } from "./bucket-config.ts";
 import { adviceOf } from "./failure-advice.ts";
 import { type ListedObject, listPage, uploadsPage } from "./listing.ts";
 
-/** Largest number of bytes that are read of one page of a list, which has 1,000 keys. */
+/** Largest size in bytes of the answer with one page of a list. A page has up to 1,000 keys. */
 const LIST_BYTES_MAX = 4 << 20;
 const RETRY_MS = 1_000;
 const nothing = new Uint8Array();
 
-/** A request with its purpose, which begins the message of its failure: `Cannot …`. */
+/** A request to the store. If it fails, the message begins with `Cannot` and `purpose`. */
 export interface BucketRequest extends Omit<ObjectRequest, "signal" | "body"> {
   purpose: string;
   /** Permission of Amazon S3 that the request needs. */
@@ -22,12 +22,13 @@ export interface BucketRequest extends Omit<ObjectRequest, "signal" | "body"> {
   body?: Uint8Array;
 }
 
-/** A bucket for backups, in a store that the operator has chosen. */
+/** A bucket for backups, in an S3 store that the operator has chosen. */
 export type Bucket = ReturnType<typeof openBucket>;
 
 /**
- * Opens the bucket of the settings, or another one in the same store. The store's address is the
- * operator's own choice, so the address rules for tenants (`egress.allow`) do not apply.
+ * Opens the bucket that the settings name, or another bucket `name` in the same store. The store's
+ * address is the operator's own choice, so the address rules for tenants (`egress.allow`) do not
+ * apply.
  */
 export function openBucket(
   config: Config,
@@ -41,7 +42,7 @@ export function openBucket(
   const egress = createEgress({ allow: ["0.0.0.0/0", "::/0"], nameServers, ...(ca && { ca }) });
   const store = s3.endpoint ?? `Amazon's store in ${s3.region}`;
 
-  /** Sends a request once. Returns the failure, and whether it may be temporary. */
+  /** Sends a request once. Returns the response, or the failure; `passes` if temporary. */
   async function attempt(request: BucketRequest) {
     try {
       const signed = await sign({ body: nothing, ...request, signal });
@@ -79,7 +80,7 @@ export function openBucket(
     );
   }
 
-  /** Reads all pages of a list. */
+  /** Returns items of all pages of a list. Throws `StartError` if there are too many pages. */
   async function pages<T>(
     request: Pick<BucketRequest, "purpose" | "permission">,
     first: Record<string, string>,
@@ -108,7 +109,7 @@ export function openBucket(
   }
 
   return {
-    /** Prefix of the keys of backups, from the settings: empty, or with a slash at its end. */
+    /** Prefix of backup keys, from the settings: empty, or with a slash at its end. */
     prefix: s3.prefix === undefined ? "" : `${s3.prefix}/`,
     send,
     /** Lists the objects whose keys begin with this prefix. */

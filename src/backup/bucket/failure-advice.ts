@@ -1,7 +1,7 @@
 const ofEndpoint = "check backup.s3.endpoint and backup.s3.region";
 const ofKey = "check backup.s3.access.key and backup.s3.secret.key";
 
-/** Advice for the operator, by the error code of a store. */
+/** Advice for the operator, by the error code in the store's answer. */
 const advice: Record<string, string> = {
   InvalidAccessKeyId: ofKey,
   XAdminUserNotFound: ofKey,
@@ -20,7 +20,7 @@ const advice: Record<string, string> = {
   NoSuchKey: "s3://BUCKET/PREFIX/ names the newest backup",
 };
 
-/** Returns advice about the failure of a request that needs this permission. */
+/** Returns advice about a failed request that needs `permission`, by its status and code. */
 export function adviceOf(
   code: string | undefined,
   status: number | undefined,

@@ -10,10 +10,7 @@ interface OpenUpload {
   uploadId: string;
 }
 
-/**
- * Parses a page of `ListObjectsV2`. Keys with characters that XML escapes are not those of backups,
- * and are not unescaped.
- */
+/** Parses a page of `ListObjectsV2`. `next` has the query parameters that request the next page. */
 export function listPage(xml: string): {
   items: ListedObject[];
   next: Record<string, string> | undefined;
@@ -28,7 +25,7 @@ export function listPage(xml: string): {
   return { items, next };
 }
 
-/** Parses a page of `ListMultipartUploads`. */
+/** Parses a page of `ListMultipartUploads`. `next`: query parameters for the next page. */
 export function uploadsPage(xml: string): {
   items: OpenUpload[];
   next: Record<string, string> | undefined;
@@ -44,13 +41,13 @@ export function uploadsPage(xml: string): {
   return { items, next: key === undefined ? undefined : next };
 }
 
-/** Returns the text of an element of a store's answer; undefined when there is none. */
+/** Returns the text of the first element with this name. Undefined without element or text. */
 export function textOf(xml: string, name: string): string | undefined {
   const content = elements(xml, name, 1)[0]?.trim();
   return content ? unescaped(content) : undefined;
 }
 
-/** Returns the contents of all elements with this name, in one pass over the text. */
+/** Returns the contents of the first `most` elements with this name, in one pass over the text. */
 function elements(xml: string, name: string, most = Number.POSITIVE_INFINITY): string[] {
   const found: string[] = [];
   const [begin, end] = [`<${name}>`, `</${name}>`];

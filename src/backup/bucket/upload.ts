@@ -8,8 +8,8 @@ const CONTENT_TYPE = "application/zstd";
 const permission = "s3:PutObject";
 
 /**
- * Sends a file to a bucket, in parts when it is large; one part is in memory at a time. The object
- * exists only once it is complete.
+ * Sends a file to a bucket. A large file is sent in parts, of which one is in memory at a time. The
+ * object exists only once it is complete.
  */
 export async function upload(bucket: Bucket, path: string, key: string): Promise<void> {
   const file = await open(path);

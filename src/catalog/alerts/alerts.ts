@@ -44,7 +44,7 @@ export function openAlerts(store: CatalogStore, tables: AlertTables) {
     return rule;
   }
 
-  /** Throws unless this process holds the lease, so that a replaced evaluator changes nothing. */
+  /** Throws `conflict` unless `holder` has the lease: a replaced evaluator changes nothing. */
   function expectLease(holder: string): void {
     if (tables.lease()?.holder !== holder) {
       throw new ApiError("conflict", "Another node evaluates the alert rules now");
@@ -101,7 +101,7 @@ export function openAlerts(store: CatalogStore, tables: AlertTables) {
           expectRoom("rules", rules.count(workspaceId), ALERT_RULES_OF_WORKSPACE_MAX);
           return putRule(workspaceId, input);
         }),
-      /** Replaces a rule. `change` computes it inside the transaction, and may throw. */
+      /** Replaces a rule with what `change` returns in the transaction. `change` may throw. */
       update: (workspaceId: string, id: string, change: (before: AlertRule) => AlertRuleInput) =>
         store.change(() => {
           const before = rules.get(workspaceId, id);
@@ -120,7 +120,7 @@ export function openAlerts(store: CatalogStore, tables: AlertTables) {
       list: rules.list,
     },
     receivers: {
-      /** Creates a receiver. The first one of a workspace without rules also creates `firstRules`. */
+      /** Creates a receiver. The first one also creates `firstRules` if there are no rules. */
       create: (
         workspaceId: string,
         input: AlertReceiverInput,
@@ -138,7 +138,7 @@ export function openAlerts(store: CatalogStore, tables: AlertTables) {
           }
           return receiver;
         }),
-      /** Replaces a receiver. `change` computes it inside the transaction, and may throw. */
+      /** Replaces a receiver with what `change` returns in the transaction. `change` may throw. */
       update: (
         workspaceId: string,
         id: string,
@@ -168,7 +168,7 @@ export function openAlerts(store: CatalogStore, tables: AlertTables) {
       /** Stores the result of a test notification in the state of the receiver. */
       note: (id: string, result: NotificationResult) => store.change(() => noteState(id, result)),
     },
-    /** Lists alerts, open ones first, each newest first. */
+    /** Lists a page of the alerts: open ones, then ended ones, the newest of each first. */
     list(workspaceId: string, page: number, state?: "open" | "ended") {
       const { open = [], ended = [] } = Object.groupBy(tables.all(workspaceId), ({ endedAt }) =>
         endedAt === undefined ? "open" : "ended",
@@ -180,7 +180,7 @@ export function openAlerts(store: CatalogStore, tables: AlertTables) {
     open: tables.open,
     /** Returns the alerts with notifications that wait to be sent, oldest first. */
     pending: tables.pending,
-    /** Returns the values that a rule remembers about items, by item id. */
+    /** Returns the values that a rule has stored about items, by item id. */
     marks: tables.marks,
     /** Returns the ids of the workspaces with receivers, open alerts or unsent notifications. */
     workspaces: () => [
@@ -216,8 +216,8 @@ export function openAlerts(store: CatalogStore, tables: AlertTables) {
         tables.trim(workspaceId, ALERTS_KEPT_OF_WORKSPACE_MAX);
       }),
     /**
-     * Claims notifications before they are sent, and counts the attempt. Resolves with those that
-     * still wait to be sent.
+     * Claims notifications for `holder` before they are sent, and counts the attempt of each.
+     * Resolves with the keys of those that still wait to be sent.
      */
     claim: (holder: string, keys: readonly NotificationKey[]) =>
       store.change(() => {
@@ -249,8 +249,8 @@ function notification(receiverId: string, phase: "begin" | "end"): AlertNotifica
 }
 
 /**
- * Returns the notifications of an alert that ends. A beginning that was never tried is dropped. A
- * receiver that got the beginning, or may have got it, gets the end.
+ * Returns the notifications of an alert that ends. Drops those of its beginning that were not
+ * tried. Adds one of its end for each receiver that got, or may have got, that of the beginning.
  */
 function atEnd(notifications: readonly AlertNotification[]): AlertNotification[] {
   const before = notifications.map(
@@ -277,7 +277,7 @@ function changed<T extends ChangeableItem>(before: T, fields: Omit<T, keyof Chan
   return { id, workspaceId, ...fields, createdAt, updatedAt: changeTime(before) };
 }
 
-/** Changes a notification that waits to be sent. Returns false when there is none. */
+/** Changes a notification if it waits to be sent. Returns whether it did. */
 function changeNotification(
   tables: AlertTables,
   { alertId, receiverId, phase }: NotificationKey,

@@ -1,8 +1,8 @@
 import type { ChangeableItem } from "../model.ts";
 
 /**
- * Kinds of alert rules, with what a rule evaluates: items of its own workspace, or the whole server
- * or cluster.
+ * Type of the items that each kind of alert rule evaluates: a type of items in the rule's
+ * workspace, or `server` for the whole server or cluster.
  */
 export const alertSubjects = {
   "destination-down": "destination",
@@ -26,27 +26,27 @@ export function isServerAlertKind(kind: AlertKind): boolean {
 
 /** Daily period in which a rule's notifications wait. It may go past midnight. */
 export interface QuietHours {
-  /** Time of day such as `22:00`, in the time zone. */
+  /** Time of day at which the period begins, such as `22:00`, in the time zone `timeZone`. */
   from: string;
   to: string;
   /** IANA name of a time zone, such as `Europe/Berlin`. */
   timeZone: string;
 }
 
-/** Condition under which an alert begins, and the receivers to which it is sent. */
+/** Condition under which an alert begins, and the receivers to which the alert is sent. */
 export interface AlertRule extends ChangeableItem {
   name: string;
   kind: AlertKind;
   enabled: boolean;
-  /** Value from which the condition holds, in the unit of the kind. Absent for most kinds. */
+  /** Lowest value at which the condition holds, in the kind's unit. Absent without threshold. */
   threshold?: number;
-  /** Time for which the condition must hold before an alert begins. */
+  /** Time in seconds for which the condition must hold before an alert begins. */
   forSeconds: number;
-  /** Time for which the condition must not hold before an alert ends. */
+  /** Time in seconds for which the condition must not hold before an alert ends. */
   clearSeconds: number;
-  /** Ids of the items that the rule evaluates. Empty for all. */
+  /** Ids of the items that the rule evaluates. An empty list means all items. */
   subjectIds: string[];
-  /** Ids of the receivers of the rule's alerts. Empty for all. */
+  /** Ids of the receivers of the rule's alerts. An empty list means all receivers. */
   receiverIds: string[];
   quietHours?: QuietHours;
 }
@@ -55,7 +55,7 @@ export type AlertRuleInput = Omit<AlertRule, keyof ChangeableItem>;
 export const receiverTypes = ["slack", "pagerduty", "webhook", "email"] as const;
 export type ReceiverType = (typeof receiverTypes)[number];
 
-/** Where notifications are sent. Contains secrets: the URL, the routing key, the authorization. */
+/** Place to which notifications are sent. Secrets: the URL, routing key and authorization. */
 export interface AlertReceiver extends ChangeableItem {
   name: string;
   type: ReceiverType;
@@ -70,9 +70,9 @@ export interface AlertReceiver extends ChangeableItem {
 }
 export type AlertReceiverInput = Omit<AlertReceiver, keyof ChangeableItem>;
 
-/** Result of the last notifications to a receiver. */
+/** Results of the notifications that were last sent to a receiver. */
 export interface ReceiverState {
-  /** Time of the last notification that was accepted. */
+  /** Time of the last notification that the receiver accepted. */
   sentAt?: number;
   /** Time of the first failed attempt since the last success. Absent after a success. */
   failingSince?: number;
@@ -91,11 +91,11 @@ export type AlertPhase = "begin" | "end";
 export interface AlertNotification {
   receiverId: string;
   phase: AlertPhase;
-  /** `dropped`: never sent, because the alert ended first or the receiver was removed. */
+  /** State of sending. `dropped`: never sent, because the alert ended or the receiver is gone. */
   state: "pending" | "sent" | "failed" | "dropped";
   /** Number of attempts that were begun. */
   attempts: number;
-  /** Id of the process that began the last attempt. Stored before the attempt. */
+  /** Id of the process that began the last attempt. It is stored before the attempt begins. */
   claim?: string;
   reason?: string;
 }
@@ -116,7 +116,7 @@ export interface Alert {
   notifications: AlertNotification[];
 }
 
-/** A notification of an alert, as a key. */
+/** Key of a notification of an alert. */
 export interface NotificationKey {
   alertId: string;
   receiverId: string;
@@ -129,15 +129,15 @@ export type NotificationResult =
   | { kind: "retry"; reason: string }
   | { kind: "dropped"; reason: string };
 
-/** A value that a rule remembers about an item, such as a number of dead letters. */
+/** A rule's stored value about an item, such as a number of dead letters. */
 export interface AlertMark {
   ruleId: string;
   subjectId: string;
-  /** New value; absent to forget the value. */
+  /** New value. Absent to delete the stored value. */
   value?: number;
 }
 
-/** Result of one evaluation of the rules of a workspace. */
+/** Changes that follow from one evaluation of a workspace's rules. */
 export interface AlertChange {
   begun: Pick<Alert, "ruleId" | "subject" | "message">[];
   /** Ids of the alerts that end. */

@@ -5,15 +5,15 @@ import type { Alert, AlertMark, AlertReceiver, AlertRule, ReceiverState } from "
 type SubjectKey = [workspaceId: string, ruleId: string, subjectId: string];
 type AlertKey = [workspaceId: string, alertId: string];
 
-/** The lease of the alert evaluator of a cluster. */
+/** Lease whose holder is the only process of a cluster that evaluates alert rules. */
 export interface LeaseRow {
   /** Id of the process that holds the lease. */
   holder: string;
-  /** Number of renewals. It grows while the holder works. */
+  /** Number of times that the holder has renewed the lease. It grows while the holder works. */
   renewals: number;
 }
 
-/** Tables of alert rules, receivers, alerts and the values that rules remember. */
+/** Tables of alert rules, receivers, alerts and the values that rules store. */
 export type AlertTables = ReturnType<typeof openAlertTables>;
 
 export function openAlertTables(store: CatalogStore) {
@@ -71,7 +71,7 @@ export function openAlertTables(store: CatalogStore) {
         pending.remove([workspaceId, id]);
       }
     },
-    /** Removes the oldest ended alerts of a workspace above the maximum number. */
+    /** Removes a workspace's oldest alerts above the number `max`, except open ones. */
     trim(workspaceId: string, max: number): void {
       const keys = [...order.getKeys(alertsOf(workspaceId))];
       for (const [, id] of keys.slice(0, Math.max(0, keys.length - max))) {

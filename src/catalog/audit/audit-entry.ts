@@ -62,9 +62,9 @@ type AuditFields = Static<TObject<typeof auditFields>>;
 
 /** One entry of the audit log: who did what, when, from where, and what it changed. */
 export interface AuditEntry extends AuditFields {
-  /** Id that sorts by time. */
+  /** Id of the entry. Ids sort by time. */
   id: string;
-  /** Workspace of the entry. Empty for a refused token that belongs to no workspace. */
+  /** Id of the entry's workspace. Empty for a refused token that belongs to no workspace. */
   workspaceId: string;
   at: number;
   /** Ids of other items that the entry concerns, such as both ends of a connection. */
@@ -74,18 +74,19 @@ export interface AuditEntry extends AuditFields {
 export type AuditActor = AuditEntry["actor"];
 
 /**
- * One changed field, with its values before and after. A value that is absent did not exist. A
- * created item has all its fields in an entry, a deleted one the fields it had.
+ * One changed field, with its values before and after the change. A value that did not exist is
+ * absent. The entry of a created item lists all its fields, and the entry of a deleted item all
+ * fields that it had.
  */
 export type FieldChange = AuditEntry["changes"][number];
 
-/** Conditions on entries of the audit log. An entry must meet all conditions that are present. */
+/** Conditions for a search in the audit log. An entry must meet all that are present. */
 export interface AuditFilter {
-  /** Id of a token or member. */
+  /** Id of the token or member that acted. */
   actor?: string;
-  /** An action, such as `source.update`, or the type alone, such as `source`. */
+  /** An action, such as `source.update`, or only the type of its item, such as `source`. */
   action?: string;
-  /** Id of an item that the entry concerns, also as an end of a connection. */
+  /** Id of an item that the entry concerns. A connection's entry also concerns both its ends. */
   resource?: string;
   from?: number;
   to?: number;

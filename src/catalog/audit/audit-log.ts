@@ -10,16 +10,16 @@ import {
   AUDIT_WORKSPACE_BYTES_MAX,
 } from "./limits.ts";
 
-/** Bounds of the audit log. */
+/** Bounds above which the audit log deletes its oldest entries. */
 export interface AuditBounds {
-  /** Age in milliseconds above which entries are deleted; 0 is no bound. */
+  /** Age in milliseconds above which entries are deleted. 0 means no bound on the age. */
   ageMs: number;
   workspaceBytes: number;
   bytes: number;
   refusalsBytes: number;
 }
 
-/** Bounds of a process that does not know the settings: it deletes no entry because of its age. */
+/** Bounds for a process without settings: it deletes no entry because of its age. */
 export const AUDIT_BOUNDS: AuditBounds = {
   ageMs: 0,
   workspaceBytes: AUDIT_WORKSPACE_BYTES_MAX,
@@ -28,41 +28,41 @@ export const AUDIT_BOUNDS: AuditBounds = {
 };
 
 /**
- * Entries that are counted and deleted together: a workspace's, or those of tokens that the
- * workspace refused.
+ * Id of a group of entries whose size is counted together: a workspace's entries, or the entries
+ * about tokens that the workspace refused.
  */
 type Division = string;
 interface DivisionSize {
   bytes: number;
-  /** Time since which the division has all of its entries. */
+  /** Lowest time for which the division is complete: no entry from then or later was deleted. */
   since: number;
 }
 
 type EntryKey = [division: Division, id: string];
-/** Id of an item that the entry concerns, or of the token or member that acted. */
+/** Key of the index: id of an item, token or member that an entry names, and the entry's id. */
 type IndexKey = [itemId: string, id: string];
 
-/** Estimated bytes of an entry's keys, and of each of its rows in the index. */
+/** Estimated size in bytes of an entry's keys, and of each of its rows in the index. */
 const KEY_BYTES = 64;
 const INDEX_BYTES = 96;
-/** Number of old entries that the addition of one entry may delete. */
+/** Maximum number of old entries that are deleted when one entry is added. */
 const DELETED_PER_ADDED_MAX = 4;
-/** Number of entries that are read at once. Between reads no cursor is open. */
+/** Number of entries that are read at once. Between these reads no database cursor is open. */
 const READ_AT_ONCE_MAX = 100;
-/** Key of the size of all divisions together. */
+/** Key of the row with the total size of all divisions. */
 const ALL = "all";
 const REFUSED = " refused";
 
 export interface FoundEntries {
   /** Entries, newest first. */
   entries: AuditEntry[];
-  /** Id of the last entry that the search examined. Absent when there are no older ones. */
+  /** Id of the last entry that the search examined. Absent when no older ones are left. */
   reached?: string;
-  /** Time since which all entries are kept. Absent while there are none. */
+  /** Lowest time from which all entries are kept. Absent while there were no entries. */
   keptSince?: number;
 }
 
-/** Tables of the audit log. All of its methods that write are called inside a transaction. */
+/** Tables of the audit log. The methods that write must be called inside a transaction. */
 export class AuditTables {
   readonly #entries;
   readonly #byItem;
@@ -76,7 +76,7 @@ export class AuditTables {
     this.#bounds = bounds;
   }
 
-  /** Stores an entry, and deletes a few of the oldest ones if there are too many. */
+  /** Stores an entry. Above a bound, also deletes up to `DELETED_PER_ADDED_MAX` old entries. */
   add(entry: AuditEntry): void {
     const division = divisionOf(entry);
     this.#put(division, entry);
@@ -85,7 +85,7 @@ export class AuditTables {
     }
   }
 
-  /** Replaces an entry that was stored with the outcome `unknown`, unless it was deleted. */
+  /** Replaces an entry that has the outcome `unknown`. Does nothing if it was deleted. */
   replace(entry: AuditEntry): void {
     const division = divisionOf(entry);
     const before = this.#entries.get([division, entry.id]);
@@ -94,12 +94,12 @@ export class AuditTables {
     this.#put(division, entry);
   }
 
-  /** Whether entries are older than the bounds allow, or too large together. */
+  /** Whether the audit log exceeds one of its bounds on age and size. */
   isOverBounds(now: number): boolean {
     return this.#divisions().some((division) => this.#overfull(division, now) !== undefined);
   }
 
-  /** Deletes the oldest entries beyond the bounds, at most `count`. Returns how many it deleted. */
+  /** Deletes at most `count` of the oldest entries above the bounds. Returns how many. */
   trim(now: number, count: number): number {
     let deleted = 0;
     for (const division of this.#divisions()) {
@@ -109,8 +109,9 @@ export class AuditTables {
   }
 
   /**
-   * Finds a workspace's entries, newest first, at most `count`. Continues after the entry `after`
-   * of an earlier answer. `others` adds entries about refused tokens that belong to no workspace.
+   * Finds at most `count` of a workspace's entries that match `filter`, newest first. `after` is
+   * the id `reached` of an earlier answer, from which the search continues. With `others`, also
+   * finds entries about refused tokens that belong to no workspace.
    */
   find(
     workspaceId: string,
@@ -186,7 +187,7 @@ export class AuditTables {
     }
   }
 
-  /** Deletes the oldest entry of a division that is beyond a bound. Returns whether there was one. */
+  /** Deletes the oldest entry of the division that `#overfull` returns. Returns if it did. */
   #deleteOldest(division: Division, now: number): boolean {
     const overfull = this.#overfull(division, now);
     const entry = overfull === undefined ? undefined : this.#oldest(overfull);
@@ -197,7 +198,7 @@ export class AuditTables {
     return true;
   }
 
-  /** Returns the division whose oldest entry is to be deleted: this one, or the largest of all. */
+  /** Returns `division` if over its bounds, the largest if all together are, else undefined. */
   #overfull(division: Division, now: number): Division | undefined {
     const { ageMs, bytes, workspaceBytes, refusalsBytes } = this.#bounds;
     const max = division.endsWith(REFUSED) ? refusalsBytes : workspaceBytes;
@@ -242,7 +243,7 @@ export class AuditTables {
   }
 }
 
-/** Range of the keys that begin with `first`, from before the second part `before` backwards. */
+/** Returns a range of keys that begin with `first`, backwards from second part `before`. */
 function newestBefore(first: string, before: string) {
   const [start, end]: EntryKey[] = [
     [first, before],
@@ -256,7 +257,7 @@ function divisionOf({ workspaceId, requests }: AuditEntry): Division {
   return requests === undefined ? workspaceId : workspaceId + REFUSED;
 }
 
-/** Returns the ids by which an entry is found: of its items, its token and its member. */
+/** Returns the ids by which an entry is found: those of its items, its token and its member. */
 function itemsOf({ resource, concerns = [], actor }: AuditEntry): Set<string> {
   const ids = [resource?.id, ...concerns, actor.tokenId, actor.memberId];
   return new Set(ids.filter((id) => id !== undefined && isId(id)) as string[]);

@@ -8,7 +8,7 @@ import { type Fields, fieldChanges } from "./field-changes.ts";
 import { callerFields } from "./recorded-store.ts";
 import type { ReadRow } from "./recorded-tables.ts";
 
-/** An action outside the catalog, such as a replay, as it is recorded before it begins. */
+/** An action outside the catalog, such as a replay. It is recorded before it begins. */
 interface AuditedAction {
   workspaceId: string;
   action: string;
@@ -19,7 +19,7 @@ interface AuditedAction {
 
 /** Requests that were refused because of their token, from one address in one minute. */
 export interface RefusedRequests {
-  /** Workspace of the token. Empty for an unknown token. */
+  /** Id of the token's workspace. Empty for an unknown token. */
   workspaceId: string;
   /** Id of the token, if it is known and was refused because it lacks a permission or expired. */
   tokenId?: string;
@@ -27,19 +27,19 @@ export interface RefusedRequests {
   route?: string;
   reason: string;
   requests: number;
-  /** Number of addresses, when the entry stands for several that are not named. */
+  /** Number of client addresses, when this entry counts requests from several and names none. */
   addresses?: number;
 }
 
-/** Largest number of old entries that one transaction deletes, so that others wait little. */
+/** Maximum number of old entries that one transaction deletes, so that others wait little. */
 const TRIMMED_AT_ONCE_MAX = 500;
 
-/** The audit log: who did what in a workspace. Changes of the catalog record themselves. */
+/** The audit log: who did what in a workspace. `recordChanges` stores changes of the catalog. */
 export function openAuditLog(store: CatalogStore, tables: AuditTables) {
   const workspaces = store.table<Workspace, string>("workspaces");
   const read: ReadRow = (table, key) => store.table<never, string>(table).get(key);
 
-  /** Whether this is the workspace of the operator, the first one. */
+  /** Whether this is the first workspace, which is the operator's. */
   function isFirst(workspaceId: string): boolean {
     const [first] = [...workspaces.getKeys({ limit: 1 })];
     return first === workspaceId;
@@ -47,12 +47,13 @@ export function openAuditLog(store: CatalogStore, tables: AuditTables) {
 
   return {
     /**
-     * Finds a workspace's entries, newest first, at most `count`. `after` is `reached` of an
-     * earlier answer. Reads a limited number of entries, so it may find fewer, or none.
+     * Finds at most `count` of a workspace's entries, newest first. `after` is `reached` of an
+     * earlier answer. One search reads a limited number of entries, so it may find fewer than
+     * `count`, or none, although there are older ones.
      */
     find: (workspaceId: string, filter: AuditFilter, page: { after?: string; count: number }) =>
       tables.find(workspaceId, filter, { ...page, others: isFirst(workspaceId) }),
-    /** Stores that an action outside the catalog begins. The outcome of the entry is `unknown`. */
+    /** Records that an action outside the catalog begins. The entry has the outcome `unknown`. */
     async begin({ workspaceId, action, resource, concerns = [], parameters }: AuditedAction) {
       const caller = currentCaller();
       const now = Date.now();
@@ -70,7 +71,7 @@ export function openAuditLog(store: CatalogStore, tables: AuditTables) {
       await store.change(() => tables.add(entry));
       return entry;
     },
-    /** Stores the outcome of an action that has begun. `results` are fields of its answer. */
+    /** Stores an action's outcome in the entry from `begin`. `results`: fields of its answer. */
     async conclude(
       entry: AuditEntry,
       end: { outcome: "done" | "failed"; reason?: string; results?: Fields },
@@ -106,7 +107,7 @@ export function openAuditLog(store: CatalogStore, tables: AuditTables) {
         }
       });
     },
-    /** Deletes entries beyond the bounds, a limited number in each transaction. */
+    /** Deletes the entries that exceed the bounds, a limited number in each transaction. */
     async trim() {
       for (let isOver = tables.isOverBounds(Date.now()); isOver; ) {
         const deleted = await store.change(() => tables.trim(Date.now(), TRIMMED_AT_ONCE_MAX));

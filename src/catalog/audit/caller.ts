@@ -1,25 +1,25 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 
-/** The request on whose behalf code runs, as the audit log names it. */
+/** Facts that the audit log records about the request for which code runs. */
 export interface Caller {
-  /** Token of the request. Absent for a request without a token, such as a sign-in. */
+  /** Id of the request's token. Absent for a request without a token, such as a sign-in. */
   tokenId?: string;
   /** Address of the client; absent when it is unknown. */
   client?: string;
   /** Route of the request, such as `PUT /v2/sources/{id}`. */
   route: string;
-  /** Id of the request, which all audit entries of one request share. */
+  /** Id of the request. All audit entries of one request have it. */
   requestId: string;
 }
 
 /**
- * Carries the caller through all that its request awaits. A parameter would have to pass through
- * every method of the catalog and the publisher, and the entries of a method without it would have
- * no actor.
+ * Makes the caller available to all code that its request runs and awaits. If the caller were a
+ * parameter, every method of the catalog and the publisher would have to pass it on, and one that
+ * does not would record entries without an actor.
  */
 const callers = new AsyncLocalStorage<Caller>();
 
-/** Runs a function whose changes of the catalog are recorded as the caller's. */
+/** Runs a function. Changes of the catalog that it makes are recorded as the caller's changes. */
 export function runAs<T>(caller: Caller, run: () => T): T {
   return callers.run(caller, run);
 }

@@ -5,7 +5,7 @@ import { AUDIT_CHANGES_MAX, AUDIT_VALUE_CHARS_MAX } from "./limits.ts";
 /** Fields by path, such as `config.url`. */
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** Maximum depth of objects that have a field for each of their members. */
+/** Depth of nested objects up to which members are fields. A deeper object is one field. */
 const LEVELS_MAX = 4;
 
 /** Fields of an item that may be recorded, and texts that differ when its secrets differ. */
@@ -38,7 +38,7 @@ export function fieldChanges(
   return { changes: changes.slice(0, AUDIT_CHANGES_MAX), changesLeftOut: left };
 }
 
-/** Returns the fields of an object by path. A list counts as one value. */
+/** Returns the fields of an object and its nested objects, by path. A list is one value. */
 export function flat(fields: Fields = {}): Map<string, unknown> {
   const found = new Map<string, unknown>();
   function visit(value: unknown, path: string, levels: number): void {

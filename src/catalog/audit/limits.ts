@@ -1,28 +1,28 @@
 /** Limits of the audit log. */
 
 // The audit log
-/** Maximum length of a value in an audit entry, as JSON. A longer one is cut, and marked as cut. */
+/** Maximum characters of a value in an entry, as JSON. A longer one is cut and marked so. */
 export const AUDIT_VALUE_CHARS_MAX = 500;
 /** Maximum number of changed fields in one audit entry. The entry counts the others. */
 export const AUDIT_CHANGES_MAX = 50;
 /**
- * Maximum size of the audit entries of one workspace. Above it, the oldest are deleted earlier than
- * the setting `audit.retention` requires.
+ * Maximum size in bytes of the audit entries of one workspace. Above it, the oldest entries are
+ * deleted, even if the setting `audit.retention` would keep them longer.
  */
 export const AUDIT_WORKSPACE_BYTES_MAX = 32 << 20;
 /**
- * Maximum size of the audit entries of all workspaces. Above it, the oldest of the workspace with
- * the most are deleted.
+ * Maximum size in bytes of the audit entries of all workspaces together. Above it, the oldest
+ * entries of the workspace with the most bytes are deleted.
  */
 export const AUDIT_BYTES_MAX = 256 << 20;
 /**
- * Maximum size of a workspace's audit entries about refused tokens. They never displace other
- * entries.
+ * Maximum size in bytes of a workspace's audit entries about refused tokens. Above it, the oldest
+ * of these entries are deleted, and no others.
  */
 export const AUDIT_REFUSALS_BYTES_MAX = 2 << 20;
 /**
- * Maximum number of audit entries about refused tokens that one node writes in a minute. One more
- * entry counts the requests from all other addresses.
+ * Maximum number of audit entries about refused tokens that one node writes in a minute, each for
+ * one address. One more entry counts the requests from all other addresses.
  */
 export const AUDIT_REFUSALS_PER_MINUTE_MAX = 20;
 /**

@@ -28,9 +28,9 @@ interface AuditWriter {
 }
 
 /**
- * Wraps the store of the catalog so that each transaction also stores audit entries of the rows
- * that it writes. The rules of the catalog write only through the wrapped store, so that no change
- * can be made without its entry.
+ * Wraps the store of the catalog, so that each transaction also stores an audit entry for each row
+ * that it changes. All other parts of the catalog write only through the wrapped store, so no
+ * change can be made without an entry.
  */
 export function recordChanges(store: CatalogStore, audit: AuditWriter): CatalogStore {
   /** Rows that the transaction in progress has written, by table and key. */
@@ -115,7 +115,7 @@ function entryOf(item: RecordedItem, caller: Caller | undefined, read: ReadRow) 
   };
 }
 
-/** Returns the fields of an entry that say who acts, from where, and by which request. */
+/** Returns fields of an entry that say who acts, from which address, with which request. */
 export function callerFields(
   caller: Caller | undefined,
   read: ReadRow,

@@ -24,15 +24,15 @@ export interface RecordedItem extends ComparableItem {
   workspaceId: string;
   /** Ids of other items that the entry concerns, such as both ends of a connection. */
   concerns?: readonly string[];
-  /** Token that acts when the request has none: the token of a session that begins. */
+  /** Id of the token that acts when the request has none: that of a session that begins. */
   tokenId?: string;
-  /** Why the last change was made. An entry shows it beside the changed fields. */
+  /** Reason given for the last change. An entry shows it beside the changed fields. */
   note?: string;
-  /** Text that differs after each change by a caller, even to the same values. */
+  /** String that differs after each change by a caller, so that equal values get an entry. */
   version?: string;
 }
 
-/** Reads rows of the transaction in progress. A row that it removes is read as it was before. */
+/** Reads rows of the transaction in progress; a removed row is read as it was before. */
 export type ReadRow = <T>(table: string, key: string) => T | undefined;
 
 /** Returns a destination's config without secrets. */
@@ -44,9 +44,9 @@ interface Context {
 }
 
 interface RecordedTable<T> {
-  /** Describes a row. Undefined for a row that the audit log leaves out. */
+  /** Returns a row in the audit log's form. Undefined for a row that the log leaves out. */
   describe(row: T, key: Key, context: Context): RecordedItem | undefined;
-  /** Returns what happened to the item, such as `update`. */
+  /** Returns the verb of an entry's action, such as `update`. By default, `verbOf` does. */
   verb?(before: T | undefined, after: T | undefined): string;
 }
 
@@ -170,7 +170,7 @@ const recorded = {
 
 /**
  * Tables whose writes the audit log leaves out: indexes and copies of recorded rows, and rows that
- * the server writes for its own use. A table that is in neither list cannot be opened.
+ * the server writes for its own use. Opening a table that is neither here nor in `recorded` throws.
  */
 const unrecorded = new Set([
   ...["members", "tokens", "credentials", "sources", "destinations", "connections"].map(
@@ -189,7 +189,7 @@ const unrecorded = new Set([
   ...["alerts", "alerts-order", "alerts-open", "alerts-pending", "alert-evaluator-lease"],
 ]);
 
-/** Returns how the audit log records a table; undefined for a table that it leaves out. */
+/** Returns how the audit log records a table. Undefined if it does not. Throws if unknown. */
 export function recordedTable(name: string): RecordedTable<unknown> | undefined {
   if (unrecorded.has(name)) return undefined;
   const found = (recorded as Record<string, unknown>)[name];
@@ -201,7 +201,7 @@ export function recordedTable(name: string): RecordedTable<unknown> | undefined 
   return found as RecordedTable<unknown>;
 }
 
-/** Returns what a write did to an item, unless its table has a function `verb`. */
+/** Returns the verb of an action from the row before and after, if its table lacks `verb`. */
 export function verbOf(type: string, before: unknown, after: unknown): string {
   if (before !== undefined && after !== undefined) return "update";
   if (type === "session") return after === undefined ? "end" : "begin";
@@ -223,7 +223,7 @@ function item(
 const iso = (time: number | undefined) =>
   time === undefined ? undefined : new Date(time).toISOString();
 
-/** Whether a revision was made before another one. */
+/** Whether the first revision was made before the other one. False when there is no other one. */
 function isEarlier(versionId: string, other: string | undefined): boolean {
   return other !== undefined && timeOf(versionId) < timeOf(other);
 }

@@ -33,11 +33,11 @@ export interface CodeChange {
    */
   testedImporters?: { versionId: string }[];
   /**
-   * Test events to store with revisions. Only the first events of each revision are stored, up to a
-   * number of bytes.
+   * Test events to store with revisions. For each revision, the first events up to
+   * `TEST_EVENTS_KEPT_BYTES_MAX` bytes are stored.
    */
   events?: { versionId: string; events: Record<string, unknown>[] }[];
-  /** Why the change is made. It stays with the revisions that are stored or published. */
+  /** Reason for the change, stored with the revisions that it stores or publishes. */
   note?: string;
   externalIds?: { kind: CodeKind; id: string; externalId: string }[];
 }

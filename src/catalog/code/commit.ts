@@ -25,8 +25,8 @@ export function createCommit(
   limits: ItemLimits,
 ) {
   /**
-   * Throws the error that `commit` would throw when a transformation or library in `basedOn` was
-   * deleted or has a newer revision.
+   * Throws like `commit` when a transformation or library in `basedOn` was deleted or has a newer
+   * revision.
    */
   function expectNewest(workspaceId: string, { basedOn = [] }: Pick<CodeChange, "basedOn">): void {
     for (const { kind, id, versionId } of basedOn) {
@@ -76,7 +76,7 @@ export function createCommit(
   };
 }
 
-/** Throws unless the libraries that the tests ran with are still the published ones. */
+/** Throws `PublicationConflict` unless the tested library versions are still published. */
 function checkUsedLibraries(tables: CodeTables, workspaceId: string, change: CodeChange): void {
   for (const { importName, language, versionId } of change.usedLibraries) {
     const id = tables.libraryNames.library(workspaceId, familyOf(language), importName);
@@ -85,7 +85,7 @@ function checkUsedLibraries(tables: CodeTables, workspaceId: string, change: Cod
   }
 }
 
-/** Throws when the code to publish uses a library that did not exist in the tests. */
+/** Throws `PublicationConflict` if code to publish uses a library version not in the tests. */
 function checkNoUnusedLibraries(tables: CodeTables, workspaceId: string, change: CodeChange): void {
   const known = new Set([...change.publish, ...change.usedLibraries].map((it) => it.versionId));
   for (const { kind, id, imports } of change.publish) {
@@ -97,8 +97,8 @@ function checkNoUnusedLibraries(tables: CodeTables, workspaceId: string, change:
 }
 
 /**
- * Throws unless all published code that imports a library in `publish` was tested with the
- * library's new version, in the code's own published version.
+ * Throws `PublicationConflict` unless the published versions of all code that imports a library in
+ * `publish` were tested with the library's new version.
  */
 function checkImportersTested(tables: CodeTables, workspaceId: string, change: CodeChange): void {
   const tested = new Set(
@@ -156,7 +156,10 @@ function publish(
   tables.putResource(after);
 }
 
-/** Stores why a revision was saved or published. Without a note, an earlier note is kept. */
+/**
+ * Stores a note on why a revision was saved or published. Without a note, the revision keeps its
+ * earlier note, and its transformation or library has none.
+ */
 function keepNote(
   tables: CodeTables,
   { id, versionId }: { id: string; versionId: string },

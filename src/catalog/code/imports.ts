@@ -14,8 +14,8 @@ const STATIC = 1;
 
 /**
  * Returns the names that code imports, each once and in code order. Searches the text without
- * running or compiling it, because a draft may have errors. Publishing does not use this: a sandbox
- * process then finds the imports with the language's own parser.
+ * running or compiling it, because a draft may have errors. Publishing does not use this result: a
+ * sandbox process finds the imports with the language's own parser.
  */
 export function importsOf(language: Language, code: string): string[] {
   const names = familyOf(language) === "python" ? pythonImports(code) : javascriptImports(code);

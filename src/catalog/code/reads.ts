@@ -78,7 +78,7 @@ export function createReads(tables: CodeTables) {
         if (found && isDraft(found)) yield { resource: found, revision: stored(found.newest) };
       }
     },
-    /** Returns those of a workspace's transformations or libraries that have one of the ids. */
+    /** Returns the transformations or libraries of a workspace whose ids are in `ids`. */
     withIds: (workspaceId: string, kind: CodeKind, ids: readonly string[]): ResourceRevision[] =>
       ids.flatMap((id) => {
         const found = tables.resource(id);
@@ -113,8 +113,8 @@ export function createReads(tables: CodeTables) {
     publication: (found: Resource) => publications.get(found.id),
     history,
     /**
-     * Returns a revision of any workspace by its versionId, for servers that name no workspace.
-     * Undefined when it was never published.
+     * Returns a revision of any workspace by its versionId, because servers that request code this
+     * way name no workspace. Undefined when the revision was never published.
      */
     everPublished(kind: CodeKind, versionId: string): Revision | undefined {
       const revision = revisions.get(versionId);
@@ -122,7 +122,7 @@ export function createReads(tables: CodeTables) {
       return history(revision).imports === undefined ? undefined : revision;
     },
     /**
-     * Returns the published library with this import name and language; undefined when there is
+     * Returns the published library with this import name and language. Undefined when there is
      * none.
      */
     libraryByImportName(workspaceId: string, language: Language, importName: string) {

@@ -6,7 +6,7 @@ import type { Resource, Revision } from "../model.ts";
 /**
  * The states of a transformation or library: draft, published or deleted. Each function makes one
  * transition, and throws when the current state does not allow it. Revisions are added and never
- * removed. Pure.
+ * removed. The functions are pure.
  */
 
 /**
@@ -44,7 +44,7 @@ export function withPublished(resource: Resource, revision: Revision): Resource 
   return { ...resource, published: revision.versionId, deleted: false };
 }
 
-/** Returns a transformation or library, draft or published before, as deleted. */
+/** Returns a draft or published transformation or library in the state deleted. */
 export function asDeleted(resource: Resource): Resource {
   if (resource.deleted) throw notFound(resource.kind);
   const { published: _, ...rest } = withNote(resource, undefined);

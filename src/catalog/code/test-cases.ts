@@ -38,7 +38,7 @@ export function openTestCases(store: CatalogStore, tables: CodeTables) {
     }
   }
 
-  /** Throws unless the test case fits beside the other test cases of its transformation. */
+  /** Stores a test case. Throws `conflict` if the transformation's are too many or too large. */
   function put(transformationId: string, testCase: TestCase): TestCase {
     const others = of(transformationId).filter(({ id }) => id !== testCase.id);
     if (others.length >= TEST_CASES_MAX) {
@@ -55,9 +55,9 @@ export function openTestCases(store: CatalogStore, tables: CodeTables) {
   }
 
   return {
-    /** Returns the test cases of a transformation that may not be stored yet. */
+    /** Returns a transformation's test cases, oldest first. Empty for an unknown one. */
     of,
-    /** Throws `missing` when the transformation has no such test case. */
+    /** Returns a test case. Throws `missing` when the transformation has no such test case. */
     get,
     /** Returns the test cases of a transformation, oldest first. Throws `missing` when it is unknown. */
     list(workspaceId: string, transformationId: string) {

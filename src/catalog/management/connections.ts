@@ -10,12 +10,12 @@ import { changeTime } from "./change-time.ts";
 import type { ItemLimits } from "./item-limits.ts";
 import { newWindow, setLive } from "./live-windows.ts";
 
-/** Ends of a connection, of which one is known at least. */
+/** Source and destination of a connection. At least one of them is given. */
 interface ConnectionEnds {
   sourceId?: string | undefined;
   destinationId?: string | undefined;
 }
-/** Data of a connection. An empty external id removes the connection's external id. */
+/** Fields of a connection in a request. An empty external id removes the stored one. */
 export interface ConnectionInput
   extends Pick<Connection, "sourceId" | "destinationId" | "externalId">,
     Partial<Pick<Connection, "enabled">> {}
@@ -25,7 +25,7 @@ export function openConnections(
   { connections, sources, destinations, removedConnections: removed, topology }: Tables,
   limits: ItemLimits,
 ) {
-  /** Returns a connection, stored or removed before, with the changes that a request asks for. */
+  /** Returns a stored or removed connection with the changes in `input`. */
   function changed(
     before: Connection,
     input: Partial<ConnectionInput>,
@@ -57,8 +57,8 @@ export function openConnections(
 
   return {
     /**
-     * Connects a source to a destination, from `logEnds` on, which is where the event logs end now.
-     * Rejects with `conflict` when they are already connected.
+     * Connects a source to a destination. The connection delivers events from `logEnds` on, the
+     * current ends of the event logs. Rejects with `conflict` when the two are already connected.
      */
     create(workspaceId: string, input: ConnectionInput, logEnds: Positions) {
       return store.change(() => {
@@ -86,9 +86,9 @@ export function openConnections(
     },
     /**
      * Changes a connection. If its source or destination is replaced, later events take the new
-     * route, and undelivered events of the old route are discarded, as when a connection is removed.
-     * Also restores a connection that was removed with its source or destination, if the change
-     * gives it both.
+     * route, and undelivered events of the old route are discarded, as when a connection is
+     * removed. Also restores a connection that was removed with its source or destination, if it
+     * gets a source and a destination that exist.
      */
     update(workspaceId: string, id: string, input: Partial<ConnectionInput>, logEnds: Positions) {
       return store.change(() => {

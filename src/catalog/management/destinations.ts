@@ -11,7 +11,7 @@ import { changeTime } from "./change-time.ts";
 import type { ItemLimits } from "./item-limits.ts";
 import { setLive } from "./live-windows.ts";
 
-/** Data of a destination. An empty external id removes the destination's external id. */
+/** Fields of a destination in a request. An empty external id removes the stored one. */
 interface DestinationInput
   extends Pick<Destination, "name" | "type" | "typeAs" | "version" | "config" | "externalId">,
     Partial<Pick<Destination, "enabled" | "consentIds" | "deliveredBy" | "filter">> {}
@@ -58,8 +58,8 @@ export function openDestinations(
       });
     },
     /**
-     * Changes a destination. `logEnds` is where the event logs end now. When `enabled` changes, the
-     * destination's connections start or stop delivering at these positions.
+     * Changes a destination. `logEnds` are the current ends of the event logs. When `enabled`
+     * changes, the destination's connections start or stop delivering at these positions.
      */
     update(workspaceId: string, id: string, input: DestinationChange, logEnds: Positions) {
       return store.change(() => {
@@ -84,8 +84,8 @@ export function openDestinations(
       });
     },
     /**
-     * Removes a destination, its link to a transformation, and its connections, which can be
-     * restored for some days.
+     * Removes a destination, its link to a transformation, and its connections. The connections can
+     * be restored for `REMOVED_CONNECTION_SECONDS_MAX` seconds.
      */
     remove(workspaceId: string, id: string) {
       return store.change(() => {

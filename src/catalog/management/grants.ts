@@ -2,20 +2,20 @@ import { ApiError } from "../../errors.ts";
 import { type Permission, type Principal, permissions } from "../model.ts";
 
 /**
- * Caller that creates a token or changes a member, and can only give permissions that it has.
+ * Caller that creates a token or changes a member. It can give only permissions that it has itself.
  * Undefined for the operator, who may give all permissions.
  */
 export type Grantor = Pick<Principal, "tokenId" | "memberId" | "permissions"> | undefined;
 
 /**
- * Returns what a caller with these permissions may do. Administrators may read the audit log of
- * their workspace, even if they got their permissions before that permission existed.
+ * Returns what a caller with the permissions `given` may do. Administrators may also read the audit
+ * log of their workspace, even if they became administrators before that permission existed.
  */
 export function effectivePermissions(given: ReadonlySet<Permission>): ReadonlySet<Permission> {
   return given.has("workspace:admin") ? new Set([...given, "audit:read"]) : given;
 }
 
-/** Throws unless the grantor (the caller) has each of the permissions that it gives to others. */
+/** Throws unless the grantor (the caller) has all permissions in `given` itself. */
 export function expectOwnPermissions(given: Iterable<Permission>, grantor: Grantor): void {
   const lacking = [...given].filter((it) => grantor && !grantor.permissions.has(it));
   if (lacking.length === 0) return;
@@ -37,9 +37,9 @@ export function expectOwnMember(memberId: string, grantor: Grantor): void {
 }
 
 /**
- * Returns the expiry time of a new token. The default is that of the token that creates it. Throws
- * when the new token would expire later than that token. Both times are undefined for tokens that
- * do not expire.
+ * Returns the expiry time of a new token. Without `end`, this is the expiry time of the token that
+ * creates it. Throws when the new token would expire later than that token. Both times are
+ * undefined for tokens that do not expire.
  */
 export function boundedEnd(
   end: number | undefined,

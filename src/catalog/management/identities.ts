@@ -9,18 +9,18 @@ export interface ProviderAccount {
   identity: Identity;
   name: string;
   email: string;
-  /** Whether the provider has checked that the address belongs to the account. */
+  /** Whether the provider has checked that the email address belongs to the account. */
   isEmailVerified: boolean;
   role: WorkspaceRole;
 }
 
-/** Members by their accounts at an OpenID provider. */
+/** Opens the part of the catalog that links members to accounts at an OpenID provider. */
 export function openIdentities(
   store: CatalogStore,
   { members, tokens }: Pick<Tables, "members" | "tokens">,
   limits: ItemLimits,
 ) {
-  /** Returns the member with an account's email address, if the member has no account yet. */
+  /** Returns the member with an account's verified address that is not linked yet, if any. */
   function unlinked(workspaceId: string, account: ProviderAccount): Member | undefined {
     if (!account.isEmailVerified) return undefined;
     const email = account.email.toLowerCase();

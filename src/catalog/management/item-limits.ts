@@ -17,7 +17,7 @@ export const limitedItems = [
 export type LimitedItem = (typeof limitedItems)[number];
 
 /**
- * Maximum number of items of each kind that a workspace may own. A kind that is absent or 0 is
+ * Maximum number of items of each kind that a workspace may own. A kind that is missing or 0 is
  * unlimited.
  */
 export type ItemsMax = Partial<Record<LimitedItem, number>>;
@@ -30,8 +30,8 @@ const ADDED_WITHOUT_COUNT_MAX = 100;
 
 /**
  * Checks the limits on the number of items that each workspace owns. A workspace above a limit
- * keeps its items and can add none. Other nodes of a cluster may add items between two counts.
- * Therefore each node may let a workspace exceed its limit by `ADDED_WITHOUT_COUNT_MAX` items.
+ * keeps its items and cannot add more. Other nodes of a cluster may add items between two counts of
+ * this node, so each node may let a workspace exceed its limit by `ADDED_WITHOUT_COUNT_MAX` items.
  */
 export class ItemLimits {
   #max: ItemsMax;

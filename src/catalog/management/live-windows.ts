@@ -12,7 +12,7 @@ export const CONNECTION_WINDOWS_MAX = 16;
 /**
  * Live windows: the ranges of log positions whose events a connection delivers. While the
  * connection is live, its window begins at `from` and has no end. When it is paused, the window
- * ends at `until`. Pure.
+ * ends at `until`. The functions are pure.
  */
 
 type Window = NonNullable<Connection["earlier"]>[number];

@@ -19,7 +19,7 @@ const transformationsApi: readonly Permission[] = [
 
 const developer: readonly Permission[] = [...viewer, ...transformationsApi];
 
-/** Permissions of each role. A role includes the permissions of the roles before it. */
+/** Permissions of each role, ascending: a role includes those of the roles before it. */
 const rolePermissions: Readonly<Record<WorkspaceRole, readonly Permission[]>> = {
   viewer,
   developer,

@@ -3,7 +3,7 @@ import type { CatalogStore } from "../store.ts";
 import type { CodeTables } from "../tables/code-tables.ts";
 import type { Tables } from "../tables/tables.ts";
 
-/** The published transformation of a destination's events. */
+/** The published transformation that a destination is linked to. */
 export interface PublishedLink {
   id: string;
   versionId: string;
@@ -11,8 +11,9 @@ export interface PublishedLink {
 }
 
 /**
- * Reads of the catalog from which rudder-server's configuration is made. The two counters show when
- * to read again. No method reads code.
+ * Reads of the catalog from which rudder-server's configuration is made. When one of the counters
+ * `topology` and `programs` has increased, callers must read again. No method reads the text of
+ * user code.
  */
 export function openRouting(store: CatalogStore, tables: Tables, code: CodeTables) {
   const versionOf = (id: string) => code.publications.get(id)?.versionId;
@@ -25,7 +26,7 @@ export function openRouting(store: CatalogStore, tables: Tables, code: CodeTable
     changedSince: tables.topology.changedSince,
     /** Number that increases when published code or credentials change. */
     programs: () => store.epoch("program"),
-    /** Returns the connections of a destination, whoever delivers its events. */
+    /** Returns a destination's connections, whether pixelmill or rudder-server delivers events. */
     connectionsOf: tables.connections.ofDestination,
     /**
      * Returns the published transformation that a destination is linked to. Undefined when it is

@@ -10,7 +10,7 @@ import type { ItemLimits } from "./item-limits.ts";
 
 export interface BegunSession {
   principal: Principal;
-  /** Secret of the session, for the browser's cookie. */
+  /** Secret of the session, which the browser stores in a cookie. */
   secret: string;
 }
 
@@ -31,8 +31,8 @@ export function openSessions(
     isSessionSecret(secret) ? sessions.byHash(hashOf(secret)) : undefined;
 
   /**
-   * Stores a session of a token, and ends the token's sessions that are over or too many. Only
-   * called inside a transaction.
+   * Stores a session of a token. Ends the token's expired sessions, and its oldest ones above
+   * `SESSIONS_OF_TOKEN_MAX`. Only called inside a transaction.
    */
   function put(session: StoredSession): void {
     const others = sessions.ofToken(session.tokenId);
@@ -171,7 +171,7 @@ export function openSessions(
   }
 }
 
-/** Returns a text of fixed length for a provider's session id, which may be long. */
+/** Returns a hash of a provider's session id. It has a fixed length, while the id may be long. */
 function providerSessionHash(issuer: string, providerSession: string): string {
   return hashOf(JSON.stringify([issuer, providerSession]));
 }

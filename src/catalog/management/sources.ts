@@ -10,8 +10,8 @@ import { changeTime } from "./change-time.ts";
 import type { ItemLimits } from "./item-limits.ts";
 
 /**
- * Data of a source. An empty external id removes the source's external id. Settings that a change
- * does not contain keep their values.
+ * Fields of a source in a request. An empty external id removes the source's external id. Settings
+ * that a change does not contain keep their values.
  */
 interface SourceInput
   extends Pick<Source, "name" | "geoEnrichmentEnabled" | "transient" | "externalId" | "settings">,
@@ -73,7 +73,7 @@ export function openSources(
         return put({ ...before, writeKey: newWriteKey(), updatedAt: changeTime(before) });
       });
     },
-    /** Removes a source and its connections, which can be restored for some days. */
+    /** Removes a source with its connections, which alone can be restored for some days. */
     remove(workspaceId: string, id: string) {
       return store.change(() => {
         const source = sources.get(workspaceId, id);
@@ -97,7 +97,7 @@ function typeOf(type = "http"): Pick<Source, "type" | "typeAs"> {
   return { type: "http", ...(type !== "http" && { typeAs: type }) };
 }
 
-/** Returns the fields that RudderStack's clients store with a source, and that have no effect. */
+/** Returns fields that RudderStack's clients store with a source; pixelmill ignores them. */
 function rudderStackFields({ geoEnrichmentEnabled, transient }: Partial<SourceInput>) {
   return defined({ geoEnrichmentEnabled, transient });
 }

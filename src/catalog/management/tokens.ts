@@ -15,12 +15,12 @@ import {
 import type { ItemLimits } from "./item-limits.ts";
 import { permissionsOf } from "./roles.ts";
 
-/** Maximum time in milliseconds until the recorded last use of a token is on disk. */
+/** Maximum time in milliseconds from the use of a token until the time of this use is on disk. */
 const TOKEN_USE_FLUSH_MS = 2_000;
 
 /**
- * Data of a new token. `permissions` apply to a service token; a token with `memberId` is personal,
- * and has its member's permissions instead.
+ * Fields of a new token. `permissions` apply to a service token. A token with `memberId` is a
+ * personal token, and has its member's permissions instead.
  */
 interface TokenInput extends Pick<Token, "name" | "permissions" | "memberId" | "expiresAt"> {
   secret?: string;
@@ -52,8 +52,8 @@ export function openTokens(
   }
 
   /**
-   * Stores the recorded uses of tokens. Never rejects, because a failure to store them must not
-   * make a request or a shutdown fail.
+   * Stores the recorded uses of tokens. Never rejects, so that a failure to store them makes no
+   * request and no shutdown fail.
    */
   async function flush(): Promise<void> {
     clearTimeout(timer);
@@ -101,9 +101,9 @@ export function openTokens(
   return {
     /**
      * Creates a token. Its secret is `pm_` followed by letters and digits, and is generated unless
-     * the caller provides it. The secret cannot be read later. The token expires with the grantor's
-     * (the caller's) own token by default. Rejects when the token would have permissions that the
-     * grantor lacks, or would expire later than the grantor's own token.
+     * the caller provides it. The secret cannot be read later. Without an expiry time, the token
+     * expires with the grantor's (the caller's) own token. Rejects when the token would have
+     * permissions that the grantor lacks, or would expire later than the grantor's own token.
      */
     async create(workspaceId: string, input: TokenInput, grantor?: Grantor) {
       const secret = input.secret ?? newSecret();
@@ -145,15 +145,16 @@ export function openTokens(
     },
     /**
      * Returns the caller that a token's secret identifies. Undefined when the token is unknown,
-     * expired or revoked. Also records the time of use, which is stored a moment later.
+     * expired or revoked. Also records the time of this use, which is stored within
+     * `TOKEN_USE_FLUSH_MS`.
      */
     authenticate(secret: string) {
       const token = isSecret(secret) ? tokens.byHash(hashOf(secret)) : undefined;
       return token && principalOf(token);
     },
     /**
-     * Returns the token of a secret that `authenticate` no longer accepts. Undefined when the token
-     * is unknown or was deleted.
+     * Returns the ids of a token and its workspace for a secret that `authenticate` has refused.
+     * Undefined when the token is unknown or was deleted.
      */
     expired(secret: string) {
       const token = isSecret(secret) ? tokens.byHash(hashOf(secret)) : undefined;

@@ -18,17 +18,17 @@ export function openCodeTables(store: CatalogStore) {
   const publications = publicationTable(store);
   return {
     resource,
-    /** Returns the number of a workspace's transformations or libraries, without deleted ones. */
+    /** Returns how many transformations or libraries a workspace has, without deleted ones. */
     count(workspaceId: string, kind: CodeKind): number {
       const range = { start: [workspaceId, kind, ""], end: [workspaceId, kind, LAST] };
       return drafts.getKeysCount(range) + publications.count(workspaceId, kind);
     },
     /** Returns the resources (transformations and libraries) of all workspaces. */
-    /** Yields the ids of a workspace's drafts, oldest first. */
+    /** Yields ids of a workspace's drafts (neither published nor deleted code), oldest first. */
     drafts: (workspaceId: string, kind: CodeKind) => idsOf(drafts, workspaceId, kind),
     /**
-     * Returns a transformation or library. Throws `missing` when it belongs to another workspace or
-     * is of another kind.
+     * Returns a transformation or library. Throws `missing` when the workspace has none with this
+     * id and kind.
      */
     resourceOf(workspaceId: string, kind: CodeKind, id: string): Resource {
       const found = resource(id);
@@ -57,20 +57,20 @@ export function openCodeTables(store: CatalogStore) {
 
 type ResourceKey = [workspaceId: string, kind: CodeKind, id: string];
 
-/** Whether a transformation or library is a draft: neither published nor deleted. */
+/** Returns whether a transformation or library is a draft: neither published nor deleted. */
 export function isDraft({ published, deleted }: Resource): boolean {
   return published === undefined && !deleted;
 }
 
 /**
- * Number of keys that one read of the store returns. Ids are read in several reads, so that no LMDB
- * cursor stays open while the caller does something else.
+ * Number of ids that `idsOf` reads from the store at once. It reads in pieces, so that no LMDB
+ * cursor stays open while the caller handles an id.
  */
 const KEYS_AT_ONCE = 1_000;
 
 /**
- * Yields the ids of a workspace's transformations or libraries, in order. Reads more keys as the
- * caller asks for them.
+ * Yields the ids of a workspace's transformations or libraries that `order` lists, in ascending
+ * order. Reads `KEYS_AT_ONCE` ids at a time, as the caller asks for them.
  */
 function* idsOf(
   order: Table<true, ResourceKey>,
@@ -94,7 +94,7 @@ function revisionTable(store: CatalogStore) {
   const order = store.table<true, [id: string, versionId: string]>("revisions-by-resource");
   const counts = store.table<number, string>("revision-counts");
   return {
-    /** Returns the number of a workspace's revisions, including those of deleted code. */
+    /** Returns how many code revisions a workspace has, with the revisions of deleted code. */
     count: (workspaceId: string): number => counts.get(workspaceId) ?? 0,
     get: (versionId: string): Revision | undefined =>
       isId(versionId) ? revisions.get(versionId) : undefined,
@@ -105,7 +105,7 @@ function revisionTable(store: CatalogStore) {
       order.put([revision.id, revision.versionId], true);
       counts.put(revision.workspaceId, (counts.get(revision.workspaceId) ?? 0) + 1);
     },
-    /** Counts the revisions of a transformation or library up to the given one. */
+    /** Returns a revision's number: 1 for the first of its transformation or library. */
     numberOf: (id: string, versionId: string): number =>
       order.getKeysCount({ start: [id, ""], end: [id, versionId] }) + 1,
     *of(id: string, options: { count: number; order: "asc" | "desc" }): Generator<Revision> {
@@ -146,8 +146,8 @@ function publicationTable(store: CatalogStore) {
 }
 
 /**
- * Index by import name. For each name, it has the published library with this name and the
- * published code that imports it.
+ * Index by import name (the name by which code imports a library). For each import name, it has the
+ * published library of that name, and the published code that imports it.
  */
 function libraryNameTable(store: CatalogStore) {
   type Name = [workspaceId: string, family: Family, importName: string];
@@ -182,16 +182,17 @@ function libraryNameTable(store: CatalogStore) {
 }
 
 /**
- * Table of links between destinations and transformations. A destination has at most one link. A
- * transformation may have many, in the order of linking.
+ * Table of links. A link says which transformation transforms the events of a destination. A
+ * destination has at most one link. A transformation may have many, which are listed in the order
+ * in which they were made.
  */
 function linkTable(store: CatalogStore) {
   const topology = topologyChanges(store);
   interface Link {
     transformationId: string;
     /**
-     * Id that was generated when the link was made. It orders a transformation's links, and
-     * contains the time of linking.
+     * Id generated when the link was made, which contains that time. A transformation's links are
+     * sorted by it.
      */
     order: string;
   }

@@ -6,8 +6,9 @@ type Mark = "marked" | "unmarked";
 type Key = [workspaceId: string, mark: Mark, id: string];
 
 /**
- * Index that separates items with an external id from items without one. External tools list only
- * one of the two groups.
+ * Index that lists a workspace's items with an external id separately from items without one. An
+ * external id is given by an external tool, such as Terraform, and these tools list only one of the
+ * two groups.
  */
 export function externalIdIndex(store: CatalogStore, name: string) {
   const order = store.table<true, Key>(`${name}-by-mark`);

@@ -13,15 +13,16 @@ interface RemovedConnection {
 const AGE_MS_MAX = REMOVED_CONNECTION_SECONDS_MAX * 1_000;
 
 /**
- * Table of connections that were removed with their source or destination, so that they can be
- * restored. Terraform replaces a destination by removing it and creating another. Then it changes
- * the connection, which it believes still exists, to lead to the new destination.
+ * Table of connections that were removed together with their source or destination and can be
+ * restored. Terraform needs it: to replace a destination, it removes the destination, creates
+ * another, and then updates the connection to lead to the new one, because it believes that the
+ * connection still exists.
  */
 export function removedConnectionTable(store: CatalogStore) {
   const rows = store.table<RemovedConnection, Key>("removed-connections");
   const keyOf = ({ workspaceId, id }: Connection): Key => [workspaceId, id];
 
-  /** Deletes the oldest removed connections of a workspace when there are too many. */
+  /** Deletes a workspace's oldest removed connections above the maximum. */
   function trim(workspaceId: string): void {
     const range: { start: Key; end: Key } = { start: [workspaceId, ""], end: [workspaceId, LAST] };
     // LMDB changes the object that it is given.
@@ -33,7 +34,8 @@ export function removedConnectionTable(store: CatalogStore) {
 
   return {
     /**
-     * Returns a removed connection that can be restored. Undefined when there is none with this id.
+     * Returns a removed connection. Returns `undefined` when none has this id, and when it was
+     * removed too long ago to be restored.
      */
     find(workspaceId: string, id: string): Connection | undefined {
       const row = isId(id) ? rows.get([workspaceId, id]) : undefined;
@@ -41,7 +43,7 @@ export function removedConnectionTable(store: CatalogStore) {
       return row.connection;
     },
     /**
-     * Stores connections that were removed, so that they can be restored. Only called inside a
+     * Stores removed connections of one workspace, so that they can be restored. Requires an open
      * transaction.
      */
     keep(connections: readonly Connection[]): void {

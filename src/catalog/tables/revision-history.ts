@@ -7,33 +7,33 @@ import type { CatalogStore } from "../store.ts";
  */
 export interface RevisionHistory {
   /**
-   * Names that the code imports, as a sandbox process found them at publishing. Absent when the
-   * revision was never published.
+   * Names of the modules that the code imports, as a sandbox process found them when the revision
+   * was published. Absent when the revision was never published.
    */
   imports?: string[];
   /**
-   * The first test events that were sent with the revision, up to a number of bytes. Absent when
-   * none were sent.
+   * First test events that users sent to the revision, up to `TEST_EVENTS_KEPT_BYTES_MAX` bytes.
+   * Absent when they sent none.
    */
   events?: Record<string, unknown>[];
-  /** Reason of the last save or publication that had a reason. Absent without any. */
+  /** Last reason that a user gave for saving or publishing the revision. Absent without any. */
   note?: string;
 }
 
-/** Table of facts about revisions that become known after they were stored, by versionId. */
+/** Opens the table of facts that become known after a revision is stored, by versionId. */
 export function revisionHistoryTable(store: CatalogStore) {
   const pasts = store.table<RevisionHistory, string>("pasts");
   const get = (versionId: string): RevisionHistory => pasts.get(versionId) ?? {};
   return {
     get,
-    /** Adds facts to the facts stored for a revision. */
+    /** Stores facts about a revision. They replace only stored facts of the same name. */
     keep(versionId: string, more: RevisionHistory): void {
       pasts.put(versionId, { ...get(versionId), ...more });
     },
   };
 }
 
-/** Returns the first test events, up to `TEST_EVENTS_KEPT_BYTES_MAX` bytes. */
+/** Returns the first of the test events, up to `TEST_EVENTS_KEPT_BYTES_MAX` bytes in all. */
 export function firstEvents(
   events: NonNullable<RevisionHistory["events"]>,
 ): NonNullable<RevisionHistory["events"]> {

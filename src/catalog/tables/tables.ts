@@ -43,7 +43,7 @@ function memberTable(store: CatalogStore) {
     ...members,
     byIdentity: (workspaceId: string, identity: Identity): Member | undefined =>
       findAll(members, [byIdentity.get([workspaceId, identityHash(identity)])])[0],
-    /** Returns the members of an account, one of each workspace at most. */
+    /** Returns an account's members in the given workspaces, at most one per workspace. */
     ofIdentity: (workspaceIds: readonly string[], identity: Identity): Member[] =>
       findAll(
         members,
@@ -62,7 +62,7 @@ function memberTable(store: CatalogStore) {
   };
 }
 
-/** Returns a text of fixed length for an account, because the provider's ids may be long. */
+/** Returns a hash that identifies an account in keys, because provider ids may be long. */
 function identityHash({ issuer, subject }: Identity): string {
   return hashOf(JSON.stringify([issuer, subject]));
 }
@@ -81,8 +81,8 @@ function tokenTable(store: CatalogStore) {
   return {
     ...tokens,
     /**
-     * Time of each token's last use. The times have their own table, because they change much more
-     * often than the tokens.
+     * Table of the time of each token's last use, by the token's id. It is separate from the table
+     * of tokens, because these times change much more often than the tokens.
      */
     uses,
     sessions,
@@ -121,8 +121,8 @@ export interface StoredSession {
   createdAt: number;
   expiresAt: number;
   /**
-   * Hash of the provider's URL and of its id of the session, for a session that began at an OpenID
-   * provider which sends such ids.
+   * Hash of the OpenID provider's URL and of the provider's id of the session. Absent when the
+   * session did not begin at a provider, or the provider sent no such id.
    */
   providerSession?: string;
 }
@@ -136,7 +136,7 @@ function sessionTable(store: CatalogStore) {
     "sessions-by-provider",
   );
   return {
-    /** Returns the sessions that began with one session at an OpenID provider. */
+    /** Returns sessions that began with the provider session whose hash is given. */
     ofProviderSession(providerSession: string): StoredSession[] {
       const keys = byProvider.getKeys({
         start: [providerSession, ""],
@@ -182,8 +182,8 @@ function credentialTable(store: CatalogStore) {
     byName: (workspaceId: string, name: string): Credential | undefined =>
       findAll(credentials, [byName.get([workspaceId, name])])[0],
     /**
-     * Returns the values of a workspace's credentials by name. Only the code that delivers or tests
-     * events may call this, because the values are secret.
+     * Returns the secret values of a workspace's credentials, by name. Only code that delivers or
+     * tests events may call this.
      */
     values(workspaceId: string): Record<string, string> {
       const range = values.getRange({ start: [workspaceId, ""], end: [workspaceId, LAST] });
@@ -191,8 +191,8 @@ function credentialTable(store: CatalogStore) {
       return Object.fromEntries([...range].map(({ key, value }) => [key[1], value]));
     },
     /**
-     * Table of a text for each workspace. The text changes with each change of the workspace's
-     * credentials.
+     * Table of one stamp (a random id) per workspace. Each change of the workspace's credentials
+     * replaces the stamp.
      */
     stamps: store.table<string, string>("credential-stamps"),
     putValue(credential: Credential, value: string): void {
@@ -246,12 +246,12 @@ function connectionTable(store: CatalogStore) {
     );
   return {
     ...connections,
-    /** Returns the id of the connection that connects a source to a destination. */
+    /** Returns the id of the connection from a source to a destination, if there is one. */
     ofPair: ({ sourceId, destinationId }: Pick<Connection, "sourceId" | "destinationId">) =>
       pairs.get([sourceId, destinationId]),
-    /** Returns the ids of a source's connections, the oldest first. */
+    /** Returns the ids of the connections that begin at a source, oldest first. */
     idsOfSource,
-    /** Returns the ids of a destination's connections, the oldest first. */
+    /** Returns the ids of the connections that lead to a destination, oldest first. */
     idsOfDestination,
     ofSource: (sourceId: string) => findAll(connections, idsOfSource(sourceId)),
     ofDestination: (destinationId: string) => findAll(connections, idsOfDestination(destinationId)),

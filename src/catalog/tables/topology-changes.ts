@@ -6,21 +6,21 @@ import type { CatalogStore } from "../store.ts";
  */
 const CHANGES_KEPT_MAX = 1_000;
 /**
- * Maximum number of destinations of a stored topology change. A larger change is not stored, so
- * that processes read all destinations again.
+ * Maximum number of destination ids in one stored topology change. The ids of a larger change are
+ * not stored, so every process reads all destinations again after it.
  */
 const CHANGED_DESTINATIONS_MAX = 1_000;
 
 /**
- * Opens the table of topology changes (changes of destinations and their connections). With it, a
- * process that has loaded thousands of destinations updates only the changed ones.
+ * Opens the table of topology changes (changes of destinations and their connections). It lets a
+ * process that has loaded thousands of destinations reload only the changed ones.
  */
 export function topologyChanges(store: CatalogStore) {
   const changes = store.table<readonly string[], number>("topology-changes");
   return {
     /**
-     * Records a change of destinations or of their connections, and increases the epoch `topology`.
-     * Only called inside a transaction.
+     * Stores the ids of destinations that changed or whose connections changed, and increases the
+     * epoch `topology`. Requires an open transaction.
      */
     record(destinationIds: Iterable<string>): void {
       const ids = [...new Set(destinationIds)];
@@ -30,7 +30,7 @@ export function topologyChanges(store: CatalogStore) {
     },
     /**
      * Returns the ids of the destinations that have changed since the epoch `topology` had the
-     * value `since`. Undefined when these changes are no longer stored.
+     * value `since`. Returns `undefined` when not all of these changes are stored.
      */
     changedSince(since: number): ReadonlySet<string> | undefined {
       const now = store.epoch("topology");

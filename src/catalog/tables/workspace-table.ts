@@ -8,7 +8,7 @@ import { externalIdIndex } from "./external-id-index.ts";
 
 type Key = [workspaceId: string, id: string];
 
-/** Returns the methods of a table that read it. */
+/** Returns those methods of a table that only read it. */
 export function readsOf<T extends Managed>(table: ReturnType<typeof managedTable<T>>) {
   const { get, list, each, withIds, count } = table;
   return { get, list, each, withIds, count };
@@ -21,7 +21,8 @@ interface Managed extends WorkspaceItem {
 type OwnerKey = [table: string, workspaceId: string, externalId: string];
 
 /**
- * Table of items that may have an external id, which an external tool such as Terraform gave them.
+ * Opens a table of items that may have an external id: an id given by an external tool such as
+ * Terraform. The parameters are those of `workspaceTable`.
  */
 export function managedTable<T extends Managed>(store: CatalogStore, name: string, noun: string) {
   const items = workspaceTable<T>(store, name, noun);
@@ -43,8 +44,9 @@ export function managedTable<T extends Managed>(store: CatalogStore, name: strin
     /** Returns the id of the item of this table with an external id; undefined when none has it. */
     owner: (workspaceId: string, externalId: string) => owners.get([name, workspaceId, externalId]),
     /**
-     * Returns one page of a list of items. With `marked` true, the list has only items with an
-     * external id; with false, only items without; with undefined, all items.
+     * Returns one page of a workspace's items, with the number of all items that are listed. Lists
+     * items with an external id when `marked` is true, items without one when it is false, and all
+     * items when it is `undefined`.
      */
     list(workspaceId: string, page: number, marked?: boolean): CatalogPage<T> {
       if (marked === undefined) return items.list(workspaceId, page);
@@ -102,13 +104,13 @@ export function workspaceTable<T extends WorkspaceItem>(
   return {
     /** Returns the item with this id, of any workspace. Undefined when there is none. */
     find,
-    /** Throws `missing` when the item does not exist or belongs to another workspace. */
+    /** Returns an item. Throws `missing` if it does not exist or is in another workspace. */
     get(workspaceId: string, id: string): T {
       const item = find(id);
       if (item?.workspaceId !== workspaceId) throw new ApiError("missing", `${noun} not found`);
       return item;
     },
-    /** Returns one page of a workspace's items. The first page is 1. */
+    /** Returns a page of items, oldest first, and the number of all. Pages begin at 1. */
     list(workspaceId: string, page: number): CatalogPage<T> {
       const range = rangeOf(workspaceId);
       const offset = (page - 1) * PAGE_ITEMS_MAX;
@@ -118,7 +120,7 @@ export function workspaceTable<T extends WorkspaceItem>(
       assert(found.length <= Math.max(0, total - offset), "A list has all items of its pages");
       return { items: found, total };
     },
-    /** Iterates over a workspace's items. Skips items that are removed meanwhile. */
+    /** Yields a workspace's items, oldest first. Skips items that are removed meanwhile. */
     *each(workspaceId: string): Iterable<T> {
       // The keys are collected first: nothing else may run while a cursor is open.
       for (const [, id] of [...order.getKeys(rangeOf(workspaceId))]) {
@@ -126,7 +128,7 @@ export function workspaceTable<T extends WorkspaceItem>(
         if (item !== undefined) yield item;
       }
     },
-    /** Returns the items of a workspace that have one of the ids. */
+    /** Returns those items of a workspace whose id is in `ids`. */
     withIds: (workspaceId: string, ids: readonly string[]) =>
       ids.map(find).filter((item) => item?.workspaceId === workspaceId) as T[],
     /** Returns the number of a workspace's items. Takes time in proportion to that number. */

@@ -26,7 +26,7 @@ type Letter = AnswerOf<"GET /v2/dead-letters">["deadLetters"][number];
 type LettersQuery = QueryOf<"GET /v2/dead-letters">;
 type Filter = Pick<LettersQuery, "destinationId" | "groupId" | "reason" | "from" | "to">;
 
-/** Number of dead letters that `list` prints without `--count`, and that one request returns. */
+/** Number of dead letters that `list` prints by default, and the maximum per request. */
 const LIST_DEFAULT = 20;
 const PAGE_LETTERS = 100;
 
@@ -153,7 +153,7 @@ const purge = clientCommand(
   },
 );
 
-/** Returns the dead letters that flags select, and an upper bound of their number. */
+/** Returns the flags' selection and its maximum size. Throws without a filter or `--all`. */
 async function selectionOf({ client, args }: CommandCall) {
   const filter = await filterOf(client, args);
   if (Object.keys(filter).length === 0 && args.all !== true) {

@@ -34,12 +34,12 @@ const words: Record<ComparedCode["state"], string> = {
   "changed-both": "changed here and on the server",
 };
 
-/** Formats the path of some code with its state in words. */
+/** Formats a line: path of some code, and how the local code differs from the server's. */
 export function stateLine({ path, state }: ComparedCode, output: CommandOutput): string {
   return `${output.paint("bold", plain(path))}: ${words[state]}`;
 }
 
-/** Prints what a push would change: lines of the server as removed, local lines as added. */
+/** Prints a push as a diff: the server's lines as removed, the directory's as added. */
 function printContents({ local, server }: ComparedCode, output: CommandOutput): void {
   const here = local ? filesOf(local.content) : new Map<string, string>();
   const there = server ? filesOf(server.content) : new Map<string, string>();

@@ -12,14 +12,14 @@ import { fit, plain } from "../terminal/text.ts";
 
 export type Overview = AnswerOf<"GET /v2/overview">;
 
-/** The content of `status` and `top`. */
+/** Data that the commands `status` and `top` show. */
 interface ShownOverview {
   overview: Overview;
   workspace: string;
   server: string;
 }
 
-/** Formats an overview: problems first, then figures, destinations and sources. */
+/** Formats an overview: problems, event rates and backlog, destinations, then sources. */
 export function overviewLines(shown: ShownOverview, output: CommandOutput): string[] {
   const { overview, workspace, server } = shown;
   const { totals } = overview;
@@ -62,7 +62,7 @@ function problemLines({ problems, totals }: Overview, output: CommandOutput): st
   ];
 }
 
-/** Kinds of problems that stop no event. */
+/** Kinds of problems that do not stop deliveries. They are yellow, other kinds red. */
 const mild = new Set(["dead-letters", "warning", "alert-receiver"]);
 const colorOf = (kind: string) => (mild.has(kind) ? "yellow" : "red");
 
@@ -92,7 +92,7 @@ function sourceLines({ sources, totals }: Overview, output: CommandOutput): stri
   return ["", ...listLines([head, ...rows], totals.sources, "source", output)];
 }
 
-/** Formats a table of some items of a list, and says how many items are left out. */
+/** Formats rows, the first of which is the head. Adds how many of `total` are left out. */
 function listLines(rows: string[][], total: number, what: string, output: CommandOutput): string[] {
   const [head = "", ...lines] = table(rows, output.columns);
   const hidden = total - lines.length;

@@ -53,8 +53,9 @@ function unpublished({ args }: CommandCall, codes: ComparedCode[]): string {
 }
 
 /**
- * Pushes libraries before the transformations that import them. Returns the server's code by path;
- * undefined when others changed some of it meanwhile.
+ * Pushes code to the server, libraries before the transformations that import them. Returns the
+ * server's code by path. Stops and returns `undefined` when others changed code on the server after
+ * it was compared.
  */
 async function pushAll(
   { client, output }: CommandCall,

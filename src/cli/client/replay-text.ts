@@ -6,11 +6,11 @@ import { fit, jsonText, plain } from "../terminal/text.ts";
 
 type ShownReplay = AnswerOf<"GET /v2/replays/{id}">["replay"];
 
-/** Pause in milliseconds before the first request about a replay, and between later ones. */
+/** Milliseconds before the first request for a replay's state. Doubles up to `LOOK_MS_MAX`. */
 const LOOK_MS_MIN = 100;
 const LOOK_MS_MAX = 1_000;
 
-/** Formats the progress of a replay in one line. */
+/** Formats a replay's state and progress as one line of at most `columns` characters. */
 export function replayLine(replay: ShownReplay, columns: number): string {
   const { id, kind, state, progress, counts, left, perSecond, error } = replay;
   const parts = [
@@ -28,8 +28,9 @@ export function replayLine(replay: ShownReplay, columns: number): string {
 }
 
 /**
- * Prints a replay. With `--wait`, requests it repeatedly until it has ended, and returns 1 when
- * events failed or the replay was cancelled.
+ * Prints the state of a replay and returns the command's exit code. With `--wait`, first requests
+ * the state until the replay has ended. Then the exit code is 1 when events failed, or the replay
+ * did not end normally.
  */
 export async function finishReplay(call: CommandCall, started: ShownReplay): Promise<number> {
   const { client, output, args } = call;

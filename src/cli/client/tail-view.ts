@@ -5,7 +5,7 @@ import { fit, jsonText, plain } from "../terminal/text.ts";
 
 export const stages = ["received", "delivered", "dropped", "dead-letter"];
 
-/** A message of the live tail with its stage. The stage `missed` has only a count. */
+/** A message of a live tail with its stage. `missed` has only `count`: events left out. */
 export interface TailLine {
   stage: string;
   sourceId?: string;
@@ -19,11 +19,11 @@ export interface TailLine {
 
 export interface TailFilter {
   matches(line: TailLine): boolean;
-  /** Number of lines after which the command ends. */
+  /** Number of shown lines after which the command ends. */
   count: number;
 }
 
-/** Makes a filter from the flags. Throws a `StartError` for an invalid flag. */
+/** Makes a filter from the command's flags. Throws `StartError` when a flag's value is invalid. */
 export function tailFilter(args: Record<string, unknown>): TailFilter {
   const given = (name: string) => (args[name] === undefined ? undefined : String(args[name]));
   const chosen = given("stage")?.split(",");
@@ -57,7 +57,7 @@ const colors = {
 } as const;
 const STAGE_WIDTH = 11;
 
-/** Prints lines of a tail as text or JSON, and counts the lines that it leaves out. */
+/** Prints live tail messages as text or JSON lines. Counts shown, filtered and missed ones. */
 export class TailView {
   shown = 0;
   #filtered = 0;
@@ -65,12 +65,12 @@ export class TailView {
 
   constructor(
     readonly output: CommandOutput,
-    /** Names of sources and destinations by id. */
+    /** Names of the workspace's sources and destinations, by id. */
     readonly names: ReadonlyMap<string, string>,
     readonly asJson: boolean,
   ) {}
 
-  /** Prints a line if it passes the filters. Resolves once the reader has room for more. */
+  /** Counts a line, and prints it when `isWanted`. Resolves once the output can take more. */
   async add(line: TailLine, isWanted: boolean): Promise<void> {
     if (line.stage === "missed") this.#missed += line.count ?? 0;
     else if (isWanted) this.shown++;
@@ -78,7 +78,7 @@ export class TailView {
     if (isWanted) await this.output.write(`${this.asJson ? jsonText(line) : this.#text(line)}\n`);
   }
 
-  /** Says how many lines were shown, and how many were left out. */
+  /** Returns a text with the numbers of lines shown, of filtered ones, and of missed events. */
   summary(): string {
     const parts = [
       `${formatCount(this.shown)} shown`,

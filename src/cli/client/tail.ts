@@ -7,7 +7,7 @@ import { pause, stopSignal } from "../terminal/stop-signal.ts";
 import { plain } from "../terminal/text.ts";
 import { stages, type TailFilter, type TailLine, TailView, tailFilter } from "./tail-view.ts";
 
-/** Milliseconds before the first attempt to reconnect; the pause grows with further attempts. */
+/** Milliseconds before the first reconnect. The pause doubles, up to `RETRY_MS_MAX`. */
 const RETRY_MS_MIN = 500;
 const RETRY_MS_MAX = 15_000;
 
@@ -46,7 +46,7 @@ export const tail = clientCommand(
   },
 );
 
-/** Follows the tail, and reconnects after a loss, until the user or the count ends it. */
+/** Prints the live tail until the user or `count` ends it. Reconnects after a loss. */
 async function follow(
   { client, server, output }: CommandCall,
   asked: { sourceId?: string; destinationId?: string },

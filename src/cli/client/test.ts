@@ -43,7 +43,7 @@ export const test = clientCommand(
   },
 );
 
-/** Returns the code at a path, and the libraries in the same directory. */
+/** Returns the code at a path (file or directory), and all libraries of its directory. */
 function codeAt(path: string): { chosen: LocalCode[]; libraries: CodeContent[] } {
   const isFile = statOf(path).isFile();
   const root = rootAbove(isFile ? dirname(path) : path);
@@ -57,7 +57,7 @@ function codeAt(path: string): { chosen: LocalCode[]; libraries: CodeContent[] }
   throw new StartError(`Expected transformations or libraries in ${path}, got none`);
 }
 
-/** Reads a file of code that is not in a directory of code. Its tests are in `tests` beside it. */
+/** Reads a transformation's file outside a directory of code. Tests are in `tests` beside it. */
 function looseFile(path: string): LocalCode {
   const extension = extname(path);
   if (![".js", ".py"].includes(extension)) {

@@ -3,8 +3,9 @@ import { StartError } from "../../errors.ts";
 const unitMs: Record<string, number> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 /**
- * Parses a time in the past: in ISO 8601, or as a duration before now such as `90s`, `30m`, `2h` or
- * `7d`. Returns it in ISO 8601; undefined without the flag.
+ * Parses the value of the flag `name`: a time in ISO 8601, or a duration before now such as `90s`,
+ * `30m`, `2h` or `7d`. Returns the time in ISO 8601, or `undefined` without the flag. Throws
+ * `StartError` for other values.
  */
 export function timeOf(args: Record<string, unknown>, name: string): string | undefined {
   if (args[name] === undefined) return undefined;
@@ -15,7 +16,7 @@ export function timeOf(args: Record<string, unknown>, name: string): string | un
   throw new StartError(`Expected --${name} as a time such as 2026-02-16T01:11:00Z, 30m, 2h or 7d`);
 }
 
-/** Parses a whole number of at least 1; undefined without the flag. */
+/** Parses a flag's whole number (at least 1), if present. Throws `StartError` for others. */
 export function countOf(args: Record<string, unknown>, name: string): number | undefined {
   if (args[name] === undefined) return undefined;
   const count = Number(args[name]);

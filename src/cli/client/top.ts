@@ -5,10 +5,10 @@ import { pause, stopSignal } from "../terminal/stop-signal.ts";
 import { fit, jsonText } from "../terminal/text.ts";
 import { type Overview, overviewLines } from "./overview-text.ts";
 
-/** Escape sequences that show a terminal's alternate screen without cursor, and leave it. */
+/** Escape sequence for a terminal's alternate screen without cursor. `LEAVE_SCREEN` undoes it. */
 const ENTER_SCREEN = "\x1b[?1049h\x1b[?25l";
 const LEAVE_SCREEN = "\x1b[?25h\x1b[?1049l";
-/** Escape sequences that move to the first line, clear a line's rest, and clear all below. */
+/** Escape sequences: go to the top left, clear the line's rest, clear the screen's rest. */
 const HOME = "\x1b[H";
 const CLEAR_LINE = "\x1b[K";
 const CLEAR_BELOW = "\x1b[J";
@@ -47,7 +47,7 @@ export const top = clientCommand(
   },
 );
 
-/** Requests the overview until an answer comes. Undefined once the user has ended the command. */
+/** Requests the overview until the server answers; `undefined` if the user ends the command. */
 async function nextOverview(
   { client, server, output }: CommandCall,
   screen: Screen | undefined,
@@ -70,7 +70,7 @@ async function nextOverview(
   return undefined;
 }
 
-/** The alternate screen of a terminal, which is drawn repeatedly. */
+/** The alternate screen of the terminal. Each call of `show` or `showAway` draws it again. */
 class Screen {
   #lines: string[] = [];
 
@@ -88,7 +88,7 @@ class Screen {
     await this.#draw(output.paint("dim", `${new Date().toISOString()}, Ctrl-C ends`));
   }
 
-  /** Shows the last answer with the reason why there is no newer one. */
+  /** Draws the last overview again, with a sentence that says why the server gave no newer one. */
   async showAway(failure: string): Promise<void> {
     const { output } = this.call;
     await this.#draw(output.paint("red", fit(failure, output.columns)));

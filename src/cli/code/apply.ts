@@ -3,9 +3,10 @@ import { type CaseContent, type CodeContent, caseText } from "./code-item.ts";
 import { readServerItem, type ServerCode } from "./server-code.ts";
 
 /**
- * Makes the server's code equal to a content, as a new revision that is not live. Each request
- * names the state that was read, so that a change that others made meanwhile is not overwritten:
- * the request is refused. Returns the server's code afterwards.
+ * Makes the server's code and test cases equal to `content`, and returns the server's code
+ * afterwards. Changed code becomes a new revision that is not live. Each change names the version
+ * of the server's state that was read, and the server refuses it when others have changed that
+ * state since.
  */
 export async function applyContent(
   client: Client,
@@ -43,7 +44,7 @@ async function update(client: Client, content: CodeContent, { id, tag }: ServerC
   else await client.call("POST /transformations/{id}", request);
 }
 
-/** Adds, replaces and deletes test cases. Test cases with the same name are paired in order. */
+/** Changes a transformation's test cases to `wanted`. Pairs those with the same name. */
 async function applyTests(
   client: Client,
   id: string,
@@ -77,8 +78,8 @@ async function applyTests(
 }
 
 /**
- * Publishes the newest revisions, all or none. Returns sentences about why the server refused; none
- * when they are live.
+ * Publishes the newest revisions of all of `codes`, or of none. Returns an empty list when they are
+ * live, and otherwise sentences that say why the server refused.
  */
 export async function publishAll(client: Client, codes: readonly ServerCode[]): Promise<string[]> {
   const versions = (kind: CodeContent["kind"]) =>

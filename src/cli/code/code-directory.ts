@@ -24,13 +24,13 @@ import {
  * libraries/text-tools/code.js
  */
 
-/** Code of a directory, with its path below the root, such as `transformations/shout-titles`. */
+/** A transformation or library in a directory, with its path below the directory's root. */
 export interface LocalCode {
   path: string;
   content: CodeContent;
 }
 
-/** Reads all code of a directory. Throws a `StartError` that names an invalid file. */
+/** Reads all code of a directory. Throws `StartError` if some is invalid or names repeat. */
 export function readCodeDirectory(root: string): LocalCode[] {
   const found = (["library", "transformation"] as const).flatMap((kind) =>
     entriesOf(join(root, folders[kind]))
@@ -50,7 +50,7 @@ export function readCodeDirectory(root: string): LocalCode[] {
   return found;
 }
 
-/** Reads the code of one folder. */
+/** Reads one transformation or library. Throws `StartError` if a file is missing or invalid. */
 function readCode(directory: string, kind: CodeContent["kind"]): CodeContent {
   const file = join(directory, `${kind}.json`);
   const { name, description = "", ...rest } = readJson(file);
@@ -74,7 +74,7 @@ function readCode(directory: string, kind: CodeContent["kind"]): CodeContent {
   };
 }
 
-/** Reads the test cases of a folder; none when it does not exist. */
+/** Reads the test cases in a folder. Returns none when the folder does not exist. */
 export function readTests(directory: string): CaseContent[] {
   const files = entriesOf(directory).filter(({ name }) => name.endsWith(".json"));
   return sortedTests(files.map(({ name }) => readTestCase(join(directory, name))));
@@ -93,7 +93,7 @@ function readTestCase(file: string): CaseContent {
   return { name, description, input, expectedOutput } as CaseContent;
 }
 
-/** Writes code into its folder, and removes files of former content. */
+/** Writes code into its folder. Removes files of code and test cases not in `content`. */
 export function writeCode(root: string, { path, content }: LocalCode): void {
   const directory = join(root, path);
   const tests = join(directory, "tests");
@@ -118,8 +118,9 @@ export function writeCode(root: string, { path, content }: LocalCode): void {
 }
 
 /**
- * Returns the nearest directory above a path that has `transformations` or `libraries`. Undefined
- * when there is none.
+ * Returns the root of the directory of code that contains a path: the nearest directory, from the
+ * path upwards, with a folder `transformations` or `libraries`. Returns `undefined` when there is
+ * none.
  */
 export function rootAbove(path: string): string | undefined {
   const directory = resolve(path);

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 
-/** A test case of a transformation, as its file contains it. */
+/** A test case of a transformation, with the fields of its file in a directory of code. */
 export interface CaseContent {
   name: string;
   description?: string;
@@ -21,10 +21,10 @@ export interface CodeContent {
 
 export const extensions = { javascript: "js", python: "py" } as const;
 
-/** The folder for each kind of code. */
+/** Name of the folder that contains the code of each kind. */
 export const folders = { transformation: "transformations", library: "libraries" } as const;
 
-/** Sorts test cases, so that equal sets become equal lists. */
+/** Sorts test cases by name, then content, so that equal sets become equal lists. */
 export function sortedTests(tests: readonly CaseContent[]): CaseContent[] {
   return [...tests].sort(
     (one, other) =>
@@ -32,7 +32,7 @@ export function sortedTests(tests: readonly CaseContent[]): CaseContent[] {
   );
 }
 
-/** Compares texts by their UTF-16 units, so that the order is the same on every machine. */
+/** Compares strings by UTF-16 units, for sorting that is the same on every machine. */
 export function compareTexts(one: string, other: string): number {
   return one < other ? -1 : one > other ? 1 : 0;
 }
@@ -42,12 +42,12 @@ export function caseText({ name, description, input, expectedOutput }: CaseConte
   return `${JSON.stringify({ name, description, input, expectedOutput }, null, 2)}\n`;
 }
 
-/** Formats name and description as the text of the file beside the code. */
+/** Formats the name and description as the content of `transformation.json` or `library.json`. */
 export function metadataText({ name, description }: CodeContent): string {
   return `${JSON.stringify({ name, description: description || undefined }, null, 2)}\n`;
 }
 
-/** Returns a fingerprint, which is equal for equal contents. */
+/** Returns a hash of a transformation's or library's content. Equal contents have equal hashes. */
 export function fingerprint(content: CodeContent): string {
   const { kind, language, code, tests } = content;
   const whole = [kind, metadataText(content), language, code, tests.map(caseText)];
@@ -55,8 +55,8 @@ export function fingerprint(content: CodeContent): string {
 }
 
 /**
- * Returns a file name for a name on the server: letters, digits and hyphens. No name on the server
- * can lead out of its folder.
+ * Returns a file name, which is not in `taken`, for the name of an item on the server. It has only
+ * letters, digits and hyphens, so that a name such as `../a` cannot write outside its folder.
  */
 export function fileNameOf(name: string, taken: ReadonlySet<string>): string {
   const words =
@@ -70,5 +70,5 @@ export function fileNameOf(name: string, taken: ReadonlySet<string>): string {
     if (!taken.has(free)) return free;
   }
 }
-/** Largest number of characters of a name in its file name. File systems allow 255 bytes. */
+/** Maximum characters of an item's name in a file name. File systems allow 255 bytes. */
 const FILE_NAME_CHARS_MAX = 60;

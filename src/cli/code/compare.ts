@@ -4,22 +4,23 @@ import { compareTexts, fileNameOf, fingerprint, folders } from "./code-item.ts";
 import type { ServerCode } from "./server-code.ts";
 import type { SyncState } from "./sync-state.ts";
 
-/** Code of the directory beside the same code of the server. */
+/** Code of the directory beside the server's. Either is absent if only the other exists. */
 export interface ComparedCode {
   path: string;
   local?: LocalCode;
   server?: ServerCode;
   /**
-   * `same`: equal. `new-here`, `new-there`: on one side only. `changed-here`, `changed-there`:
-   * changed on one side since both were equal. `changed-both`: changed on both sides, or never seen
-   * to be equal.
+   * `same`: both are equal. `new-here`: only in the directory. `new-there`: only on the server.
+   * `changed-here`, `changed-there`: changed in the directory alone, or on the server alone, since
+   * both were last equal. `changed-both`: changed in both places, or never equal before.
    */
   state: "same" | "new-here" | "new-there" | "changed-here" | "changed-there" | "changed-both";
 }
 
 /**
- * Finds the server's code for each folder: the code that the folder had before, else the code with
- * the same name. Records the pairs that are equal in `state`.
+ * Pairs each folder of the directory with an item of the server: the item that the folder contained
+ * before, else the item with the same name. Records in `state` the pairs whose contents are equal.
+ * Throws `StartError` when several items of the server have a folder's name.
  */
 export function compareCode(
   locals: readonly LocalCode[],
@@ -62,7 +63,7 @@ export function compareCode(
   return [...both, ...others].sort((one, other) => compareTexts(one.path, other.path));
 }
 
-/** Records the content that a folder and the server had in common. */
+/** Records that a folder and an item of the server have the same content. */
 export function record(
   state: SyncState,
   path: string,

@@ -15,10 +15,10 @@ export const directoryArgs = {
   },
 } as const;
 
-/** A directory of code compared with the code of a server. */
+/** Result of comparing a directory of code with the code of a server. */
 export type ComparedDirectory = Awaited<ReturnType<typeof compareDirectory>>;
 
-/** Reads the directory and the server's code, and compares them. */
+/** Compares a directory's code with the server's. Throws `StartError` if it is no directory. */
 export async function compareDirectory({ client, args }: CommandCall) {
   const root = String(args.directory ?? ".");
   if (!isDirectory(root)) throw new StartError(`Expected a directory, got ${root}`);

@@ -37,7 +37,7 @@ function caseLines({ path, name, passed, reasons, logs, seconds }: TestOutcome):
   ];
 }
 
-/** Characters that XML 1.0 does not allow, not even as references. */
+/** Matches characters that XML 1.0 does not allow, not even as character references. */
 const FORBIDDEN = /[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/gu;
 const entities: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
 

@@ -1,4 +1,4 @@
-/** Largest number of compared pairs of lines. Beyond it, all lines between count as changed. */
+/** Maximum compared pairs of lines. Beyond it, all between equal beginning and end is changed. */
 const PAIRS_MAX = 4_000_000;
 /** Number of unchanged lines that are shown around a change. */
 const CONTEXT_LINES = 3;
@@ -6,8 +6,8 @@ const CONTEXT_LINES = 3;
 type Line = [mark: " " | "-" | "+", text: string];
 
 /**
- * Compares two texts by lines. Returns the changed lines with some lines around them, marked as in
- * a unified diff; `@@` replaces unchanged lines that are left out.
+ * Compares two texts by lines. Returns the changed lines and `CONTEXT_LINES` unchanged lines around
+ * them, marked as in a unified diff. The line `@@` stands for unchanged lines that are left out.
  */
 export function lineDiff(before: string, after: string): string[] {
   const lines = diffOf(linesOf(before), linesOf(after));
@@ -47,7 +47,7 @@ function diffOf(before: string[], after: string[]): Line[] {
   ];
 }
 
-/** Finds the longest common subsequence of the lines between the equal beginnings and ends. */
+/** Compares the lines between equal beginnings and ends by longest common subsequence. */
 function middleOf(before: string[], after: string[]): Line[] {
   const removed = before.map((text): Line => ["-", text]);
   const added = after.map((text): Line => ["+", text]);

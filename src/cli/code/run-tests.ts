@@ -4,20 +4,20 @@ import type { CodeContent } from "./code-item.ts";
 type RunReport = AnswerOf<"POST /v2/run">;
 type CaseResult = NonNullable<RunReport["testSuites"]>[number];
 
-/** Outcome of one test case, or of code that does not load. */
+/** Outcome of a test case; or of loading, for code that fails to load or has no test case. */
 export interface TestOutcome {
   /** Path of the code, such as `transformations/shout-titles`. */
   path: string;
   name: string;
   passed: boolean;
-  /** Sentences that say why a test failed. */
+  /** Sentences that say why the test case failed. The list is empty when it passed. */
   reasons: string[];
-  /** Lines that the code logged. */
+  /** Log lines that the tested code wrote. */
   logs: string[];
   seconds: number;
 }
 
-/** Code to test, with the libraries that are used instead of the published ones. */
+/** Code to test, with the directory's libraries in place of published ones of equal name. */
 export interface TestInput {
   path: string;
   content: CodeContent;
@@ -25,8 +25,8 @@ export interface TestInput {
 }
 
 /**
- * Runs the test cases of unsaved code on the server. For code without test cases, the outcome says
- * whether it loads.
+ * Runs the test cases of code on the server, without saving the code. Returns one outcome per test
+ * case. For code without test cases, returns one outcome that says whether the code loads.
  */
 export async function runTests(client: Client, input: TestInput): Promise<TestOutcome[]> {
   const { path, content, libraries } = input;

@@ -1,23 +1,23 @@
 import type { Client } from "../../api/client.ts";
 import { type CaseContent, type CodeContent, sortedTests } from "./code-item.ts";
 
-/** Number of items whose code is read at once. */
+/** Number of transformations or libraries that are read from the server at the same time. */
 const READS_AT_ONCE = 8;
 const PAGE_ROWS = 100;
 
-/** Code on a server: its newest revision, published or not. */
+/** A transformation or library of the server in its newest revision, published or not. */
 export interface ServerCode {
   id: string;
   versionId: string;
   isPublished: boolean;
-  /** Header ETag of the state that was read. */
+  /** ETag of the item when it was read. The server refuses changes if others changed it since. */
   tag: string | undefined;
   content: CodeContent;
-  /** Ids and versions of the code's test cases, in the order of `content.tests`. */
+  /** Test cases with their ids and versions on the server, in the order of `content.tests`. */
   tests: { id: string; versionId: string; content: CaseContent }[];
 }
 
-/** Reads the transformations and libraries of the workspace, with their test cases. */
+/** Reads the workspace's libraries, then transformations, with their test cases. */
 export async function readServerCode(client: Client): Promise<ServerCode[]> {
   const found: ServerCode[] = [];
   for (const kind of ["library", "transformation"] as const) {
@@ -40,7 +40,7 @@ async function idsOf(client: Client, kind: CodeContent["kind"]): Promise<string[
   }
 }
 
-/** Reads one transformation or library with the entity tag of its state. */
+/** Reads one transformation or library, with its test cases and its ETag. */
 export async function readServerItem(
   client: Client,
   kind: CodeContent["kind"],
@@ -63,7 +63,7 @@ export async function readServerItem(
   return serverCodeOf(kind, answer, tag, tests);
 }
 
-/** Fields of the API's answers about code that a directory stores. */
+/** Fields that this client uses of an answer about a transformation or library. */
 interface Answered {
   id: string;
   versionId: string;

@@ -3,21 +3,22 @@ import { join } from "node:path";
 import { codeOf, StartError, systemReason } from "../../errors.ts";
 import { isObject } from "../../is-object.ts";
 
-/** Name of the file in the root of a directory of code. */
+/** Name of the file that stores the state. It is in the root of a directory of code. */
 const FILE = ".pixelmill-state.json";
 
-/** The server's code that a folder contained when both were last equal. */
+/** Item of the server whose content a folder had when both were last equal. */
 interface SyncedCode {
   id: string;
-  /** Fingerprint of the content at that time. */
+  /** Fingerprint of the content when the folder and the item were last equal. */
   base: string;
 }
 
 type States = Record<string, Record<string, SyncedCode>>;
 
 /**
- * Stores, for each workspace, which code of the server each folder contains, and the content that
- * both had. If the server's content differs from it, others have changed it.
+ * Stores, per workspace, which item of the server each folder contains, and a fingerprint of the
+ * content that both had when they were last equal. A different content on the server shows that
+ * others have changed the item.
  */
 export class SyncState {
   readonly #states: States;
@@ -35,7 +36,7 @@ export class SyncState {
     return this.#own[path];
   }
 
-  /** Returns the folder that contained this code of the server. */
+  /** Returns the path of the folder that contained this item; `undefined` without one. */
   pathOf(id: string): string | undefined {
     return Object.entries(this.#own).find(([, synced]) => synced.id === id)?.[0];
   }
@@ -48,7 +49,7 @@ export class SyncState {
     delete this.#own[path];
   }
 
-  /** Writes the file if something has changed. */
+  /** Writes the state to its file, unless it is equal to the file's content. */
   save(): void {
     const sorted = Object.fromEntries(
       Object.entries(this.#own).sort(([a], [b]) => (a < b ? -1 : 1)),

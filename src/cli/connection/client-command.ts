@@ -3,15 +3,16 @@ import { CommandOutput } from "../terminal/output.ts";
 import { connect, connectionFlags, type ServerAccess } from "./connection.ts";
 import { EXIT_NOT_ANSWERED, failureOf } from "./failure.ts";
 
-/** Arguments and environment of a command that is a client of a server. */
+/** Values for a command that is a client of a server: server, output and arguments. */
 export interface CommandCall extends ServerAccess {
   output: CommandOutput;
   args: Record<string, unknown>;
 }
 
 /**
- * Defines a command that sends requests to a running server. Adds the flags of the connection.
- * `run` returns the exit code. If the server does not answer or refuses, the exit code is 3.
+ * Defines a command that sends requests to a running server. Adds the flags that select the server
+ * and the token. `run` returns the exit code. If the server cannot be reached or refuses a request,
+ * the exit code is 3.
  */
 export function clientCommand(
   name: string,

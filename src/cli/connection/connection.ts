@@ -8,12 +8,12 @@ import { quietStreamEnds } from "./quiet-stream.ts";
 const SERVER_DEFAULT = "http://127.0.0.1:8081";
 
 /**
- * Longest time in milliseconds that a command waits for an answer. It exceeds the time that the
- * server needs to run the tests of all code in one request.
+ * Milliseconds that a command waits for an answer to a request. It is longer than the server needs
+ * to run the tests of all code in one request.
  */
 const ANSWER_MS_MAX = 600_000;
 
-/** Flags that select the server of a command, in the form of the parser citty. */
+/** Flags that select a command's server and token, in the form of the parser citty. */
 export const connectionFlags = {
   server: {
     type: "string",
@@ -32,7 +32,7 @@ export const connectionFlags = {
   },
 } as const;
 
-/** The server of a command, with the token. */
+/** The server that a command uses, and a client that sends requests to it with the token. */
 export interface ServerAccess {
   /** URL of the control plane, without a slash at its end. */
   server: string;
@@ -40,8 +40,9 @@ export interface ServerAccess {
 }
 
 /**
- * Finds the server and the token: from flags, else from the environment, else from a profile. The
- * token of a profile is sent only to the server of that profile.
+ * Determines the server and the token: from flags, else from the environment, else from a profile.
+ * A profile's token is sent only to the profile's own server. Throws `StartError` when there is no
+ * token or a value is invalid.
  */
 export function connect(flags: Record<string, unknown>): ServerAccess {
   const environment = clientEnvironment();
@@ -86,7 +87,7 @@ function serverUrl(text: string): string {
   return url.href.replace(/\/+$/, "");
 }
 
-/** Sends a request with a time limit. Heartbeats limit the stream of a live tail instead. */
+/** Sends a request with a time limit. With a signal (live tail), heartbeats limit it. */
 const patientFetch = (async (url: string, init: RequestInit = {}) => {
   if (init.signal) return quietStreamEnds(await fetch(url, init));
   return fetch(url, { ...init, signal: AbortSignal.timeout(ANSWER_MS_MAX) });

@@ -5,7 +5,7 @@ import { plain } from "../terminal/text.ts";
 /** Exit code of a command whose server cannot be reached or refuses the request. */
 export const EXIT_NOT_ANSWERED = 3;
 
-/** Descriptions of `fetch` failures that are not errors of the system. */
+/** Descriptions, by code, of `fetch` failures that the system would describe worse. */
 const reasons: Record<string, string> = {
   ConnectionClosed: "the connection was closed",
   ECONNRESET: "the connection was closed",
@@ -22,8 +22,8 @@ const reasons: Record<string, string> = {
 };
 
 /**
- * Returns a sentence about why a request to the server failed. Undefined for errors that are bugs
- * of this program.
+ * Returns a sentence that says why a request to the server failed. Returns `undefined` for errors
+ * that no request caused.
  */
 export function failureOf(error: unknown, server: string): string | undefined {
   if (error instanceof RequestRefused) return refusalOf(error, server);
@@ -49,7 +49,7 @@ function refusalOf({ status, message, details }: RequestRefused, server: string)
   return said + places.join("");
 }
 
-/** Whether a repeated request may succeed: the server is unreachable or overloaded. */
+/** Whether a repeated request may succeed: the server was unreachable, failed or overloaded. */
 export function isPassing(error: unknown): boolean {
   if (error instanceof RequestRefused) return error.status >= 500 || error.status === 429;
   return error instanceof Error && !(error instanceof StartError) && messageOf(error) !== "";

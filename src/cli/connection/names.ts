@@ -2,9 +2,9 @@ import type { Client } from "../../api/client.ts";
 import { StartError } from "../../errors.ts";
 import { nearestName } from "../../settings/nearest-name.ts";
 
-/** Number of rows on one page of the server's status lists. */
+/** Number of items per requested page of the lists of sources and destinations. */
 const PAGE_ROWS = 100;
-/** Largest number of pages that a command reads of one list. Further items are shown by id. */
+/** Maximum number of pages that are read of a list. Items beyond it are shown by id. */
 const PAGES_MAX = 100;
 
 export interface NamedItem {
@@ -40,8 +40,8 @@ export const destinationsOf = (client: Client) =>
   });
 
 /**
- * Finds the id of an item by its id or its name. Throws a `StartError` when no item has it, with
- * the nearest name, and when several items have the name.
+ * Returns the id of the item whose id or name is `text`. Throws `StartError` when no item has it,
+ * with the nearest name as a hint, and when several items have the name.
  */
 export function idOf(kind: string, items: readonly NamedItem[], text: string): string {
   const exact = items.find(({ id }) => id === text);

@@ -2,19 +2,20 @@ import { readFileSync, statSync } from "node:fs";
 import { messageOf, StartError, systemReason } from "../../errors.ts";
 import { nearestName } from "../../settings/nearest-name.ts";
 
-/** Bits of a file's mode that let users other than its owner read or write it. */
+/** Mode bits of a file that give users other than its owner any access. */
 const OTHERS = 0o077;
 
-/** A named server with its token, from the file of profiles. */
+/** Server and token that the file of profiles stores under a name. */
 interface Profile {
   server?: string;
   token?: string;
 }
 
 /**
- * Reads a profile: a table of a TOML file with `server` and `token`. Returns an empty profile when
- * `name` is undefined and the file or its table `default` does not exist. Throws a `StartError`
- * when a named profile is missing, and when users other than the owner may read the file.
+ * Reads a profile: a table with `server` and `token` in a TOML file. Without `name`, reads the
+ * profile `default`, and returns an empty profile when it or the file does not exist. Throws
+ * `StartError` when the profile `name` does not exist, when the file is invalid, and when users
+ * other than its owner have access to it.
  */
 export function readProfile(path: string, name: string | undefined): Profile {
   const profiles = readProfiles(path, name);

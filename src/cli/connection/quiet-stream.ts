@@ -5,8 +5,9 @@
 const QUIET_MS_MAX = 15_000;
 
 /**
- * Returns the response with a body that fails when no byte arrives for `quietMsMax`. A peer that
- * ends without closing its connection, such as after a power loss, sends nothing.
+ * Returns the response with a body that fails when no byte arrives for `quietMsMax` milliseconds.
+ * It detects a server that ended without closing the connection, for example because of a power
+ * loss.
  */
 export function quietStreamEnds(response: Response, quietMsMax = QUIET_MS_MAX): Response {
   const { body } = response;

@@ -7,15 +7,15 @@ interface Code {
   libraries: readonly RemoteCode[];
   transformations: readonly RemoteCode[];
 }
-/** Versions on this server that RudderStack has published. Libraries precede their importers. */
+/** Copied ids of versions published in RudderStack. Libraries precede their importers. */
 interface Published {
   libraries: string[];
   transformations: string[];
 }
 
 /**
- * Copies libraries and transformations with their versions, publishes the versions that RudderStack
- * has published, and connects transformations to the copied destinations.
+ * Copies libraries and transformations with all their versions. Publishes the versions that are
+ * published in RudderStack, and connects the transformations to the copies of their destinations.
  */
 export async function importCode(client: Client, run: ImportRun, code: Code): Promise<void> {
   const publish: Published = { libraries: [], transformations: [] };
@@ -39,7 +39,7 @@ export async function importCode(client: Client, run: ImportRun, code: Code): Pr
   }
 }
 
-/** Copies all versions of one item. Returns the published version, if this call copied it. */
+/** Copies all versions of one item. Returns the published one's new id; else an empty list. */
 async function copyCode(
   client: Client,
   run: ImportRun,
@@ -79,7 +79,7 @@ async function addVersion(
     : await client.call("POST /transformations/{id}", next);
 }
 
-/** Publishes all versions or none, because they may import each other. */
+/** Publishes versions all or none, in one request, because they may import each other. */
 async function publishAll(client: Client, run: ImportRun, body: Published): Promise<void> {
   await run.attempt("publishing", async () => {
     const answer = await client.call("POST /transformations/publish", { body });
@@ -109,7 +109,7 @@ async function connect(
   });
 }
 
-/** Returns the ids of this server's code, published or not, by external id. */
+/** Returns ids of libraries or transformations here, published or not, by external id. */
 async function knownCode(client: Client, kind: Kind): Promise<Map<string, string>> {
   const known = new Map<string, string>();
   for (const published of [true, false]) {

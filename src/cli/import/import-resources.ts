@@ -2,7 +2,7 @@ import type { Client } from "../../api/client.ts";
 import type { ImportRun } from "./import-run.ts";
 import type { RemoteConnection, RemoteItem } from "./rudderstack-api.ts";
 
-/** Maximum number of pages that the client reads of one list. */
+/** Maximum pages that are read of each list of this server, such as that of sources. */
 const PAGES_MAX = 10_000;
 
 interface Resources {
@@ -12,8 +12,9 @@ interface Resources {
 }
 
 /**
- * Copies sources, destinations and connections. The id in RudderStack becomes the external id, by
- * which the next run recognizes copied items. rudder-server still delivers the destinations.
+ * Copies sources, destinations and connections from RudderStack to this server. An item's id in
+ * RudderStack becomes the copy's external id, by which the next run recognizes that the item was
+ * copied. rudder-server continues to deliver to the destinations.
  */
 export async function importResources(
   client: Client,
@@ -55,7 +56,7 @@ export async function importResources(
   }
 }
 
-/** Returns the ids of this server's items by external id. */
+/** Returns ids of this server's sources, destinations and connections by external id. */
 async function knownResources(client: Client) {
   const query = (page: number) => ({ query: { page, hasExternalId: true } });
   return {
@@ -83,7 +84,7 @@ async function byExternalId(
   return known;
 }
 
-/** Returns the secret keys of the types that rudder-server delivers, by the type's name. */
+/** Returns the secret config keys of each destination type of rudder-server, by type name. */
 async function secretKeys(client: Client): Promise<Map<string, ReadonlySet<string>>> {
   const { destinationTypes } = await client.call("GET /v2/destination-types");
   return new Map(

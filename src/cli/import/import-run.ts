@@ -2,14 +2,14 @@ import { RequestRefused } from "../../api/client.ts";
 import type { CommandOutput } from "../terminal/output.ts";
 import { plain } from "../terminal/text.ts";
 
-/** State of one import: what it has copied, and the ids of the copies. */
+/** State of an import from RudderStack: copied items, failures, and ids of the copies. */
 export class ImportRun {
   readonly #output: CommandOutput;
   readonly isDry: boolean;
-  /** Number of items that were copied, or would be. */
+  /** Number of items that were copied, or in a dry run, that would be. */
   copied = 0;
   failures = 0;
-  /** Id in RudderStack → id on this server. In a dry run, only items of earlier runs are here. */
+  /** Ids here by id in RudderStack. A dry run has only items that earlier runs copied. */
   readonly ids = new Map<string, string>();
 
   constructor(output: CommandOutput, isDry: boolean) {
@@ -18,8 +18,9 @@ export class ImportRun {
   }
 
   /**
-   * Copies an item unless an earlier run did, and prints one line. Returns whether this run copied
-   * it. A refusal of the server is printed, and does not stop the import.
+   * Copies an item with `create`, unless an earlier run copied it or this is a dry run. Returns
+   * whether it was copied. Prints a line about the item. When the server refuses, prints and counts
+   * the failure, and the import continues.
    */
   async copy(
     title: string,
@@ -45,7 +46,7 @@ export class ImportRun {
     });
   }
 
-  /** Runs a step. Returns whether it succeeded. A refusal of the server is printed and counted. */
+  /** Runs a step. Returns whether it succeeded. Prints and counts a refusal by the server. */
   async attempt(title: string, step: () => Promise<void>): Promise<boolean> {
     try {
       await step();

@@ -2,33 +2,33 @@ import { StartError, systemReason } from "../../errors.ts";
 import { isObject } from "../../is-object.ts";
 import { plain } from "../terminal/text.ts";
 
-/** Longest time for one answer of RudderStack's API. */
+/** Milliseconds to wait for one answer of RudderStack's API. */
 const ANSWER_MS_MAX = 60_000;
-/** Maximum size of one answer. */
+/** Maximum size of one answer of RudderStack's API. */
 const ANSWER_BYTES_MAX = 67_108_864;
-/** Maximum number of pages of one list. */
+/** Maximum number of pages that are read of one of RudderStack's lists. */
 const PAGES_MAX = 1_000;
-/** Number of versions of one transformation that are requested. RudderStack's default is 5. */
+/** Maximum versions requested of one transformation or library. RudderStack's default is 5. */
 const VERSIONS = 100;
 
-/** Largest number of attempts at a request that RudderStack cannot answer at present. */
+/** Maximum number of attempts at a request, while RudderStack answers 429 or 500 and above. */
 const ATTEMPTS_MAX = 6;
-/** Longest wait before a request is sent again. */
+/** Maximum number of seconds between two attempts at one request. */
 const WAIT_SECONDS_MAX = 60;
 const TOO_MANY_REQUESTS = 429;
 const SERVER_ERRORS = 500;
 
 type Json = Record<string, unknown>;
 
-/** A version of a transformation or library. */
+/** A version of a transformation or library in RudderStack. */
 export type RemoteVersion = ReturnType<typeof versionOf>;
 
-/** A published transformation or library with its versions, oldest first. */
+/** A transformation or library. `versionId` is the published one of `versions`, oldest first. */
 export interface RemoteCode {
   id: string;
   versionId: string;
   versions: RemoteVersion[];
-  /** Ids of the destinations that a transformation is connected to. */
+  /** Ids of destinations in RudderStack that use the transformation. A library has none. */
   destinations: string[];
 }
 
@@ -47,13 +47,13 @@ export interface RemoteConnection {
   enabled: boolean;
 }
 
-/** Reads sources, destinations and code with RudderStack's public API. Changes nothing. */
+/** Reads sources, destinations, connections and code over RudderStack's API. Changes nothing. */
 export class RudderStackApi {
   readonly #url: string;
   readonly #token: string;
   readonly #note: (text: string) => void;
 
-  /** `note` is called with a sentence for each wait. */
+  /** Opens the API at `url`. Calls `note` with a sentence for each wait before an attempt. */
   constructor(url: string, token: string, note: (text: string) => void) {
     this.#url = url.replace(/\/+$/, "");
     this.#token = token;
@@ -133,7 +133,7 @@ export class RudderStackApi {
     return body;
   }
 
-  /** Sends a request until the status of its answer is not a temporary one. */
+  /** Sends a request, again while it gets 429 or 500 and above, up to `ATTEMPTS_MAX` times. */
   async #answered(place: string, path: string): Promise<Response> {
     for (let attempt = 1; ; attempt++) {
       const answer = await fetch(place, {
@@ -151,7 +151,7 @@ export class RudderStackApi {
   }
 }
 
-/** Returns the seconds before the next attempt: as the answer states, else by attempts. */
+/** Returns seconds to wait: by the header `Retry-After`, or doubling with each attempt. */
 function waitSeconds(answer: Response, attempt: number): number {
   const asked = Number(answer.headers.get("retry-after") ?? Number.NaN);
   return Math.min(WAIT_SECONDS_MAX, asked >= 0 ? asked : 2 ** (attempt - 1));

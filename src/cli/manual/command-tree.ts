@@ -1,8 +1,8 @@
 import type { ArgDef, ArgsDef, CommandDef } from "citty";
 
-/** A command with its flags and the commands below it, for completion scripts and the manual. */
+/** A command with flags, arguments and subcommands, for completion scripts and man page. */
 export interface CommandNode {
-  /** Words after `pixelmill`, such as `["token", "create"]`. */
+  /** Words that name the command after `pixelmill`, such as `["token", "create"]`. */
   words: string[];
   description: string;
   flags: CommandFlag[];
@@ -13,12 +13,12 @@ export interface CommandNode {
 interface CommandFlag {
   name: string;
   description: string;
-  /** Placeholder for the value of the flag. Undefined for a flag without a value. */
+  /** Placeholder for the flag's value, such as `number`. Undefined for a flag without value. */
   value: string | undefined;
   isRequired: boolean;
 }
 
-/** Describes a command and all below it. `isShown`: whether a command's usage lists a flag. */
+/** Returns the tree of a command and its subcommands, with flags that `isShown` accepts. */
 export function commandTree(
   command: CommandDef,
   isShown: (command: CommandDef, flag: string) => boolean,
@@ -48,7 +48,7 @@ export function commandTree(
   };
 }
 
-/** Lists a command and all commands below it, each before those below it. */
+/** Lists a command and all its subcommands, each before those below it. */
 export function allNodes(node: CommandNode): CommandNode[] {
   return [node, ...node.below.flatMap(allNodes)];
 }

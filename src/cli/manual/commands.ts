@@ -4,7 +4,7 @@ import type { CommandNode } from "./command-tree.ts";
 import { completionScripts } from "./completion.ts";
 import { manPage } from "./man-page.ts";
 
-/** Returns the commands that print texts made from the command tree. */
+/** Returns the commands that print completion scripts and the man page, made from `tree`. */
 export function manualCommands(tree: () => CommandNode): Record<string, CommandDef> {
   const print = (name: string, description: string, text: () => string) =>
     defineCommand({

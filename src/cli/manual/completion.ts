@@ -1,11 +1,11 @@
 import { allNodes, type CommandNode } from "./command-tree.ts";
 
-/** Scripts that complete commands and flags in shells, made from the command tree. */
+/** Functions that make a completion script for the commands and flags of `pixelmill`, by shell. */
 export const completionScripts = { bash, zsh, fish };
 
 const HEAD = "# Completion of pixelmill, written by: pixelmill completion";
 
-/** The words that may follow a command: the commands below it, and its flags. */
+/** Returns the words that may follow a command on the command line: its subcommands and flags. */
 function candidates({ below, flags }: CommandNode): string[] {
   return [
     ...below.map(({ words }) => words.at(-1)!),
@@ -75,7 +75,7 @@ if [[ "$funcstack[1]" == _pixelmill ]]; then _pixelmill "$@"; else compdef _pixe
 `;
 }
 
-/** Formats a completion candidate for zsh with its description. */
+/** Formats a completion word and its description as one item for zsh. */
 const described = (word: string, description: string) =>
   quoted(`${word.replaceAll(":", "\\:")}:${description}`);
 
@@ -114,7 +114,7 @@ ${lines.join("\n")}
 `;
 }
 
-/** A pattern for a shell's `case` that matches the words of each command. */
+/** Returns a pattern for a shell's `case`: each command's full name, such as `token create`. */
 function commandPattern(tree: CommandNode): string {
   return allNodes(tree)
     .slice(1)

@@ -1,6 +1,6 @@
 import { allNodes, type CommandNode } from "./command-tree.ts";
 
-/** Formats the man page (section 1) in roff, from the command tree. */
+/** Returns the man page of `pixelmill` (section 1) in roff, made from the command tree. */
 export function manPage(tree: CommandNode, version: string): string {
   const commands = allNodes(tree).slice(1);
   return [
@@ -67,7 +67,7 @@ const exitStatus = [
   ...item("3", "the server of a client is away, or refused the request"),
 ];
 
-/** Escapes a text for roff. A line that begins with a dot or an apostrophe would be a request. */
+/** Escapes a text as a line for roff, where a first dot or apostrophe is an instruction. */
 function text(raw: string): string {
   const escaped = raw.replaceAll("\\", "\\e").replaceAll("-", "\\-").replaceAll("\n", " ");
   return /^[.']/.test(escaped) ? `\\&${escaped}` : escaped;

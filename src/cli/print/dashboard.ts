@@ -1,17 +1,17 @@
 interface Panel {
   title: string;
   unit: string;
-  /** Prometheus expressions, each with the name of its line. */
+  /** Prometheus expressions, each with the label of the line that it draws in the panel. */
   lines: [expression: string, legend: string][];
 }
 
-/** Range for computing rates: at least four scrapes. */
+/** Range for computing a rate. Grafana makes it at least four scrape intervals long. */
 const RATE = "[$__rate_interval]";
 const rate = (metric: string, by: string) => `sum by (${by}) (rate(${metric}${RATE}))`;
 const quantile = (share: number, metric: string) =>
   `histogram_quantile(${share}, sum by (le) (rate(${metric}_bucket${RATE})))`;
 
-/** The panels of the dashboard, in the order in which they are shown. */
+/** Panels of the Grafana dashboard, in the order in which they are shown. */
 export const panels: readonly Panel[] = [
   {
     title: "Pixels",
@@ -94,7 +94,7 @@ export const panels: readonly Panel[] = [
 const WIDTH = 12;
 const HEIGHT = 8;
 
-/** Formats the dashboard in the JSON that Grafana imports. */
+/** Returns the dashboard as JSON that Grafana can import. */
 export function dashboardText(): string {
   const datasource = { type: "prometheus", uid: "$datasource" };
   const dashboard = {

@@ -2,7 +2,7 @@ import { type CommandDef, defineCommand } from "citty";
 import { dashboardText } from "./dashboard.ts";
 import { printedBlocks } from "./printed-blocks.ts";
 
-/** Prints the code blocks of a topic from the guide, each with the path of its file. */
+/** Defines a command that prints the guide's code blocks on a topic, each with file path. */
 const printBlocks = (topic: string, description: string) =>
   defineCommand({
     meta: { name: `print ${topic}`, description },

@@ -3,15 +3,15 @@ import { guidePages } from "../../api/document/guide-pages.ts";
 /** A block of code in the guide that `pixelmill print` prints. */
 interface PrintedBlock {
   topic: string;
-  /** Path of the file that the block contains; undefined for a part of a file. */
+  /** Path of the file that the block wholly contains; undefined for a part of a file. */
   file: string | undefined;
   text: string;
 }
 
-/** Matches a comment with the topic of the next block, and perhaps a file. */
+/** Matches an HTML comment with topic and optional file path, and the code block after it. */
 const BLOCK = /^<!-- printed: (\w+)(?: (\S+))? -->\n+```\w*\n(.*?)^```$/gms;
 
-/** Finds the code blocks of a topic in the guide, which is in the executable. */
+/** Returns the code blocks on a topic in the pages of the guide, which the executable contains. */
 export async function printedBlocks(topic: string): Promise<PrintedBlock[]> {
   const pages = await Promise.all([...guidePages.values()].map((load) => load()));
   return pages.flatMap(({ default: markdown }) =>

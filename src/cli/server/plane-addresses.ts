@@ -1,7 +1,7 @@
 import type { Config } from "../../settings/keys.ts";
 import type { Address, Plane } from "../../take-over/messages.ts";
 
-/** Returns the addresses at which a server listens according to its settings. */
+/** Returns each listener's host and port in the settings; `transformer` if its port is set. */
 export function planeAddresses(config: Config): Partial<Record<Plane, Address>> {
   const transformer = config["transformer.port"];
   return {

@@ -17,11 +17,11 @@ interface RunOptions {
   demo: boolean;
   logger: Logger;
   stop: StopSignal;
-  /** Listening sockets from another process. */
+  /** Listening sockets that systemd or the running server passed to this process. */
   sockets: PlaneSockets;
-  /** Whether systemd has opened the sockets. It keeps them open between two servers. */
+  /** Whether systemd opened the sockets. It keeps them open until the next server starts. */
   isActivated: boolean;
-  /** The running server that handed over its sockets. */
+  /** Server that hands its sockets over to this one. `undefined` if it replaces none. */
   taken: TakeOver | undefined;
 }
 
@@ -111,7 +111,7 @@ async function end(app: App, { logger, stop, isActivated }: RunOptions, why: End
   return late === undefined && "signal" in why ? 0 : 1;
 }
 
-/** Closes the server for its successor. Returns whether it was closed in time. */
+/** Closes the server, then lets its successor begin. Returns false if not closed in time. */
 async function handOver(
   app: App,
   successor: Successor,
@@ -123,12 +123,12 @@ async function handOver(
   return late === undefined;
 }
 
-/** Whether the successor accepts requests. False when it has ended. */
+/** Waits for the successor. Returns false if it ended; true if it is ready or at a signal. */
 function hasSuccessor(successor: Successor, stop: StopSignal): Promise<boolean> {
   return Promise.race([successor.isServing, stop.first.then(() => true)]);
 }
 
-/** Closes the server. Resolves with a reason when it stops waiting before the end. */
+/** Closes the server. Returns a reason if it stopped waiting: too late, or a second signal. */
 function closeInTime(app: App, how: "stop" | "hand-over", stop: StopSignal) {
   const late = Bun.sleep(SHUTDOWN_MS_MAX).then(() => "late" as const);
   return Promise.race([app.close(how), stop.second, late]);

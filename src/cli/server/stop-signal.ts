@@ -1,7 +1,7 @@
 export interface StopSignal {
-  /** Resolves at the first SIGTERM or SIGINT, which starts an orderly stop. */
+  /** Resolves with the signal at the first SIGTERM or SIGINT, which starts an orderly stop. */
   first: Promise<string>;
-  /** Resolves at the second of these signals, which ends the process at once. */
+  /** Resolves at the second SIGTERM or SIGINT, which ends the process at once. */
   second: Promise<"second signal">;
 }
 

@@ -1,6 +1,6 @@
 import { createInterface } from "node:readline/promises";
 
-/** Asks a question on the terminal. Only `y` and `yes` confirm it. */
+/** Asks the user a question on the terminal. Returns true only for the answers `y` and `yes`. */
 export async function confirmed(question: string): Promise<boolean> {
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   try {

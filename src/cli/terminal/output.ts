@@ -6,9 +6,9 @@ const COLUMNS_DEFAULT = 80;
 
 type Style = Parameters<typeof styleText>[0];
 
-/** The standard output of a command that is a client of a server. */
+/** Output of a client command: results to standard output, notes to standard error. */
 export class CommandOutput {
-  /** Aborts when the output is no longer read, such as after `| head`. */
+  /** Aborts when the reader of the output has stopped, such as `head` after its last line. */
   readonly closed: AbortSignal;
   readonly isTerminal = process.stdout.isTTY === true;
   readonly #hasColor = this.isTerminal && clientEnvironment().allowsColor;
@@ -19,7 +19,7 @@ export class CommandOutput {
     process.stdout.on("error", () => closing.abort());
   }
 
-  /** Number of columns of the terminal. Infinite for a file or a pipe. */
+  /** Number of columns of the terminal, or infinity when the output is a file or a pipe. */
   get columns(): number {
     if (!this.isTerminal) return Number.POSITIVE_INFINITY;
     return process.stdout.columns || COLUMNS_DEFAULT;
@@ -37,7 +37,7 @@ export class CommandOutput {
     for (const line of lines) process.stdout.write(`${line}\n`);
   }
 
-  /** Writes a text, and resolves once the reader of the output has room for more. */
+  /** Writes a text to standard output. Resolves once the output can take more, or is closed. */
   async write(text: string): Promise<void> {
     if (this.closed.aborted || process.stdout.write(text)) return;
     const room = Promise.withResolvers<void>();
@@ -48,7 +48,7 @@ export class CommandOutput {
     this.closed.removeEventListener("abort", go);
   }
 
-  /** Prints a line to standard error, which is separate from the results of `--json` and pipes. */
+  /** Prints to standard error, so that the line does not mix with results that are read. */
   note(line: string): void {
     process.stderr.write(`${line}\n`);
   }

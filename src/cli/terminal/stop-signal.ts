@@ -11,7 +11,7 @@ export function stopSignal(output: CommandOutput): AbortSignal {
   return AbortSignal.any([stop.signal, output.closed]);
 }
 
-/** Waits for a time, or until the signal aborts. */
+/** Waits for `ms` milliseconds, or until the signal aborts. */
 export async function pause(ms: number, signal: AbortSignal): Promise<void> {
   await setTimeout(ms, undefined, { signal }).catch(() => {});
 }

@@ -1,12 +1,13 @@
 import { fit, pad, plain } from "./text.ts";
 
-/** Smallest width to which a column is cut. */
+/** Minimum width of a column of a table, in characters. Wider columns may be cut to it. */
 const COLUMN_WIDTH_MIN = 6;
 const GAP = "  ";
 
 /**
- * Formats rows as columns. The first row is the heading. Columns of numbers align right. When the
- * rows do not fit `width`, the widest columns are cut. Control characters are escaped.
+ * Formats rows as lines of a table. The first row is the heading. Columns of numbers are aligned
+ * right. The widest columns are cut when a line would be longer than `width`. Control characters
+ * are escaped.
  */
 export function table(rows: readonly (readonly string[])[], width: number): string[] {
   const safe = rows.map((row) => row.map(plain));
@@ -26,7 +27,7 @@ export function table(rows: readonly (readonly string[])[], width: number): stri
   );
 }
 
-/** Reduces the widest of some widths until their sum is at most `sum`. */
+/** Reduces the greatest of `widths`, not below `COLUMN_WIDTH_MIN`, until they fit `sum`. */
 function shrink(widths: number[], sum: number): void {
   for (let surplus = widths.reduce((all, width) => all + width, -sum); surplus > 0; surplus--) {
     const widest = Math.max(...widths);

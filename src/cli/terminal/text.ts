@@ -1,15 +1,15 @@
 /**
- * Characters that could change what a terminal shows: control characters, characters that set the
- * direction of text, line separators, and halves of surrogate pairs.
+ * Matches characters that could change what a terminal shows: control characters, characters that
+ * set the direction of text, line separators, and unpaired surrogates.
  */
 const UNSAFE = /[\p{Cc}\p{Cs}\p{Bidi_Control}\u2028\u2029]/gu;
 
-/** Characters of `UNSAFE` except the line feed and the tab. */
+/** Matches the characters of `UNSAFE` except line feed and tab. */
 const UNSAFE_IN_LINES = /(?![\n\t])[\p{Cc}\p{Cs}\p{Bidi_Control}\u2028\u2029]/gu;
 
 /**
- * Replaces characters that could change what a terminal shows by escapes such as `\u001b`. Text
- * from servers, receivers and user code passes through here before it is printed.
+ * Replaces characters that could change what a terminal shows by escapes such as `\u001b`. Every
+ * command applies it to text from servers, destinations and user code before it prints the text.
  */
 export function plain(text: string): string {
   return text.replace(UNSAFE, escaped);
@@ -20,7 +20,7 @@ export function plainLines(text: string): string {
   return text.replace(UNSAFE_IN_LINES, escaped);
 }
 
-/** Formats a value as JSON. Characters that a terminal would obey are escaped. */
+/** Formats a value as JSON. Escapes characters that could change what a terminal shows. */
 export function jsonText(value: unknown, indent = 0): string {
   return plainLines(JSON.stringify(value, null, indent) ?? "null");
 }
@@ -31,7 +31,7 @@ function escaped(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }
 
-/** Cuts a text to a number of terminal columns. A cut text ends with `…`. */
+/** Cuts a text to at most a number of terminal columns. A text that was cut ends with `…`. */
 export function fit(text: string, columns: number): string {
   if (text.length <= columns / 2 || Bun.stringWidth(text) <= columns) return text;
   const graphemes = new Intl.Segmenter("en", { granularity: "grapheme" });
@@ -45,13 +45,13 @@ export function fit(text: string, columns: number): string {
   return `${cut}…`;
 }
 
-/** Adds spaces before or after a text up to a number of terminal columns. */
+/** Fills a text with spaces up to some terminal columns. `side` is where the text stands. */
 export function pad(text: string, columns: number, side: "left" | "right" = "left"): string {
   const spaces = " ".repeat(Math.max(0, columns - Bun.stringWidth(text)));
   return side === "left" ? text + spaces : spaces + text;
 }
 
-/** Breaks a text into lines of at most a number of columns, at spaces where possible. */
+/** Breaks a text into lines of at most a number of terminal columns, at spaces where possible. */
 export function wrap(text: string, columns: number): string[] {
   if (text.length <= columns / 2 || Bun.stringWidth(text) <= columns) return [text];
   const lines: string[] = [];

@@ -1,12 +1,12 @@
 import { wrap } from "./text.ts";
 
 const COLUMNS_MAX = 80;
-/** Largest column at which descriptions begin; a longer flag has a line of its own. */
+/** Maximum column where descriptions begin. A longer flag has a line of its own above. */
 const INDENT_MAX = 44;
 
 /**
- * Breaks the long lines of a usage text, so that it fits 80 columns. The rest of a description is
- * indented below its first line.
+ * Breaks lines of a usage text that are longer than the terminal, or than 80 columns. Indents the
+ * rest of a description below its first line.
  */
 export function fitUsage(text: string): string {
   const columns = Math.min(COLUMNS_MAX, process.stdout.columns || COLUMNS_MAX);

@@ -25,34 +25,34 @@ import { offsetOf, sequenceOf } from "./sequence.ts";
 
 export interface PartitionLogsOptions {
   clients: KafkaClients;
-  /** Addresses and credentials with which ingest processes connect to the brokers themselves. */
+  /** Addresses and credentials with which ingest processes connect to the Kafka brokers. */
   brokers: BrokerSettings;
   topic: TopicSettings;
-  /** Decodes the id of the event source from a stored record. */
+  /** Returns the id of the source that sent the event in a stored record. */
   sourceOf(record: Uint8Array): string | undefined;
   logger: Logger;
   metrics?: Metrics;
 }
 
-/** Longest time in milliseconds that a broker delays a fetch response while it has no new block. */
+/** Maximum milliseconds for which a broker holds back a fetch response without a new block. */
 const TAIL_WAIT_MS = 500;
-/** Largest size in bytes of one partition's blocks in one response, compressed (to about 1/15). */
+/** Maximum bytes of one partition's blocks in a fetch response, compressed (to about 1/15). */
 const WINDOW_BYTES = 64 << 10;
 /** Pause in milliseconds between two requests for the end offsets of all partitions. */
 const ENDS_MS = 1_000;
 /**
- * Bytes of blocks that the readers of all partitions together cache in memory. Each reader may
- * cache an equal share, but at least `CACHE_BYTES_MIN`.
+ * Maximum bytes of blocks that the readers of all partitions cache in memory together. Each reader
+ * has an equal share of it, but at least `CACHE_BYTES_MIN`.
  */
 const CACHE_BYTES_MAX = 64 << 20;
 const CACHE_BYTES_MIN = 2 << 20;
 
-/** Returns the name of a partition's event log. No log of a standalone server has such a name. */
+/** Returns the name of a partition's event log. Logs of a standalone server have other names. */
 export const logNameOf = (partition: number) => `k${partition}`;
 
 /**
  * Opens the partitions of a topic as event logs. Creates the topic if it is missing. Throws
- * `StartError` when it cannot be created or its settings risk data loss.
+ * `StartError` when the topic cannot be created, or has settings with which events could be lost.
  */
 export async function openPartitionLogs(options: PartitionLogsOptions): Promise<PartitionLogs> {
   const admin = options.clients.admin();
@@ -148,8 +148,9 @@ export class PartitionLogs implements EventLogs {
 
   /**
    * Fetches new blocks of one log, or of all logs when `log` is absent, as soon as they are
-   * durable, until the returned function is called. `onDurable` reports only logs that are followed
-   * in this way. The ends of all other logs are read from the brokers about once a second.
+   * durable, and reports them to the listeners of `onDurable`. Stops when the returned function is
+   * called. For logs that are not followed, this node only reads the end from the brokers, about
+   * once a second.
    */
   follow(log?: string): () => void {
     const partitions = log === undefined ? [...this.#partitions.keys()] : [this.#indexOf(log)];
@@ -160,8 +161,8 @@ export class PartitionLogs implements EventLogs {
   }
 
   /**
-   * Follows the new blocks of a log whose events this node delivers. Until the returned function is
-   * called, this node also reports blocks that are missing from the log as lost.
+   * Follows the new blocks of a log whose events this node delivers, and reports blocks that are
+   * missing from it as lost. Stops both when the returned function is called.
    */
   acquire(log: string): () => void {
     const reader = this.#partitions[this.#indexOf(log)]!;
@@ -174,9 +175,9 @@ export class PartitionLogs implements EventLogs {
   }
 
   /**
-   * Reads the topic id and the end offset of a log from the brokers. `known` is the highest
-   * sequence number of the log in any stored position. The result contains `known` as a block
-   * offset, which shows whether the topic lost blocks.
+   * Reads the topic's id and the end offset of a log from the brokers. `known` is the highest
+   * sequence number that any stored position in the log has. The result has `known` as a block
+   * offset: an end below it shows that the topic lost blocks.
    */
   async topicEnd(log: string, known: number): Promise<TopicEnd> {
     const { topicId, offsets } = await this.#asker.endOffsetsOfOneTopic();
@@ -200,7 +201,7 @@ export class PartitionLogs implements EventLogs {
     this.#losses.missing(log, { from: at - 1, to: at }, lost.blocks);
   }
 
-  /** Calls the listener with the names of logs whose topic was recreated or lost its newest blocks. */
+  /** Adds a listener, called with the logs whose topic was recreated or lost its newest blocks. */
   onOffsetsInvalid(listener: (logs: string[]) => void): void {
     this.#moved.add(listener);
   }
@@ -216,12 +217,12 @@ export class PartitionLogs implements EventLogs {
     return this.#losses.warnings();
   }
 
-  /** Returns a sentence about the partitions that cannot be read; undefined if all can be. */
+  /** Returns a sentence about partitions that cannot be read, or `undefined` if all can be. */
   trouble(): string | undefined {
     return this.#trouble ?? this.#tail.trouble();
   }
 
-  /** Whether this node follows a log, and its last fetch failed. */
+  /** Returns whether this node follows a log and cannot read it at the moment. */
   isFailing = (log: string): boolean => this.#tail.isFailing(this.#indexOf(log));
 
   /** Reads the ends of all logs every `ENDS_MS`. Opens partitions that were added to the topic. */
@@ -254,7 +255,7 @@ export class PartitionLogs implements EventLogs {
     }
   }
 
-  /** Opens the partitions that were added to the topic. */
+  /** Opens the partitions that were added to the topic since the last call. */
   async #grow(): Promise<void> {
     const firsts = await this.#asker.offsets("first");
     const { name, partitions } = this.#options.topic;

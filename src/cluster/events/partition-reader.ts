@@ -12,9 +12,9 @@ export interface PartitionReaderOptions {
   name: string;
   partition: number;
   fetcher: Fetcher;
-  /** Deletes the partition's blocks below an offset from the brokers. */
+  /** Makes the brokers delete the partition's blocks below an offset. */
   trim(offset: bigint): Promise<void>;
-  /** Offset of the oldest block on the brokers when the reader opens. */
+  /** Offset of the oldest block that the brokers have when the reader is created. */
   first: bigint;
   losses: LossReport;
   /** Largest number of bytes of blocks that the reader caches in memory. */
@@ -22,18 +22,18 @@ export interface PartitionReaderOptions {
 }
 
 /**
- * Longest time in milliseconds to retry a read, because a new leader may not serve acknowledged
- * blocks at once.
+ * Milliseconds for which a read of a block is retried. A new leader of the partition may not return
+ * acknowledged blocks at once.
  */
 const READ_MS_MAX = 5_000;
 const READ_RETRY_MS = 50;
 
-/** Largest number of non-empty parts that `parts` returns. */
+/** Maximum number of parts that `parts` returns, without the empty part at the end. */
 const PARTS_MAX = 64n;
 
 /**
- * Result of a read at one offset: the block, or the sequence number at which reading continues
- * because the block is deleted or damaged.
+ * Result of reading at one offset: the block at it, or, when that block was deleted or is damaged,
+ * the sequence number at which to continue.
  */
 type Found = Block | number;
 
@@ -58,7 +58,7 @@ export class PartitionReader implements LogReader {
   readonly #seen = { blocks: 0, bytes: 0 };
   #first: number;
   #end: number;
-  /** Oldest sequence number in the partition when the reader was opened. */
+  /** First sequence number of the partition when the reader was created. */
   readonly #opened: number;
   /** Sequence number below which this reader has deleted all records. */
   #trimmed = 0;
@@ -85,16 +85,16 @@ export class PartitionReader implements LogReader {
   }
 
   /**
-   * Sets whether this node delivers the partition's events. If so, only this node deletes blocks of
-   * the partition, so a missing block is reported as lost.
+   * Sets whether this node delivers the partition's events. While it does, no other node deletes
+   * blocks of the partition, so a missing block is reported as lost.
    */
   setOwned(isOwned: boolean): void {
     this.#isOwned = isOwned;
   }
 
   /**
-   * Empties the cache and continues the log at `offset`. Called after the partition's offsets have
-   * changed, because its topic was recreated or lost blocks.
+   * Empties the cache and makes the log begin and end at `offset`. Called when the partition's
+   * offsets have changed, because its topic was recreated or lost blocks.
    */
   reset(offset: bigint): void {
     this.#cache = new BlockCache(this.#options.cacheBytesMax);
@@ -105,8 +105,8 @@ export class PartitionReader implements LogReader {
   }
 
   /**
-   * Caches the blocks of a fetch that began at offset `end()`, and advances the end. Returns the
-   * cached blocks.
+   * Caches the blocks that a fetch from offset `end()` returned, and advances the end beyond them.
+   * Returns the cached blocks.
    */
   addFetched(fetched: FetchResult): readonly Block[] {
     const blocks = this.#blocksOf(fetched).map((block) => this.#cache.add(block));
@@ -224,8 +224,8 @@ export class PartitionReader implements LogReader {
   }
 
   /**
-   * Raises the partition's first sequence number to that of the oldest block on the brokers. Also
-   * raises the end if it would be below the first sequence number.
+   * Raises the partition's first sequence number to that of the oldest block on the brokers, which
+   * is at `offset`. Raises the end too if it would be below.
    */
   #startAt(offset: bigint): void {
     this.#first = Math.max(this.#first, sequenceOf(offset));
@@ -233,8 +233,9 @@ export class PartitionReader implements LogReader {
   }
 
   /**
-   * Returns `sequence`, or the partition's first sequence number if that is larger. Reports the
-   * blocks that were lost before it.
+   * Returns the sequence number at which a read from `sequence` begins: `sequence`, or the first
+   * sequence number of the partition if that is larger. Reports blocks between the two as lost if
+   * this node delivers the partition and did not delete them.
    */
   #kept(sequence: number): number {
     // Sequence number 0 stands for the beginning of the partition.
@@ -271,7 +272,7 @@ export class PartitionReader implements LogReader {
   }
 }
 
-/** Resolves when the promise has resolved, or when `stop` is aborted. */
+/** Waits for the promise, but not beyond the time when `stop` aborts. */
 async function unlessAborted(promise: Promise<void>, stop?: AbortSignal): Promise<void> {
   const { promise: aborted, resolve } = Promise.withResolvers<void>();
   const abort = () => resolve();

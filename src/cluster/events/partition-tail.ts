@@ -10,12 +10,12 @@ import { offsetOf } from "./sequence.ts";
 
 export interface PartitionTailOptions {
   /**
-   * Fetcher that only this object uses. Its requests wait at the broker for new blocks, so they
-   * would delay other fetches.
+   * Fetcher of this object alone. Its requests wait at the broker for new blocks, which would delay
+   * fetches for other purposes.
    */
   fetcher: Fetcher;
   nameOf(partition: number): string;
-  /** Returns undefined for a record of a version that this executable does not read. */
+  /** Returns a record's source id; undefined if this version cannot read the record. */
   sourceOf(record: Uint8Array): string | undefined;
   onNews(news?: DurableRange): void;
   logger: Logger;
@@ -28,11 +28,12 @@ interface Followed {
   ended: Promise<void>;
 }
 
-/** Pause in milliseconds after a failed fetch, before the next attempt. */
+/** Milliseconds between a failed fetch and the next attempt. */
 const RETRY_MS = 250;
 /**
- * Maximum number of event sources that one notification about new blocks lists. A notification
- * about more sources lists none, and all deliveries of the partition then look into the log.
+ * Maximum number of sources that one notification about new blocks lists. A notification about
+ * events of more sources lists none, and then all deliveries that read the partition look for new
+ * events.
  */
 const ANNOUNCED_SOURCES_MAX = 2_000;
 
@@ -54,7 +55,7 @@ export class PartitionTail {
     return this.#followed.has(partition);
   }
 
-  /** Fetches new blocks of a partition into `reader`, until the returned function is called. */
+  /** Passes new blocks of a partition to `reader`, until the returned function is called. */
   follow(partition: number, reader: PartitionReader): () => void {
     const followed = this.#followed.get(partition) ?? this.#begin(partition, reader);
     followed.followers++;
@@ -69,8 +70,8 @@ export class PartitionTail {
   }
 
   /**
-   * Returns a sentence about the followed partitions that cannot be read, or undefined if there are
-   * none.
+   * Returns a sentence about the followed partitions that cannot be read, or `undefined` when all
+   * can be read.
    */
   trouble(): string | undefined {
     const failing = [...this.#health].filter(([, { isUnreadable }]) => isUnreadable);
@@ -81,7 +82,7 @@ export class PartitionTail {
     return `The event log cannot be read in partitions ${groups.join("; ")}`;
   }
 
-  /** Whether a followed partition cannot be read. */
+  /** Returns whether the partition is followed and cannot be read. */
   isFailing(partition: number): boolean {
     return this.#health.get(partition)?.isUnreadable === true;
   }

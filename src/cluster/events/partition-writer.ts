@@ -9,23 +9,23 @@ import { LOG_PENDING_BYTES_MAX } from "../../settings/limits.ts";
 import { sequenceOf } from "./sequence.ts";
 
 /**
- * Pause in milliseconds between two empty test blocks. A writer sends test blocks while the brokers
- * accept no block, to find out when they do again.
+ * Milliseconds between two test blocks, which are empty. After the brokers have not acknowledged a
+ * block, a writer sends test blocks to find out when they accept blocks again.
  */
 const PROBE_MS = 250;
 /**
- * Longest time in milliseconds that a batch of records waits for the brokers' response. Then its
+ * Milliseconds for which a batch of records waits for the brokers' acknowledgement. After that, its
  * records are rejected.
  */
 const ANSWER_MS_MAX = 10_000;
-/** Age in milliseconds of the last acknowledgement from which `probe` sends a test block. */
+/** Milliseconds after the last acknowledgement from which `probe` sends a test block. */
 const ACKNOWLEDGED_MS_MAX = 10_000;
 
 export interface PartitionWriterOptions<T> {
   partition: number;
   producer: IdempotentProducer;
   codec: RecordCodec<T>;
-  /** Offset after the newest block in the partition, as far as this node knows. */
+  /** Offset after the newest block of the partition that this process knows. */
   end: bigint;
   logger: Logger;
   /** Counters shared by the writers of all partitions. */
@@ -33,8 +33,8 @@ export interface PartitionWriterOptions<T> {
   /** Bytes of unacknowledged records at which `append` starts to reject new records. */
   pendingBytesMax?: number;
   /**
-   * Called when `durable` or `healthy` of the writer has changed, before the promises of the
-   * records resolve.
+   * Called when the results of the writer's `durable` or `healthy` have changed, before the
+   * promises that `append` returned resolve.
    */
   onChange?(): void;
 }
@@ -52,7 +52,7 @@ export class PartitionWriter<T> implements LogWriter<T> {
   #durable: number;
   #healthy = true;
   #failure: unknown;
-  /** Time of the last acknowledgement, by `performance.now()`; undefined before the first. */
+  /** Time of the brokers' last acknowledgement, by `performance.now()`. Absent before it. */
   #acknowledgedAt: number | undefined;
   #isFaultLogged = false;
   #closed = false;
@@ -79,8 +79,8 @@ export class PartitionWriter<T> implements LogWriter<T> {
   }
 
   /**
-   * Whether the brokers acknowledged the last block. Undefined before the outcome of the first
-   * block.
+   * Returns whether the brokers acknowledged the block that was sent last. Returns `undefined`
+   * while the outcome of the first block is unknown.
    */
   acknowledged(): boolean | undefined {
     if (!this.#healthy) return false;
@@ -88,8 +88,8 @@ export class PartitionWriter<T> implements LogWriter<T> {
   }
 
   /**
-   * Sends an empty test block if no block was acknowledged in the last `ACKNOWLEDGED_MS_MAX` and
-   * none is in flight. The block shows whether the partition can be written.
+   * Sends an empty test block, to find out whether the partition can be written. Sends none when a
+   * block is in flight or was acknowledged less than `ACKNOWLEDGED_MS_MAX` ago.
    */
   probe(): void {
     if (this.#closed || !this.#healthy) return;
@@ -124,7 +124,7 @@ export class PartitionWriter<T> implements LogWriter<T> {
     await this.#running;
   }
 
-  /** Returns why `append` takes no records now; undefined while it takes them. */
+  /** Returns why `append` rejects records at the moment; `undefined` when it accepts them. */
   refusal(): string | undefined {
     if (this.#closed) return "The event log is closed";
     if (!this.#healthy) return "The brokers take nothing";
@@ -146,7 +146,8 @@ export class PartitionWriter<T> implements LogWriter<T> {
   }
 
   /**
-   * Sends the waiting records as one batch. Records can join the batch until its request is built.
+   * Sends the waiting records as one batch, and resolves or rejects the promises of its records.
+   * Records that are appended before the request is built join the batch.
    */
   async #flush(): Promise<void> {
     const startedAt = performance.now();
@@ -180,7 +181,7 @@ export class PartitionWriter<T> implements LogWriter<T> {
     onChange?.();
   }
 
-  /** Sends the block that `take` returns, or an empty test block when `take` returns undefined. */
+  /** Sends the block from `take`, or else a test block. Rejects if it is not acknowledged. */
   async #send(take: () => Taken | undefined): Promise<void> {
     const { producer, partition } = this.#options;
     const offset = await producer.send(partition, () => {
@@ -192,7 +193,7 @@ export class PartitionWriter<T> implements LogWriter<T> {
     this.#acknowledgedAt = performance.now();
   }
 
-  /** Rejects the records of the batch in flight and all waiting records, with `error`. */
+  /** Marks the partition as not writable. Rejects sent and waiting records, with `error`. */
   #refuse(batch: FlushBatch | undefined, error: unknown): void {
     const { partition, logger, metrics } = this.#options;
     if (this.#healthy) {
@@ -229,9 +230,9 @@ export class PartitionWriter<T> implements LogWriter<T> {
   }
 
   /**
-   * Logs a broken invariant in the code that sends a test block. Logs only the first one, because
-   * test blocks are sent repeatedly. The outage of the brokers was logged before and has another
-   * cause.
+   * Logs that sending a test block broke an invariant, which is a bug. It is logged in addition to
+   * the brokers' outage, which has another cause. Logs it once, because test blocks are sent
+   * repeatedly.
    */
   #logFault(err: InvariantError): void {
     if (this.#isFaultLogged) return;

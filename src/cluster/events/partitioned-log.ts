@@ -16,8 +16,8 @@ export interface PartitionedLogSettings {
   brokers: BrokerSettings;
   topic: string;
   /**
-   * Number of partitions when the settings were made. The log also uses partitions that are added
-   * later.
+   * Number of partitions of the topic when the settings were made. The log also appends to
+   * partitions that are added later.
    */
   partitions: number;
 }
@@ -26,11 +26,11 @@ export interface PartitionedLogParts<T> {
   codec: RecordCodec<T>;
   logger: Logger;
   metrics: Metrics;
-  /** Called with the current value of `health` when it may have changed. */
+  /** Called with the result of `health` when it may have changed. */
   onHealth(health: LogHealth): void;
 }
 
-/** Log that appends each record to one of the partitions of a topic. */
+/** Event log of a topic's partitions. A record's key chooses its partition. */
 export type PartitionedLog<T> = Awaited<ReturnType<typeof openPartitionedLog<T>>>;
 
 /**
@@ -78,14 +78,15 @@ export async function openPartitionedLog<T>(
 
   return {
     /**
-     * Appends a record, and resolves once all in-sync replicas have it. Rejects with `LogUnavailable`
-     * when the brokers do not acknowledge it. Records with the same key go to one partition, in
-     * order.
+     * Appends a record to the partition that its key chooses. Resolves once all in-sync replicas
+     * have it. Rejects with `LogUnavailable` when the brokers do not acknowledge it. Records with
+     * the same key keep their order.
      */
     append: (record: T, key: number) => writers[key % writers.length]!.append(record),
     /**
-     * Appends the records of one request; `keys` has the key of each. When one of their partitions
-     * takes no records now, none of them is stored.
+     * Appends the records of one request. `keys` has the key of each record. Rejects with
+     * `LogUnavailable`, and appends none of the records, when one of the partitions that their keys
+     * choose accepts no records at the moment.
      */
     appendAll(records: readonly T[], keys: readonly number[]) {
       const appended = appendTogether(writers, records, keys);
@@ -93,9 +94,9 @@ export async function openPartitionedLog<T>(
       shared.rejected.inc(records.length);
       return Promise.reject(new LogUnavailable(appended.refusal));
     },
-    /** Returns which partitions accept records, and why the others do not. */
+    /** Returns how many partitions accept records and how many do not, with the reasons why. */
     health,
-    /** Sends the waiting records, then closes the log. */
+    /** Sends the waiting records, then closes the connections to the brokers. */
     async close() {
       await Promise.all(writers.map((writer) => writer.close()));
       await clients.close();
@@ -106,9 +107,9 @@ export async function openPartitionedLog<T>(
 type Writer<T> = Pick<PartitionWriter<T>, "appendAll" | "refusal">;
 
 /**
- * Appends the records of one request to the partitions that their keys choose. `stored` resolves
- * when all of them are durable. `refusal` says why one of these partitions takes no records now, and
- * then none of the records is appended.
+ * Appends the records of one request to the partitions that their keys choose. Returns `stored`,
+ * which resolves when all of them are durable. Returns `refusal`, and appends no record, when one
+ * of the partitions accepts none at the moment; `refusal` says why.
  */
 export function appendTogether<T>(
   writers: readonly Writer<T>[],

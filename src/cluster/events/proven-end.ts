@@ -4,18 +4,20 @@ import { IdempotentProducer } from "../../kafka/idempotent-producer.ts";
 import { HEADER_BYTES, sealBlock } from "../../log/block.ts";
 
 /**
- * Reads the offset after all blocks of a partition that were acknowledged before the call, without
- * its offset base. Rejects when the leader does not acknowledge a block in time.
+ * Returns the offset after all blocks of a partition that were acknowledged before the call. It is
+ * the brokers' own offset, to which no offset base is added. Rejects when the partition's leader
+ * does not acknowledge a test block in time.
  */
 export type ProveEnd = (partition: number) => Promise<number>;
 
-/** Longest time in milliseconds to wait until the leader acknowledges the block. */
+/** Milliseconds to wait until the partition's leader acknowledges the test block. */
 const ACKNOWLEDGED_MS_MAX = 10_000;
 
 /**
- * Creates a function that reads the end of a partition of the event log by appending an empty block
- * to it. Only the leader in office can acknowledge the block, while a leader that was replaced keeps
- * answering requests for its old end. Readers pass over the block.
+ * Creates a function that determines the end of a partition of the event log by appending an empty
+ * block to it. A request for the end does not suffice: a broker that is no longer the partition's
+ * leader may answer it with an old end, but cannot acknowledge a block. Readers skip the empty
+ * block.
  */
 export function endProver(clients: Pick<KafkaClients, "producer">, topic: string): ProveEnd {
   let producer: IdempotentProducer | undefined;

@@ -7,7 +7,7 @@ export interface PartitionFault extends WriteRefusal {
   partition: number;
 }
 
-/** Returns one sentence for each cause for which partitions of a topic do not accept records. */
+/** Returns one sentence per cause for which partitions accept no records, with their list. */
 export function describePartitionFaults(
   topic: string,
   faults: readonly PartitionFault[],

@@ -1,25 +1,25 @@
 import { apiIdOf } from "../topics/write-refusal.ts";
 
-/** Facts about this node's membership in the group. */
+/** Facts about this node's membership in the Kafka consumer group of the cluster. */
 export interface GroupFacts {
   group: string;
   isMember: boolean;
-  /** Whether this node has been a member since it started. */
+  /** Whether this node has been a member of the group at any time since it started. */
   hasJoined: boolean;
   /** Error of the last attempt to join; undefined if it succeeded, or none has ended. */
   joinError: unknown;
-  /** Time in milliseconds since the group's coordinator last answered. */
+  /** Milliseconds since the last answer of the group's coordinator (a broker). */
   silentMs: number;
   /** Time in milliseconds without an answer from which the coordinator counts as silent. */
   silentMsMax: number;
-  /** Whether any broker answers other requests. */
+  /** Whether at least one broker answers requests for other purposes than the group. */
   isAnyResponsive: boolean;
 }
 
 export interface GroupHealth {
   /** Sentence about an outage of all brokers, or a group that never took this node. */
   trouble: string | undefined;
-  /** Sentences about the group, while some brokers answer. */
+  /** Sentences about problems of the group. There are none while no broker answers. */
   warnings: string[];
 }
 

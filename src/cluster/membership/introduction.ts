@@ -6,7 +6,7 @@ import type {
 import { assignPartitions } from "./partition-assignment.ts";
 import type { RefusedPartitions } from "./partition-release.ts";
 
-/** Description of a cluster node, which all members of the group can read. */
+/** Description of a node, which it sends when it joins. All members of the group read it. */
 export interface NodeInfo {
   id: string;
   version: string;
@@ -16,27 +16,28 @@ export interface NodeInfo {
 export interface ClusterNode extends NodeInfo {
   /** Numbers of the partitions assigned to the node, in ascending order. */
   partitions: number[];
-  /** Partitions that the node refused when it last joined, because it cannot do their work. */
+  /** Partitions that the node refused when it last joined, with the reasons. */
   refused: RefusedPartitions[];
 }
 
 /**
- * Metadata with which a member joins the group. Members of an older version send only a `NodeInfo`.
+ * Metadata that a member sends when it joins the group. Members of an older release send only the
+ * fields of `NodeInfo`.
  */
 export interface Introduction extends NodeInfo {
-  /** Partitions that the member refuses, because it cannot do their work. */
+  /** Partitions that the member refuses, with the reasons why it cannot process them. */
   refused?: RefusedPartitions[];
-  /** Partitions that the member can run. */
+  /** Numbers of the partitions that the member can run. */
   canRun?: readonly number[] | undefined;
-  /** Number of joins with which the member has reported about refused partitions. */
+  /** Number of joins to report refusals. The coordinator would ignore an equal join. */
   reports?: number;
 }
 
 type Metadata = Buffer | string | null | undefined;
 
 /**
- * Returns the nodes of a described group, sorted by id. Members that are still joining are not
- * among them.
+ * Returns the nodes that are members of the group, sorted by id. `group` is the brokers'
+ * description of the group. Leaves out members that have not finished joining.
  */
 export function nodesOf(group: Group | undefined, topic: string): ClusterNode[] {
   const nodes = [...(group?.members.values() ?? [])].flatMap(({ metadata, assignments }) => {
@@ -55,7 +56,7 @@ function introductionOf(metadata: Metadata): Introduction | undefined {
   return text ? (JSON.parse(text) as Introduction) : undefined;
 }
 
-/** Divides the partitions of a topic among the members that joined the group. */
+/** Computes the partitions that each group member runs, in the Kafka library's form. */
 export function assignToMembers(
   joined: Parameters<GroupPartitionsAssigner>[1],
   topic: string,

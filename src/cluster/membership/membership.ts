@@ -27,7 +27,7 @@ export interface MembershipOptions {
   /** Name of the topic whose partitions are divided among the members. */
   topic: string;
   self: NodeInfo;
-  /** Returns which partitions this node can run now. Absent: it is unknown; none are refused. */
+  /** Returns which partitions this node can run at present. If absent, it refuses none. */
   ability?(): PartitionAbility;
   /** Time in milliseconds without a heartbeat after which the group removes a node. */
   sessionMs: number;
@@ -40,33 +40,34 @@ export interface MembershipState extends GroupHealth {
   hasJoined: boolean;
   /** Numbers of the partitions assigned to this node, in ascending order. */
   partitions: number[];
-  /** Partitions that this node refuses at present, because it cannot do their work. */
+  /** Partitions that this node refuses at present, with the reasons why it cannot process them. */
   refused: RefusedPartitions[];
 }
 
 /**
- * Interval in milliseconds between two heartbeats. The response also reports that members join or
- * leave. The main thread sends the heartbeats, so a node whose main thread hangs is removed from
- * the group.
+ * Milliseconds between two heartbeats of this node. The response to a heartbeat also says when
+ * members join or leave. The main thread sends heartbeats, so the group removes a node whose main
+ * thread hangs.
  */
 const HEARTBEAT_MS = 400;
 /** Pause in milliseconds between two attempts to join the group. */
 const RETRY_MS = 500;
 /** Interval in milliseconds between two checks whether partitions were added to the topic. */
 const GROWTH_MS = 5_000;
-/** Milliseconds between two checks of the brokers, and of which partitions this node can run. */
+/** Milliseconds between checks of the brokers' silence, and of which partitions can run here. */
 const WATCH_MS = 500;
 /**
- * Time without a response after which a member closes its connections, as a multiple of
- * `sessionMs`. The member then asks another broker, early enough to stay in the group.
+ * Time without a response after which a member closes its connections to the brokers, as a multiple
+ * of `sessionMs`. It then asks another broker, early enough to remain in the group.
  */
 const HEARTBEAT_SESSIONS = 0.3;
 /**
- * Time without a response after which a joining member closes its connections, as a multiple of
- * `sessionMs`. It is longer because the broker delays a join while another member hangs.
+ * Time without a response after which a node that is joining closes its connections to the brokers,
+ * as a multiple of `sessionMs`. It is longer than a session because the broker delays a join while
+ * another member hangs.
  */
 const JOIN_SESSIONS = 1.2;
-/** Time without a response after which `state` reports a `trouble`, as a multiple of `sessionMs`. */
+/** Time without response from which the coordinator is silent, in multiples of `sessionMs`. */
 const ANSWER_SESSIONS = 1.5;
 /** Longest time in milliseconds that `nodes` waits for the brokers' responses. */
 const ANSWER_MS_MAX = 2_000;
@@ -75,13 +76,13 @@ const lateAnswer = () => new Error(`The brokers named no members within ${ANSWER
 const LEAVE_MS_MAX = 2_000;
 
 /**
- * Membership in the Kafka consumer group whose members divide the partitions of a topic among them
- * and deliver their events. The constructor joins. The brokers choose a member as leader, and the leader assigns the
- * partitions. When a partition moves, the old owner stops it before the new owner starts it. The
- * exceptions are a stop that takes longer than half a session, and an old owner that sends no
- * heartbeats. A node that was removed from the group stops all its partitions before it joins
- * again. While no broker answers, each node continues with its partitions. A node refuses
- * partitions whose work it cannot do, and loses those that another member can run.
+ * Membership of this node in a Kafka consumer group, which the constructor joins. Its members
+ * divide the partitions of a topic among them, and each delivers the events of its own. One member,
+ * the leader, assigns the partitions. When a partition moves, its old owner stops it before the new
+ * owner starts it, unless the stop takes longer than half a session, or the old owner sends no
+ * heartbeats. A node that the group removed stops all its partitions before it joins again. While
+ * no broker answers, each node continues with its partitions. A node refuses partitions that it
+ * cannot process, and loses each of them that another member can run.
  */
 export class Membership {
   readonly #options: MembershipOptions;
@@ -90,8 +91,8 @@ export class Membership {
   readonly #closed = Promise.withResolvers<void>();
   readonly #loops: Promise<void>[];
   /**
-   * Promise that resolves when this member must join the group again, with the Kafka library's
-   * error if there was one.
+   * Resolves when this node must join the group again: with the Kafka library's error if that is
+   * the cause, else with `undefined`.
    */
   #again = Promise.withResolvers<unknown>();
   readonly #release: PartitionRelease;
@@ -185,8 +186,8 @@ export class Membership {
 
   /**
    * Returns the metadata that this node sends when it joins the group. The Kafka library calls this
-   * method before each attempt. First stops the partitions taken from this node, because joining
-   * declares them released.
+   * method before each attempt. First stops the partitions that the group took from this node,
+   * because joining tells the group that this node has released them.
    */
   async #introduce(): Promise<Buffer> {
     const { self, sessionMs } = this.#options;
@@ -227,8 +228,8 @@ export class Membership {
   }
 
   /**
-   * Makes the group's leader join the group again when partitions were added to the topic. Joining
-   * starts a rebalance, which assigns the new partitions.
+   * Joins the group again when partitions were added to the topic and this node is the group's
+   * leader. Joining starts a rebalance, which assigns the new partitions.
    */
   async #watchGrowth(): Promise<void> {
     const { topic } = this.#options;
@@ -242,8 +243,8 @@ export class Membership {
   }
 
   /**
-   * Closes the connections when the brokers have not responded for too long. The Kafka library then
-   * asks another broker.
+   * Checks regularly whether the brokers respond, and closes the connections when they have not
+   * responded for too long. The Kafka library then asks another broker.
    */
   async #watchSilence(): Promise<void> {
     const { sessionMs } = this.#options;
@@ -260,8 +261,8 @@ export class Membership {
   }
 
   /**
-   * Observes whether this node can run its partitions. Joins the group again when the result has
-   * changed, so that each member reports and the leader assigns again.
+   * Observes which partitions this node can run. Joins the group again when a change must be
+   * reported, so that each member reports and the leader assigns the partitions again.
    */
   async #watchAbility(): Promise<void> {
     const { ability, runner, logger } = this.#options;

@@ -1,29 +1,29 @@
 import { assert } from "../../assert.ts";
 
-/** Member of the group during a rebalance, with the partitions that it still runs. */
+/** Member of the consumer group during a rebalance, with the partitions that it still runs. */
 export interface GroupMember {
   id: string;
   /** Number of the last rebalance that assigned partitions to the member; -1 for a new member. */
   generation: number;
   /** Partitions that the last rebalance assigned to the member and that it still runs. */
   held: readonly number[];
-  /** Partitions that the member refuses, because it cannot do their work. Absent: none. */
+  /** Partitions that the member refuses because it cannot process them. Absent for none. */
   refused?: ReadonlySet<number>;
-  /** Partitions that the member reports it can run. Absent: the member reports nothing. */
+  /** Partitions that the member reports it can run. Absent when it reports nothing. */
   canRun?: ReadonlySet<number>;
 }
 
-/** Largest share of the partitions that one rebalance takes from members that refuse them. */
+/** Maximum share of all partitions that one rebalance takes away from members that refuse them. */
 const REFUSED_SHARE_MAX = 0.5;
 
 /**
  * Computes which partitions each member of the group runs, by member id. The fewest possible
- * partitions move. A moving partition is assigned to no member in this rebalance, so that its present
- * holder stops it first. The next rebalance assigns it.
+ * partitions move. This rebalance assigns a moving partition to no member, so that the member that
+ * runs it stops it first; the next rebalance assigns it.
  *
- * A member that refuses a partition loses it if another member can run it, and otherwise keeps it.
- * While a member refuses any partition, it gets no others. The numbers of partitions of the other
- * members differ by at most one.
+ * A member that refuses a partition loses it if another member can run it, and keeps it if none
+ * can. A member that refuses any partition gets no further ones. The other members get equal
+ * numbers of partitions, which differ by at most one.
  */
 export function assignPartitions(
   holders: readonly GroupMember[],
@@ -66,7 +66,7 @@ function holdersOf(holders: readonly GroupMember[], partitions: number): Map<num
   return new Map([...found].sort(([a], [b]) => a - b));
 }
 
-/** Finds the partitions that their holders refuse and other members can run, up to a share. */
+/** Returns refused partitions that others can run, up to `REFUSED_SHARE_MAX` of all. */
 function releasedOf(
   holders: readonly GroupMember[],
   holderOf: ReadonlyMap<number, string>,
@@ -82,8 +82,8 @@ function releasedOf(
 }
 
 /**
- * Takes partitions from the members that hold more than their quota, as far as members that hold less
- * can run them. Returns what each member is left with.
+ * Takes partitions away from members that hold more than their quota, but only partitions that a
+ * member below its quota can run. Returns the partitions that each member keeps.
  */
 function withinQuotas(
   members: readonly GroupMember[],
@@ -105,8 +105,9 @@ function withinQuotas(
 }
 
 /**
- * Chooses the member that gets a partition: one that can run it, and has room if possible. `room` is
- * the number of partitions that a member lacks, by member id.
+ * Chooses the member that gets a partition: one that can run it and, if possible, has fewer
+ * partitions than its quota. `room` is the number of partitions that each member lacks to its
+ * quota, by member id.
  */
 function chosenFor(
   partition: number,
@@ -126,21 +127,21 @@ function chosenFor(
   );
 }
 
-/** Whether a member reports that it can run a partition, and does not refuse it. */
+/** Returns whether a member reports that it can run a partition and does not refuse it. */
 const isWell = ({ canRun, refused }: GroupMember, partition: number) =>
   canRun?.has(partition) === true && !refused?.has(partition);
 
-/** Whether a member can run a partition, or reports nothing. */
+/** Whether a member can run a partition and does not refuse it, or it reports nothing. */
 const mayRun = (member: GroupMember, partition: number) =>
   member.canRun === undefined || isWell(member, partition);
 
-/** Whether a member gets no partitions beside those that it holds, while others can run them. */
+/** Whether a member refuses partitions. It then gets no others, unless all members refuse. */
 const isRestricted = ({ refused }: GroupMember) => refused !== undefined && refused.size > 0;
 
 /**
- * Computes how many partitions each member runs. Members that refuse partitions run at most as many
- * as they keep. If the others' partitions do not divide evenly, those that hold most of them run one
- * more than the others.
+ * Computes the quota of each member: how many partitions it runs. A member that refuses partitions
+ * runs at most as many as it keeps. The others share the rest equally. If the rest does not divide
+ * evenly, the members that hold most of it run one more than the others.
  */
 function quotasOf(
   holders: readonly GroupMember[],

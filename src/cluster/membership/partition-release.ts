@@ -1,45 +1,45 @@
-/** Facts about whether this node can run partitions. */
+/** Partitions that this node can run, and partitions that it cannot run with the reasons. */
 export interface PartitionAbility {
-  /** Partition → sentence on why this node cannot run it at present. */
+  /** Sentences that say why this node cannot run a partition at present, by partition. */
   troubles: ReadonlyMap<number, string>;
-  /** Partitions for which everything that a partition needs works at this node. */
+  /** Partitions that this node can run: all that they need for delivery works here. */
   canRun: readonly number[];
 }
 
-/** Partitions that a node does not want to run, with the reason. */
+/** Partitions that a node refuses to run for the same reason. */
 export interface RefusedPartitions {
   reason: string;
-  /** Numbers of the partitions in ascending order. */
+  /** Numbers of the refused partitions, in ascending order. */
   partitions: number[];
 }
 
 export interface PartitionReleaseOptions {
-  /** Time in milliseconds of trouble after which this node refuses a partition. */
+  /** Milliseconds of a group session. After one with trouble, a partition is refused. */
   sessionMs: number;
 }
 
 /**
- * Longest time in milliseconds that counts between two observations. A process that slept has
- * observed nothing meanwhile.
+ * Maximum number of milliseconds that count as observed between two calls of `observe`. If the
+ * process was suspended between them, it has observed nothing during that time.
  */
 const OBSERVED_MS_MAX = 1_000;
-/** Longest back-off before a partition is taken back, in sessions. */
+/** Maximum back-off before a refused partition is accepted again, in sessions of the group. */
 const BACKOFF_SESSIONS_MAX = 32;
 
 type ObservedPartition = ReturnType<typeof newlyObserved>;
 
 /**
- * Decides which partitions this node refuses, because it cannot do their work. It refuses a
- * partition after one session of trouble. It accepts the partition again when it has been able to
- * run it for a back-off time, which doubles with each refusal. A partition that still runs here is
- * accepted as soon as its trouble ends: then no other node could run it either.
+ * Decides which partitions this node refuses because it cannot process them. It refuses a partition
+ * after one session of trouble. It accepts the partition again when it has been able to run it for
+ * a back-off time, which doubles with each refusal. A partition that still runs here is accepted as
+ * soon as its trouble ends, because it runs here only if no other node could run it either.
  */
 export class PartitionRelease {
   readonly #sessionMs: number;
   readonly #observed = new Map<number, ObservedPartition>();
-  /** Partitions that this node refused, or would not have run, at its last report. */
+  /** Partitions refused or with trouble when this node last reported to the others. */
   #reported: ReadonlySet<number> = new Set();
-  /** Partitions that the last report refused. */
+  /** Partitions that this node refused when it last reported to the other nodes. */
   #reportedRefusals: ReadonlySet<number> = new Set();
   #sinceReportMs = Number.POSITIVE_INFINITY;
 
@@ -47,7 +47,7 @@ export class PartitionRelease {
     this.#sessionMs = sessionMs;
   }
 
-  /** Records which partitions this node can run and holds, `elapsedMs` after the last call. */
+  /** Updates refusals by what this node can run and holds, `elapsedMs` after the last call. */
   observe(ability: PartitionAbility, held: readonly number[], elapsedMs: number): void {
     const stepMs = Math.min(elapsedMs, OBSERVED_MS_MAX);
     this.#sinceReportMs += stepMs;
@@ -87,17 +87,20 @@ export class PartitionRelease {
   }
 
   /**
-   * Returns the partitions that stop here without waiting for their work: those that this node
-   * refuses, or refused at its last report. Trouble that comes and goes, such as a full disk that
-   * still takes small writes, must not delay a partition that others are about to run.
+   * Returns the partitions that stop on this node without waiting for their work in flight: those
+   * that it refuses, or refused at its last report. The latter are included because trouble may
+   * come and go, as on a full disk that still takes small writes. It must not delay a partition
+   * that another node is about to run.
    */
   abandonedNumbers(): Set<number> {
     return this.refusedNumbers().union(this.#reportedRefusals);
   }
 
   /**
-   * Whether this node should report to the other nodes now: it newly refuses a partition that it
-   * holds, or, a session after the last report, still holds one or can run one again.
+   * Returns whether this node should report to the other nodes. It should when it refuses a
+   * partition that it holds and has not reported this refusal. From a session after the last
+   * report, it also should when it still holds a refused partition, or can run a partition again
+   * that it reported.
    */
   isReportDue(held: readonly number[]): boolean {
     const refused = this.refusedNumbers();
@@ -107,14 +110,14 @@ export class PartitionRelease {
     return (holds.length > 0 || isChanged) && this.#sinceReportMs >= this.#sessionMs;
   }
 
-  /** Records that this node has reported its state to the other nodes. */
+  /** Records that this node has reported its refusals to the other nodes. */
   reported(): void {
     this.#reported = this.#lackedNumbers();
     this.#reportedRefusals = this.refusedNumbers();
     this.#sinceReportMs = 0;
   }
 
-  /** Returns the partitions that this node refuses, or would not run now. */
+  /** Returns the partitions that this node refuses or has trouble with. */
   #lackedNumbers(): Set<number> {
     const lacked = [...this.#observed].filter(([, it]) => it.isRefused || it.isTroubled);
     return new Set(lacked.map(([partition]) => partition));
@@ -126,14 +129,14 @@ export class PartitionRelease {
 }
 
 const newlyObserved = () => ({
-  /** Milliseconds with trouble, minus the milliseconds without trouble. */
+  /** Milliseconds with trouble, minus those without, but at least 0. */
   troubledMs: 0,
-  /** Time in milliseconds without interruption for which this node could have run the partition. */
+  /** Milliseconds without interruption for which this node has been able to run the partition. */
   wellMs: 0,
   reason: "",
-  /** Whether this node could not run the partition at the last observation. */
+  /** Whether this node had trouble with the partition at the last observation. */
   isTroubled: false,
   isRefused: false,
-  /** Number of refusals of the partition since its last long time without trouble. */
+  /** Number of refusals of the partition. Begins at 0 again after a long time without trouble. */
   refusals: 0,
 });

@@ -4,18 +4,19 @@ import type { Logger } from "../../observe/log.ts";
 
 export interface PartitionRunnerOptions {
   /**
-   * Starts delivery of a partition. If it rejects, it is called again while the partition stays
-   * assigned.
+   * Starts delivery of the events of a partition. If it rejects, it is called again as long as the
+   * partition is assigned to this node.
    */
   start(partition: number): Promise<void>;
   /**
-   * Stops delivery of a partition. With `drain`, first waits for the work in flight. No work of the
-   * partition runs after the promise has resolved.
+   * Stops delivery of the events of a partition. With `drain`, first waits for deliveries in
+   * flight. No work for the partition runs after the promise has resolved.
    */
   stop(partition: number, drain: boolean): Promise<void>;
   /**
-   * Makes all operations on the partition's ledger (its store of progress) fail at once, so that a
-   * start in progress ends, and the next stop does not wait for them. Absent: nothing waits.
+   * Makes all operations on the partition's ledger (its store of delivery progress) fail at once. A
+   * start in progress then ends, and the next stop does not wait for such operations. If absent, a
+   * stop waits for them.
    */
   abandon?(partition: number): void;
   logger: Logger;
@@ -36,12 +37,14 @@ interface PartitionState {
   isAssigned: boolean;
   isRunning: boolean;
   /**
-   * Request to stop the partition and start it again `afterMs` later; undefined when there is none.
+   * Request to stop the running partition and to start it again `afterMs` milliseconds later.
+   * Absent when there is no request.
    */
   restart?: { afterMs: number } | undefined;
   /**
-   * Message of the broken invariant that stopped the partition; undefined if there is none. The
-   * partition is not started again while it stays assigned.
+   * Message of the error, a broken invariant, because of which the partition stopped. It is absent
+   * when there was none. When it is present, the partition is not started again as long as it stays
+   * assigned.
    */
   failure?: string | undefined;
   /** Message of the error of the last attempt to start the partition; undefined if it succeeded. */
@@ -51,15 +54,16 @@ interface PartitionState {
   /** Promise of the start or stop in progress; undefined while there is none. */
   settling?: Promise<void> | undefined;
   /**
-   * Function that ends the pause before the next start at once. Undefined while there is no pause.
+   * Function that ends the pause before the next start of the partition at once. Absent when there
+   * is no pause.
    */
   wake?: (() => void) | undefined;
 }
 
 /**
- * Starts and stops delivery of partitions, so that exactly the partitions assigned to this node
- * run. Each partition has at most one start or stop in progress. When the assignment changes during
- * a start, the stop follows the start.
+ * Starts and stops delivery of partitions, so that this node runs exactly the partitions that are
+ * assigned to it. Each partition has at most one start or stop in progress. When a partition is
+ * taken away during its start, it is stopped after the start.
  */
 export class PartitionRunner {
   readonly #options: PartitionRunnerOptions;
@@ -70,7 +74,7 @@ export class PartitionRunner {
     this.#options = options;
   }
 
-  /** Returns the numbers of the assigned partitions, in ascending order. */
+  /** Returns the numbers of the partitions that are assigned to this node, in ascending order. */
   assigned(): number[] {
     const found = [...this.#states].filter(([, { isAssigned }]) => isAssigned);
     return found.map(([partition]) => partition).sort((a, b) => a - b);
@@ -82,13 +86,13 @@ export class PartitionRunner {
     return found.map(([partition]) => partition).sort((a, b) => a - b);
   }
 
-  /** Whether the partition runs and no start or stop of it is in progress. */
+  /** Returns whether the partition runs and no start or stop of it is in progress. */
   isSettled(partition: number): boolean {
     const state = this.#states.get(partition);
     return state?.isRunning === true && state.settling === undefined;
   }
 
-  /** Whether the partition is assigned, and the last attempt to start it failed. */
+  /** Whether the partition is assigned to this node and its last start failed. */
   cannotStart(partition: number): boolean {
     return this.#states.get(partition)?.startFailure !== undefined;
   }
@@ -111,8 +115,9 @@ export class PartitionRunner {
   }
 
   /**
-   * Makes this node run exactly these partitions. Resolves once all other partitions have stopped.
-   * Partitions in `refused`, whose work this node cannot do, stop without waiting for this work.
+   * Starts and stops partitions, so that this node runs exactly those in `partitions`. Resolves
+   * once all others have stopped. Partitions in `refused` stop without waiting for their work in
+   * flight, because this node cannot do that work.
    */
   async assign(partitions: readonly number[], refused?: ReadonlySet<number>): Promise<void> {
     const assigned = new Set(this.#isClosed ? [] : partitions);
@@ -201,7 +206,7 @@ export class PartitionRunner {
   }
 }
 
-/** Whether the partition must be started or stopped now, to match the assignment and requests. */
+/** Whether to start or stop the partition, because of its assignment or a restart request. */
 function isDue({ isAssigned, isRunning, restart, failure }: PartitionState): boolean {
   if (isRunning) return !isAssigned || restart !== undefined;
   return isAssigned && failure === undefined;

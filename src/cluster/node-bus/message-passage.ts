@@ -1,12 +1,12 @@
-/** Time in milliseconds after which a message that was sent must have been read back. */
+/** Milliseconds within which this node must read back a message that it sent. */
 const PASSAGE_MS_MAX = 3_000;
 
-/** Follows whether the messages of this node reach the topic, and whether this node reads them. */
+/** Observes whether this node's messages reach the node bus's topic and are read back. */
 export class MessagePassage {
   readonly #now: () => number;
-  /** Time of sending of the oldest message that was not read back yet. Undefined without any. */
+  /** Time of the first message sent since one was last read back. Absent without any. */
   #sentAt: number | undefined;
-  /** Whether the last message was written. */
+  /** Whether the brokers acknowledged the last message. True before the first one. */
   isWritten = true;
 
   constructor(now: () => number = () => performance.now()) {
@@ -25,7 +25,7 @@ export class MessagePassage {
     this.#sentAt = undefined;
   }
 
-  /** Whether messages get through, as far as is known. */
+  /** Whether this node's messages are written and read. True before anything is known. */
   isWorking(): boolean {
     const { isWritten } = this;
     return isWritten && (this.#sentAt === undefined || this.#now() - this.#sentAt < PASSAGE_MS_MAX);

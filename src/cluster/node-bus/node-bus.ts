@@ -34,8 +34,8 @@ const VALUE_BYTES_MAX = 512 << 10;
 const FOLLOW_MS = 1_000;
 const RETRY_MS = 250;
 /**
- * Time in milliseconds after which brokers delete messages from the topic. No node reads older
- * ones.
+ * Age in milliseconds at which brokers delete messages from the topic. Nodes read only messages
+ * that are newer.
  */
 const KEPT_MS = 60_000;
 const KEPT_BYTES = 64 << 20;
@@ -44,8 +44,8 @@ const packr = new Packr({ useRecords: false });
 
 /**
  * Opens the node bus, which broadcasts messages between the nodes of the cluster over a Kafka
- * topic. Creates the topic if it is missing. Throws `StartError` when the topic cannot be created
- * or its settings are unsafe.
+ * topic. Creates the topic if it is missing. Throws `StartError` when the topic cannot be created,
+ * or has settings with which messages could be lost.
  */
 export async function openNodeBus(options: NodeBusOptions) {
   const { clients, topic, replicas, logger } = options;
@@ -75,8 +75,8 @@ export async function openNodeBus(options: NodeBusOptions) {
   }
   return {
     /**
-     * Queues a message for all other nodes. Drops the message if more than `WAITING_BYTES_MAX` would
-     * wait.
+     * Queues a message for all other nodes. Drops the message if it is larger than
+     * `VALUE_BYTES_MAX`, or if more than `WAITING_BYTES_MAX` would wait.
      */
     publish,
     /** Calls the listener with each message of other nodes, until the returned function is called. */
@@ -85,8 +85,8 @@ export async function openNodeBus(options: NodeBusOptions) {
       return () => listeners.delete(listener);
     },
     /**
-     * Returns a sentence about why messages of this node do not get through. Undefined while the last
-     * one did, and was read back.
+     * Returns a sentence that says why messages of this node are not written to the topic or not
+     * read from it. Returns `undefined` while they are written and read.
      */
     trouble() {
       if (passage.isWorking()) return undefined;
@@ -103,8 +103,8 @@ export async function openNodeBus(options: NodeBusOptions) {
 }
 
 /**
- * Creates the function that publishes messages to the other nodes. One Kafka record is in flight at
- * a time; messages that wait meanwhile share the next record.
+ * Creates the function that publishes a message to the other nodes. One Kafka record is in flight
+ * at a time; messages published during that time share the next record.
  */
 function createPublisher(
   producer: IdempotentProducer,
@@ -169,7 +169,8 @@ function decode(value: Uint8Array): [format: number, author: string, messages: u
 
 /**
  * Calls `take` with every Kafka record that is written after this call. After a failed read,
- * continues at the end of the topic and skips the records before it, because messages may be lost.
+ * continues at the end of the topic, without the records that were written before. Messages of the
+ * node bus may be lost.
  */
 function receive(fetcher: Fetcher, logger: Logger, take: (value: Buffer) => void) {
   const stop = Promise.withResolvers<undefined>();

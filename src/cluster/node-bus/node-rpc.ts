@@ -2,7 +2,7 @@ import { Packr } from "msgpackr";
 import { TimeSlicer } from "../../concurrency/time-slicer.ts";
 import type { NodeBus } from "./node-bus.ts";
 
-/** Answers of the other nodes to one question. */
+/** Result of a question that this node asked all other nodes. */
 export interface NodeAnswers {
   /** Answers of the nodes that answered in time, by node id. */
   answers: ReadonlyMap<string, unknown>;
@@ -15,7 +15,7 @@ export type NodeRpc = ReturnType<typeof createNodeRpc>;
 
 export interface NodeRpcOptions {
   bus: NodeBus;
-  /** Id of this node in the cluster, under which it sends questions and answers. */
+  /** Id of this node in the cluster. Its answers carry it. */
   node: string;
   /**
    * Returns ids of nodes for whose answers `ask` waits, in addition to the nodes that announced
@@ -27,31 +27,29 @@ export interface NodeRpcOptions {
 }
 
 /**
- * Interval in milliseconds at which this node announces itself to the other nodes, so that they
- * wait for its answers.
+ * Milliseconds between two announcements of this node. They make the other nodes wait for its
+ * answers when they ask.
  */
 const ANNOUNCE_MS = 2_000;
-/**
- * Time in milliseconds after an announcement during which other nodes count the node as present.
- */
+/** Milliseconds after a node's announcement during which other nodes wait for its answers. */
 const PRESENT_MS = 10_000;
-/** Time in milliseconds without a message of a node after which it counts as silent. */
+/** Milliseconds without an announcement or answer after which a node counts as silent. */
 const SILENT_MS = 3 * ANNOUNCE_MS;
-/** Largest number of other nodes whose announcements this node remembers. */
+/** Maximum number of other nodes that this node remembers from their announcements. */
 const NODES_MAX = 1_000;
 const ANSWER_MS_MAX = 2_000;
 /**
- * Time in milliseconds for which the answers to a question are reused for equal questions. Answers
- * to at most `SERVED_MAX` questions are stored for this.
+ * Milliseconds after the answers to a question have arrived during which an equal question gets the
+ * same answers. At most `SERVED_MAX` questions with their answers are kept for it.
  */
 const SERVE_MS = 500;
 const SERVED_MAX = 200;
 /**
- * Largest number of this node's unanswered questions. Further questions are not sent and get no
- * answers.
+ * Maximum number of questions of this node that wait for answers at the same time. A further
+ * question is not sent, and its result has no answers.
  */
 const QUESTIONS_MAX = 1_000;
-/** Largest size of an answer in bytes. A larger answer is not sent. */
+/** Maximum bytes of an answer. A node does not send a larger answer. */
 const ANSWER_BYTES_MAX = 2 << 20;
 const PIECE_BYTES = 256 << 10;
 const PIECES_MAX = Math.ceil(ANSWER_BYTES_MAX / PIECE_BYTES);
@@ -63,7 +61,7 @@ type Message =
   | ["answers", id: string, node: string, index: number, count: number, piece: Uint8Array];
 
 interface Asked {
-  /** Ids of the nodes whose answers have not arrived yet. */
+  /** Ids of the nodes whose answer this node waits for and has not received. */
   awaited: Set<string>;
   answers: Map<string, unknown>;
   pieces: Map<string, Uint8Array[]>;
@@ -78,11 +76,11 @@ const packr = new Packr({ useRecords: false });
  */
 export function createNodeRpc(options: NodeRpcOptions) {
   const { bus, node, expected, answerMsMax = ANSWER_MS_MAX } = options;
-  /** Time of the last message of each other node. */
+  /** Time of the last announcement or answer of each other node, by node id. */
   const heardAt = new Map<string, number>();
   const asked = new Map<string, Asked>();
   const serving = new Map<string, Promise<NodeAnswers>>();
-  /** Answers one question at a time, in slices: an answer about many destinations takes long. */
+  /** Answers other nodes' questions one by one, with pauses, because an answer takes long. */
   const slices = new TimeSlicer();
   let isClosed = false;
   let answer: ((question: unknown) => unknown) | undefined;
@@ -177,29 +175,29 @@ export function createNodeRpc(options: NodeRpcOptions) {
   }
 
   return {
-    /** Id of this node in the cluster, under which it sends questions and answers. */
+    /** Id of this node in the cluster. */
     node,
     /**
-     * Sends a question to all other nodes and resolves with their answers. An equal question within
-     * `SERVE_MS` is not sent again and gets the same answers. Never rejects.
+     * Sends a question to all other nodes, and resolves with the answers that arrive in time. An
+     * equal question within `SERVE_MS` is not sent again but gets the same answers. Never rejects.
      */
     ask(question: unknown) {
       const key = JSON.stringify(question);
       return serving.get(key) ?? serve(key, put(question));
     },
     /**
-     * Sets the function that answers the questions of other nodes. Must be called once. When `answer`
-     * throws, this node sends no answer.
+     * Sets the function that answers the questions of other nodes. The owner calls this once. When
+     * the function throws, this node sends no answer.
      */
     answerWith(given: (question: unknown) => unknown) {
       answer = given;
     },
     /**
-     * Returns a sentence about why questions do not get through to the other nodes; see
-     * `NodeBus.trouble`.
+     * Returns a sentence that says why questions of this node do not reach the other nodes, or
+     * `undefined` while they do.
      */
     trouble: () => bus.trouble(),
-    /** Returns the ids of the other nodes of which a message has arrived within `SILENT_MS`. */
+    /** Returns the ids of other nodes whose announcement or answer came within `SILENT_MS`. */
     heard: () => new Set(heardAt.keys().filter((id) => isHeard(id, SILENT_MS))),
     close() {
       if (isClosed) return;

@@ -1,23 +1,24 @@
 import type { NodeBus } from "./node-bus.ts";
 
 /**
- * Sends messages to the cluster nodes that subscribe to the message's key, such as a workspace id.
- * Messages may be lost.
+ * Passes messages of live tails between nodes. A message has a key, such as a workspace id, and
+ * goes to the nodes that subscribe to this key. Messages may be lost.
  */
 export type TailRelay<T> = ReturnType<typeof createTailRelay<T>>;
 
-/** Interval in milliseconds at which this node announces its subscriptions to the other nodes. */
+/** Milliseconds between announcements of the keys that this node subscribes to. */
 const ANNOUNCE_MS = 2_000;
 /** Time in milliseconds after which the subscriptions in a node's announcement expire. */
 const PRESENT_MS = 10_000;
-/** Largest number of keys for which this node remembers that another node subscribes to them. */
+/** Maximum number of keys that this node remembers as keys to which other nodes subscribe. */
 const WANTED_MAX = 10_000;
 
 type Message = ["looks", keys: string[]] | ["shown", key: string, shown: unknown];
 
 /**
- * Creates a `TailRelay` that sends its messages over the node bus. Sends a message only if another
- * node subscribes to its key.
+ * Creates a `TailRelay` that sends its messages over the node bus, which broadcasts to all nodes.
+ * Callers check `hasSubscriber` first, so that messages are only sent for keys to which another
+ * node subscribes.
  */
 export function createTailRelay<T>(exchange: NodeBus) {
   const looking = new Map<string, Set<(shown: T) => void>>();
@@ -47,16 +48,16 @@ export function createTailRelay<T>(exchange: NodeBus) {
   });
 
   return {
-    /** Whether another node of the cluster subscribes to the key. */
+    /** Returns whether another node of the cluster subscribes to the key. */
     hasSubscriber: (key: string) => (wanted.get(key) ?? 0) > performance.now(),
     /** Whether another node of the cluster subscribes to at least one key. */
     get hasSubscribers() {
       return wanted.size > 0;
     },
-    /** Sends a message to the other nodes that subscribe to the key. */
+    /** Sends a message to all other nodes. The nodes that subscribe to the key receive it. */
     publish: (key: string, shown: T) => exchange.publish(["shown", key, shown] satisfies Message),
     /**
-     * Calls `receive` with each message that other nodes publish under the key, until the returned
+     * Calls `see` with each message that other nodes publish under the key, until the returned
      * function is called.
      */
     subscribe(key: string, see: (message: T) => void) {
@@ -71,7 +72,7 @@ export function createTailRelay<T>(exchange: NodeBus) {
         if (sees.size === 0 && looking.get(key) === sees) looking.delete(key);
       };
     },
-    /** Calls the listener whenever another node of the cluster announces its subscriptions. */
+    /** Adds a listener for announcements of the keys that other nodes subscribe to. */
     onSubscribed: (listener: () => void) => void listeners.add(listener),
     close() {
       clearInterval(saying);

@@ -1,17 +1,18 @@
-/** Pause in milliseconds after a fetch that returned only barriers, which are empty entries. */
+/** Milliseconds of pause after a fetch that returned only barriers (empty entries). */
 const PAUSE_MS = 20;
 
 /**
- * Decides how long the follower of an ordered log pauses between two fetches. Each read of a store
- * appends a barrier, and a broker answers a waiting fetch at the first one, at all nodes. The
- * follower therefore pauses after barriers, so that a fetch has those of many reads. An entry that
- * this node waits for ends the pause.
+ * Decides how long the follower of an ordered log, which fetches its entries, pauses between two
+ * fetches. Each read of a store appends a barrier, which is an empty entry, and a single barrier
+ * ends the waiting fetches of all nodes. The follower therefore pauses after barriers, so that its
+ * next fetch returns the barriers of many reads. The pause ends early when this node waits for an
+ * entry.
  */
 export class FollowPace {
   readonly #pauseMs: number;
-  /** Position after the last entry that this node waits for. */
+  /** Position after the last entry of the log that this node waits to read. */
   #wanted = 0;
-  /** Position after the last entry that this node has appended. */
+  /** Position after the last entry of the log that this node has appended. */
   #appended = 0;
   #hurry: (() => void) | undefined;
 
@@ -20,9 +21,9 @@ export class FollowPace {
   }
 
   /**
-   * Records that this node has appended an entry at `position`. The node waits for the entries
-   * before it, unless it has appended the one before itself, and for the entry, unless it is a
-   * barrier.
+   * Records that this node has appended an entry at `position`. The node then waits to read all
+   * entries before it, unless it appended the entry just before it too. It also waits to read the
+   * entry itself, unless that is a barrier.
    */
   appended(position: number, isBarrier: boolean): void {
     const isNext = position === this.#appended;
@@ -33,8 +34,9 @@ export class FollowPace {
   }
 
   /**
-   * Waits before the fetch of the entries from `next` on: not at all when this node waits for one of
-   * them, and else until it does, but not for long.
+   * Waits before the fetch of the entries from position `next`. Returns at once when this node
+   * waits to read one of them. Otherwise waits until it does, but at most the pause that the
+   * constructor was given.
    */
   async pause(next: number): Promise<void> {
     if (this.#wanted > next) return;

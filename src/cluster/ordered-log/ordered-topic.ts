@@ -26,27 +26,27 @@ export interface OrderedTopicOptions {
   /** Number of brokers that store a copy of each partition. */
   replicas: number;
   /**
-   * Topic ids that this node stored on disk in earlier runs. A different id shows that the topic
-   * was recreated.
+   * Topic ids that this node stored on disk when it used the topics before. A different id shows
+   * that a topic was deleted and created again.
    */
   ids?: TopicIds;
   logger: Logger;
 }
 
-/** Longest time in milliseconds that a broker delays a fetch response while it has no new entry. */
+/** Maximum milliseconds for which a broker delays a fetch response without a new entry. */
 const FOLLOW_MS = 1_000;
-/** Pause in milliseconds after a failed read, before the next attempt. */
+/** Milliseconds between a failed read of the topic and the next attempt. */
 const RETRY_MS = 250;
 /**
- * Size limit in bytes for fetched entries of one partition that wait for the follower's `take`.
- * Above it, fetching pauses until `take` has caught up.
+ * Bytes of fetched entries of one partition that may wait for the follower's `take`. Above it,
+ * fetching pauses until `take` has caught up.
  */
 const PREFETCHED_BYTES_MAX = 1 << 20;
 
 /**
- * Opens a topic whose partitions are ordered logs, and returns the logs by partition. An ordered
- * log stores changes in one order that all nodes read. Creates the topic if it is missing. Throws
- * `StartError` when the topic cannot be created or its settings risk data loss.
+ * Opens a topic whose partitions are ordered logs, and returns the logs by partition. All nodes
+ * read the changes in an ordered log in the same order. Creates the topic if it is missing. Throws
+ * `StartError` when the topic cannot be created, or has settings with which changes could be lost.
  */
 export async function openOrderedTopic(options: OrderedTopicOptions): Promise<OrderedLog[]> {
   const { clients, name, partitions, replicas, ids, logger } = options;
@@ -96,7 +96,7 @@ interface FollowParts {
   partition: number;
   logger: Logger;
   health: ReadHealth;
-  /** If absent, there are no pauses between fetches. */
+  /** Decides about pauses between fetches. If absent, the follower does not pause. */
   pace: FollowPace | undefined;
 }
 
@@ -132,8 +132,8 @@ function follow(
   }
 
   /**
-   * Calls `once` repeatedly until the follower, which reads the log's entries, is closed. Logs the
-   * failures from which the topic counts as unreadable, and not those of single attempts.
+   * Calls `once` repeatedly until the follower is closed, with a pause after each failure. Logs
+   * only a failure with which the topic begins to count as unreadable.
    */
   async function repeat(once: () => Promise<void>): Promise<void> {
     while (isOpen) {
@@ -176,7 +176,7 @@ class PrefetchedEntries {
 
   /**
    * Waits for the oldest batch of entries and returns it. The batch stays in the queue until
-   * `shift` is called. Returns undefined once `end` was called.
+   * `shift` is called. Returns `undefined` when `end` was called and the queue is empty.
    */
   async next(): Promise<readonly LogEntry[] | undefined> {
     while (this.#batches.length === 0 && !this.#isEnded) await this.#changed.promise;
@@ -205,8 +205,8 @@ class PrefetchedEntries {
 }
 
 /**
- * Throws if the log ends before offset `next`, from which this node reads on. Entries at the log's
- * end are then lost.
+ * Throws `EntriesLost` if the log ends before `next`, the offset of the entry that this node reads
+ * next. The log then lacks entries that this node has read.
  */
 function expectUnbroken(
   { first, end, isOutOfRange }: FetchResult,

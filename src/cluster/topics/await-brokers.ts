@@ -2,19 +2,20 @@ import { StartError } from "../../errors.ts";
 import type { KafkaClients } from "../../kafka/client.ts";
 
 /**
- * Time in milliseconds for which brokers may refuse connections while a node starts. They may be
- * starting too.
+ * Milliseconds for which a starting node tolerates that all brokers refuse connections, because the
+ * brokers may be starting too.
  */
 const REFUSED_MS_MAX = 5_000;
-/** Longest time in milliseconds that a start waits for the first answer of each broker. */
+/** Maximum milliseconds for which a starting node waits for each broker's first answer. */
 const EACH_MS_MAX = 1_000;
 const LOOK_MS = 50;
 
 /**
- * Waits until a broker answers. Throws `StartError` when all brokers refuse the credentials or TLS
- * of this node, which waiting does not change, and when all refuse connections for
- * `REFUSED_MS_MAX`. While a broker is silent, returns after that time; the first request then waits
- * longer. Throws `StartError` when the brokers belong to several Kafka clusters.
+ * Waits until a broker answers. Throws `StartError` at once when all brokers refuse this node's
+ * credentials or TLS, because only an operator can correct this. Throws it after `refusedMsMax`
+ * when all brokers refuse connections. If a broker gives no answer at all within that time,
+ * returns, and the caller's first request waits longer. Also throws `StartError` when the brokers
+ * belong to different Kafka clusters.
  */
 export async function awaitBrokers(
   clients: AwaitedBrokers,
@@ -55,7 +56,7 @@ async function awaitAnyBroker(clients: AwaitedBrokers, refusedMsMax: number): Pr
 
 interface Reason {
   sentence: string;
-  /** Whether the reason lasts until an operator changes the settings. */
+  /** Whether the broker will refuse this node until an operator changes the settings. */
   isFinal: boolean;
 }
 
@@ -90,7 +91,7 @@ interface Cause {
   apiId?: unknown;
 }
 
-/** Lists an error and its causes, the outermost first. */
+/** Returns an error and all its causes, the error itself first. */
 function causesOf(error: unknown): Cause[] {
   if (!(error instanceof Error)) return [];
   const inner = [...((error as AggregateError).errors ?? []), error.cause];

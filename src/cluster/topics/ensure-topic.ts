@@ -13,15 +13,16 @@ export interface TopicSettings {
    */
   retention?: { ms: number; bytes: number };
   /**
-   * Whether records get the time at which a broker appends them, so that nodes can compare their
-   * clocks with it. A topic without this setting is changed where this node has the right.
+   * Whether brokers store in each record the time at which they appended it, with which nodes
+   * compare their clocks. If an existing topic lacks this setting, this node changes it, provided
+   * that it has the right to.
    */
   hasBrokerTimes?: boolean;
 }
 
 /**
- * Ids of topics from earlier runs, by topic name. A different id shows that a topic was deleted and
- * created again.
+ * Ids that topics had in earlier runs, by topic name. A different id shows that a topic was deleted
+ * and created again.
  */
 export interface TopicIds {
   get(name: string): string | undefined;
@@ -29,8 +30,8 @@ export interface TopicIds {
 }
 
 /**
- * Largest size in bytes of a value that a topic must accept: a block of events or a set of database
- * changes.
+ * Maximum bytes of a value that a topic must accept. A value is a block of events or a set of
+ * database changes.
  */
 export const VALUE_BYTES_MAX = 2 * LOG_BLOCK_BYTES_MAX;
 
@@ -82,8 +83,8 @@ const REMEDY =
   "Restore it, or remove the directory `cluster` from the data directory of every node to begin with what the topics hold";
 
 /**
- * Checks the settings of a topic. Returns a sentence about the first setting that risks data loss,
- * or undefined if none does.
+ * Checks the settings of a topic. Returns a sentence about the first setting with which values
+ * could be lost or refused, or `undefined` if there is none.
  */
 export async function unsafeSetting(
   admin: Admin,
@@ -112,7 +113,7 @@ export async function unsafeSetting(
   return undefined;
 }
 
-/** Names and required values of the topic settings whose values are texts. */
+/** Topic settings whose values are words, with the values that they must have. */
 const WORDS = [
   // With compaction, brokers refuse values without keys, and pixelmill's values have none.
   ["cleanup.policy", "delete"],
@@ -120,7 +121,7 @@ const WORDS = [
   ["unclean.leader.election.enable", "false"],
 ] as const;
 
-/** Kafka's value for "no limit" in a retention setting. */
+/** Value of a Kafka retention setting that means "no limit". */
 const UNBOUND = -1;
 
 const expected = ({ name }: TopicSettings, what: string, found: unknown) =>
@@ -182,9 +183,9 @@ async function grow(admin: Admin, { name, partitions }: TopicSettings): Promise<
 }
 
 /**
- * Waits until a topic has at least `countMin` partitions, each with a leader. Returns the topic's
- * id, the number of partitions, and the smallest number of replicas among them. Throws `StartError`
- * after `APPEAR_MS_MAX`.
+ * Waits until a topic has at least `countMin` partitions and each partition has a leader. Returns
+ * the topic's id, the number of partitions, and the number of replicas of the partition that has
+ * the fewest. Throws `StartError` after `APPEAR_MS_MAX`.
  */
 async function appeared(admin: Admin, name: string, countMin = 1) {
   const until = performance.now() + APPEAR_MS_MAX;
@@ -216,17 +217,17 @@ async function configsOf(admin: Admin, name: string): Promise<Map<string, string
 
 type DescribeConfigs = Parameters<Admin["describeConfigs"]>[0];
 
-/** Kafka's number for the resource type "topic". */
+/** Number that stands for the resource type "topic" in Kafka's protocol. */
 const TOPIC = 2 as const;
-/** Kafka's number for setting a value in a change of settings. */
+/** Number that stands for "set the value" in a Kafka request that changes settings. */
 const SET = 0 as const;
 
 const TIMESTAMP_TYPE = "message.timestamp.type";
 const BROKER_TIMES = "LogAppendTime";
 
 /**
- * Returns the innermost cause of an error, which says what is wrong. The outer errors only name
- * requests.
+ * Returns the innermost cause of an error of the Kafka library, which says what is wrong. The
+ * errors around it only name requests.
  */
 function innermostOf(error: unknown): Error & { apiId?: string } {
   const { errors, cause } = error as AggregateError;

@@ -6,14 +6,15 @@ const PAUSE_MS_MAX = 40;
 const BATCHES_PER_SECOND = 800;
 
 /**
- * Decides how long a fetcher pauses after a response. A broker answers a fetch as soon as it has
- * one record batch, and a fetch costs the same with many batches. The pause therefore grows with
- * the rate of the batches, so that a fetch has more of them. Rare batches do not wait.
+ * Decides how long a fetcher pauses after a response. A broker responds as soon as it has one
+ * record batch, but a fetch with many batches costs no more than a fetch with one. The pause
+ * therefore grows with the rate of batches, so that each fetch returns more of them. At a low rate
+ * there is hardly a pause.
  */
 export class FetchPace {
   readonly #batches = new RateMeter();
 
-  /** Adds a response with `batches` batches at `now`; returns the pause after it in milliseconds. */
+  /** Records a response with `batches` batches at `now`. Returns the pause in milliseconds. */
   pauseMs(batches: number, now: number): number {
     this.#batches.add(batches, now);
     return PAUSE_MS_MAX * Math.min(1, this.#batches.perSecond(now) / BATCHES_PER_SECOND);

@@ -29,11 +29,11 @@ export interface FetcherOptions {
   /** Longest time in milliseconds that a broker delays a response while it has no new value. */
   waitMs: number;
   /**
-   * Largest number of bytes of batches from one partition in one response, as the broker stores
-   * them. `READ_WINDOW_BYTES` if absent.
+   * Maximum bytes of one partition's record batches in a response, in the form that the broker
+   * stores. The default is `READ_WINDOW_BYTES`.
    */
   windowBytes?: number;
-  /** Decides about pauses between requests. If absent, there are none. */
+  /** Decides how long to pause between requests. If absent, there are no pauses. */
   pace?: Pick<FetchPace, "pauseMs">;
   /** Expected id of the topic. Reads reject with `TopicRecreated` once the topic has another id. */
   identity?: TopicIdentity;
@@ -42,16 +42,16 @@ export interface FetcherOptions {
 }
 
 /**
- * Time in milliseconds for which failed reads of first and end offsets are retried.
- * `OFFSETS_RETRY_MS` is the pause between two attempts.
+ * Milliseconds for which a failed request for first or end offsets is retried. Between two attempts
+ * are `OFFSETS_RETRY_MS`.
  */
 const OFFSETS_MS_MAX = 5_000;
 const OFFSETS_RETRY_MS = 50;
 
-/** Largest number of bytes of batches from one partition in one response. */
+/** Maximum bytes of one partition's record batches in a response, unless `windowBytes` is set. */
 const READ_WINDOW_BYTES = 256 << 10;
 
-/** Kafka's error code for a requested offset that was deleted or does not exist yet. */
+/** Kafka's error code for a requested offset whose value was deleted or does not exist yet. */
 const OFFSET_OUT_OF_RANGE = 1;
 
 /**
@@ -63,7 +63,7 @@ export class Fetcher {
   readonly #placement: OffsetBases;
   #waiting: Waiting[] = [];
   readonly #busy = new Set<number>();
-  /** Offsets `first` and `end` of each partition in the latest response about it. */
+  /** First and end offset of each partition in the last response that contained it. */
   readonly #heard = new Map<number, Pick<FetchResult, "first" | "end">>();
 
   constructor(options: FetcherOptions) {
@@ -73,8 +73,8 @@ export class Fetcher {
   }
 
   /**
-   * Reads values of a partition from offset `from` on, at most about `windowBytes`. Rejects
-   * when the partition has no leader or its leader does not answer.
+   * Reads about `windowBytes` of values of a partition, from offset `from`. Rejects when the
+   * partition has no leader or its leader does not answer.
    */
   fetch(partition: number, from: bigint): Promise<FetchResult> {
     const { promise, resolve, reject } = Promise.withResolvers<FetchResult>();
@@ -130,7 +130,7 @@ export class Fetcher {
     }
   }
 
-  /** Sends the next request after this turn of the event loop. Calls of the same turn share it. */
+  /** Sends one request for all `fetch` calls of this turn of the event loop, after the turn. */
   #fetchSoon(): void {
     setImmediate(() => void this.#fetchWaiting());
   }
@@ -256,7 +256,7 @@ const EARLIEST = -2n;
 type FetchAnswer = Awaited<ReturnType<Consumer["fetch"]>>;
 type Answer = FetchAnswer["responses"][number]["partitions"][number];
 
-/** Whether a broker refused the fetch session. The Kafka library then starts a new one. */
+/** Returns whether a broker refused the fetch session. The library then starts another. */
 const isOutOfStep = (error: unknown) => ((error as Failure).response?.errorCode ?? 0) !== 0;
 
 interface Failure {

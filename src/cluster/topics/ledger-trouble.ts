@@ -3,7 +3,7 @@ import { INGEST_REFUSED_SHARE_MAX } from "../../settings/limits.ts";
 import { nameNumbers } from "./number-list.ts";
 
 export interface LedgerJudgement {
-  /** Sentence about why `/ready` is 503, if it is. */
+  /** Sentence about why ledgers make `/ready` answer 503. Undefined when they do not. */
   trouble: string | undefined;
   warnings: string[];
 }

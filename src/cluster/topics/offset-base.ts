@@ -1,21 +1,18 @@
 import { assert } from "../../assert.ts";
 
-/**
- * Number to add to the brokers' offsets of one partition. The store of the partition's delivery
- * progress contains this object.
- */
+/** Offset base of one partition. It is stored with the partition's delivery progress. */
 export interface OffsetBase {
   /** Id of the topic for which `base` was computed. */
   topic: string;
-  /** Number to add to each of the brokers' block offsets. */
+  /** Number that is added to each block offset of the brokers. */
   base: number;
 }
 
 /**
- * Offset bases of a topic's partitions. An offset base is a number to add to the brokers' offsets.
- * Offset bases keep offsets ascending when a recreated topic begins at 0 again, or when a topic
- * that lost its newest blocks reuses their offsets. Otherwise new events would have offsets below
- * the stored delivery positions and count as delivered.
+ * Offset bases of a topic's partitions. An offset base is a number that is added to the brokers'
+ * offsets, so that offsets ascend even when a recreated topic begins at 0 again, or a topic that
+ * lost its newest blocks assigns their offsets again. Without it, new events would have offsets
+ * below the stored delivery positions and would count as delivered.
  */
 export class OffsetBases {
   readonly #bases = new Map<number, OffsetBase>();
@@ -31,30 +28,30 @@ export class OffsetBases {
   }
 
   /**
-   * Whether the partition's offset base (the number to add to offsets) was computed for this topic
-   * id. Also true for a partition without a base.
+   * Returns whether the partition's offset base (the number that is added to the brokers' offsets)
+   * was computed for this topic id. Returns true for a partition without an offset base.
    */
   isOfTopic(partition: number, topic: string): boolean {
     return (this.#bases.get(partition)?.topic ?? topic) === topic;
   }
 }
 
-/** Number of offsets whose next multiple becomes the offset base of a recreated topic. */
+/** Distance of possible offset bases. A recreated topic gets the next above used offsets. */
 const JUMP = 2 ** 30;
 
-/** End of a partition as its brokers report it. */
+/** End of a partition as the brokers report it, with the end that this cluster knows. */
 export interface TopicEnd {
   /** Id of the topic that the partition belongs to. */
   topic: string;
   /** Offset after the last block, as the brokers count it, without the offset base. */
   end: number;
-  /** Offset, with the offset base added, below which all blocks have certainly existed. */
+  /** Offset plus offset base, below which all blocks existed. An end below it shows a loss. */
   known: number;
 }
 
-/** Loss of blocks of one partition, for a warning. */
+/** Blocks that one partition has lost, for a warning. */
 export interface PartitionLoss {
-  /** Description of the loss, which completes the sentence "The partition …". */
+  /** Text that completes the sentence "The partition …", such as "was recreated". */
   how: string;
   /** Number of blocks that are known to be lost, at least 1. */
   blocks: number;

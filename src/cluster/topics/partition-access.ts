@@ -5,14 +5,14 @@ import { addressOf, type ClusterView } from "../../kafka/cluster-view.ts";
 export type PartitionAccess =
   /** The leader answers, and enough replicas are in sync. */
   | { state: "available" }
-  /** The brokers name a leader, here as `Broker 2 (host:port)`, which does not answer this process. */
+  /** The partition's leader, such as `Broker 2 (host:port)`, does not answer this process. */
   | { state: "unreachable"; leader: string }
   /** No process can write the partition: it has no leader, or too few replicas are in sync. */
   | { state: "unavailable" };
 
 /**
- * Returns the access to each partition of a topic. Empty for an unknown topic. `unresponsive` has
- * the addresses of the brokers that do not answer this process.
+ * Returns the access to each partition of a topic, and an empty array for an unknown topic.
+ * `unresponsive` has the addresses of the brokers that do not answer this process.
  */
 export function partitionAccess(
   view: Pick<ClusterView, "topic" | "brokers" | "nameOf">,
@@ -32,8 +32,9 @@ export function partitionAccess(
 }
 
 /**
- * Returns a function with this process's access to the topics of a cluster, such as `events`. A
- * leader that does not answer is unreachable once it has been silent for `silentMs`.
+ * Returns a function that returns this process's access to each partition of a topic of the
+ * cluster, such as `events`. A partition counts as unreachable once its leader has not answered for
+ * `silentMs` milliseconds.
  */
 export const accessOf =
   (clients: Pick<KafkaClients, "view" | "unresponsiveBrokers">, cluster: string) =>

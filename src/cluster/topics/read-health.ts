@@ -4,21 +4,21 @@ import { TopicRecreated } from "./topic-identity.ts";
 import { apiIdOf } from "./write-refusal.ts";
 
 /**
- * Number of failed attempts in a row from which a partition counts as unreadable. A torn connection
- * fails one or two, and the next attempt succeeds.
+ * Number of failed reads in a row from which a partition counts as unreadable. A torn connection
+ * fails one or two reads, and the next one succeeds.
  */
 const FAILURES_MIN = 4;
 
 /** Thrown when a topic does not have the entries that this node would read next. */
 export class EntriesLost extends Error {}
 
-/** Follows whether a partition can be read, by the outcomes of the attempts. */
+/** Decides from the outcomes of the reads of a partition whether the partition is readable. */
 export class ReadHealth {
   #failures = 0;
   #cause = "";
   #isRecreated = false;
 
-  /** Notes a failed attempt. Returns whether the partition counts as unreadable since this attempt. */
+  /** Notes a failed read. Returns whether this failure made the partition count as unreadable. */
   failed(error: unknown): boolean {
     const wasUnreadable = this.isUnreadable;
     this.#failures = isLasting(error) ? FAILURES_MIN : this.#failures + 1;
@@ -27,14 +27,18 @@ export class ReadHealth {
     return this.isUnreadable && !wasUnreadable;
   }
 
-  /** Notes a successful attempt. Returns whether the partition counted as unreadable before it. */
+  /** Notes a successful read. Returns whether the partition counted as unreadable before it. */
   succeeded(): boolean {
     const wasUnreadable = this.isUnreadable;
     this.#failures = 0;
     return wasUnreadable;
   }
 
-  /** Returns a sentence while the partition is unreadable: `claim`, which says so, and the cause. */
+  /**
+   * Returns a sentence while the partition is unreadable, otherwise undefined. The sentence
+   * consists of `claim`, which says that the partition cannot be read, and the cause. If the topic
+   * was recreated, it is the cause alone.
+   */
   trouble(claim: string): string | undefined {
     if (!this.isUnreadable) return undefined;
     return this.#isRecreated ? this.#cause : `${claim}: ${this.#cause}`;
@@ -44,19 +48,19 @@ export class ReadHealth {
     return this.#failures >= FAILURES_MIN;
   }
 
-  /** Clause about why the last attempt failed. */
+  /** Clause that says why the last failed read failed. */
   get cause(): string {
     return this.#cause;
   }
 }
 
-/** Whether an error says that further attempts fail too. */
+/** Whether every further read would fail with this error too. */
 const isLasting = (error: unknown) =>
   error instanceof TopicRecreated ||
   error instanceof EntriesLost ||
   error instanceof InvariantError;
 
-/** Returns a clause about the leader of a partition that could not be read. */
+/** Returns a clause that says why a partition could not be read. */
 export function describeReadFailure(error: unknown): string {
   const answer = apiIdOf(error);
   if (answer !== undefined) return `its leader answers ${answer}`;

@@ -5,17 +5,19 @@ import type { PartitionAccess } from "./partition-access.ts";
 import { noAnswerOf } from "./topic-health.ts";
 
 /**
- * Time in milliseconds without an answer of the catalog's leader after which API requests fail; a
- * leader that answers late, or is replaced meanwhile, holds them up.
+ * Milliseconds for which the catalog's leader may leave this node without an answer before `/ready`
+ * reports that API requests fail. During a shorter silence, requests wait for the leader or for its
+ * successor.
  */
 const SILENT_MS_MAX = REQUEST_MS_MAX;
 
 /**
- * Judges what this node cannot read, for `/ready`. A node that has not reached the catalog's leader
- * for `SILENT_MS_MAX` answers no API request. One that does not reach the leaders of some partitions answers nearly
- * everything, and other nodes run these partitions after a session: that is a warning, up to a share
- * of `INGEST_REFUSED_SHARE_MAX`. `unread` is a sentence about events or ledgers that cannot be read,
- * if any.
+ * Judges whether `/ready` reports what this node cannot read as trouble or as a warning. A leader
+ * of the catalog that has not answered for `SILENT_MS_MAX` is trouble: this node answers no API
+ * request then. `unread` is a sentence about events or ledgers that cannot be read. It is a warning
+ * while leaders of some event partitions are silent, up to the share `INGEST_REFUSED_SHARE_MAX` of
+ * the partitions, because this node releases these to other nodes after one session timeout. It is
+ * trouble otherwise.
  */
 export function judgeReading(
   access: (topic: "catalog" | "events", silentMs: number) => readonly PartitionAccess[],

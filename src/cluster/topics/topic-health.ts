@@ -5,14 +5,14 @@ import { CONSEQUENCE } from "../../observe/consequence.ts";
 import { majorityOf } from "./ensure-topic.ts";
 import { nameNumbers } from "./number-list.ts";
 
-/** Topic that the cluster needs. */
+/** Topic without which the cluster cannot run. */
 export interface NeededTopic {
   name: string;
   /** Number of brokers that must store a copy of each partition. */
   replicas: number;
   /** Whether a node that cannot read it is not ready. */
   isVital: boolean;
-  /** Clause about what an operator must do when the topic was deleted. */
+  /** Clause that says what an operator must do if the topic was deleted. */
   remedy: string;
 }
 
@@ -20,13 +20,13 @@ export interface TopicHealthOptions {
   clients: Pick<KafkaClients, "unresponsiveBrokers" | "outdatedBrokers" | "foreignBrokers"> & {
     view: Pick<ClusterView, "topic" | "nameOf" | "isNamed" | "addressOfBroker">;
   };
-  /** Returns the topics to check. */
+  /** Returns the topics whose health is judged. */
   topics(): NeededTopic[];
 }
 
 /**
- * Time in milliseconds for which a broker must contradict the others before it is named. Brokers
- * hear of a new leader one after another.
+ * Milliseconds for which a broker must contradict the other brokers before a warning names it.
+ * Shorter contradictions are normal, because brokers hear of a new leader one after another.
  */
 const OUTDATED_MS_MIN = 3_000;
 
@@ -44,7 +44,7 @@ const FORBIDDEN = 29;
 /** Judges the brokers of the cluster and the replicas of its topics by the brokers' last answers. */
 export function judgeTopics({ clients, topics }: TopicHealthOptions) {
   const { view } = clients;
-  /** Rows of the brokers that do not answer, contradict the others or are foreign, by address. */
+  /** Sentences about brokers that do not answer, contradict others or are foreign, by address. */
   const rowsOfBrokers = () => {
     const outdated = clients.outdatedBrokers().filter(({ forMs }) => forMs >= OUTDATED_MS_MIN);
     const silent = clients.unresponsiveBrokers();
@@ -66,9 +66,10 @@ export function judgeTopics({ clients, topics }: TopicHealthOptions) {
   return {
     /**
      * Returns one sentence for each broker that does not answer, contradicts the others, belongs to
-     * another Kafka cluster, or has no copies in sync. After it stands what follows from it: the
-     * partitions that lack a leader or a copy, and `consequences`, sentences about what this node
-     * cannot do, which follow from a broker that does not answer, if there is one.
+     * another Kafka cluster, or has copies that are not in sync. The sentence also says which
+     * partitions therefore lack a leader or a copy. `consequences` are sentences about what this
+     * node cannot do. They are appended to the sentence of the first broker that does not answer,
+     * and are sentences of their own if every broker answers.
      */
     warnings(consequences: readonly string[] = []): string[] {
       const rows = rowsOfBrokers();
@@ -107,7 +108,7 @@ function describeMissing(
 const describeForeign = ({ address, clusterId }: ForeignBroker) =>
   `Broker ${address} belongs to another Kafka cluster, ${clusterId}, and is not used: name only brokers of one cluster in cluster.kafka`;
 
-/** Describes how a broker contradicts the other brokers. */
+/** Returns a sentence that says how a broker contradicts the other brokers. */
 function describeOutdated(
   { address, isListed, partitions }: OutdatedBroker,
   view: Pick<ClusterView, "nameOf">,
@@ -126,15 +127,21 @@ function describeOutdated(
 }
 
 interface Lacks {
-  /** Ids of the brokers that are away. */
+  /** Ids of brokers needed back: those that could lead partitions, or have copies not in sync. */
   away: number[];
-  /** Partitions that lack something of these brokers, by topic, for their worst problem. */
+  /**
+   * Numbers, by topic, of the partitions without a leader because of these brokers. `write` has
+   * those that have a leader but cannot be written, and `copy` those that only lack copies.
+   */
   leader: Map<string, number[]>;
   write: Map<string, number[]>;
   copy: Map<string, number[]>;
 }
 
-/** Returns what partitions lack, by the brokers without which they do, as clauses, worst first. */
+/**
+ * Groups the partitions that lack a leader or copies by the brokers that would have to return.
+ * Returns, for each such group of brokers, clauses about its partitions, worst first.
+ */
 function lacksByBrokers(topics: readonly NeededTopic[], view: Pick<ClusterView, "topic">) {
   const all = new Map<string, Lacks>();
   for (const { name, replicas } of topics) {
@@ -168,7 +175,7 @@ function lacksByBrokers(topics: readonly NeededTopic[], view: Pick<ClusterView, 
   return [...all.values()].map((it) => ({ away: it.away, clauses: clausesOf(it) }));
 }
 
-/** Names brokers that answer, but of which copies are missing. */
+/** Returns a sentence naming brokers that answer, but whose copies are not in sync. */
 function describeAway(
   away: readonly number[],
   view: Pick<ClusterView, "nameOf" | "addressOfBroker">,

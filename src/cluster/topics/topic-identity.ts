@@ -1,4 +1,4 @@
-/** Error for reading or writing a topic that was deleted and created again. */
+/** Error that is thrown when a topic that is read or written was deleted and created again. */
 export class TopicRecreated extends Error {
   constructor(topic: string) {
     super(`The topic ${topic} was deleted and created again`);
@@ -6,8 +6,8 @@ export class TopicRecreated extends Error {
 }
 
 /**
- * Remembers the id of a topic when it was first observed. A different id later shows that the topic
- * was deleted and created again.
+ * Remembers the first observed id of a topic. Any other id shows that the topic was deleted and
+ * created again.
  */
 export class TopicIdentity {
   readonly #topic: string;

@@ -6,19 +6,19 @@ export interface TopicSettingsMonitorOptions {
   admin: Admin;
   topics: readonly TopicSettings[];
   logger: Logger;
-  /** Interval in milliseconds between two checks of the topics' settings. */
+  /** Milliseconds between two checks of the topics' settings. */
   everyMs?: number;
 }
 
 export interface TopicSettingsMonitor {
-  /** Returns one sentence for each topic whose settings risk data loss. */
+  /** Returns a sentence for each topic whose settings risked data loss at the last check. */
   warnings(): string[];
   close(): void;
 }
 
 const LOOK_MS = 10_000;
 
-/** Starts to check the settings of topics regularly. An operator may weaken them at any time. */
+/** Starts to check regularly whether topic settings, which may change, risk data loss. */
 export function monitorTopicSettings({
   admin,
   topics,

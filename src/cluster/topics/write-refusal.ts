@@ -1,6 +1,6 @@
 import type { WriteRefusal } from "../../kafka/idempotent-producer.ts";
 
-/** Clauses about the broker that leads a partition, by the error code with which it answers. */
+/** Clauses about the leader of a partition, by the error code with which it refuses a batch. */
 const REASONS: Readonly<Record<string, string>> = {
   NOT_ENOUGH_REPLICAS: "has too few replicas in sync",
   NOT_ENOUGH_REPLICAS_AFTER_APPEND: "has too few replicas in sync",
@@ -32,7 +32,7 @@ export function describeWriteRefusal({ leader, error }: WriteRefusal): string {
 
 const UNKNOWN: ReadonlySet<string> = new Set(["UNKNOWN_TOPIC_OR_PARTITION", "UNKNOWN_TOPIC_ID"]);
 
-/** Returns the name of the first error code of a broker in an error and its causes. */
+/** Returns the name of the first broker error code in an error or its causes, if there is any. */
 export function apiIdOf(error: unknown): string | undefined {
   if (typeof error !== "object" || error === null) return undefined;
   const { apiId, errors = [], cause } = error as Failure;

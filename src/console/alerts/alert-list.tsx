@@ -40,7 +40,7 @@ export function AlertList() {
   );
 }
 
-/** Loads a page of alerts. If there are none, loads whether there is a receiver as well. */
+/** Loads a page of alerts. Without alerts, also loads whether a receiver exists, if permitted. */
 async function loadAlerts(page: number) {
   const answer = await client.call("GET /v2/alerts", { query: { page } });
   const isAsked = answer.paging.total === 0 && missingPermission("workspace:admin") === undefined;
@@ -75,7 +75,7 @@ const columns: Column<Alert>[] = [
   }),
 ];
 
-/** Address of what an alert is about. Undefined for a screen that the session may not open. */
+/** Address of the screen of an alert's subject. Undefined if the session may not open it. */
 function subjectHref({ kind, subject: { type, id } }: Alert): string | undefined {
   if (kind === "dead-letters") return hrefTo("dead-letters", { destinationId: id });
   if (type === "destination" || type === "source" || type === "transformation") {

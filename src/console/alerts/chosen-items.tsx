@@ -5,7 +5,7 @@ import { type SearchedKind, useNameSearch } from "../data/use-name-search.ts";
 import { alertsTexts } from "../texts/alerts.ts";
 import { commonTexts } from "../texts/common.ts";
 
-/** Field of a form that chooses some items of a kind, or none for all of them. */
+/** Field that chooses items of one kind, such as a rule's destinations. No choice means all. */
 export function ChosenItems(props: {
   kind: SearchedKind;
   ids: readonly string[];

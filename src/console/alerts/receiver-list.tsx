@@ -14,7 +14,7 @@ import { commonTexts } from "../texts/common.ts";
 
 type Receiver = AnswerOf<"GET /v2/alerts/receivers">["receivers"][number];
 
-/** List of the receivers of alerts, with a button that sends a test. */
+/** List of the receivers of alerts. A button sends a test notification to a receiver. */
 export function ReceiverList() {
   return (
     <PagedList

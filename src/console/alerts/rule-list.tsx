@@ -66,7 +66,7 @@ function columnsOf(
   ];
 }
 
-/** Names of the items that a rule names, or that it means all of them. */
+/** Shows the names of the items that a rule is limited to, or a text that it means all of them. */
 function Chosen(props: {
   kind: SearchedKind;
   ids: readonly string[];

@@ -2,7 +2,7 @@ import { Name } from "../components/name.tsx";
 import { auditTexts } from "../texts/audit.ts";
 import type { AuditEntry } from "./audit-form.ts";
 
-/** Name of the member or token that acted, as it was at that time. */
+/** Name of the member or token that did what an audit entry records, as it was at that time. */
 export function ActorName({ entry }: { entry: Pick<AuditEntry, "actor" | "requests"> }) {
   const { memberName, tokenName, tokenId } = entry.actor;
   const token = tokenName ?? tokenId;

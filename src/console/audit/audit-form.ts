@@ -3,7 +3,7 @@ import { type LocalTimeRange, readValues, timeParameters } from "../data/address
 import { client } from "../data/session.ts";
 import { usePages } from "../data/use-pages.ts";
 
-/** Types of resources and actions by which the audit log can be filtered. */
+/** Action filter's values: types of resources, and single actions (`transformation.publish`). */
 export const auditActions = [
   "source",
   "destination",
@@ -26,7 +26,7 @@ export const auditActions = [
   "workspace",
 ] as const;
 
-/** Values of the filter form. Empty values filter nothing. */
+/** Values of the audit log's filter form. An empty value does not filter. */
 export interface AuditForm extends LocalTimeRange {
   action: string;
   actor: string;
@@ -36,7 +36,7 @@ export interface AuditForm extends LocalTimeRange {
 export const readAuditForm = (query: URLSearchParams): AuditForm =>
   readValues(query, ["action", "actor", "resource", "from", "to"]);
 
-/** Returns the query parameters of a request to the API. */
+/** Returns the parameters of an API request for the entries that the form selects. */
 export function auditQuery({ from, to, ...texts }: AuditForm): Record<string, string> {
   const given = Object.entries(texts).map(([name, value]) => [name, value.trim()] as const);
   const filters = Object.fromEntries(given.filter(([, value]) => value !== ""));

@@ -11,7 +11,7 @@ import type { AuditEntry } from "./audit-form.ts";
 
 type FieldChange = AuditEntry["changes"][number];
 
-/** Dialog that shows one entry: who, when, from where, and each changed field before and after. */
+/** Dialog for an audit entry: who acted, when, from where, and changed fields before and after. */
 export function EntryDialog({ entry, onClose }: { entry: AuditEntry; onClose: () => void }) {
   const { action, resource, changes, changesLeftOut, outcome } = entry;
   const name = resource?.name ?? resource?.id;

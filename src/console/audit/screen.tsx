@@ -118,7 +118,7 @@ function columnsOf(open: (entry: AuditEntry) => void): Column<AuditEntry>[] {
   ];
 }
 
-/** Name of the member or token that acted. It filters the log by the member, or else the token. */
+/** Name of the member or token that acted. A click filters the log by this member or token. */
 function Who({ entry }: { entry: AuditEntry }) {
   const { memberId, tokenId } = entry.actor;
   const actor = memberId ?? tokenId;
@@ -130,7 +130,7 @@ function Who({ entry }: { entry: AuditEntry }) {
   );
 }
 
-/** Name of an item, which filters the log by it. */
+/** Name of the item that was changed. A click filters the log by this item. */
 function Resource({ entry: { resource } }: { entry: AuditEntry }) {
   if (resource === undefined) return <span class="quiet">–</span>;
   return (

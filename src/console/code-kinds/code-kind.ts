@@ -12,12 +12,12 @@ export type Revision = Omit<
   "codeVersion"
 > & { importName?: string };
 /**
- * A transformation or library, represented by its published revision. If it was never published,
- * its draft represents it.
+ * A transformation or library with the fields of its published revision or, if it was never
+ * published, of its draft.
  */
 export type CodeItem = Revision &
   Pick<Transformation, "destinations" | "warnings" | "publishedVersionId">;
-/** An item of the list of transformations or libraries. */
+/** A transformation or library as the list of all code has it. */
 export type ListedCode = AnswerOf<"GET /v2/code">["code"][number];
 type CodeListQuery = QueryOf<"GET /v2/code">;
 export type Language = Revision["language"];
@@ -34,9 +34,9 @@ type Events = Record<string, unknown>[];
 interface CodeChange {
   code: string;
   description: string;
-  /** Events that test a transformation when it is published. */
+  /** Test events that are saved with a transformation. They test it when it is published. */
   events?: Events;
-  /** Why the code is changed. */
+  /** User's reason for the change. */
   note?: string;
 }
 
@@ -50,7 +50,7 @@ const newestFirst = (count: number) => ({ count, orderBy: "desc" as const });
 
 interface CodeLabels {
   singular: string;
-  /** Title of the screen for one item while its name is unknown. */
+  /** Title of the screen for one transformation or library until its name is loaded. */
   heading: string;
   title: string;
   icon: IconName;
@@ -67,7 +67,7 @@ function codeKind(kind: "transformation" | "library", labels: CodeLabels) {
   return {
     ...labels,
     screen,
-    /** Lists published items, then the drafts that were never published. */
+    /** Lists the published items of the kind, then the drafts that were never published. */
     async list(query: ListQuery): Promise<ListPage<ListedCode>> {
       // The server refuses an order that it does not support.
       const typed = { ...query, kind } as CodeListQuery;
@@ -75,14 +75,14 @@ function codeKind(kind: "transformation" | "library", labels: CodeLabels) {
       return { items: code, total };
     },
     createDraft: (body: CodeInput): Promise<CodeItem> => client.call(`POST /${path}`, { body }),
-    /** Resolves with the newest revision, published or not, and the header ETag of the state. */
+    /** Resolves with the newest revision, published or not. `tag` is the ETag for If-Match. */
     getNewest: (id: string): Promise<{ answer: CodeItem; tag: string | undefined }> =>
       client.callTagged(`GET /${path}/{id}`, { params: { id }, query: { draft: true } }),
     getPublished: (id: string): Promise<CodeItem> =>
       client.call(`GET /${path}/{id}`, { params: { id } }),
     getRevision: (id: string, versionId: string): Promise<Revision> =>
       client.call(`GET /${path}/{id}/versions/{versionId}`, { params: { id, versionId } }),
-    /** Lists the latest `count` revisions, newest first. */
+    /** Lists the latest `count` revisions of a transformation or library, newest first. */
     async listRevisions(id: string, count: number): Promise<Revision[]> {
       const request = { params: { id }, query: newestFirst(count) };
       // The only member of the answer has a different name for each kind.
@@ -150,22 +150,22 @@ export const languageName = (language: Language) =>
 export interface CodeContext {
   kind: CodeKindInfo;
   /**
-   * The revision that the editor begins with: the newest one, or the published one after a
+   * The revision whose code the editor shows first: the newest one, or the published one after a
    * rollback to it.
    */
   newest: Revision;
-  /** Id of the newest revision, which a rollback may have replaced by an older one. */
+  /** Id of the newest revision, from which `newest` differs after a rollback to an older one. */
   newestVersionId: string;
-  /** Header ETag of the state that the page shows. */
+  /** Header ETag of the shown answer, sent as If-Match so as not to overwrite others' changes. */
   tag: string | undefined;
-  /** The published revision; undefined when no revision is published. */
+  /** The published revision. Undefined if no revision was ever published. */
   published: CodeItem | undefined;
   /**
-   * Loads the newest and the published revision again. Called after a save, a publication or a new
-   * link.
+   * Loads the newest and the published revision again. Called after code was saved or published,
+   * and after a destination was linked.
    */
   reload: () => Promise<void>;
-  /** Line number, counted from 1, to which the editor moves. */
+  /** Number, counted from 1, of the line that the editor shows first. */
   line?: number | undefined;
   /** Whether the page opens with a new test case for the latest sample event. */
   isNewTestCase?: boolean;

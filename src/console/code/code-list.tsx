@@ -42,7 +42,7 @@ async function loadCode(kind: CodeKindInfo, query: ListQuery): Promise<ListPage<
   return { items: rows, total };
 }
 
-/** Lists suspended revisions. Empty for libraries, and without the permission `events:read`. */
+/** Lists suspended revisions. Resolves with `[]` for libraries and without `events:read`. */
 export async function listSuspensions(kind: CodeKindInfo) {
   if (kind === libraries || missingPermission("events:read") !== undefined) return [];
   return (await client.call("GET /v2/suspensions")).suspensions;

@@ -17,7 +17,7 @@ import { commonTexts } from "../texts/common.ts";
 
 type CodeLogLine = AnswerOf<"GET /v2/logs">["lines"][number];
 
-/** Milliseconds between two requests for the latest lines. */
+/** Milliseconds between two requests for the latest log lines. */
 const REFRESH_MS = 2_000;
 const LINES_MAX = 200;
 

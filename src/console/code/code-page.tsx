@@ -32,10 +32,10 @@ import { CodeStateBadge, listSuspensions } from "./code-list.tsx";
 import { DestinationLinks } from "./destination-links.tsx";
 import { discardText, textName } from "./editing/unsaved-text.ts";
 
-/** Time between two looks whether the live revision is suspended. */
+/** Milliseconds between two requests for whether the live revision is suspended. */
 const POLL_MS = 10_000;
 
-/** Screen of one transformation or library, with its code, its revisions and its destinations. */
+/** Screen of a transformation or library, with its code, revisions and any linked destinations. */
 export function CodePage(props: { kind: CodeKindInfo; id: string; query: URLSearchParams }) {
   const { kind, id, query } = props;
   const tab = query.get("tab") ?? "code";

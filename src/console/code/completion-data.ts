@@ -5,8 +5,8 @@ import { type CompletionData, exportsOf } from "../editor/completion.ts";
 import { parseEvents, type TestRunReport } from "../testing/run-report.ts";
 
 /**
- * Returns events whose fields code completion offers: the test events in `text`, if the text is
- * valid, and the events of the last run.
+ * Returns events whose fields code completion offers: the test events in `text`, if it is valid
+ * JSON with events, and the events of the last test run.
  */
 export function knownEvents(text: string, report: TestRunReport | undefined): unknown[] {
   const runEvents = report?.results.map(({ event }) => event) ?? [];
@@ -18,8 +18,8 @@ export function knownEvents(text: string, report: TestRunReport | undefined): un
 }
 
 /**
- * Returns the data for code completion: events with the fields to offer, names of credentials, and
- * exports of libraries.
+ * Returns the data for code completion: events whose fields it offers, names of credentials, and
+ * published libraries with their exports.
  */
 export function useCompletionData(
   codeLanguage: Language,

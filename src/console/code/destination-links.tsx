@@ -11,7 +11,7 @@ import { useNameSearch } from "../data/use-name-search.ts";
 import { codeTexts } from "../texts/code.ts";
 import { commonTexts } from "../texts/common.ts";
 
-/** Lists the destinations that are linked to the transformation, and links or unlinks them. */
+/** Lists the destinations linked to a transformation, and lets the user link or unlink some. */
 export function DestinationLinks({ newest, published, reload }: CodeContext) {
   const { id } = newest;
   const linked = published?.destinations ?? [];

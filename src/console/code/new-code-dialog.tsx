@@ -15,7 +15,7 @@ const languages = [
   { value: "pythonfaas", text: commonTexts.python },
 ];
 
-/** Dialog that creates a draft. After the creation, the draft's page opens. */
+/** Dialog that creates a draft of a transformation or library, and then opens its page. */
 export function NewCodeDialog({ kind }: { kind: CodeKindInfo }) {
   const { values, input, select } = useFields({
     name: "",

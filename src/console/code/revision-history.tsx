@@ -114,20 +114,20 @@ export function RevisionHistory(context: CodeContext) {
 }
 
 /**
- * Returns the number of a revision, counted from the oldest. Empty when the list does not reach back
- * to the oldest.
+ * Returns the number of a revision as a string, counted from the oldest revision. Returns an empty
+ * string if the list is cut off before the oldest revision.
  */
 function numberOf(revisions: readonly Revision[], { versionId }: Revision): string {
   if (revisions.length >= REVISIONS_MAX) return "";
   return String(revisions.length - revisions.findIndex((it) => it.versionId === versionId));
 }
 
-/** Whether publishing a revision returns to code that was live before the code that is live now. */
+/** Whether the revision was live earlier and is older than the revision that is live. */
 function isRollback({ versionId, wasPublished }: Revision, live: string | undefined): boolean {
   return wasPublished && live !== undefined && versionId < live;
 }
 
-/** Dialog that asks before a revision goes live, with its difference to the code that is live. */
+/** Dialog that shows how a revision differs from the live code, and asks whether to publish it. */
 function ConfirmPublish(props: {
   context: CodeContext;
   revision: Revision;
@@ -166,8 +166,8 @@ function effectOf(revision: Revision, live: string | undefined): string {
 }
 
 /**
- * Returns the id of the revision with which `after` is compared: the published revision, or the
- * previous one when `after` itself is published.
+ * Returns the id of the revision that the comparison shows beside `after`: the published revision
+ * or, if `after` is published, the one before it.
  */
 function comparisonBase(revisions: readonly Revision[], after: string, live: string | undefined) {
   if (live !== undefined && live !== after) return live;
@@ -219,8 +219,8 @@ function Comparison(props: {
 }
 
 /**
- * Loads the names of members and tokens by their ids. The map is empty when the session lacks the
- * permission `workspace:admin`.
+ * Loads the names of members and tokens by their ids. Resolves with an empty map if the session
+ * lacks the permission `workspace:admin`.
  */
 async function loadAuthorNames(): Promise<Map<string, string>> {
   if (missingPermission("workspace:admin") !== undefined) return new Map();

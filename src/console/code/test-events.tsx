@@ -17,7 +17,7 @@ import type { Editor } from "./use-editor.ts";
 
 type JsonObject = Record<string, unknown>;
 
-/** Editor of the test events. The user types them, or copies real events. */
+/** Editor of the test events of a test run. The user types events, or copies real ones. */
 export function TestEvents(props: {
   editor: Editor;
   /**
@@ -179,7 +179,7 @@ const emptyTexts: Record<EventOrigin, string> = {
 
 type AddEvent = (event: unknown) => void;
 
-/** Functions that list events. `isNew` is false while the previous events are still listed. */
+/** Functions that pass events to `add`, by origin. `isNew` is false if earlier ones are listed. */
 const loadEvents: Record<
   EventOrigin,
   (add: AddEvent, signal: AbortSignal, isNew: boolean) => Promise<void>

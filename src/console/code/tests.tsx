@@ -9,7 +9,7 @@ import { testCaseTexts } from "../texts/test-cases.ts";
 import { TestEvents } from "./test-events.tsx";
 import type { Editor } from "./use-editor.ts";
 
-/** Panel with the inputs of tests: events in this browser, and the stored test cases. */
+/** Panel with inputs of a test run: the test events in this browser, and the stored test cases. */
 export function Tests(props: {
   context: CodeContext;
   editor: Editor;

@@ -79,7 +79,7 @@ export function EditorToolbar(props: {
   );
 }
 
-/** Dialog that shows the result of the test run, and asks whether to publish. */
+/** Dialog that shows the result of the test run before publishing, and asks whether to publish. */
 export function PublishDialog(props: {
   report: TestRunReport;
   kind: CodeKindInfo;

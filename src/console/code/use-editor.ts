@@ -12,7 +12,7 @@ import { useFormat } from "./editing/use-format.ts";
 import { useMerge } from "./publishing/use-merge.ts";
 import { trialCode } from "./samples/sample-code.ts";
 
-/** Line of the edited code, or of the library with the import name `library`. */
+/** Line of the library imported as `library` or, if undefined, of the edited code. */
 interface CodePosition {
   line: number;
   library: string | undefined;
@@ -20,7 +20,7 @@ interface CodePosition {
 
 export type Editor = ReturnType<typeof useEditor>;
 
-/** State of the part of the page for writing code: the edited texts, and the actions on them. */
+/** State for editing code: the edited texts, and the actions to test, save and publish them. */
 export function useEditor(context: CodeContext) {
   const { kind, newest } = context;
   const texts = useEditorTexts(context);
@@ -31,8 +31,8 @@ export function useEditor(context: CodeContext) {
 }
 
 /**
- * State of the edited texts: the code, its test events and, for a library, a transformation that
- * calls it.
+ * Component state for the edited texts: the code, its test events and, for a library, a
+ * transformation that calls the library.
  */
 function useEditorTexts({ kind, newest, line }: CodeContext) {
   const storageName = textName("code", newest.id);
@@ -76,7 +76,7 @@ function useEditorTexts({ kind, newest, line }: CodeContext) {
     codeFormat,
     events,
     setEvents,
-    /** Why the code is changed: the note of the revision that is saved or published next. */
+    /** User's reason for the change: the note of the next saved or published revision. */
     note,
     setNote,
     trial,
@@ -155,7 +155,7 @@ function useEditorActions(
     eventsError,
     busy,
     publishReport,
-    /** Returns the outputs of the code in the editor. Rejects when it fails for an event. */
+    /** Runs the edited code with `events`; resolves with its outputs, or rejects if it fails. */
     async outputsOf(events: Record<string, unknown>[]): Promise<unknown[]> {
       const { code, trial } = texts;
       const { error, results } = await runCode({
@@ -178,8 +178,8 @@ function useEditorActions(
       } else showToast(codeTexts.noChanges);
     },
     /**
-     * Runs the code with the test events, and opens the publish dialog if no event fails. If others
-     * have saved a revision meanwhile, opens the merge instead.
+     * Runs the code with the test events, and opens the publish dialog if no event fails. If
+     * another user has saved a revision since the edit began, it opens the merge dialog instead.
      */
     requestPublish: () =>
       runExclusively("run", async () => {

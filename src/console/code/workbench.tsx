@@ -55,7 +55,7 @@ export function Workbench(context: CodeContext) {
     () => [...annotationsOf(report, libraryName), ...formatErrors],
     [report, libraryName, formatErrors],
   );
-  /** The part that a narrow screen shows. A wide screen shows the code beside another part. */
+  /** Part that a narrow screen shows. A wide screen shows the code with another part beside it. */
   const [view, setView] = useState<"code" | Side>(context.isNewTestCase ? "tests" : "code");
   const side = useRef<Side>("tests");
   if (view !== "code") side.current = view;
@@ -148,7 +148,7 @@ export function Workbench(context: CodeContext) {
   );
 }
 
-/** Dialogs of the editor: to merge with a revision of others, and to publish. */
+/** Dialogs to merge with a revision that another user saved, and to publish. */
 function EditorDialogs({ context, editor }: { context: CodeContext; editor: Editor }) {
   return (
     <>

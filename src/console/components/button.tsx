@@ -18,18 +18,19 @@ export interface ButtonProps {
   compact?: boolean;
   /** Accessible name of a button that shows only an icon. */
   label?: string;
-  /** Keys with the same effect, such as `Shift+Alt+F`. */
+  /** Keyboard shortcut that does what a click does, such as `Shift+Alt+F`. */
   shortcut?: string;
   type?: "button" | "submit";
   /**
-   * Permissions that the action needs. The button is disabled when the session lacks one of them.
+   * Permissions that the button's action needs. The button is disabled if the session lacks one of
+   * them.
    */
   needs?: Permission | readonly Permission[] | undefined;
-  /** The reason why the button is disabled. The button is enabled when this is undefined. */
+  /** The reason why the button is disabled. Undefined for an enabled button. */
   disabledReason?: string | undefined;
   /**
-   * Called on a click. If it returns a promise, the button is busy until the promise settles, and a
-   * toast shows its error.
+   * Called on a click. If it returns a promise, the button is busy until the promise settles. If
+   * the promise rejects, a toast shows the error.
    */
   onClick?: (event: TargetedMouseEvent<HTMLButtonElement>) => unknown;
   busy?: boolean;
@@ -76,8 +77,8 @@ export function Button(props: ButtonProps) {
 }
 
 /**
- * Link with the look of a button. For a session that lacks the permission that its screen needs, it
- * is a disabled button.
+ * Link that looks like a button. If the session lacks the permissions in `needs`, a disabled button
+ * takes its place.
  */
 export function LinkButton(
   props: Pick<ButtonProps, "children" | "icon" | "kind" | "compact" | "needs"> & { href: string },
@@ -159,7 +160,7 @@ export function CopyButton({ text, name, children }: CopyProps) {
 
 interface CopyProps {
   text: string;
-  /** Name of the copied value. It follows `Copy ` in the button's name for screen readers. */
+  /** Name of the copied value. Screen readers read the button as `Copy` and this name. */
   name: string;
   children?: ComponentChildren;
 }
@@ -175,8 +176,8 @@ export function CopyableCode({ value, name }: { value: string; name: string }) {
 }
 
 /**
- * Copies a text to the clipboard. Browsers have `navigator.clipboard` only over HTTPS, so
- * `execCommand` is used otherwise.
+ * Copies a text to the clipboard. Over plain HTTP, browsers have no `navigator.clipboard`, so it
+ * uses `execCommand` there.
  */
 async function copyText(text: string): Promise<void> {
   if (navigator.clipboard !== undefined) return navigator.clipboard.writeText(text);

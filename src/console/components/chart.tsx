@@ -6,7 +6,7 @@ import "uplot/dist/uPlot.min.css";
 
 interface ChartSeries {
   label: string;
-  /** Name of the CSS variable with the colour, such as `--good`. */
+  /** Name of the CSS variable that has the colour of the line, such as `--good`. */
   colour: string;
   values: readonly (number | null)[];
 }
@@ -17,24 +17,24 @@ interface ChartProps {
   /** Times of the values, in seconds since the epoch. Undefined while they are loading. */
   times: readonly number[] | undefined;
   series: readonly ChartSeries[];
-  /** Returns the text of a value for the axis and the summary. */
+  /** Returns a value as the axis and the summary for screen readers show it. */
   format: (value: number) => string;
-  /** Steps of the value axis: the labels of neighbouring steps must differ. */
+  /** Allowed distances between value labels. `format` must give neighbours different texts. */
   steps?: readonly number[];
 }
 
 const HEIGHT = 180;
-/** Length of a time axis in seconds from which its labels are days. */
+/** Seconds that a time axis must cover for its labels to be days instead of times of day. */
 const DAYS_AXIS_SECONDS_MIN = 172_800;
 
-/** Returns the labels of a time axis: hours and minutes, or days on a long one. */
+/** Returns a time axis's labels: hours and minutes, or days from `DAYS_AXIS_SECONDS_MIN` on. */
 function timeLabels({ scales }: uPlot, times: readonly number[]): string[] {
   const { min = 0, max = 0 } = scales.x ?? {};
   const isLong = (max ?? 0) - (min ?? 0) >= DAYS_AXIS_SECONDS_MIN;
   return times.map((seconds) => (isLong ? formatDay : formatClock)(seconds * 1_000));
 }
 
-/** Whole numbers, since labels of smaller steps would be equal. */
+/** Default label distances: whole numbers, since smaller ones may give labels of equal text. */
 const WHOLE_STEPS = Array.from({ length: 13 }, (_, power) => 10 ** power).flatMap((it) => [
   it,
   2 * it,
@@ -42,12 +42,12 @@ const WHOLE_STEPS = Array.from({ length: 13 }, (_, power) => 10 ** power).flatMa
 ]);
 
 /**
- * Line chart over time, whose legend shows time and values of the point under the pointer. The
- * library uPlot is loaded with the first chart.
+ * Line chart over time. Its legend shows the time and the values of the point under the pointer.
+ * The library uPlot is loaded with the first chart.
  */
 export function Chart({ label, times, series, format, steps = WHOLE_STEPS }: ChartProps) {
   const container = useRef<HTMLDivElement>(null);
-  /** Index of the point under the pointer. */
+  /** Index in `times` of the point under the pointer. */
   const [pointed, setPointed] = useState<number | null>();
   const at = typeof pointed === "number" ? times?.[pointed] : undefined;
   useEffect(() => {
@@ -113,12 +113,12 @@ export function Chart({ label, times, series, format, steps = WHOLE_STEPS }: Cha
   );
 }
 
-/** Returns the text of a value; a dash where nothing was recorded. */
+/** Returns the text of a value, or a dash if no value was recorded at this time. */
 function valueText(value: number | null | undefined, write: (value: number) => string): string {
   return value === null || value === undefined ? "–" : write(value);
 }
 
-/** Returns a text with the last value of each line, for screen readers. */
+/** Returns, for screen readers, the name and the last value of each line of the chart. */
 function summaryOf(series: readonly ChartSeries[], write: (value: number) => string): string {
   return series
     .map(({ label, values }) => `${label} ${write(values.findLast((it) => it !== null) ?? 0)}`)
@@ -164,8 +164,8 @@ function optionsOf(
 }
 
 /**
- * Returns the colour in a CSS variable. The canvas does not support `light-dark()`, so the value is
- * resolved by the computed style of an element.
+ * Returns the colour that a CSS value such as `light-dark(…)` gives in the current theme. A canvas
+ * does not support `light-dark()`, so the computed style of an element resolves it.
  */
 function resolveColour(value: string): string {
   const probe = document.createElement("i");

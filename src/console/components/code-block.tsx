@@ -29,15 +29,15 @@ function CopyFrame(props: {
 }
 
 /**
- * Maximum length of a text that is highlighted. Longer texts are shown plain, because each
- * highlighted token is a DOM element.
+ * Maximum characters of a JSON text with syntax highlighting. A longer text is shown plain, because
+ * each highlighted token is a DOM element.
  */
 const HIGHLIGHTED_CHARS_MAX = 20_000;
 const jsonTokens = /("(?:[^"\\]|\\.)*")(\s*:)?|\b(?:true|false|null)\b|-?\d[\d.eE+-]*/g;
 
 /**
- * Shows a value as indented JSON with syntax highlighting. The lines with the numbers in `marked`,
- * from 0 on, are marked.
+ * Shows a value as indented JSON with syntax highlighting. `marked` has the numbers, counted from
+ * 0, of lines to emphasize.
  */
 export function JsonBlock(props: { value: unknown; name: string; marked?: ReadonlySet<number> }) {
   const { value, name, marked } = props;
@@ -50,7 +50,7 @@ export function JsonBlock(props: { value: unknown; name: string; marked?: Readon
   );
 }
 
-/** Highlights each line separately, which works because no JSON token has a line break. */
+/** Highlights a JSON text line by line. No token of indented JSON spans several lines. */
 function highlightLines(text: string, marked: ReadonlySet<number>) {
   return text.split("\n").map((line, number) => {
     const shown = highlightJson(number === 0 ? line : `\n${line}`);

@@ -46,18 +46,19 @@ export function Dialog(props: {
 interface ConfirmationRequest {
   title: string;
   text: ComponentChildren;
-  /** Content below the text, such as what the action affects. */
+  /** Content below the text, such as a list of the items that the action affects. */
   details?: ComponentChildren;
   /** Label of the button that confirms the action. */
   action: string;
   /**
-   * Whether the confirming button is styled as dangerous (default true). An action that deletes no
+   * Whether the confirming button looks dangerous. The default is true. An action that deletes no
    * data passes false.
    */
   danger?: boolean;
   /**
-   * Called when the user confirms. The dialog stays open until the promise resolves. If the promise
-   * rejects, the dialog shows the error. It may call `confirmAction` to ask again.
+   * Called when the user confirms. The dialog stays open until the promise settles. If the promise
+   * rejects, the dialog shows the error and stays open. `onConfirm` may call `confirmAction` to ask
+   * for a further confirmation.
    */
   onConfirm: () => Promise<unknown>;
 }
@@ -68,7 +69,7 @@ addEventListener("hashchange", () => {
   pendingConfirmation.value = undefined;
 });
 
-/** Asks the user to confirm an action. */
+/** Opens a dialog that asks the user to confirm an action. */
 export function confirmAction(request: ConfirmationRequest): void {
   pendingConfirmation.value = request;
 }
@@ -90,9 +91,9 @@ export function ConfirmButton(
 const { deletions } = commonTexts;
 
 interface DeleteButtonProps {
-  /** The action of the button. */
+  /** Key of the verb on the button: `delete` (the default), `disconnect`, `remove` or `revoke`. */
   verb?: keyof typeof deletions;
-  /** Word for the kind of item, such as `credential`. */
+  /** Word for the kind of item, such as `credential`, after the verb on the confirming button. */
   noun: string;
   /** Name of the item to delete. */
   name: string;
@@ -102,8 +103,8 @@ interface DeleteButtonProps {
 }
 
 /**
- * Button that deletes one item after a confirmation. With `isIcon`, the button shows only an icon,
- * such as in a table row; otherwise it shows a verb.
+ * Button that deletes one item after a confirmation. With `isIcon`, the button shows an icon
+ * without text, such as in a table row.
  */
 export function DeleteButton(props: DeleteButtonProps & { isIcon?: boolean }) {
   const { verb = "delete", noun, name, consequence, needs = "workspace:admin" } = props;
@@ -128,8 +129,7 @@ export function DeleteButton(props: DeleteButtonProps & { isIcon?: boolean }) {
 }
 
 /**
- * Shows the confirmation dialog after a click on a `ConfirmButton`. The console contains this
- * component only once.
+ * Shows the dialog that `confirmAction` asks for. The console contains this component only once.
  */
 export function ConfirmationHost() {
   const request = pendingConfirmation.value;

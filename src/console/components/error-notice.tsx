@@ -6,11 +6,11 @@ import { withCode } from "./inline-code.tsx";
 
 interface ErrorProps {
   error: unknown;
-  /** Paths of the details that are shown elsewhere, such as at the fields of a form. */
+  /** Paths of details that the notice omits, as they are shown elsewhere, such as at fields. */
   shownPaths?: ReadonlySet<string>;
 }
 
-/** Shows an error's message, and each of its details with a path or line. */
+/** Shows an error's message, and its details with path or line except those in `shownPaths`. */
 export function ErrorText({ error, shownPaths = new Set() }: ErrorProps) {
   const all = error instanceof RequestRefused ? error.details : [];
   const details = all.filter(({ path }) => !shownPaths.has(path));
@@ -33,7 +33,7 @@ export function ErrorText({ error, shownPaths = new Set() }: ErrorProps) {
   );
 }
 
-/** Shows an error in place of content that could not be loaded, with a button to retry. */
+/** Shows an error, such as in place of content, and with `retry` a button to try again. */
 export function ErrorNotice({ error, retry, shownPaths }: ErrorProps & { retry?: () => unknown }) {
   if (error === undefined || error === null) return null;
   return (
@@ -61,7 +61,7 @@ export function errorMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Returns the error's message for the form field at `path`, or undefined when there is none. */
+/** Returns the message of the error's detail for the form field at `path`, if there is one. */
 export function fieldError(error: unknown, path: string): string | undefined {
   if (!(error instanceof RequestRefused)) return undefined;
   return error.details.find((detail) => detail.path === path)?.message;

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 
-/** Shows a text in which names of the API stand between backticks, with these names as code. */
+/** Shows a text, and formats the parts between backticks, such as names of the API, as code. */
 export function InlineCode({ text }: { text: string }) {
   const parts = text.split("`");
   // A backtick without its partner is not markup.

@@ -10,7 +10,7 @@ import { screenGuides } from "./screen-guides.ts";
 /** Title of a screen, with buttons for its actions. */
 export function ScreenHeader(props: {
   title: string;
-  /** Link to the parent screen: for an item, the list with all items. */
+  /** Link to the parent screen. On the page of an item, the parent is the list of items. */
   parent?: { href: string; text: string };
   children?: ComponentChildren;
   /** Badges next to the title. */
@@ -46,7 +46,7 @@ export function Panel(props: {
   title?: string;
   actions?: ComponentChildren;
   children: ComponentChildren;
-  /** Whether the panel has no padding, such as around a table or list. */
+  /** Whether the panel has no padding, such as a panel around a table. */
   flush?: boolean;
 }) {
   const { title, actions, children, flush } = props;
@@ -143,7 +143,7 @@ export function Skeleton() {
   );
 }
 
-/** Links to the tabs of a screen. One that needs a permission says so to a session without it. */
+/** Links to a screen's tabs. A tab that needs a permission says so if the session lacks it. */
 export function Tabs(props: {
   tabs: readonly { name: string; text: string; needs?: Permission }[];
   current: string;
@@ -166,7 +166,7 @@ export function Tabs(props: {
   );
 }
 
-/** Attributes of a link to a screen that lists a permission which the session lacks. */
+/** Returns link attributes that name a permission of the screen which the session lacks. */
 export function requirementOf(missing: Permission | undefined) {
   if (missing === undefined) return {};
   const text = commonTexts.requires(missing);
@@ -198,7 +198,7 @@ export function SegmentedControl<T extends string>(props: {
   );
 }
 
-/** Text in place of a screen that the session lacks the permission to read. */
+/** Text in place of a screen's content if the session lacks the permission to read it. */
 export function PermissionRequired({ permission }: { permission: Permission }) {
   return (
     <EmptyState

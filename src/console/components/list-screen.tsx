@@ -15,19 +15,19 @@ import { type Column, Pagination, Table } from "./table.tsx";
 const PAGE_ITEMS = 50;
 
 export interface ListQuery {
-  /** Page number, from 1. */
+  /** Number of the page, counted from 1. */
   page: number;
   /** Maximum number of items on a page. */
   count: number;
-  /** Part of a name, or an id. Empty for all items. */
+  /** Part of a name, or an id, by which the user searches. Empty to list all items. */
   text: string;
-  /** Order of the list, such as `name` or `-name`. Absent for the order of the server. */
+  /** Order of the list, such as `name`, or `-name` in reverse. Absent for the server's default. */
   sort?: string;
 }
 
 export interface ListPage<Item> {
   items: readonly Item[];
-  /** Number of items that match, on all pages. */
+  /** Number of items on all pages that match the query. */
   total: number;
 }
 
@@ -38,14 +38,14 @@ export function ListScreen<Item extends { id: string; name: string }>(props: {
   title: string;
   singular: string;
   icon: IconName;
-  /** Permission that the button for a new item requires. */
+  /** Permission without which the button for a new item is disabled. */
   createPermission: Permission;
   load: (query: ListQuery) => Promise<ListPage<Item>>;
-  /** Values other than page and text on which the list depends, such as a filter. */
+  /** Values besides page and searched text, such as a filter, whose change reloads the list. */
   inputs?: readonly unknown[];
-  /** Milliseconds after which the list is loaded again. */
+  /** Milliseconds between two loads of the list. If absent, it is not polled. */
   pollMs?: number;
-  /** Whether the server sorts the list by a column. True if absent. */
+  /** Whether the user can have the server sort the list by a column. The default is true. */
   isSortable?: boolean;
   /** Controls next to the search field, such as a filter. */
   filters?: ComponentChildren;
@@ -109,7 +109,7 @@ export function ListScreen<Item extends { id: string; name: string }>(props: {
   );
 }
 
-/** Returns the latest defined value, so that a list stays visible while its next page loads. */
+/** Returns the last defined value, so that a list stays visible while its next page loads. */
 function useLatest<T>(value: T | undefined): T | undefined {
   const latest = useRef<T | undefined>(undefined);
   if (value !== undefined) latest.current = value;
@@ -129,7 +129,7 @@ export async function halfOf<Item>(
   return { items: items.slice(first, first + PAGE_ITEMS), total };
 }
 
-/** Table column with the item's name as a link to its page. */
+/** Table column that shows the name of an item as a link to the item's page. */
 export const itemColumn = (screen: "sources" | "destinations") => ({
   title: commonTexts.name,
   kind: "name" as const,

@@ -9,35 +9,35 @@ import { commonTexts } from "../texts/common.ts";
 import { type ControlAttributes, Field, includeCurrent, optionsOf } from "./forms/fields.tsx";
 import { Name } from "./name.tsx";
 
-/** Number of names up to which the browser's own select lists them all. */
+/** Number of items up to which a plain select lists all names, rather than a search field. */
 const LISTED_MAX = 50;
 
 interface SelectProps {
   label: string;
-  /** Id that is selected. Empty for none. */
+  /** Id of the selected item. Empty if none is selected. */
   value: string;
-  /** Text of the option for none, such as `All sources`. Absent if an item must be selected. */
+  /** Text of the option for no item, such as `All sources`. Absent if an item must be selected. */
   none?: string;
   onChange: (id: string) => void;
 }
-/** A search that the screen itself does, and the ids that cannot be selected. */
+/** Properties for a screen that searches names itself. `without`: ids that cannot be selected. */
 interface Searched {
   names: NameSearch;
   without?: ReadonlySet<string>;
 }
 
-/** Filter of a table by one source or destination. */
+/** Filter of a table by one item of a kind, such as a source or destination. */
 export function NameFilter(props: SelectProps & { kind: SearchedKind }) {
   const names = useNameSearch(props.kind);
   return <Select {...props} names={names} attributes={{ "aria-label": props.label }} />;
 }
 
-/** Field of a form, whose value is the id of an item. */
+/** Form field in which the user selects an item by its name. Its value is the item's id. */
 export function NameField(props: SelectProps & { kind: SearchedKind; hint?: string }) {
   return <SearchedNameField {...props} names={useNameSearch(props.kind)} />;
 }
 
-/** Field of a form like `NameField`, for a screen that itself needs the names. */
+/** Form field like `NameField`, for a screen that searches the names itself to show them too. */
 export function SearchedNameField(props: SelectProps & Searched & { hint?: string }) {
   return (
     <Field {...props} error={messageOf(props.names.error)}>
@@ -50,7 +50,7 @@ const messageOf = (error: unknown) => (error instanceof Error ? error.message : 
 
 type Attributes = Partial<ControlAttributes> & { "aria-label"?: string };
 
-/** The browser's own select for a list that fits, else a field that searches the names. */
+/** Plain select if there are at most `LISTED_MAX` items, otherwise a field that searches names. */
 function Select(props: SelectProps & Searched & { attributes: Attributes }) {
   const { value, names, none, without, onChange, attributes } = props;
   if ((names.all ?? 0) > LISTED_MAX) return <Combobox {...props} />;
@@ -71,10 +71,10 @@ function Select(props: SelectProps & Searched & { attributes: Attributes }) {
   );
 }
 
-/** Row of the list: an item, the option for none, or the one that loads more. */
+/** Row of the list: an item, the option for no item, or with `more` the row that loads more. */
 type Row = Named & { more?: true };
 
-/** Field that finds an item by a part of its name on the server. */
+/** Field in which the user types a part of an item's name, by which the server finds the item. */
 function Combobox(props: SelectProps & Searched & { attributes: Attributes }) {
   const { value, names, none, onChange, attributes } = props;
   const [text, setText] = useState<string>();

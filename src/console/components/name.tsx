@@ -2,8 +2,9 @@ import { marked } from "../format.ts";
 import { hrefTo } from "../router.ts";
 
 /**
- * Name that a user gave, on at most two lines, with the whole name on hover. Its direction affects
- * no text beside it. With `cut`, it is on one line, which ends in an ellipsis where it does not fit.
+ * Name that a user gave, on at most two lines. Hovering it shows the whole name. The text direction
+ * of the name does not affect the text beside it. With `cut`, the name is on one line, and ends in
+ * an ellipsis if it does not fit.
  */
 export function Name({ children, cut }: { children: string | undefined; cut?: boolean }) {
   const name = children && marked(children);
@@ -17,7 +18,7 @@ export function Name({ children, cut }: { children: string | undefined; cut?: bo
 
 /** Link to the page of an item. It shows the item's name. */
 export function ItemLink(props: {
-  /** Screen of the item's kind. */
+  /** Name of the screen for items of this kind, which is the first segment of its routes. */
   screen: "sources" | "destinations" | "transformations" | "libraries";
   id: string;
   name: string | undefined;

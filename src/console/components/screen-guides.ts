@@ -1,5 +1,6 @@
 /**
- * Documentation page that explains each screen. The key is the first segment of the screen's route.
+ * Name of the documentation page that explains each screen, by the first segment of the screen's
+ * route.
  */
 export const screenGuides: Readonly<Record<string, string>> = {
   "": "console",

@@ -8,20 +8,21 @@ export interface Column<Row> {
   title: string;
   cell: (row: Row) => ComponentChildren;
   /**
-   * Layout of the column. `narrow` makes it as wide as its content, `number` aligns it right, and
-   * `wide` gives its cells the width of a card on a phone.
+   * Layout of the column. `name` is for the names of the rows, `narrow` makes the column as wide as
+   * its content, `number` aligns it right, and `wide` gives its cells the width of a card on a
+   * phone.
    */
   kind?: "name" | "wide" | "narrow" | "number" | "number narrow";
-  /** Name by which the list is sorted by this column. Absent where it cannot be sorted. */
+  /** Name of the order by this column, such as `name`. Absent if the list has no such order. */
   sort?: string;
 }
 
-/** Returns a column. It can be sorted if the list has an order named `sort`. */
+/** Returns a column. `sort` names the list's order by this column, if the list has one. */
 export function column<Row>(title: string, cell: Column<Row>["cell"], sort?: string): Column<Row> {
   return { title, cell, ...(sort && { sort }) };
 }
 
-/** Returns a column whose cells name the rows. */
+/** Returns a column with the names of the rows. */
 export const nameColumn = <Row,>(...of: Parameters<typeof column<Row>>): Column<Row> => ({
   ...column(...of),
   kind: "name",
@@ -33,7 +34,7 @@ export const narrowColumn = <Row,>(...of: Parameters<typeof column<Row>>): Colum
   kind: "narrow",
 });
 
-/** Returns a column of figures, as wide as its content. */
+/** Returns a column of numbers, aligned right and as wide as its content. */
 export const numberColumn = <Row,>(...of: Parameters<typeof column<Row>>): Column<Row> => ({
   ...column(...of),
   kind: "number narrow",
@@ -53,7 +54,7 @@ interface TableProps<Row> {
   columns: readonly Column<Row>[];
   rows: readonly Row[] | undefined;
   keyOf: (row: Row) => string;
-  /** Makes the titles of columns that have an order buttons. */
+  /** Current order of the table. With it, titles of columns that can be sorted are buttons. */
   order?: TableOrder | undefined;
   /** Text in place of the table when it has no rows. Absent for one that always has rows. */
   empty?: EmptyText;
@@ -100,7 +101,7 @@ export function Table<Row>(props: TableProps<Row>) {
   );
 }
 
-/** Panel with a table of loaded rows. Shows an error in place of rows that cannot be loaded. */
+/** Panel with a table of loaded rows. If loading fails, it shows the error in their place. */
 export function TablePanel<Row>(
   props: TableProps<Row> & {
     title?: string;
@@ -124,7 +125,7 @@ export function TablePanel<Row>(
   );
 }
 
-/** Line below a table that says what was loaded so far, with a button that loads older rows. */
+/** Line below a table. It says which rows were loaded, and has a button that loads older ones. */
 export function OlderRows(props: {
   text: ComponentChildren;
   isComplete: boolean;
@@ -179,7 +180,7 @@ function ColumnHeader<Row>(props: { column: Column<Row>; order: TableOrder | und
 /** Number of items of a page of the API's lists, unless a request asks for another number. */
 const PAGE_ITEMS = 100;
 
-/** Page numbers and buttons below a table. Nothing is shown when there is only one page. */
+/** Page numbers and buttons below a table. It shows nothing if all rows fit on one page. */
 export function Pagination(props: {
   page: number;
   pageItems?: number;

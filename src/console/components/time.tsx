@@ -22,18 +22,18 @@ const dayAndMonth = new Intl.DateTimeFormat(undefined, { day: date.day, month: d
 
 const TICK_MS = 10_000;
 const MINUTE_MS = 60_000;
-/** Ages above this are shown as a date. */
+/** Milliseconds of age up to which `Time` shows how long ago; an older time is shown as a date. */
 const RELATIVE_MS_MAX = 7 * 86_400_000;
-/** The current time, to which ages refer. */
+/** The current time, from which ages are computed. It is updated every `TICK_MS`. */
 const now = signal(Date.now());
 setInterval(() => {
   now.value = Date.now();
 }, TICK_MS);
 
 /**
- * Shows how long ago a time was, such as `5 min ago`. A future time, and one more than a week ago,
- * is shown as a date. With `exact`, shows the time with milliseconds, and the date unless it is
- * today. Hovering or focusing it shows date and time, local and in UTC.
+ * Shows how long ago a time was, such as `5 min ago`. A time in the future or more than a week ago
+ * is shown as a date. With `exact`, it shows the time of day with milliseconds, and the date unless
+ * it is today. Hovering or focusing it shows date and time, both local and in UTC.
  */
 export function Time({ at, exact = false }: { at: string | number; exact?: boolean }) {
   const time = new Date(at);
@@ -55,8 +55,8 @@ export function Since({ at }: { at: string | number }) {
 }
 
 /**
- * Shows how long ago a minute was in which something happened, such as `5 min ago`, and
- * `less than 1 min ago` instead of seconds, since the second is unknown. `at` is the minute's start.
+ * Shows how long ago something happened of which only the minute is known, such as `5 min ago` or,
+ * instead of seconds, `less than 1 min ago`. `at` is the start of the minute.
  */
 export function MinuteTime({ at }: { at: string }) {
   const time = new Date(at);
@@ -80,15 +80,15 @@ function TimeElement(props: { time: Date; title: string; children: ComponentChil
   );
 }
 
-/** Formats a time of a chart's axis as hour and minute, on a 24-hour clock. */
+/** Formats a time as hour and minute on a 24-hour clock, for the axis of a chart. */
 export const formatClock = (at: number) => hourAndMinute.format(at);
-/** Formats a time of a chart's axis as day and month. */
+/** Formats a time as day and month, for the axis of a chart. */
 export const formatDay = (at: number) => dayAndMonth.format(at);
 
 /** Formats a time with its date, on a 24-hour clock. */
 export const formatTime = (at: string | number) => dateAndTime.format(new Date(at));
 
-/** Returns the milliseconds since a time. A component that calls it is rendered again at each tick. */
+/** Returns the milliseconds since a time; its caller is rendered again every `TICK_MS`. */
 const ageOf = (time: Date) => Math.max(now.value, Date.now() - TICK_MS) - time.getTime();
 
 /** Returns the text of an age; for one without, and one above the limit, the text of the date. */

@@ -19,8 +19,8 @@ import { sourceTexts } from "../texts/sources.ts";
 import { tailTexts } from "../texts/tail.ts";
 
 /**
- * Texts, keys and requests for the two forms of the list: connections of a source, and connections
- * of a destination.
+ * Texts and field names for the two uses of the list: the connections of a source, and those of a
+ * destination. `own` is the item of the page, `other` an item that is connected to it.
  */
 const sides = {
   source: {
@@ -110,7 +110,7 @@ export function ConnectionList({ of, id }: { of: keyof typeof sides; id: string 
  */
 function ConnectionRow(props: {
   connection: Connection;
-  /** The connected source or destination. */
+  /** The source or destination at the other end of the connection. */
   item: { screen: "sources" | "destinations"; id: string };
   name: string;
   reload: () => Promise<void>;
@@ -119,7 +119,7 @@ function ConnectionRow(props: {
   const { sourceId, destinationId } = connection;
   const params = { id: connection.id };
 
-  /** Sends a change of the connection that the row shows. Others may have changed it meanwhile. */
+  /** Sends a change of the connection; if another user changed it first, reloads and throws. */
   async function change(send: (ifMatch: string | undefined) => Promise<unknown>): Promise<void> {
     const { answer, tag } = await client.callTagged("GET /v2/connections/{id}", { params });
     const isShown = answer.connection.updatedAt === connection.updatedAt;
@@ -168,12 +168,12 @@ function ConnectionRow(props: {
 }
 
 /**
- * Form that connects the source or destination of the page to another destination or source.
- * Nothing is shown when all are connected.
+ * Form that connects the source or destination of the page to another item. It shows nothing if
+ * every other item is connected.
  */
 function ConnectForm(props: {
   label: string;
-  /** Search of the sources or destinations, and the ids of those that are connected. */
+  /** Search of sources or destinations to connect. `connected` has the ids already connected. */
   names: NameSearch;
   connected: ReadonlySet<string>;
   /**

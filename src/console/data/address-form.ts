@@ -1,6 +1,6 @@
-/** Forms whose values are in the query of the page's address. */
+/** Functions for filter forms, which keep their values in the query of the page's address. */
 
-/** Returns the values with these names. An absent value is empty. */
+/** Returns form values from the query of the page's address; a value that it lacks is empty. */
 export function readValues<Name extends string>(
   query: URLSearchParams,
   names: readonly Name[],
@@ -9,13 +9,13 @@ export function readValues<Name extends string>(
   return Object.fromEntries(values) as Record<Name, string>;
 }
 
-/** A range of local times such as `2026-02-16T21:30`. An empty end does not bound it. */
+/** Range of local times such as `2026-02-16T21:30`, unbounded where `from` or `to` is empty. */
 export interface LocalTimeRange {
   from: string;
   to: string;
 }
 
-/** Returns the query parameters of a request for a range of time. */
+/** Returns the parameters `from` and `to` of an API request for local times, if not empty. */
 export function timeParameters({ from, to }: LocalTimeRange): { from?: string; to?: string } {
   return { ...timeParameter("from", from), ...timeParameter("to", to) };
 }

@@ -3,8 +3,8 @@ import { commonTexts } from "../texts/common.ts";
 const NAME_CHARS_MAX = 200;
 
 /**
- * Name under which the console shows an event: its event name, or else its page name, or else its
- * type.
+ * Returns the name under which the console shows an event: its event name, else its page name, else
+ * its type.
  */
 export function eventName(event: unknown): string {
   if (typeof event !== "object" || event === null) return commonTexts.anEvent;

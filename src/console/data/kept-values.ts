@@ -2,25 +2,26 @@ import { useEffect, useState } from "preact/hooks";
 import type { Values } from "./save.ts";
 import { onSignOut, session } from "./session.ts";
 
-/** Values of a form, and the stored state that they change. */
+/** Values that a user has typed into a form, with the stored values that they replace. */
 export interface EditedValues {
   values: Values;
-  /** Values and header ETag of the item when the user began to edit. */
+  /** Values of the item when the user began to edit. `tag` is their header ETag. */
   base: Values;
   tag: string | undefined;
 }
 
 /**
  * Values that were typed into forms and not saved, by workspace and form. They survive a change of
- * the screen and the end of a session. They are kept only in memory, because they may be secrets.
+ * the screen and the expiry of a session. They are kept only in memory, because they may be
+ * secrets.
  */
 const keptValues = new Map<string, EditedValues>();
 
 onSignOut.add(() => keptValues.clear());
 
 /**
- * Component state for the values of a form. Values that the user has edited are still there when
- * the form is shown again. Others follow the stored item.
+ * Component state for the values of a form. Edited values are still there when the form is opened
+ * again. A form without edits shows the stored values.
  */
 export function useKeptValues(name: string, stored: Omit<EditedValues, "values">) {
   const key = [session.value?.workspace.id, name].join(" ");

@@ -1,6 +1,6 @@
 import type { AnswerOf } from "../../api/client.ts";
 
-/** Types from the API's answers that several screens use. */
+/** Names for types of API answers that several screens use. */
 export type ConsoleSession = AnswerOf<"GET /v2/session">["session"];
 export type Permission = ConsoleSession["permissions"][number];
 
@@ -25,10 +25,10 @@ export type LetterPage = AnswerOf<"GET /v2/dead-letters">;
 export type DeadLetterGroups = AnswerOf<"GET /v2/dead-letter-groups">;
 export type DeadLetterGroup = DeadLetterGroups["deadLetterGroups"][number];
 export type DeadLetterGroupDetails = AnswerOf<"GET /v2/dead-letter-groups/{id}">["deadLetterGroup"];
-/** A recent event, before user code and at its destinations. */
+/** A recent event as it was received, before user code, with its outcome at each destination. */
 export type RecentEvent = AnswerOf<"GET /v2/events/recent">["events"][number];
 
-/** States of a destination, the most urgent first. */
+/** All states that a destination can have, the most urgent first. */
 export const statesByUrgency: readonly DestinationOverview["state"][] = [
   "down",
   "failing",

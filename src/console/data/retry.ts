@@ -1,42 +1,42 @@
 import { useEffect, useRef } from "preact/hooks";
 import { RequestRefused } from "../../api/client.ts";
 
-/** Time in milliseconds after which a failed load is repeated, if the failure may be temporary. */
+/** Milliseconds before a failed load is repeated, unless the server asks for a longer pause. */
 const RETRY_MS = 3_000;
-/** Maximum time in milliseconds that a load waits because of the server's header Retry-After. */
+/** Maximum milliseconds before a failed load is repeated, even if Retry-After is longer. */
 const RETRY_MS_MAX = 60_000;
 
 /**
- * Thrown when there is no answer to a request that changes something: the server may have made the
- * change before the connection broke.
+ * Thrown if a request that changes something gets no answer. The server may have made the change
+ * before the connection broke.
  */
 export class OutcomeUnknown extends TypeError {
-  /** Whether sending the request twice has the same effect as sending it once. */
+  /** `isRepeatable` says that sending the request twice has the same effect as sending it once. */
   constructor(readonly isRepeatable: boolean) {
     super();
   }
 }
 
-/** Whether an error may be temporary: the server did not answer, or could not at that moment. */
+/** Whether an error may be temporary: no answer, an overloaded server or an internal error. */
 function mayPass(error: unknown): boolean {
   if (error instanceof RequestRefused) return error.status === 429 || error.status >= 500;
   return error instanceof TypeError;
 }
 
-/** Returns the milliseconds after which a failed load is repeated. */
+/** Returns the milliseconds to wait before a load that failed with `error` is repeated. */
 export function retryDelayMs(error: unknown): number {
   const seconds = error instanceof RequestRefused ? (error.retryAfter ?? 0) : 0;
   return Math.min(Math.max(seconds * 1_000, RETRY_MS), RETRY_MS_MAX);
 }
 
-/** Whether the server has requested a longer delay than the one after other failures. */
+/** Whether the server has asked to wait longer than `RETRY_MS` before the next attempt. */
 export function asksToWait(error: unknown): boolean {
   return mayPass(error) && retryDelayMs(error) > RETRY_MS;
 }
 
 /**
- * Calls `load` again some time after each temporary failure. `error` is that of the latest load, a
- * new object for each, and undefined after a success.
+ * Pauses after each temporary failure, and calls `load` again. `error` must be the error of the
+ * latest load: a new object after each failure, and undefined after a success.
  */
 export function useRetry(error: unknown, load: () => unknown): void {
   const latest = useRef(load);
@@ -49,8 +49,8 @@ export function useRetry(error: unknown, load: () => unknown): void {
 }
 
 /**
- * Calls `load` until it succeeds, with a pause after each failure. `setError` gets each failure, and
- * undefined in the end. Returns a function that stops it.
+ * Calls `load` until it succeeds, with a pause after each failure. Calls `setError` with each
+ * error, and with undefined after the success. Returns a function that stops further attempts.
  */
 export function loadUntilDone(
   load: () => Promise<unknown>,

@@ -23,7 +23,7 @@ export function clearSampleEvents(): void {
   sessionStorage.removeItem(STORAGE_KEY);
 }
 
-/** Stores the newest events, as many as fit into `STORED_CHARS_MAX` characters. */
+/** Writes the newest events, up to `STORED_CHARS_MAX` characters, to session storage. */
 function saveSampleEvents(): void {
   let chars = 2;
   const stored = sampleEvents.value.filter((event) => {

@@ -1,18 +1,18 @@
 import { type ChangedState, RequestRefused } from "../../api/client.ts";
 
-/** Saving of forms whose item others may change meanwhile. */
+/** Saves forms without overwriting what another user has changed since the form was opened. */
 
 export type Values = Record<string, unknown>;
 
-/** The stored state of an item that a part of the screen shows. */
+/** How a part of the screen identifies and reloads the item that it shows. */
 export interface StoredState {
-  /** Header ETag of the state. */
+  /** Header ETag of the item as the screen shows it. */
   tag: string | undefined;
-  /** Loads the state again. */
+  /** Loads the item again. */
   reload: () => Promise<void>;
 }
 
-/** A field that the user and others changed to different values. */
+/** A field that this user and another user have changed to different values. */
 export interface FieldConflict {
   key: string;
   base: unknown;
@@ -20,12 +20,12 @@ export interface FieldConflict {
   yours: unknown;
 }
 
-/** Thrown when a save needs the user's decision, since others changed the same fields. */
+/** Thrown if another user changed the same fields, so that the user must decide before saving. */
 export class SaveConflict extends Error {
   constructor(
     message: string,
     readonly fields: readonly FieldConflict[],
-    /** The values that are stored now, with the header ETag of their state. */
+    /** The values that the server has stored. `tag` is their header ETag. */
     readonly theirs: Values,
     readonly tag: string | undefined,
   ) {
@@ -34,9 +34,10 @@ export class SaveConflict extends Error {
 }
 
 /**
- * Merges the user's values with those that are stored now. A field that only one side has changed
- * since `base` gets that side's value. A field that both have changed keeps the user's value, and
- * is a conflict unless both values are equal. So is every secret that the user has changed.
+ * Merges the user's values, `yours`, with those that the server has stored, `theirs`. A field that
+ * only one of them has changed since `base` gets the changed value. A field that both have changed
+ * keeps the user's value. It is a conflict unless both values are equal. Every secret that the user
+ * has changed is a conflict, because `theirs` does not show whether others changed it.
  */
 export function mergeValues(
   base: Values,
@@ -68,20 +69,20 @@ export function mergeValues(
 const isEqual = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.stringify(other);
 
 /**
- * Saves a form's values if the item still has the state that the form shows. If others changed
- * other fields meanwhile, saves both changes, and resolves with the names of the fields that others
- * changed. If they changed the same fields, rejects with `SaveConflict`.
+ * Saves a form's values if the item has not changed since it was loaded. If other users have
+ * changed only other fields, it saves both changes and resolves with the names of the fields that
+ * the others changed. If they have changed the same fields, it rejects with `SaveConflict`.
  */
 export async function saveValues(save: {
-  /** Values that the form showed at first, and the header ETag of that state. */
+  /** Values of the item when the user began to edit. `tag` is their header ETag. */
   base: Values;
   tag: string | undefined;
   yours: Values;
-  /** Sends the values, with the header ETag of the state that they change. */
+  /** Sends the values to the server. `tag` is the ETag of the stored values that they replace. */
   send: (values: Values, tag: string | undefined) => Promise<unknown>;
-  /** Reads the values of the item from the answer of a GET. */
+  /** Returns the form's values from the item as a GET request answers it. */
   valuesOf: (current: never) => Values;
-  /** Whether answers hide the field's value, or a part of it. */
+  /** Whether the API's answers hide the field's value, or a part of it. */
   isSecret?: ((key: string) => boolean) | undefined;
 }): Promise<string[]> {
   const { send, valuesOf, isSecret } = save;
@@ -107,14 +108,15 @@ export async function saveValues(save: {
   }
 }
 
-/** Returns the state that an error of a save describes, if others changed the item meanwhile. */
+/** Returns the current item from a save's error if another user has changed it meanwhile. */
 export function changedState(error: unknown): ChangedState | undefined {
   return error instanceof RequestRefused ? error.changed : undefined;
 }
 
 /**
- * Waits for a request about an item that the screen shows. If others changed the item meanwhile,
- * loads it again before the promise rejects, so that the user sees its current state.
+ * Waits for a request that changes an item. If the server refuses it because another user has
+ * changed the item, loads the item again before the promise rejects, so that the user sees its
+ * current state.
  */
 export async function reloadIfChanged<T>(
   request: Promise<T>,

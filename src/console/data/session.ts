@@ -4,25 +4,25 @@ import type { ConsoleSession, Permission } from "./model.ts";
 import { OutcomeUnknown } from "./retry.ts";
 import { clearSampleEvents } from "./sample-events.ts";
 
-/** Session of the signed-in user: undefined while it is loading, null without a signed-in user. */
+/** Session of the signed-in user: undefined while it loads, null if no user is signed in. */
 export const session = signal<ConsoleSession | null | undefined>(undefined);
 /**
- * Id of the workspace whose session expired in this tab. Undefined if no session expired, and after
- * a sign-out.
+ * Id of the workspace whose session expired in this tab. Undefined if no session has expired since
+ * the last sign-out.
  */
 const expiredWorkspaceId = signal<string | undefined>(undefined);
-/** Functions that forget what the user has typed, called at the end of a sign-out. */
+/** Functions that delete what the user has typed. A sign-out calls them at its end. */
 export const onSignOut = new Set<() => void>();
-/** Whether the session expired, in which case the sign-in form says so. */
+/** Whether the session has expired. If so, the sign-in form says it. */
 export const isExpired = signal(false);
-/** Number of requests that the server did not answer, or answered that it cannot. */
+/** Number of requests without an answer, or answered with a status of 500 or above. */
 export const failedRequests = signal(0);
 
 export const client = createClient({ baseUrl: "", fetch: fetchSignedIn as typeof fetch });
 
-/** Maximum time in milliseconds of a request that reads. The server answers sooner, or not at all. */
+/** Maximum milliseconds of a GET request. A server that works answers sooner. */
 const READ_MS_MAX = 20_000;
-/** Maximum time in milliseconds of other requests, which may run tests on code. */
+/** Maximum milliseconds of a request with another method. It may run tests of user code. */
 const REQUEST_MS_MAX = 180_000;
 
 /** Paths to which a POST changes nothing: sign-in, test runs and test events. */
@@ -48,8 +48,8 @@ async function fetchSignedIn(url: string, init: RequestInit = {}): Promise<Respo
 }
 
 /**
- * Sends a request, and reads its answer to the end within `limitMs`. A request with a signal gets a
- * stream, which the reader ends; only the time until it begins is limited.
+ * Sends a request and reads its whole answer within `limitMs`. For a request with a signal, the
+ * answer is a stream: the limit ends when the stream begins, and the signal ends the stream.
  */
 async function fetchWithin(limitMs: number, url: string, init: RequestInit): Promise<Response> {
   const limit = new AbortController();
@@ -68,7 +68,7 @@ async function fetchWithin(limitMs: number, url: string, init: RequestInit): Pro
   }
 }
 
-/** Returns the first permission that the session lacks, or undefined when it has all of them. */
+/** Returns the first permission that the session lacks, or undefined if it lacks none. */
 export function missingPermission(...needed: (Permission | undefined)[]): Permission | undefined {
   const granted = session.value?.permissions ?? [];
   return needed.find((permission) => permission !== undefined && !granted.includes(permission));
@@ -81,8 +81,8 @@ export function missingOneOf(needed: readonly Permission[] = []): Permission | u
 }
 
 /**
- * Loads the session that belongs to the browser's session cookie. Sets the session to null when the
- * server refuses the cookie.
+ * Loads the session that belongs to the browser's session cookie. Sets `session` to null if the
+ * server refuses the cookie. Rejects if the request fails for another reason.
  */
 export async function restoreSession(): Promise<void> {
   try {
@@ -94,15 +94,15 @@ export async function restoreSession(): Promise<void> {
   }
 }
 
-/** Key of the screen to open after a sign-in at the provider, in the tab's storage. */
+/** Session storage key of the route to open after a sign-in at the identity provider. */
 const SCREEN_KEY = "pixelmill.screen-after-sign-in";
 
-/** Remembers the current screen, to which the tab returns after a sign-in at the provider. */
+/** Remembers the current screen, to open it after a sign-in at the identity provider. */
 export function rememberScreen(): void {
   sessionStorage.setItem(SCREEN_KEY, location.hash);
 }
 
-/** Opens the screen that was remembered before a sign-in at the provider. */
+/** Opens the screen that `rememberScreen` stored before a sign-in at the identity provider. */
 function openRememberedScreen(): void {
   const screen = sessionStorage.getItem(SCREEN_KEY);
   sessionStorage.removeItem(SCREEN_KEY);

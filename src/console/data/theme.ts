@@ -1,12 +1,12 @@
 import { effect, signal } from "@preact/signals";
 
-/** Themes of the console. `system` follows the system's light or dark mode. */
+/** Themes of the console. `system` follows the light or dark mode of the operating system. */
 export const themes = ["system", "light", "dark"] as const;
 export type Theme = (typeof themes)[number];
 
 const KEY = "pixelmill.theme";
 
-/** The theme that this browser uses. `chooseTheme` changes it. */
+/** The theme that the user chose in this browser. `chooseTheme` changes it. */
 export const theme = signal<Theme>(readTheme());
 
 effect(() => {

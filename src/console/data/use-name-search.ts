@@ -8,11 +8,11 @@ export interface Named {
   name: string;
 }
 
-/** Names that the server found, as many pages of them as were loaded. */
+/** Search of items by name: the items loaded so far, and functions to search and load more. */
 export type NameSearch = ReturnType<typeof useNameSearch>;
 
 interface SearchState {
-  /** The text to which `found` belongs. */
+  /** The searched text for which `found` is the answer. */
   text?: string;
   found?: readonly Named[];
   total: number;
@@ -22,16 +22,16 @@ interface SearchState {
 export type SearchedKind = NamedKind | "receiver";
 
 const PAGE_ITEMS = 50;
-/** Milliseconds without a key press after which the console asks the server. */
+/** Milliseconds without a key press after which the console sends the typed text to the server. */
 const PAUSE_MS = 150;
 
-/** Searches the names of all items of a kind on the server, a page at a time. */
+/** State for a search by name in all items of a kind, by the server and a page at a time. */
 export function useNameSearch(kind: SearchedKind) {
   const [text, setText] = useState("");
   const [state, setState] = useState<SearchState>({ total: 0 });
   const [all, setAll] = useState<number>();
   const lookup = useNames();
-  /** Names of all answers so far, so that a selected one stays known. */
+  /** Names of all answers, by id, so that a selected one stays known when the search changes. */
   const seen = useRef(new Map<string, string>());
   const pages = useRef(0);
   const latest = useRef(text);
@@ -59,16 +59,16 @@ export function useNameSearch(kind: SearchedKind) {
   useRetry(state.error, () => load(pages.current));
 
   return {
-    /** The names that match the text. Undefined until the first answer. */
+    /** The loaded items whose names match the text. Undefined until the first answer. */
     found: state.found,
-    /** Number of names that match the text. */
+    /** Number of items whose names match the text, loaded or not. */
     total: state.total,
     /** Whether `found` belongs to the latest text, and not to an earlier one. */
     isCurrent: state.text === text,
-    /** Number of all names. Undefined until the first answer. */
+    /** Number of all items of the kind. Undefined until the first answer. */
     all,
     error: state.error,
-    /** Name of an id, even if the search did not find it. */
+    /** Returns the name of the item with this id, even if the search did not find the item. */
     nameOf: (id: string) => seen.current.get(id) ?? (kind === "receiver" ? id : lookup[kind](id)),
     search: setText,
     loadMore: () => void load(pages.current + 1),

@@ -4,20 +4,20 @@ import { client, missingOneOf, session } from "./session.ts";
 
 export type NamedKind = "source" | "destination" | "transformation";
 
-/** Looks up names of items by their ids. The name of an unknown id is the id itself. */
+/** Functions that return an item's name by its id, or the id while the name is unknown. */
 export type NameLookup = Record<NamedKind, (id: string) => string>;
 
-/** Maximum number of ids, and of names, in one request. */
+/** Maximum number of ids that one request may ask for, and of names that one answer contains. */
 const NAMES_MAX = 100;
-/** Time after which the console requests a shown name again, since the name may have changed. */
+/** Milliseconds after which a shown name is requested again, because it may have changed. */
 const FRESH_MS = 30_000;
 
-/** Names by workspace, kind and id. Replaced by a new map whenever a name arrives. */
+/** Loaded names by workspace, kind and id. A new map replaces this one whenever names arrive. */
 const names = signal<ReadonlyMap<string, string>>(new Map());
-/** Time after which a name whose request failed is asked for again. */
+/** Milliseconds before a failed request for a name is repeated. */
 const RETRY_MS = 3_000;
 
-/** Time at which each name was requested, and at which it arrived. */
+/** Time at which each name was last requested, and (`answeredAt`) at which it last arrived. */
 const askedAt = new Map<string, number>();
 const answeredAt = new Map<string, number>();
 const waiting: Record<NamedKind, Set<string>> = {
@@ -26,13 +26,14 @@ const waiting: Record<NamedKind, Set<string>> = {
   transformation: new Set(),
 };
 
-/** The request for the first names of a workspace, and when it was sent. */
+/** The request for a workspace's first `NAMES_MAX` sources and destinations, and its time. */
 let first: { workspaceId: string | undefined; at: number; done: Promise<unknown> } | undefined;
 
 /**
- * Returns a lookup of names. It loads the first names together with the screen, so that the rows of
- * most workspaces show names from the start. One request for each rendering loads the further names
- * that the screen looks up. Until a name is loaded, the lookup returns the id.
+ * Returns functions that look up names. Together with the screen, it loads the first names of the
+ * workspace, so that most workspaces see no ids. After each rendering, it requests all further
+ * names that the screen has looked up, in as few requests as possible. Until a name is loaded, the
+ * id takes its place.
  */
 export function useNames(): NameLookup {
   const known = names.value;
@@ -81,7 +82,7 @@ async function askFor(kind: NamedKind): Promise<void> {
   }
 }
 
-/** Requests names and adds the new ones. After a failure, the screen shows ids until it asks again. */
+/** Requests and stores names. After a failure, ids are shown until a later request succeeds. */
 async function ask(kind: NamedKind, query: { count: number } | { ids: string }): Promise<void> {
   const answer = await client
     .call("GET /v2/status/names", { query: { ...query, kind } })

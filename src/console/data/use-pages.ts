@@ -1,19 +1,19 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { useRetry } from "./retry.ts";
 
-/** An answer that a request with its `cursor` continues. */
+/** An answer with one page of items. A request with its `cursor` returns the next page. */
 interface Page {
   cursor?: string;
 }
 
 interface PagesState<T, Answer> {
-  /** Items of all answers so far. Undefined until the first answer. */
+  /** Items of all loaded pages. Undefined until the first answer. */
   items?: readonly T[];
   last?: Answer;
   error?: unknown;
 }
 
-/** The items that match a form, loaded a page at a time. */
+/** The items that match the values of a filter form, loaded one page at a time, newest first. */
 export interface Pages<T, Answer> extends PagesState<T, Answer> {
   /** Loads the first page again. */
   restart(): void;
@@ -22,8 +22,8 @@ export interface Pages<T, Answer> extends PagesState<T, Answer> {
 }
 
 /**
- * Loads the first page whenever the form changes, and after a temporary failure. `request` asks the
- * server, and `itemsOf` returns the items of an answer.
+ * Loads the first page whenever the form changes, and again after a temporary failure. `request`
+ * requests the page after `cursor`, and `itemsOf` returns the items of an answer.
  */
 export function usePages<Answer extends Page, T>(
   form: object,

@@ -17,7 +17,7 @@ export function useResource<T>(
   const key = JSON.stringify(inputs);
   const latest = useRef({ key, load });
   latest.current = { key, load };
-  /** Number of loads in progress, and whether the server has asked to wait. */
+  /** Number of loads in progress. `isHeldBack`: the server asked to wait with regular loads. */
   const loading = useRef(0);
   const isHeldBack = useRef(false);
 
@@ -51,7 +51,7 @@ export function useResource<T>(
     /** The last value that was loaded. It remains available during a reload. */
     value: state.key === key ? state.value : undefined,
     error: state.error,
-    /** Loads the resource again. Resolves when the new value is set. */
+    /** Loads the resource again. Resolves once `value` is the new value, or `error` the error. */
     reload,
   };
 }

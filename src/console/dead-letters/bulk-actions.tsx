@@ -11,43 +11,43 @@ import { commonTexts } from "../texts/common.ts";
 import { deadLetterTexts } from "../texts/dead-letters.ts";
 
 /**
- * The dead letters (events that were given up) that a replay or purge applies to, as the screen
- * shows them. A request with a filter always carries the number and the time of the list, so that
- * it cannot reach dead letters that the confirmation did not count.
+ * The dead letters (events that were given up) that the user can replay or purge together. A
+ * request with a filter carries the number of dead letters and the time of the list that the screen
+ * shows, so that it cannot affect dead letters that the confirmation did not count.
  */
 export interface BulkTarget {
   selection:
     | { ids: readonly string[] }
     | {
         filter: { destinationId?: string; groupId?: string; groupIds?: string[] };
-        /** Time of the list (`asOf`). Dead letters that were added later are not affected. */
+        /** Time at which the server read the list (`asOf`). Later dead letters stay unaffected. */
         before: string;
       };
   count: number;
-  /** Destinations and reasons that the confirmation names. */
+  /** Destinations and failure reasons of the dead letters. The confirmation names them. */
   failures: readonly { destinationId: string; reason: string }[];
 }
 
 type BulkAction = "replay" | "purge";
 
 /**
- * Maximum number of dead letters (events that were given up) that a request with a filter replays
- * or purges before it is answered. For more, the server runs a job.
+ * Maximum number of dead letters (events that were given up) that the server replays or purges
+ * within a request with a filter. For more, the console has the server start a job.
  */
 const REQUEST_LETTERS_MAX = 500;
-/** Maximum number of ids in a request. */
+/** Maximum number of ids of dead letters in a request. */
 const REQUEST_IDS_MAX = 1_000;
-/** Maximum number of destinations, and of reasons, that a confirmation names. */
+/** Maximum number of destinations, and of failure reasons, that a confirmation names. */
 const NAMED_MAX = 5;
 
 /** Buttons that replay or purge dead letters (events that were given up) after a confirmation. */
 export function BulkActions(props: {
   target: BulkTarget;
-  /** Phrase that names the dead letters in the button labels, as in `Replay ${description}`. */
+  /** Phrase in the button labels that names the dead letters, as in `Replay ${description}`. */
   description: string;
   names: NameLookup;
   reload: () => Promise<void>;
-  /** Loads the list again and returns what the same action applies to now. */
+  /** Loads the list again; resolves with what the action then applies to, or undefined if none. */
   loadTarget: () => Promise<BulkTarget | undefined>;
 }) {
   const { target, description, names, reload, loadTarget } = props;
@@ -90,7 +90,7 @@ export function BulkActions(props: {
   );
 }
 
-/** Destinations and failure reasons of the dead letters that a confirmation is about. */
+/** Lists the destinations and failure reasons of the dead letters that an action affects. */
 function AffectedLetters({ target, names }: { target: BulkTarget; names: NameLookup }) {
   const destinations = target.failures.map((it) => names.destination(it.destinationId));
   const reasons = target.failures.map(({ reason }) => reason || deadLetterTexts.noReasonGiven);
@@ -104,7 +104,7 @@ function AffectedLetters({ target, names }: { target: BulkTarget; names: NameLoo
   );
 }
 
-/** Shows the first different texts, and how many more there are. */
+/** Shows the first `NAMED_MAX` different strings, and how many more there are. */
 function FirstOf({ texts }: { texts: readonly string[] }) {
   const different = [...new Set(texts)];
   const more = different.length - NAMED_MAX;
@@ -120,7 +120,7 @@ function FirstOf({ texts }: { texts: readonly string[] }) {
   );
 }
 
-/** Sends the requests of an action. Returns whether a job on the server does the rest. */
+/** Replays or purges dead letters. Resolves with true if the server has started a job for it. */
 async function send(action: BulkAction, { selection, count }: BulkTarget): Promise<boolean> {
   if ("ids" in selection) {
     let done = 0;
@@ -140,7 +140,7 @@ type RequestBody =
   | { ids: string[] }
   | { filter: object; before: string; expected: number; all?: true };
 
-/** Returns the number of dead letters (events that were given up) that were replayed or purged. */
+/** Replays or purges dead letters (events that were given up) and resolves with their number. */
 async function post(action: BulkAction, body: RequestBody): Promise<number> {
   if (action === "replay") {
     return (await client.call("POST /v2/dead-letters/replay", { body })).replayed;

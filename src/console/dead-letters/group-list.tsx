@@ -26,7 +26,7 @@ import { BulkActions, type BulkTarget } from "./bulk-actions.tsx";
 
 const POLL_MS = 10_000;
 const PAGE_ITEMS = 50;
-/** Maximum number of groups that the filter of a replay or purge names. */
+/** Maximum number of groups that a filter in a request to replay or purge can name. */
 const FILTER_GROUPS_MAX = 200;
 
 /**
@@ -46,7 +46,7 @@ export function GroupList({ destinationId }: { destinationId: string | undefined
     deadLetterGroups.filter((group) =>
       `${group.reason} ${names.destination(group.destinationId)}`.toLowerCase().includes(lowerCase),
     );
-  /** Returns the dead letters of the groups that the list shows, on all of its pages. */
+  /** Returns the dead letters of all groups found, on all pages; undefined if none or too many. */
   const targetOf = (list: DeadLetterGroups): BulkTarget | undefined => {
     const failures = matchesOf(list);
     const before = list.asOf;

@@ -33,7 +33,7 @@ import { ResponseDetails } from "./receiver-response.tsx";
 
 const PAGE_ITEMS = 50;
 
-/** A group, with its kept responses if it was loaded alone. */
+/** A group of dead letters, with its kept receiver responses if it was loaded by its id. */
 type LetterGroup = DeadLetterGroup & Partial<DeadLetterGroupDetails>;
 
 interface LetterFilter {
@@ -41,7 +41,7 @@ interface LetterFilter {
   destinationId?: string;
 }
 
-/** Query of the address of a list of dead letters or of their groups. */
+/** Parameters in the page's address for which dead letters, or groups of them, to list. */
 export type LetterListQuery = Record<"groupId" | "destinationId" | "all", string | undefined>;
 
 /**
@@ -51,8 +51,8 @@ export type LetterListQuery = Record<"groupId" | "destinationId" | "all", string
 export function DeadLetterList({ filter }: { filter: LetterFilter }) {
   const names = useNames();
   /**
-   * The `after` parameter of each page opened so far: the id of the last dead letter before the
-   * page. Undefined for the first page.
+   * Value of the query parameter `after` for each page from the first to the current one: the id of
+   * the last dead letter before the page. Undefined for the first page.
    */
   const [starts, setStarts] = useState<readonly (string | undefined)[]>([undefined]);
   const [selected, setSelected] = useState<ReadonlyMap<string, DeadLetter>>(new Map());
@@ -77,7 +77,7 @@ export function DeadLetterList({ filter }: { filter: LetterFilter }) {
     if (!next.delete(letter.id)) next.set(letter.id, letter);
     setSelected(next);
   };
-  /** Returns the selected dead letters, or all that the filter finds if none is selected. */
+  /** Returns the selected dead letters or, if none is selected, all that match the filter. */
   const targetOf = (list: LetterPage, failures: BulkTarget["failures"]): BulkTarget => {
     if (selected.size > 0) {
       const selection = { ids: [...selected.keys()] };
@@ -166,7 +166,7 @@ export function DeadLetterList({ filter }: { filter: LetterFilter }) {
   );
 }
 
-/** Shows the latest of a group's responses, and the other kept ones when opened. */
+/** Shows the latest response of a receiver for a group, with the other kept ones folded. */
 function GroupResponses({ responses }: { responses: LetterGroup["responses"] }) {
   const [latest, ...others] = responses ?? [];
   if (latest === undefined) return null;
@@ -188,7 +188,7 @@ function GroupResponses({ responses }: { responses: LetterGroup["responses"] }) 
   );
 }
 
-/** Loads the groups of the dead letters that a filter finds, most frequent first. */
+/** Loads the groups of the dead letters that match a filter, largest group first. */
 async function groupsOf({ groupId, destinationId }: LetterFilter): Promise<LetterGroup[]> {
   if (groupId === undefined) {
     const query = { ...(destinationId !== undefined && { destinationId }) };

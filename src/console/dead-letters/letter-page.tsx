@@ -26,8 +26,8 @@ import { ResponseDetails } from "./receiver-response.tsx";
 
 /**
  * Screen of one dead letter (an event that was given up): its failure reason, the line of code that
- * failed or the receiver's answer, the attempts, and the event. `list` is the query of the list to
- * which the screen returns.
+ * failed or the receiver's answer, the attempts to deliver it, and the event. `list` says which
+ * list the link back opens.
  */
 export function DeadLetterPage({ id, list }: { id: string; list: LetterListQuery }) {
   const resource = useResource(
@@ -110,8 +110,8 @@ function LetterFacts({ letter }: { letter: DeadLetter }) {
 }
 
 /**
- * Link to the destination's transformation. A click adds the event to the sample events, so that
- * the user can run it in the editor.
+ * Link to the transformation of the dead letter's destination. A click adds the event to the sample
+ * events, so that the user can run the code with it.
  */
 function OpenInEditor({ letter }: { letter: DeadLetter }) {
   const { destinationId, event, line, column } = letter;

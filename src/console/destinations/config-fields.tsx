@@ -7,14 +7,15 @@ import type { DestinationType } from "./destination-types.ts";
 
 interface ConfigFieldsProps extends Pick<FormProps, "values" | "onChange" | "errorAt" | "stored"> {
   type: DestinationType | undefined;
-  /** Ids of the consents that the destination needs, one a line. */
+  /** Ids of the consents that the destination needs, one per line. */
   consents: string;
   onConsents: (consents: string) => void;
 }
 
 /**
- * Fields of a destination's settings: one field for each, or JSON if only RudderStack knows them.
- * The required consents are only for destinations that pixelmill delivers.
+ * Form fields for the settings of a destination: one field per setting or, if only RudderStack
+ * knows the type's settings, one field for all as JSON. Destinations that pixelmill delivers also
+ * have a field for the required consents.
  */
 export function ConfigFields(props: ConfigFieldsProps) {
   const { type, consents, onConsents, ...more } = props;
@@ -48,7 +49,7 @@ export function ConfigFields(props: ConfigFieldsProps) {
   );
 }
 
-/** Text area with all settings except the secrets that have separate fields. */
+/** Text area for settings as JSON, without those in `secrets`, which have their own fields. */
 function JsonField(
   props: Pick<ConfigFieldsProps, "values" | "onChange" | "errorAt"> & {
     secrets: ReadonlySet<string>;

@@ -11,11 +11,11 @@ import { destinationTexts } from "../texts/destinations.ts";
 
 /**
  * Button that sends a test event to the destination's receiver without running the transformation.
- * It shows the result of each step.
+ * It then shows the result of each step of the test.
  */
 export function ConnectionTest(props: {
   destinationId: string;
-  /** Number of tests that another part of the page asked for. A higher number starts a test. */
+  /** Number of tests that another part of the page has asked for. Each increase starts a test. */
   requested: number;
 }) {
   const { destinationId, requested } = props;
@@ -55,7 +55,7 @@ export function ConnectionTest(props: {
 
 type ConnectionTestReport = AnswerOf<"POST /v2/destinations/{id}/test">;
 
-/** Shows the steps of a connection test up to the first that failed, each with its time. */
+/** Shows the steps of a connection test up to the first failed one, each with its duration. */
 function TestSteps({ report }: { report: ConnectionTestReport }) {
   const list = useRef<HTMLOListElement>(null);
   useEffect(() => list.current?.scrollIntoView({ block: "nearest" }), [report]);
@@ -76,13 +76,13 @@ function TestSteps({ report }: { report: ConnectionTestReport }) {
 }
 
 /**
- * Test of the settings in a form, which are not saved. `result` shows the steps until a setting is
- * changed.
+ * Component state for a test of the settings in a form, without saving them. `trial` is the button
+ * that runs the test. `result` shows the steps of the test until a setting changes.
  */
 export function useSettingsTest(settings: {
   type: string;
   config: Record<string, unknown>;
-  /** The destination whose stored secrets stand for those that the form leaves blank. */
+  /** Id of the stored destination whose secrets the test uses for fields that are left blank. */
   destinationId?: string;
 }) {
   const [report, setReport] = useState<ConnectionTestReport>();

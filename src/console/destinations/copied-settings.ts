@@ -4,12 +4,13 @@ import { destinationTexts } from "../texts/destinations.ts";
 
 type Values = Record<string, unknown>;
 
-/** Stands in answers of the API for the secret part of a text, such as a URL. */
+/** Replaces the secret part of a string, such as the password in a URL, in answers of the API. */
 const MASK = "***";
 
 /**
- * Returns the settings of a destination for a copy of it, without secrets. `secrets` has JSON
- * pointers to those that the copy lacks: the hidden values, and texts with hidden parts.
+ * Returns the settings of a destination without its secrets, for a copy of the destination.
+ * `secrets` has JSON pointers to the removed values: those that the API hides, and strings of which
+ * it hides a part.
  */
 export function copiedSettings({ config, secretsSet }: Pick<Destination, "config" | "secretsSet">) {
   const copy = structuredClone(config);
@@ -21,14 +22,14 @@ export function copiedSettings({ config, secretsSet }: Pick<Destination, "config
   return { config: copy, secrets };
 }
 
-/** Whether the form lacks a value for a secret. A secret of a removed list item is not missing. */
+/** Whether a copy lacks a value for a secret, except for a secret of a removed list item. */
 export function isMissing(config: Values, pointer: string): boolean {
   const { holder, key } = holderOf(config, pointer);
   if (holder === undefined) return false;
   return holder[key] === undefined || holder[key] === "" || holder[key] === null;
 }
 
-/** Describes a secret by the labels of its fields, such as “Headers: X-Api-Key”. */
+/** Returns the label of the secret at a JSON pointer, such as “Headers: X-Api-Key”. */
 export function secretLabel(schema: JsonSchema, config: Values, pointer: string): string {
   const [key = "", inner = "", last] = pointer.split("/").slice(1);
   const property = schema.properties?.[key];
@@ -39,7 +40,7 @@ export function secretLabel(schema: JsonSchema, config: Values, pointer: string)
   return destinationTexts.secretOf(label, typeof from === "string" ? from : labelOf(last));
 }
 
-/** Returns the object with the value at a JSON pointer, and the value's key in it. */
+/** Returns the object that contains the value at a JSON pointer, and the value's key in it. */
 function holderOf(config: Values, pointer: string): { holder: Values | undefined; key: string } {
   const keys = pointer.split("/").slice(1);
   const key = keys.pop() ?? "";
@@ -50,7 +51,7 @@ function holderOf(config: Values, pointer: string): { holder: Values | undefined
   return { holder, key };
 }
 
-/** Returns JSON pointers to the texts in which the API hides a part. */
+/** Returns JSON pointers to the strings of which the API hides a part. */
 function maskedTexts(value: unknown, path = ""): string[] {
   if (typeof value === "string") return value.includes(MASK) ? [path] : [];
   if (typeof value !== "object" || value === null) return [];

@@ -78,7 +78,7 @@ const columns: Column<Row>[] = [
   ),
 ];
 
-/** Loads a page of destinations. Without the permission `events:read`, they have no figures. */
+/** Loads a page of destinations. Without `events:read`, rows have no event counts and rates. */
 async function loadDestinations(query: ListQuery, state: string): Promise<ListPage<Row>> {
   if (missingPermission("events:read") !== undefined) {
     return halfOf(query, async (page) => {
@@ -95,7 +95,7 @@ async function loadDestinations(query: ListQuery, state: string): Promise<ListPa
   return { items: destinations, total };
 }
 
-/** Returns the row of a destination for a session that may not read figures. */
+/** Returns the row of a destination for a session without the permission `events:read`. */
 function rowWithoutFigures(of: Destination): Row {
   const { id, name, type, deliveredBy, enabled, transformation } = of;
   const known = deliveredBy === "pixelmill" ? "unknown" : "external";

@@ -34,8 +34,8 @@ import { Trouble } from "./trouble.tsx";
 const POLL_MS = 5_000;
 
 /**
- * Screen of one destination. It shows problems and what to do about them first. The settings and
- * connections need `workspace:admin`; a session without it sees the state, figures and errors.
+ * Screen of one destination. Problems, and what to do about them, come first. A session without
+ * `workspace:admin` sees the state, figures and errors, but neither settings nor connections.
  */
 export function DestinationPage({ id, tab }: { id: string; tab: string }) {
   const isAdmin = missingPermission("workspace:admin") === undefined;
@@ -103,8 +103,8 @@ export function DestinationPage({ id, tab }: { id: string; tab: string }) {
 }
 
 /**
- * Loads a destination's state, and its latest failed delivery. The state is shown without the failure
- * when only the failure cannot be loaded.
+ * Loads a destination's state and its latest failed delivery. If only the failed delivery cannot be
+ * loaded, resolves with the state alone.
  */
 async function loadStatus(id: string) {
   const options = { params: { id } };
@@ -180,7 +180,7 @@ function HealthTab(
   );
 }
 
-/** Facts about a destination for a session that may not read its settings. */
+/** Facts, such as its sources, for a session that may not read the destination's settings. */
 function ReadOnlyFacts(props: {
   state: DestinationRow;
   sources: readonly { id: string; name: string }[];

@@ -103,13 +103,13 @@ function SettingsForm(props: SettingsProps & { type: DestinationType | undefined
   );
 }
 
-/** Labels of the form's values that are not in the config. */
+/** Labels of the form's values that are not config settings. */
 const ownLabels: Record<string, string> = {
   name: commonTexts.name,
   consentIds: destinationTexts.consents,
 };
 
-/** Prefix of config settings among the form's values, which also have name and consents. */
+/** Prefix of config settings among form values. The name and the consents have no prefix. */
 const CONFIG = "config.";
 const configKey = (key: string) => key.slice(CONFIG.length);
 

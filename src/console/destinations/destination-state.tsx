@@ -18,7 +18,7 @@ const badges: Record<State, { text: string; tone?: "good" | "warn" | "bad" }> = 
   external: { text: destinationTexts.byRudderServer },
 };
 
-/** Badge for a destination's state. It shows when a healthy destination rejects some events. */
+/** Badge for a destination's state. `isRejecting`: a healthy destination rejects some events. */
 export function DestinationStateBadge(props: { state: State; isRejecting?: boolean }) {
   const { state, isRejecting = false } = props;
   if (state === "ok" && isRejecting)

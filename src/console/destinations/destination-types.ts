@@ -12,7 +12,7 @@ export async function listDestinationTypes(): Promise<DestinationType[]> {
   return (await client.call("GET /v2/destination-types")).destinationTypes;
 }
 
-/** Returns the type of a destination. Undefined when the server no longer knows the type. */
+/** Returns the type of a destination, or undefined if this server does not know the type. */
 export function typeOf(
   types: readonly DestinationType[],
   destination: Pick<Destination, "type" | "deliveredBy">,
@@ -20,13 +20,13 @@ export function typeOf(
   return types.find((it) => optionOf(it) === optionOf(destination));
 }
 
-/** Returns a text that identifies a type: pixelmill and rudder-server may share a type's name. */
+/** Returns a unique string of a type: pixelmill and rudder-server may have types of one name. */
 export function optionOf({ type, deliveredBy }: Pick<Destination, "type" | "deliveredBy">): string {
   const name = type.toLowerCase();
   return deliveredBy === "pixelmill" ? name : `${deliveredBy} ${name}`;
 }
 
-/** Returns the name of a type in a list to choose from. */
+/** Returns the name under which a list of types shows a type. */
 export function labelOfType({ type, deliveredBy }: DestinationType): string {
   return deliveredBy === "pixelmill" ? type : destinationTexts.typeOfRudderServer(type);
 }

@@ -8,11 +8,11 @@ import { commonTexts } from "../texts/common.ts";
 import { destinationTexts } from "../texts/destinations.ts";
 import { metricTexts } from "../texts/metrics.ts";
 
-/** Current figures of a destination, its recent events, and charts of the past. */
+/** Shows a destination's current figures, its recent events, and charts of its past. */
 export function Health(props: {
   destinationId: string;
   state: DestinationOverview | undefined;
-  /** Ids of nodes that are not in the figures, because they did not answer. */
+  /** Ids of the nodes that did not answer, so that the figures do not include theirs. */
   missingNodes: readonly string[];
 }) {
   const { destinationId, state, missingNodes } = props;

@@ -10,7 +10,7 @@ import { hrefTo } from "../router.ts";
 import { commonTexts } from "../texts/common.ts";
 import { destinationTexts } from "../texts/destinations.ts";
 
-/** Number of transformations in the select. The search field finds others. */
+/** Maximum number of transformations that the select lists. The search field finds the others. */
 const OPTIONS_MAX = 100;
 
 /**

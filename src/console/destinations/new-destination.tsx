@@ -23,8 +23,8 @@ import {
 } from "./destination-types.ts";
 
 /**
- * Screen with the form that creates a destination. `copyOf` is the id of a destination whose
- * settings the form begins with.
+ * Screen with the form that creates a destination. The form begins with the settings of the
+ * destination with the id `copyOf`, if any.
  */
 export function NewDestination({ copyOf }: { copyOf: string | undefined }) {
   const resource = useResource(async () => {
@@ -55,7 +55,7 @@ interface NewValues extends Record<string, unknown> {
   name: string;
   type: string;
   config: FormValues;
-  /** Ids of the consents that the destination needs, one a line. */
+  /** Ids of the consents that the destination needs, one per line. */
   consentIds: string;
 }
 

@@ -12,9 +12,9 @@ import { destinationTexts } from "../texts/destinations.ts";
 const troubled = new Set<DestinationRow["state"]>(["down", "failing", "suspended"]);
 
 /**
- * Panel that shows first what is wrong with a destination and what to do: the reason, the
- * receiver's answer, since when and how many events failed; advice, and links to the settings, to a
- * test and to a replay. Nothing is shown for a destination without a failure.
+ * Panel at the top of a destination's page that says what is wrong and what to do: the reason, the
+ * receiver's answer, since when and how many events failed, advice, and links to the settings, to a
+ * test and to a replay. It is hidden if the destination works and has no dead letters.
  */
 export function Trouble(props: {
   state: DestinationRow;
@@ -90,12 +90,12 @@ export function Trouble(props: {
   );
 }
 
-/** Whether the latest failure is in the transformation, which no setting or test changes. */
+/** Whether the latest failure is in the code, where settings and connection tests do not help. */
 function failsInCode({ state, lastError }: DestinationRow): boolean {
   return state === "suspended" || lastError?.stage === "transform";
 }
 
-/** Returns the first line of a response's body that is not blank. */
+/** Returns the first line of a receiver's response that is not blank, or undefined. */
 function firstLine(body = ""): string | undefined {
   return body
     .split("\n")
@@ -103,7 +103,7 @@ function firstLine(body = ""): string | undefined {
     .find((line) => line !== "");
 }
 
-/** Returns advice about a failure, by its stage or the HTTP status of the receiver's answer. */
+/** Returns advice about the latest failure: in the code, without an answer, or by HTTP status. */
 function adviceFor(state: DestinationRow, failure: DestinationFailure | undefined): string {
   const { advice } = destinationTexts;
   if (state.state === "suspended") return advice.suspended;

@@ -4,7 +4,8 @@ import { Decoration, type DecorationSet, EditorView, WidgetType } from "@codemir
 import { codeTexts } from "../texts/code.ts";
 
 /**
- * An error or log line of a run, shown at its position in the code. Lines and columns count from 1.
+ * An error or log line of a test run that the editor shows at its position in the code. `line` and
+ * `column` count from 1.
  */
 export interface Annotation {
   kind: "error" | "log";
@@ -82,7 +83,7 @@ function logText(logs: readonly Annotation[]): string {
 
 export const annotationExtensions = [widgets, lintGutter()];
 
-/** Shows these annotations in the editor instead of its previous ones. */
+/** Shows the annotations in the editor, in place of all earlier ones. */
 export function annotate(view: EditorView, annotations: readonly Annotation[]): void {
   const errors = annotations.filter(({ kind }) => kind === "error");
   const { doc } = view.state;

@@ -18,17 +18,14 @@ interface Props {
   onFormat?: (() => void) | undefined;
   annotations?: readonly Annotation[];
   completionData?: CompletionData;
-  /**
-   * Position to which the editor moves. A new object moves the editor again, even to the same line.
-   */
+  /** Position to which the editor moves. To move it to the same line again, pass a new object. */
   position?: { line: number } | undefined;
 }
 
 const noAnnotations: readonly Annotation[] = [];
 
 /**
- * CodeMirror editor as a component. It is updated when `value`, `annotations` or `position`
- * changes.
+ * CodeMirror editor as a component. It follows changes of `value`, `annotations` and `position`.
  */
 export function CodeEditor(props: Props) {
   const { value, annotations = noAnnotations, position } = props;
@@ -36,7 +33,7 @@ export function CodeEditor(props: Props) {
   const view = useRef<EditorView | undefined>(undefined);
   /**
    * Texts that this component passed to `onChange` and that the parent has not passed back as
-   * `value` yet.
+   * `value` yet. When one comes back, the editor ignores it, because the user may have typed more.
    */
   const sent = useRef<string[]>([]);
   const latest = useRef(props);
@@ -93,12 +90,12 @@ export function CodeEditor(props: Props) {
 }
 
 /**
- * Maximum number of steps of the search for a difference. Beyond it, the difference is correct, but
- * is longer than necessary.
+ * Maximum steps of the search for the smallest difference of two texts. A search that reaches it
+ * yields a correct difference that is larger than necessary.
  */
 const DIFF_STEPS_MAX = 500;
 
-/** Returns the changes that make one text of another. Cursor and marks between them stay in place. */
+/** Returns the changes from `before` to `after`. Cursor and annotations between them stay. */
 function changesTo(before: string, after: string): ChangeSpec[] {
   return diff(before, after, { scanLimit: DIFF_STEPS_MAX }).map(({ fromA, toA, fromB, toB }) => ({
     from: fromA,

@@ -1,19 +1,19 @@
 import type { Completion, CompletionContext, CompletionResult } from "@codemirror/autocomplete";
 import { metadataFunction, metadataKeys, providedFunctions } from "../texts/user-code-functions.ts";
 
-/** Data from outside the edited code that code completion uses. */
+/** Data that code completion uses besides the edited code. */
 export interface CompletionData {
   language: "javascript" | "python";
   /** Events whose fields code completion offers. */
   events: readonly unknown[];
-  /** Names of the workspace's credentials, offered as arguments of `getCredential`. */
+  /** Names of the workspace's credentials, offered to complete arguments of `getCredential`. */
   credentials: readonly string[];
   libraries: readonly { importName: string; exports: readonly string[] }[];
 }
 
 /**
- * Matches a path to a field and the typed prefix of the field, such as `event.properties.na` or
- * `event["properties"]["na`.
+ * Matches the path to a field of an object, up to the typed start of the field's name, such as
+ * `event.properties.na` or `event["properties"]["na`.
  */
 const PATH =
   /([A-Za-z_$][\w$]*|\bmetadata\([^()]*\))((?:\??\.[A-Za-z_$][\w$]*|\??\.?\[\s*(?:"[^"]*"|'[^']*'|\d+)\s*\]|\.get\(\s*(?:"[^"]*"|'[^']*')\s*(?:,[^()]*)?\))*)(\??\.|\??\.?\[\s*["']|\.get\(\s*["'])([\w$ -]*)$/;
@@ -21,16 +21,16 @@ const STEP =
   /\[\s*(?:"([^"]*)"|'([^']*)'|(\d+))\s*\]|\.get\(\s*(?:"([^"]*)"|'([^']*)')|\.([\w$]+)/g;
 const FIELDS_MAX = 500;
 /**
- * Maximum number of characters before the cursor to which the patterns are applied. Their running
- * time is quadratic in the length.
+ * Maximum number of characters before the cursor to which the regular expressions are applied,
+ * because their running time is quadratic in this number.
  */
 const BEFORE_CHARS_MAX = 500;
 
-/** Text around the cursor, and other data that code completion uses. */
+/** Edited code with the position of the cursor, and other data that code completion uses. */
 interface CompletionInput {
   code: string;
   line: string;
-  /** Text of the line before the cursor, limited to its last `BEFORE_CHARS_MAX` characters. */
+  /** Text from the line's start to the cursor, at most the last `BEFORE_CHARS_MAX` characters. */
   before: string;
   pos: number;
   data: CompletionData;
@@ -55,7 +55,7 @@ export function completionSource(data: () => CompletionData) {
   };
 }
 
-/** Completes credential names in `getCredential("` and library names in `from "`. */
+/** Offers names of credentials in `getCredential("`, and import names of libraries in `from "`. */
 function completeQuotedName({ before, pos, data }: CompletionInput): CompletionResult | null {
   const credential = /\bgetCredential\(\s*["']([\w]*)$/.exec(before);
   if (credential) return completionResult(pos, credential[1]!, data.credentials, "credential");
@@ -68,7 +68,7 @@ function completeQuotedName({ before, pos, data }: CompletionInput): CompletionR
   return completionResult(pos, library[1]!, names, "library");
 }
 
-/** Completes export names in `import { … } from "lib"` and, in Python, after `lib.`. */
+/** Offers the exports of a library in `import { … } from "lib"` and, in Python, after `lib.`. */
 function completeExport(input: CompletionInput): CompletionResult | null {
   const { code, line, before, pos, data } = input;
   const named = /\bimport\s*\{[^}]*?([\w$]*)$/.exec(before);
@@ -158,8 +158,8 @@ function completionResult(
 }
 
 /**
- * Returns the names that a library exports. They are found with regular expressions, so exports in
- * unusual code may be missed.
+ * Returns the names that a library exports. It finds them with regular expressions, and may miss
+ * exports in unusually written code.
  */
 export function exportsOf(code: string, language: CompletionData["language"]): string[] {
   if (language === "python") {

@@ -39,7 +39,7 @@ interface EditorOptions {
   completionData?: () => CompletionData;
 }
 
-/** Syntax extensions for a language. JSON uses the syntax of JavaScript. */
+/** Returns the CodeMirror extensions for a language's syntax. JSON uses JavaScript's. */
 export function languageExtensions(language: EditorLanguage) {
   return language === "python" ? [python(), indentUnit.of("    ")] : [javascript()];
 }
@@ -104,8 +104,8 @@ export function createEditor(root: ShadowRoot, text: string, options: EditorOpti
 }
 
 /**
- * Replaces the selection by typed text. Chromium would keep the look of the replaced text in a
- * `style` attribute, which the content security policy refuses.
+ * Replaces the selection by the typed text itself, because Chromium would keep the look of the
+ * replaced text in a `style` attribute, which the content security policy refuses.
  */
 const replaceSelection = EditorView.domEventHandlers({
   beforeinput(event, view) {

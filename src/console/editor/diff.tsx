@@ -11,7 +11,7 @@ interface DiffSide {
   text: string;
 }
 
-/** Minimum width for two columns, in CSS pixels. */
+/** Minimum width for both texts side by side, in CSS pixels. */
 const SIDE_BY_SIDE_PX = 640;
 
 /** Shows the differences of two texts, side by side if the width allows, else in one column. */
@@ -60,7 +60,7 @@ function unified(root: ShadowRoot, { before, after, language }: DiffProps): Edit
 
 type DiffProps = Parameters<typeof Diff>[0];
 
-/** Extensions of an editor whose text cannot be changed. */
+/** Returns the extensions of an editor whose text cannot be changed. */
 export function readOnlyExtensions(label: string, language: EditorLanguage): Extension {
   return [
     lineNumbers(),

@@ -2,14 +2,14 @@ import * as estree from "prettier/plugins/estree";
 import * as meriyah from "prettier/plugins/meriyah";
 import { format } from "prettier/standalone";
 
-/** Syntax error that prevents formatting. Line and column count from 1. */
+/** Syntax error because of which code cannot be formatted. `line` and `column` count from 1. */
 export interface FormatError {
   line: number;
   column: number;
   message: string;
 }
 
-/** Formats JavaScript with Prettier's default style. Code with a syntax error is not formatted. */
+/** Formats JavaScript in Prettier's default style. Returns a `FormatError` for invalid syntax. */
 export async function formatJavaScript(code: string): Promise<string | FormatError> {
   try {
     return await format(code, { parser: "meriyah", plugins: [meriyah, estree] });
@@ -24,5 +24,5 @@ function positionOf(error: unknown): { line: number; column: number } | undefine
   return (error as { loc?: { start?: { line: number; column: number } } }).loc?.start;
 }
 
-/** Removes the position and the excerpt of the code, which Prettier appends to a message. */
+/** Returns Prettier's error message without the position and the code excerpt at its end. */
 const withoutExcerpt = (message: string) => message.replace(/ \(\d+:\d+\)(\n.*)?$/s, "");

@@ -9,12 +9,12 @@ import { readOnlyExtensions } from "./diff.tsx";
 import { markSpecialCharacters } from "./mark-special-characters.ts";
 import { theme } from "./theme.ts";
 
-/** Minimum width for two columns, in CSS pixels. */
+/** Minimum width for both texts side by side, in CSS pixels. */
 const SIDE_BY_SIDE_PX = 640;
 
 /**
- * Editor of the result of a merge, beside a text with which it is compared. An arrow at each
- * difference takes the compared text into the result.
+ * Editor of the result of a merge, beside the text with which the result is compared. An arrow at
+ * each difference copies the compared text into the result.
  */
 export function MergeEditor(props: {
   compared: { label: string; text: string };
@@ -70,10 +70,10 @@ export function MergeEditor(props: {
   return <div class="editor diff" ref={host} />;
 }
 
-/** Smallest side of a target for a finger, in CSS pixels. */
+/** Minimum width and height of a button that is tapped with a finger, in CSS pixels. */
 const TARGET_PX = 24;
 
-/** Creates the button that takes a difference of the compared text into the result. */
+/** Creates the button at a difference that copies the compared text into the result. */
 function takeButton(): HTMLElement {
   const button = document.createElement("button");
   button.type = "button";

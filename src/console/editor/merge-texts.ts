@@ -2,9 +2,9 @@ import { Chunk } from "@codemirror/merge";
 import { Text } from "@codemirror/state";
 
 /**
- * Merges two texts that were made from one. Lines that only one side has changed get that side's
- * text. Where both have changed the same or adjacent lines to different texts, the user's text is
- * taken, and `overlaps` counts the place.
+ * Merges two texts that were made from `base`: `yours`, the user's, and `theirs`. Lines that only
+ * one of them has changed get its text. If both have changed the same or adjacent lines to
+ * different texts, the user's text is taken. `overlaps` is the number of such places.
  */
 export function mergeTexts(
   base: string,
@@ -51,8 +51,8 @@ function chunksOf(a: string, b: string): Chunk[] {
 }
 
 /**
- * Returns the text of one side for a region of the original. Undefined when the side has not
- * changed the region.
+ * Returns the text that a changed version has in place of a region of the original. Returns
+ * undefined if `chunks`, the changes in this region, are empty.
  */
 function regionOf(side: string, chunks: Chunk[], from: number, to: number): string | undefined {
   const [first, last] = [chunks[0], chunks.at(-1)];

@@ -1,7 +1,7 @@
 /**
- * Characters that are displayed as something else than they are: control and format characters
- * (bidi overrides and isolates, zero-width characters, tags) and other invisible ones. Tab, line
- * feed, carriage return and the selector of coloured emoji are not among them.
+ * Matches characters that are invisible or change how others are shown: control and format
+ * characters (bidi overrides and isolates, zero-width characters, tags) and others without a glyph.
+ * It does not match tab, line feed, carriage return and the variation selector of coloured emoji.
  */
 export const specialCharacters =
   /(?!\uFE0F|[\t\n\r])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;

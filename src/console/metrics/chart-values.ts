@@ -5,25 +5,26 @@ type Column =
   | ("received" | "delivered" | "dropped" | "failed" | "retried" | "repeated")
   | ("p50Ms" | "p99Ms" | "lagSeconds");
 
-/** Share of a point's time that must have been recorded. A point with less is a gap. */
+/** Minimum recorded share of a point's interval. A point with a smaller share is a gap. */
 const RECORDED_SHARE_MIN = 0.1;
 
-/** Steps of an axis of seconds that divide minutes, hours and days. */
+/** Allowed distances of axis labels in seconds: parts of a minute, hour or day, or whole days. */
 export const SECONDS_STEPS = [
   ...[1, 2, 5, 10, 20, 30],
   ...[1, 2, 5, 10, 20, 30].map((minutes) => minutes * 60),
   ...[1, 2, 6, 12, 24, 48, 120, 240].map((hours) => hours * 3_600),
 ];
 
-/** Start times of the points, in seconds since the epoch. */
+/** Returns the start times of a chart's points, in seconds since the epoch. */
 export function pointTimes({ from, stepSeconds, recordedSeconds }: Metrics): number[] {
   const first = Date.parse(from) / 1_000;
   return recordedSeconds.map((_, index) => first + index * stepSeconds);
 }
 
 /**
- * Events per minute of each point, over the recorded time: the last point is not complete, and a
- * restart may have shortened others. Null for a gap.
+ * Returns the events per minute for each point of a chart, or null for a gap. It divides the events
+ * by the recorded time, which is shorter than the interval for the last point, and for points at a
+ * restart.
  */
 export function perMinute(metrics: Metrics, column: Column): (number | null)[] {
   const { recordedSeconds, stepSeconds } = metrics;

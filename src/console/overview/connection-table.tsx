@@ -49,7 +49,7 @@ const columns: Column<ConnectionRow>[] = [
   ),
 ];
 
-/** Table with the event rates of all connections, in pages; those that fail come first. */
+/** Table with the event rates of all connections, in pages. Failing connections come first. */
 export function ConnectionTable() {
   const [text, setText] = useState("");
   const [page, setPage] = useState(1);

@@ -19,8 +19,9 @@ const NODE_HEIGHT = 60;
 const GAP_WIDTH = 104;
 
 /**
- * Graph of event flow from sources through transformations to destinations. Nodes show their rates.
- * Edges with a higher rate are thicker, and show it under the pointer.
+ * Graph of the events that flow from sources through transformations to destinations. Nodes show
+ * their event rates. Edges with a higher rate are thicker. The rate of an edge is shown while the
+ * pointer is on it.
  */
 export function FlowGraphView({ overview }: { overview: Overview }) {
   const { sources, transformations, destinations, edges } = useMemo(
@@ -105,7 +106,7 @@ export function FlowGraphView({ overview }: { overview: Overview }) {
 function Nodes(props: {
   title: string;
   children: ComponentChildren;
-  /** Screen that lists all items of the column, and the number that the graph leaves out. */
+  /** Screen that lists the column's items. `hidden` is the number that the graph leaves out. */
   screen?: string;
   hidden?: number;
 }) {
@@ -161,8 +162,8 @@ function Edges({ edges, height }: { edges: readonly FlowEdge[]; height: number }
 const rowCentre = (row: number) => row * ROW_HEIGHT + NODE_HEIGHT / 2;
 
 /**
- * Returns the position of an edge's label, in pixels. The label is right of the centre, where
- * crossing edges have separated, and just above the line.
+ * Returns the position of an edge's label, in pixels. The label is right of the edge's middle,
+ * where edges that cross there have separated, and just above the line.
  */
 function labelPosition({ from, to }: FlowEdge) {
   const x = 0.68;
@@ -177,7 +178,7 @@ function classOf({ isOff, isDown, rate: perSecond }: FlowEdge): string {
   return perSecond > 0 ? "busy" : "";
 }
 
-/** Returns the width of an edge. It grows by one pixel for each tenfold rate. */
+/** Returns an edge's width in pixels, which grows by one each time the rate grows tenfold. */
 function strokeOf({ rate: perSecond }: FlowEdge) {
   return { "stroke-width": 1.5 + Math.min(4, Math.log10(1 + perSecond)) };
 }

@@ -7,23 +7,23 @@ import {
 } from "../data/model.ts";
 
 /**
- * Node of the middle column. It is a transformation, or the node `PASS_THROUGH` for destinations
- * without a transformation.
+ * Node of the graph's middle column: a transformation, or the node `PASS_THROUGH`, which stands for
+ * no transformation.
  */
 interface TransformationNode {
   id: string;
   transformation: TransformationOverview | undefined;
-  /** Rate of the events that it receives, per second. An event counts once for each source. */
+  /** Events per second. A source's event counts once, however many destinations get it. */
   rate: number;
 }
 
-/** Edge of the graph between two neighbouring columns. `from` and `to` are row numbers, from 0. */
+/** Edge between nodes of neighbouring columns. `from` and `to` are their rows, from 0. */
 export interface FlowEdge {
   from: number;
   to: number;
-  /** Rate of events per second. */
+  /** Events per second. */
   rate: number;
-  /** Rate of dead letters (events that were given up) per second. */
+  /** Dead letters (events that were given up) per second. */
   failed: number;
   isOff: boolean;
   isDown: boolean;
@@ -43,8 +43,8 @@ const ROWS_MAX = 12;
 export const PASS_THROUGH = "pass-through";
 
 /**
- * Builds the graph of the overview. Destinations are ordered by the urgency of their state, then by
- * rate. Sources are ordered by rate.
+ * Builds the graph of the overview. The most urgent states of destinations come first and, for
+ * equal states, the highest rates. Sources are ordered by rate.
  */
 export function buildFlowGraph(overview: Overview): FlowGraph {
   const sources = overview.sources
@@ -105,9 +105,7 @@ export function buildFlowGraph(overview: Overview): FlowGraph {
   };
 }
 
-/**
- * Returns the nodes for the transformations of the destinations, in the order of the destinations.
- */
+/** Returns a node for each transformation of the destinations, in the order of the destinations. */
 function transformationNodes(
   destinations: readonly DestinationOverview[],
   transformations: readonly TransformationOverview[],

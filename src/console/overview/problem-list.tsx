@@ -13,8 +13,8 @@ const SHOWN_FIRST = 8;
 const urgent = new Set<Problem["kind"]>(["not-ready", "destination-down", "suspended"]);
 
 /**
- * Shows the workspace's problems, worst first as in the server's answer, each with its age and what
- * to do. `total` is the number of all problems; a link leads to those that the answer leaves out.
+ * Shows the workspace's problems, worst first, each with its age and what to do. `total` is the
+ * number of all problems. If `problems` has fewer, a link leads to the others.
  */
 export function ProblemList({ problems, total }: { problems: readonly Problem[]; total: number }) {
   const [isWhole, setWhole] = useState(false);

@@ -15,7 +15,7 @@ import { ProblemList } from "./problem-list.tsx";
 
 const POLL_MS = 3_000;
 
-/** Overview screen, with the problems and current figures of the workspace. */
+/** Overview screen. It shows the problems and the current event rates of the workspace. */
 export function Screen() {
   const permission = missingPermission("events:read");
   return (

@@ -12,7 +12,7 @@ import { hrefTo, navigate } from "../router.ts";
 import { commonTexts } from "../texts/common.ts";
 import { replayTexts } from "../texts/replays.ts";
 
-/** Fields of the form that the address can fill in, such as those of a search. */
+/** Form fields that the query of the page's address can fill in, such as from a search. */
 const prefilled = [
   "destinationId",
   "sourceId",
@@ -107,7 +107,7 @@ export function NewReplay({ query }: { query: URLSearchParams }) {
   );
 }
 
-/** Returns the request. It leaves out empty fields. */
+/** Returns the body of the API request for the form's values, without those that are empty. */
 function bodyOf(values: Record<(typeof prefilled)[number] | "rate", string>) {
   const { destinationId, sourceId, from, to: end, rate, ...conditions } = values;
   const given = Object.entries(conditions).filter(([, value]) => value !== "");

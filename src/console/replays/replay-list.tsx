@@ -26,7 +26,7 @@ const tones = {
   cancelled: undefined,
   failed: "bad",
 } as const;
-/** Maximum number of failure reasons that the row of a replay names. */
+/** Maximum number of failure reasons that the list shows for one replay. */
 const REASONS_MAX = 3;
 
 /** Lists the running and finished replays and purges, with their progress. */
@@ -90,12 +90,12 @@ function countColumn(
   };
 }
 
-/** Returns the state to show: a complete replay of which some events failed is not simply done. */
+/** Returns the state to show: `partlyFailed` for a done replay of which some events failed. */
 function shownState({ state, counts }: Replay): keyof typeof tones {
   return state === "done" && counts.failed > 0 ? "partlyFailed" : state;
 }
 
-/** The destination of a filter's dead letters, if they have only one. */
+/** Id of the destination whose dead letters a filter selects; undefined unless it is just one. */
 function destinationOf({ destinationId, groupIds }: NonNullable<Replay["filter"]> = {}) {
   // The id of a group begins with that of its destination.
   const [id, ...others] = new Set(groupIds?.match(/[^,\s]+(?=\.)/g));
@@ -147,7 +147,7 @@ function ReplayScope({ replay, names }: { replay: Replay; names: NameLookup }) {
   );
 }
 
-/** Shows why a replay's events failed, most frequent reason first, linked to dead letters. */
+/** Shows why a replay's events failed, most frequent first, each linked to its dead letters. */
 function FailureReasons({ replay: { failures = [] } }: { replay: Replay }) {
   if (failures.length === 0) return null;
   const more = failures.length - REASONS_MAX;

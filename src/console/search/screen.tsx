@@ -34,7 +34,7 @@ import {
 
 const USER_CHARS_MAX = 100;
 
-/** Screen that searches stored events by user, message, name, source and time. */
+/** Screen that searches stored events by user, message id, name, source, outcome and time. */
 export function Screen({ query }: ScreenProps) {
   const names = useNames();
   const form = readSearchForm(query);
@@ -160,7 +160,7 @@ function columnsOf(names: NameLookup, open: (event: FoundEvent) => void): Column
   ];
 }
 
-/** Outcome of an event at each destination. A dead letter links to its page. */
+/** Outcome of an event at each destination. A dead letter's outcome links to its page. */
 function Outcomes(props: { outcomes: FoundEvent["outcomes"]; names: NameLookup }) {
   if (props.outcomes.length === 0) {
     return <span class="quiet">{commonTexts.noDestination}</span>;

@@ -7,7 +7,7 @@ import { hrefTo } from "../router.ts";
 import { commonTexts } from "../texts/common.ts";
 import { searchTexts } from "../texts/search.ts";
 
-/** Event fields by which the API can search, with their labels. */
+/** Event fields by which the API can search, each with its label in the form. */
 export const searchFields = [
   { value: "userId", text: commonTexts.userId },
   { value: "anonymousId", text: searchTexts.anonymousId },
@@ -22,7 +22,7 @@ export interface SearchForm extends LocalTimeRange {
   by: (typeof searchFields)[number]["value"];
   text: string;
   sourceId: string;
-  /** Outcome at one of the event's destinations. */
+  /** Outcome at one of the event's destinations, or `refused` for a refusal at ingestion. */
   outcome: string;
 }
 
@@ -31,7 +31,7 @@ export function readSearchForm(query: URLSearchParams): SearchForm {
   return { by, ...readValues(query, ["text", "sourceId", "outcome", "from", "to"]) };
 }
 
-/** Returns the query parameters of a search request to the API. */
+/** Returns the query parameters of the API request that searches for the form's values. */
 export function searchQuery({ by, text, sourceId, outcome, from, to }: SearchForm) {
   const value = text.trim();
   return {
@@ -44,8 +44,9 @@ export function searchQuery({ by, text, sourceId, outcome, from, to }: SearchFor
 }
 
 /**
- * Returns the address of the form for a replay of the events that the search finds. Undefined for a
- * search with a condition that replays do not have, which would send more events.
+ * Returns the address of the form that starts a replay, filled in to replay the events that the
+ * search finds. Returns undefined if the search has a condition that replays cannot have, because
+ * the replay would then send more events.
  */
 export function replayHref({ by, text, sourceId, outcome, from, to }: SearchForm) {
   const value = text.trim();
@@ -54,7 +55,7 @@ export function replayHref({ by, text, sourceId, outcome, from, to }: SearchForm
   return hrefTo("replays", "new", { sourceId, from, to, [by]: value });
 }
 
-/** Value of the select for outcomes that finds events which were refused at ingestion. */
+/** Outcome select's value for events that were refused at ingestion, before any destination. */
 const REFUSED = "refused";
 
 type Outcome = keyof typeof searchTexts.outcomes;
@@ -63,7 +64,7 @@ function isOutcome(text: string): text is Outcome {
   return Object.hasOwn(searchTexts.outcomes, text);
 }
 
-/** Options of the select for outcomes. */
+/** Options of the outcome select. */
 export const outcomeOptions = [
   { value: "", text: commonTexts.allOutcomes },
   ...optionsByValue(searchTexts.outcomes),
@@ -73,7 +74,7 @@ export const outcomeOptions = [
 type SearchAnswer = AnswerOf<"GET /v2/events/search">;
 export type FoundEvent = SearchAnswer["events"][number];
 
-/** Starts a search whenever the form changes. `loadOlder` appends older events to the result. */
+/** Starts a search when the form's values change. `loadOlder` adds older events to the result. */
 export const useSearch = (form: SearchForm) =>
   usePages(
     form,

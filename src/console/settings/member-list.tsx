@@ -58,7 +58,7 @@ function columnsOf(edit: (member: Member) => void): Column<Member>[] {
   ];
 }
 
-/** Form for a new member, or for one that is loaded with the tag of its state first. */
+/** Form that creates or edits a member. One to edit is loaded first, with its header ETag. */
 function MemberForm(context: FormContext<Member>) {
   const id = context.item?.id;
   const resource = useResource(async () => {

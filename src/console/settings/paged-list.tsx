@@ -16,7 +16,7 @@ export interface FormContext<Item> {
   reload: () => Promise<void>;
 }
 
-/** Column with the item's name as a button that opens the form. */
+/** Returns the column of item names, each a button that opens the form to edit the item. */
 export const editColumn = <Item extends { name: string }>(edit: (item: Item) => void) =>
   nameColumn(commonTexts.name, (item: Item) => (
     <button type="button" class="link cut" onClick={() => edit(item)}>

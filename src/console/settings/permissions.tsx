@@ -17,7 +17,7 @@ export function PermissionBadges(props: { of: readonly Permission[] }) {
   );
 }
 
-/** Checkboxes that select permissions. */
+/** Checkboxes by which the user selects the permissions of a member or token. */
 export function PermissionCheckboxes(props: {
   legend?: string;
   granted: readonly Permission[];

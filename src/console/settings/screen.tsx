@@ -47,7 +47,7 @@ export function Screen({ subpath: [tab = ""] }: ScreenProps) {
   );
 }
 
-/** Shows the workspace and the current session with its member, token and permissions. */
+/** Shows the workspace, and the current session with its member, API token and permissions. */
 function WorkspaceFacts() {
   const resource = useResource(async () => (await client.call("GET /v2/workspace")).workspace, []);
   const { member, token, expiresAt, permissions = [] } = session.value ?? {};

@@ -15,14 +15,14 @@ interface PaletteEntry {
 
 const RESULTS_MAX = 40;
 
-/** Items that the server found for the latest text. */
+/** Palette entries for the items that the server found for the latest text. */
 const found = signal<readonly PaletteEntry[]>([]);
-/** Text of the latest request to the server. Answers to earlier ones are dropped. */
+/** Text of the latest search on the server. Answers to earlier searches are dropped. */
 let latestText = "";
 
 /**
- * Returns the palette entries whose title or kind contains every word of the text. Entries whose
- * title starts with the first word come first.
+ * Returns at most `RESULTS_MAX` palette entries whose title or kind contains every word of the
+ * text. Entries whose title starts with the first word come first.
  */
 export function searchPalette(text: string): readonly PaletteEntry[] {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
@@ -61,8 +61,8 @@ function actionEntries(): PaletteEntry[] {
 }
 
 /**
- * Searches the names of all items on the server. An empty text finds the first items of every kind.
- * `searchPalette` then also offers the found items.
+ * Searches all items by name on the server, so that `searchPalette` also offers the found ones. An
+ * empty text finds the first items of every kind.
  */
 export async function searchServer(text: string): Promise<void> {
   latestText = text;
@@ -71,7 +71,7 @@ export async function searchServer(text: string): Promise<void> {
   found.value = lists.flatMap((list) => (list.status === "fulfilled" ? list.value : []));
 }
 
-/** Returns requests for the items whose name contains the text. */
+/** Searches items of each kind by name. Returns a promise of the palette entries per kind. */
 function listItems(text: string): Promise<PaletteEntry[]>[] {
   const query = { text: text.trim(), count: RESULTS_MAX };
   const listCode = (kind: "transformation" | "library") =>

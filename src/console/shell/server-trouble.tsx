@@ -9,15 +9,15 @@ import { shellTexts } from "../texts/shell.ts";
 type Readiness = Pick<AnswerOf<"GET /ready">, "ready" | "checks">;
 
 const POLL_MS = 10_000;
-/** Least time between two reads that failed requests cause. */
+/** Minimum milliseconds between two reads of `/ready` that are made because requests failed. */
 const READ_MS_MIN = 2_000;
-/** Screens that show the problems of the server themselves. */
+/** First route segments of screens without the notice, as they show the problems themselves. */
 const showThemselves = new Set(["", "system"]);
 
 /**
- * Notice on every screen about why the server cannot accept or deliver events now, not even for
- * healthy destinations. Nothing is shown while the server is ready, or does not answer. The reason is
- * read every `POLL_MS`, and at once when a request has failed.
+ * Notice on all other screens that says why the server cannot accept or deliver events, not even
+ * for healthy destinations. It is hidden while the server is ready or does not answer. It reads
+ * `/ready` every `POLL_MS`, and at once if a request has failed.
  */
 export function ServerTrouble() {
   const { value, reload } = useResource(readReadiness, [], POLL_MS);
@@ -45,7 +45,7 @@ export function ServerTrouble() {
   );
 }
 
-/** Reads the checks of `/ready`, also of an answer with status 503. Undefined if unusable. */
+/** Reads the checks of `/ready`, also from status 503. Undefined without an answer or checks. */
 async function readReadiness(): Promise<Readiness | undefined> {
   try {
     const response = await fetch("/ready", { signal: AbortSignal.timeout(POLL_MS) });

@@ -10,8 +10,9 @@ import { commonTexts } from "../texts/common.ts";
 import { shellTexts } from "../texts/shell.ts";
 
 /**
- * Returns why a sign-in at the provider failed, as the server wrote it into the page's address, and
- * removes it there, so that a later visit does not show it again.
+ * Returns a text that says why a sign-in at the identity provider failed, or undefined. The server
+ * has written a code for the reason into the page's address. This function removes it there, so
+ * that a reload does not show it again.
  */
 function takeFailure(): string | undefined {
   const failure = new URLSearchParams(location.search).get("sign-in");
@@ -21,8 +22,8 @@ function takeFailure(): string | undefined {
 }
 
 /**
- * Sign-in form. It exchanges the token for a session cookie that scripts cannot read. The console
- * does not store the token.
+ * Sign-in form. It exchanges the API token that the user enters for a session cookie that scripts
+ * cannot read. The console does not store the token.
  */
 export function SignIn() {
   const [token, setToken] = useState("");

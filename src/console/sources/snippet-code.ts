@@ -1,10 +1,10 @@
-/** Code that sends events of a source, by the SDK or the tool that sends them. */
+/** Way to send events of a source for which there is sample code, such as `script` or `curl`. */
 export type SnippetKind = keyof typeof snippetOf;
 
-/** Returns a text as a literal of the languages that write strings in double quotes. */
+/** Returns a string as a literal in double quotes, for the languages that write strings so. */
 const quoted = (text: string) => JSON.stringify(text);
 
-/** Code that sends an event to the data plane with the write key of a source. */
+/** Sample code, by way to send events to the data plane with the write key of a source. */
 export const snippetOf = {
   script: (dataPlane: string, writeKey: string) => `<script>
   const random = () => Math.random().toString(36).slice(2);

@@ -8,7 +8,7 @@ import { type SnippetKind, snippetOf } from "./snippet-code.ts";
 const { kinds } = sourceTexts.snippets;
 const options = Object.entries(kinds).map(([value, { text }]) => ({ value, text }));
 
-/** Code that sends events of the source, to paste into a page, an app, an email or a terminal. */
+/** Sample code that sends the source's events, for a page, an app, an email or a terminal. */
 export function Snippet({ source, dataPlane }: { source: Source; dataPlane: string }) {
   const [kind, setKind] = useState<SnippetKind>("script");
   const text = snippetOf[kind](dataPlane, source.writeKey);

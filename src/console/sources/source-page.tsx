@@ -119,7 +119,7 @@ function SourceActions({ source: { id, name }, tag, reload }: SourceProps) {
   );
 }
 
-/** Time of the source's last event, according to the figures of its destinations. */
+/** Shows how long ago the source's last event was received, according to the metrics. */
 function LastEvent({ id }: { id: string }) {
   const { value } = useResource(
     () => client.call("GET /v2/metrics/totals", { query: { kind: "source", ids: id } }),

@@ -18,14 +18,14 @@ import { commonTexts } from "../texts/common.ts";
 import { sourceTexts } from "../texts/sources.ts";
 
 /**
- * Time in milliseconds for which the page follows the test event after it was sent. Destinations
- * may retry within this time.
+ * Milliseconds for which the page follows a test event after sending it. They include the first
+ * retries of destinations.
  */
 const FOLLOWED_MS = 30_000;
 
 /**
- * Sends a test event to the data plane from this browser, and shows its outcome at each
- * destination.
+ * Form that sends a test event from this browser to the data plane, and shows the event's outcome
+ * at each destination.
  */
 export function TestEvent({ source, dataPlane }: { source: Source; dataPlane: string }) {
   const [event, setEvent] = useState(commonTexts.testEvent);
@@ -134,8 +134,9 @@ const isResponse = (value: unknown): value is ReceiverResponse =>
   typeof value === "object" && value !== null;
 
 /**
- * Follows the live tail (stream of new events) of a source. Calls `onMessage` for each message
- * about an event of one visitor, until `signal` aborts.
+ * Follows the live tail (stream of new events) of a source until `signal` aborts. Calls `onOpen`
+ * when the tail is open, and `onMessage` for each message about an event of the visitor with the
+ * anonymous id `visitor`.
  */
 async function followVisitor(
   { sourceId, visitor, signal }: { sourceId: string; visitor: string; signal: AbortSignal },

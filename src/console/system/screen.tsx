@@ -97,8 +97,8 @@ function SystemStats({ system }: { system: System }) {
 }
 
 /**
- * Formats a count, or returns a dash when there is none. A server with several workspaces does not
- * report figures about all workspaces.
+ * Formats a count, or returns a dash when `count` is undefined. A server with several workspaces
+ * does not report figures about all workspaces together.
  */
 const countOrNone = (count: number | undefined) => (count === undefined ? "–" : formatCount(count));
 

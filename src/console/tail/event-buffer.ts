@@ -2,8 +2,8 @@ import type { FollowedMessage } from "../../api/client.ts";
 import type { RecentEvent } from "../data/model.ts";
 
 /**
- * The outcome of an event at one destination. `event` is the event as it was sent to the destination,
- * or as it was when it failed.
+ * The outcome of an event at one destination. `event` is the event as it was sent to the
+ * destination, or as it was when the delivery failed.
  */
 export type DestinationOutcome = RecentEvent["outcomes"][number];
 
@@ -13,14 +13,14 @@ export interface TailEvent {
   sourceId: string;
   /** When the server received the event. */
   at: string;
-  /** Time by which events are sorted: that of the first message about the event. */
+  /** Time by which events are sorted: that of the tail's first message about the event. */
   firstAt: string;
-  /** The event as the server received it. Undefined until a message about this arrives. */
+  /** Event as the server received it. Undefined until the tail's `received` message arrives. */
   received?: unknown;
-  /** Why the event was refused at its ingestion; absent for other events. */
+  /** Reason why the event was refused at ingestion. Absent if the event was accepted. */
   refused?: string;
   outcomes: readonly DestinationOutcome[];
-  /** Whether `outcomes` has all destinations of the event, and not only those of new messages. */
+  /** Whether `outcomes` covers all of the event's destinations, not only those of messages. */
   hasAllOutcomes: boolean;
 }
 
@@ -34,7 +34,7 @@ const SEARCHED_CHARS_MAX = 20_000;
  */
 export class EventBuffer {
   #events = new Map<string, TailEvent>();
-  /** Number of events that were ever added. */
+  /** Number of events added since the buffer was created, including those deleted from it. */
   added = 0;
 
   add({ name, data }: FollowedMessage): void {
@@ -55,7 +55,7 @@ export class EventBuffer {
     this.#deleteOldest();
   }
 
-  /** Adds recent events, and outcomes for which no message has arrived. */
+  /** Adds events of `GET /v2/events/recent`, and merges in outcomes from the tail's messages. */
   addRecent(events: readonly RecentEvent[]): void {
     // The server lists the newest first. Events of one millisecond keep this order.
     for (const event of events.toReversed()) {
@@ -103,7 +103,7 @@ export class EventBuffer {
 
 const searchedTexts = new WeakMap<TailEvent, string>();
 
-/** Returns the JSON text of an event in lower case, as the text filter searches it. */
+/** Returns an event's JSON in lower case, cut to `SEARCHED_CHARS_MAX`, for the text filter. */
 export function searchedText(event: TailEvent): string {
   const cached = searchedTexts.get(event);
   if (cached !== undefined) return cached;
@@ -125,7 +125,7 @@ export function latestOf(
   return latest;
 }
 
-/** Converts an event of the server's memory and logs into an event of the tail. */
+/** Converts an event that `GET /v2/events/recent` returned into an event of the tail. */
 export function tailEventOf({ at, receivedAt, outcomes, ...event }: RecentEvent): TailEvent {
   return {
     ...event,
@@ -137,10 +137,10 @@ export function tailEventOf({ at, receivedAt, outcomes, ...event }: RecentEvent)
 }
 
 /**
- * Merges outcomes of one event without duplicates: an outcome can come both with the recent events
- * and in a message of the tail. An outcome with a time replaces the stored outcome at the
- * destination, except a dead letter. They are sorted by destination, so that each event lists its
- * destinations in the same order.
+ * Merges the outcomes of one event, and removes duplicates: the recent events and a message of the
+ * tail can report the same outcome. An outcome with `at` replaces one without `at` at the same
+ * destination, but a dead letter only if it is a dead letter too. The result is sorted by
+ * destination, so that the destinations of all events have the same order.
  */
 function mergeOutcomes(
   before: readonly DestinationOutcome[],

@@ -1,17 +1,17 @@
-/** Differences of an event from the event that was received. */
+/** Differences between an event as it was received and as code changed it. */
 export interface EventChanges {
-  /** Numbers of the lines, from 0 on, that are new or changed in the indented JSON of the event. */
+  /** Indexes, from 0, of lines that are new or changed in the changed event's indented JSON. */
   lines: ReadonlySet<number>;
-  /** Paths of fields that the event no longer has, such as `context.ip`. */
+  /** Paths of received fields that the changed event lacks, such as `context.ip`. */
   removed: readonly string[];
 }
 
-/** Compares an event with the one that was received, by the lines of `JSON.stringify(…, null, 2)`. */
+/** Compares an event with the received one, by lines of `JSON.stringify(event, null, 2)`. */
 export function changesOf(received: unknown, event: unknown): EventChanges {
   const lines = new Set<number>();
   const removed: string[] = [];
 
-  /** Compares the value that begins in `line`. Returns the line after it. */
+  /** Compares `after`, whose JSON begins in `line`, with `before`. Returns the line after it. */
   function compare(before: unknown, after: unknown, line: number, path: string): number {
     const members = membersOf(after);
     const known = membersOf(before);

@@ -80,7 +80,7 @@ export function EventDialog(props: { event: TailEvent; names: NameLookup; onClos
   );
 }
 
-/** Shows why an event has its outcome at a destination, and there its changes by code. */
+/** Shows the reason of an outcome at a destination, and how user code changed the event. */
 function OutcomeDetails(props: { outcome: DestinationOutcome; label: string; received: unknown }) {
   const { outcome, label, received } = props;
   const { event, reason, response, deadLetterId } = outcome;
@@ -111,7 +111,7 @@ function OutcomeDetails(props: { outcome: DestinationOutcome; label: string; rec
   );
 }
 
-/** Shows why an event in flight waits, unless it waits only for its turn, and since when. */
+/** Shows why and since when an event waits; if only for its turn, just how many events wait. */
 function Waiting({ destinationId: id }: { destinationId: string }) {
   const load = () => client.call("GET /v2/status/destinations/{id}", { params: { id } });
   const destination = useResource(load, [id], STATUS_MS).value?.destination;
@@ -127,7 +127,7 @@ function Waiting({ destinationId: id }: { destinationId: string }) {
   );
 }
 
-/** Outcomes with the names of their destinations, numbered where a destination has several. */
+/** Returns outcomes with labels: the destination's name, with a number from the second on. */
 function labelled(outcomes: TailEvent["outcomes"], names: NameLookup) {
   const counts = new Map<string, number>();
   return outcomes.map((outcome) => {

@@ -15,14 +15,15 @@ import { EventDialog } from "./event-dialog.tsx";
 import { noHolds, outcomeOptions, TailTable } from "./tail-table.tsx";
 
 const POLL_MS = 10_000;
-/** Number of rows until the user asks for all. */
+/** Number of rows that the panel shows until the user asks for all. */
 const ROWS_FIRST = 5;
 
 type Outcome = (typeof outcomeOptions)[number]["value"];
 
 /**
- * Panel with the latest events of a source or a destination, and their outcomes. Its rows do not
- * move under the pointer. Nothing is shown without the permission to read events.
+ * Panel with the latest events of a source or a destination, and their outcomes. While the pointer
+ * is over the rows, the list is not updated, so that no row moves. Without the permission to read
+ * events, the panel is not rendered.
  */
 export function RecentEvents({ of }: { of: { sourceId: string } | { destinationId: string } }) {
   if (missingPermission("events:read") !== undefined) return null;

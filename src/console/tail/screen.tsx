@@ -123,10 +123,10 @@ function useOpenEvent(id: string | undefined, { buffer, tick }: TailState): Tail
   return event?.messageId === id ? event : undefined;
 }
 
-/** Events that stay visible while the buffer receives new ones. */
+/** Events shown while the tail is paused, during which the buffer receives new events. */
 interface FrozenEvents {
   events: readonly TailEvent[];
-  /** Number of events that had been added to the buffer by then. */
+  /** Value of the buffer's `added` when the pause began. */
   added: number;
 }
 
@@ -138,7 +138,7 @@ function useFrozen(buffer: EventBuffer, isFrozen: boolean): FrozenEvents | undef
   return frozen.current;
 }
 
-/** Whether an event matches the filter. The server filters new events, but not those of a pause. */
+/** Whether an event matches the filter. The server filters new events, but not paused ones. */
 function isOf(event: TailEvent, filter: { sourceId?: string; destinationId?: string }): boolean {
   const { sourceId = event.sourceId, destinationId } = filter;
   if (event.sourceId !== sourceId) return false;
@@ -156,7 +156,7 @@ function hasOutcome({ outcomes, hasAllOutcomes }: TailEvent, wanted: string): bo
 function TailStateBadge(props: {
   tail: TailState;
   frozen: FrozenEvents | undefined;
-  /** Whether the user pressed the button, rather than pointing at the rows. */
+  /** Whether the button paused the tail, rather than the pointer over the rows. */
   isPaused: boolean;
 }) {
   const { tail, frozen, isPaused } = props;

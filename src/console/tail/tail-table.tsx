@@ -17,13 +17,14 @@ interface TailTableProps {
   names: NameLookup;
   open: (messageId: string) => void;
   /**
-   * Whether all events are of one source, or all outcomes of one destination. Its name is then left
-   * out. Absent: there are several.
+   * `source` if all events have the same source, `destination` if all outcomes are of the same
+   * destination. The table then omits the name of this source or destination. Absent if there are
+   * several.
    */
   of?: "source" | "destination" | undefined;
 }
 
-/** Reasons for which the rows of the table must not move. */
+/** Reasons why no row of the table may move: the pointer is over it, or it has the focus. */
 export interface TailHolds {
   pointer: boolean;
   focus: boolean;

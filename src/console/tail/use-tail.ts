@@ -5,12 +5,12 @@ import { EventBuffer } from "./event-buffer.ts";
 
 export interface TailState {
   buffer: EventBuffer;
-  /** Number that changes whenever the screen must show the buffer again. */
+  /** Number that changes whenever the screen must render the buffer's events again. */
   tick: number;
   state: "connecting" | "open" | "ended";
   /** Error with which the live tail ended. Undefined while it is open. */
   error: unknown;
-  /** Rate of events, each of which has several messages: one for each outcome. */
+  /** Events per second. An event counts once, although each outcome has its own message. */
   perSecond: number;
   /** Number of messages that the server skipped because the browser or the network was too slow. */
   missed: number;
@@ -25,8 +25,8 @@ interface TailFilter {
 /** Minimum milliseconds between two renders, however fast events arrive. */
 const RENDER_MS = 250;
 /**
- * Maximum time in milliseconds of processing messages without a pause. A longer time would delay
- * typing.
+ * Maximum time, in milliseconds, for which messages of the tail are processed without yielding to
+ * the browser. A longer time would delay typing.
  */
 const SLICE_MS = 8;
 
@@ -39,9 +39,9 @@ interface TailCounters {
 }
 
 /**
- * Follows the live tail (stream of new events) while the screen is open. Begins with the recent
- * events that the server has in memory. Reconnects after the stream has ended, and then adds the
- * events that it missed. A new filter begins with an empty buffer.
+ * Follows the live tail (stream of new events) while the screen is open. First fills the buffer
+ * with the recent events that the server has in memory. After the stream has ended, reconnects and
+ * adds the events missed in between. A change of `filter` empties the buffer.
  */
 export function useTail(filter: TailFilter): TailState {
   const counters = useRef<TailCounters>(null);

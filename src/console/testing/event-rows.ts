@@ -2,20 +2,20 @@ import { useRef, useState } from "preact/hooks";
 
 type JsonObject = Record<string, unknown>;
 
-/** Maximum number of rows in a list of real events, besides those that are selected. */
+/** Maximum rows of received events to test with, besides older ones that are selected. */
 export const EVENT_ROWS_MAX = 50;
 
-/** One event of a list, with a number that no other event of the list has. */
+/** A received event in a list, with a number that is unique in the list. */
 export interface EventRow {
   number: number;
   event: JsonObject;
 }
 
 /**
- * State of a list of events that arrive while the user selects some. The selection holds its own
- * copies: an event stays selected when newer events take its place. While the list is held (the
- * pointer is over it, or it has the focus), no row moves; the events that arrived meanwhile are shown
- * after the release.
+ * Holds a list of events that grows while the user selects events from it. A selected event stays
+ * in the list after newer events have displaced it. Between `hold` and `release` (while the pointer
+ * is over the list, or the list has the focus) no row moves. Events that arrive in this time are
+ * shown after the release.
  */
 export function useEventRows() {
   const [rows, setRows] = useState<readonly EventRow[]>([]);

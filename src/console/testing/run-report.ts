@@ -16,8 +16,8 @@ interface TestRun {
   /** Code that the user edits. */
   code: string;
   /**
-   * Code of a transformation that calls the edited library, to test it. A run of a transformation
-   * does not use this code.
+   * Code of a transformation that calls the library in the editor, to test this library. It is
+   * ignored when the editor has a transformation.
    */
   trial: string;
   events: Events;
@@ -48,8 +48,8 @@ const toSuite = ({ id, name, input, expectedOutput }: TestCase) => ({
 });
 
 /**
- * Parses the text of the test events: one event object, or an array of them. An empty text is an
- * empty array. Throws when the text is anything else.
+ * Parses the test events that the user entered as JSON: one event object, or an array of them.
+ * Returns an empty array for blank text. Throws if the text is anything else.
  */
 export function parseEvents(text: string): Events {
   if (text.trim() === "") return [];
@@ -66,8 +66,8 @@ export function parseEvents(text: string): Events {
 }
 
 /**
- * Returns errors and log lines of a run, as annotations of the code of the library `library`.
- * Without `library`, returns those of the transformation itself.
+ * Returns the errors and log lines of a test run as annotations for the editor: those from the code
+ * of the library `library`, or without `library` those from the code of the transformation.
  */
 export function annotationsOf(report: TestRunReport | undefined, library?: string): Annotation[] {
   if (report === undefined) return [];

@@ -20,7 +20,7 @@ const badges = {
   error: { text: testCaseTexts.error, tone: "bad" },
 } as const;
 
-/** Shows the results of test cases: the first one that failed is open, with its differences. */
+/** Shows the results of test cases. The first failed one is selected, with its differences. */
 export function SuiteResults({ results }: { results: readonly SuiteResult[] }) {
   const [chosen, setChosen] = useState<string>();
   const failed = results.find(({ status }) => status !== "pass");

@@ -27,7 +27,7 @@ export function TestCaseForm(props: {
   const [expected, setExpected] = useState(() => jsonText(testCase.expectedOutput));
   const [error, setError] = useState<string>();
 
-  /** Calls `use` with the parsed input, and shows the error when the text is no valid input. */
+  /** Parses the input for `use`. Shows an error if it is invalid or empty, or `use` rejects. */
   async function withInput(use: (events: JsonObject[]) => Promise<unknown>) {
     try {
       setError(undefined);

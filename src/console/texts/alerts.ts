@@ -29,7 +29,7 @@ export const alertsTexts = {
   about: "About",
   sentTo: "Sent to",
   wholeServer: "The whole server",
-  /** Field of a rule's form that chooses some items. */
+  /** Labels of the fields that choose the destinations, sources or other items of a rule. */
   chosen: {
     destination: { title: "Destinations", all: "All destinations", add: "Add destination" },
     source: { title: "Sources", all: "All sources", add: "Add source" },

@@ -141,7 +141,7 @@ export const codeTexts = {
   moreLogs: (count: number) => `and ${count} more`,
 };
 
-/** Texts of the lines that live code writes with `log(...)`. */
+/** Texts of the screen with log lines that published code writes with `log(...)`. */
 export const codeLogTexts = {
   logs: "Logs",
   filter: "Filter lines",

@@ -2,7 +2,7 @@ import { formatCount, isolated } from "../format.ts";
 
 /** Texts of several screens, and of the components that they share. */
 export const commonTexts = {
-  /** Key of shortcuts that differs between systems. */
+  /** Name of the modifier key in keyboard shortcuts: `⌘` on Apple systems, otherwise `Ctrl`. */
   modKey: /Mac|iPhone|iPad/.test(navigator.userAgent) ? "⌘" : "Ctrl",
   overview: "Overview",
   transformations: "Transformations",
@@ -58,7 +58,7 @@ export const commonTexts = {
   auditLog: "Audit log",
   tryAgain: "Try again",
   serverUnreachable: "Can't reach the server",
-  /** Error of a change without an answer. */
+  /** Error for an unanswered change. `isRepeatable`: a repeated request has no second effect. */
   outcomeUnknown: (isRepeatable: boolean) =>
     isRepeatable
       ? "Can't reach the server. The change may or may not have been made. Try again: it is not made twice."
@@ -125,7 +125,7 @@ export const commonTexts = {
   pageTitle: (screen: string) => `${screen} · pixelmill`,
   requires: (permission: string) => `Requires ${permission}`,
   copy: (name: string) => `Copy ${isolated(name)}`,
-  /** An error message of a request that may be sent again after some seconds. */
+  /** Error message of a request, with the number of seconds after which it may be sent again. */
   waitSeconds: (message: string, seconds: number) => `${message} (wait ${seconds} s)`,
   optional: "(optional)",
   defaultOption: (value: unknown) => (value === undefined ? "Default" : `Default (${value})`),
@@ -136,7 +136,7 @@ export const commonTexts = {
   newItem: (noun: string) => `New ${noun}`,
   searchIn: (title: string) => `Search ${title.toLowerCase()}`,
   noneYet: (noun: string) => `No ${noun} yet`,
-  /** Row of a list that loads more names. */
+  /** Last row of a list of names. It says how many more there are, and loads them. */
   moreNames: (count: number) => `${formatCount(count)} more: show, or enter a part of the name`,
   noResultsFor: (text: string) => `No results for “${text}”`,
   noNameFound: (text: string) => ({
@@ -152,7 +152,7 @@ export const commonTexts = {
   lessThanAgo: (duration: string) => `less than ${duration} ago`,
   inMinute: (start: string) => `In the minute from ${start}`,
   utc: (time: string) => `${time} UTC`,
-  /** Labels of buttons that delete something, and the message after it. */
+  /** Labels of buttons that delete or disconnect an item, and the message shown afterwards. */
   deletions: {
     delete: { label: "Delete", done: (name: string) => `${isolated(name)} deleted` },
     disconnect: { label: "Disconnect", done: (name: string) => `${isolated(name)} disconnected` },

@@ -1,4 +1,4 @@
-/** Texts for changes that others made meanwhile. */
+/** Texts shown when another user has changed an item while this user edited it. */
 export const conflictTexts = {
   title: "Changed by others meanwhile",
   explain:

@@ -47,12 +47,12 @@ export const destinationTexts = {
   createDestination: "Create destination",
   testSettings: "Test settings",
   duplicate: "Duplicate",
-  /** Default name of a copy. The user can change it. */
+  /** Default name of a copy of a destination. The user can change it. */
   copyOf: (original: string) => `Copy of ${original}`,
   copyExplained: (name: string) =>
     `The settings of ${isolated(name)} are copied. Its connections and its transformation are not.`,
   secretsToEnter: "Secrets are never copied. Enter again:",
-  /** Names a secret by the setting that it belongs to. */
+  /** Label of a secret: the setting, and the name of the item in it, such as an HTTP header. */
   secretOf: (setting: string, name: string) => `${setting}: ${isolated(name)}`,
   nameExample: "Warehouse",
   last: "Last",
@@ -70,12 +70,12 @@ export const destinationTexts = {
     `Figures are incomplete: no answer from ${nodes.join(", ")}.`,
   noSuccess: (since: ComponentChildren) => ["No successful delivery ", since],
   lastFailed: (time: ComponentChildren) => ["Last failed event ", time],
-  /** Accessible name of the panel that says what is wrong with a destination. */
+  /** Accessible name of the panel that shows why deliveries to a destination fail. */
   trouble: "What is wrong",
   /** Reason of the last failed delivery, with the first line of the receiver's answer. */
   cause: (reason: string, answer: string | undefined) =>
     answer === undefined || reason.includes(answer) ? reason : `${reason}: ${answer}`,
-  /** Advice about a failure, by the answer of the receiver. */
+  /** Advice for the user after a failed delivery, by the kind of failure. */
   advice: {
     suspended:
       "Every batch fails in the transformation. Correct and publish it; delivery then continues.",

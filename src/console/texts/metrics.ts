@@ -1,6 +1,6 @@
 import { formatDuration, isolated } from "../format.ts";
 
-/** Texts of charts of figures by time. */
+/** Texts of the charts that show metrics over time. */
 export const metricTexts = {
   range: "Range of the charts",
   metrics: "Metrics",
@@ -23,6 +23,6 @@ export const metricTexts = {
   perDestination: "Delivered, dropped and failed count an event once for each of its destinations.",
   incomplete: (nodes: readonly string[]) =>
     `The latest minutes are incomplete: no answer from ${nodes.join(", ")}.`,
-  /** Label of a current rate. */
+  /** Label of a metric's rate in the last minute. */
   lastMinute: (name: string) => `${isolated(name)}, last minute`,
 };

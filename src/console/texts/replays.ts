@@ -42,7 +42,7 @@ export const replayTexts = {
     "dead-letters": "Selected dead letters",
     purge: "Purge of selected dead letters",
   },
-  /** Scope of a replay or purge, such as `Events of Website to CRM`. */
+  /** Describes what a replay or purge covers, such as `Events of Website to CRM`. */
   scopeOf: (
     kind: string,
     isOfEvents: boolean,

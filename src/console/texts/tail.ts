@@ -20,7 +20,7 @@ export const tailTexts = {
   receivedEarlier: "The event as received is no longer in memory",
   receivedEventNoun: "received event",
   eventAt: (destination: string) => `event at ${isolated(destination)}`,
-  /** Name of a destination that received several outputs of one event. */
+  /** Label of an event's second or later output at a destination: its name and the number. */
   numberedOutcome: (destination: string, number: number) => `${isolated(destination)}, ${number}`,
   savedAsTestEvent: "Saved as a test event; the editor lists it",
   useAsTestEvent: "Use as test event",
@@ -28,7 +28,7 @@ export const tailTexts = {
   searchEvents: "Search events",
   pausedWith: (events: number) => `Paused, ${formatCompact(events)} new`,
   heldWith: (events: number) => `Paused on hover, ${formatCompact(events)} new`,
-  /** Texts in place of the events while the tail is not open. */
+  /** Texts shown instead of events while the tail is connecting, or after it has ended. */
   notOpen: {
     connecting: { title: "Connecting", text: waitingHint },
     ended: {
@@ -52,12 +52,12 @@ export const tailTexts = {
     `The latest ${formatCount(events)} of ${formatCount(buffered)} buffered`,
   skipped: (events: number) => `${formatCompact(events)} skipped`,
   outcomeNames,
-  /** An outcome with the name of its destination. Delivery needs no word. */
+  /** Label of a badge: the destination's name, and the outcome unless it was delivered. */
   outcomeAt: (destination: string, outcome: keyof typeof outcomeNames) =>
     outcome === "delivered"
       ? isolated(destination)
       : `${isolated(destination)} ${outcomeNames[outcome].toLowerCase()}`,
-  /** Explanations of outcomes for which there is no event to show. */
+  /** Explanation of each outcome, shown when there is no event and no reason to show. */
   explanations: {
     delivered: "Delivered. The event is too long to be kept in memory.",
     dropped: "Dropped by the transformation, or not for this destination.",
@@ -88,7 +88,7 @@ export const tailTexts = {
     text: "Events appear here when they arrive. Older ones may be in the event search.",
   },
   noRecentMatches: "No recent event has this outcome",
-  /** Says how far back the event logs were read, if they have older events. */
+  /** Says how far back event logs were searched. Shown if they have older, unsearched events. */
   readBackTo: (time: ComponentChildren, search: ComponentChildren) => [
     "Searched back to ",
     time,

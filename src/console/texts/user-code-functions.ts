@@ -7,7 +7,7 @@ export interface UserCodeFunction {
   meaning: string;
 }
 
-/** The functions of which a transformation exports exactly one. */
+/** Entry points of a transformation: it exports exactly one of these functions. */
 export const entryFunctions: readonly UserCodeFunction[] = [
   {
     name: "transformEvent",
@@ -29,7 +29,7 @@ export const entryFunctions: readonly UserCodeFunction[] = [
   },
 ];
 
-/** The function that the second parameter of an entry function holds. */
+/** The function that an entry function gets as its second parameter, `metadata`. */
 export const metadataFunction: UserCodeFunction = {
   name: "metadata",
   signatures: { javascript: "metadata(event)", python: "metadata(event)" },

@@ -18,25 +18,28 @@ export interface ReceiverAnswer {
   code?: string | undefined;
   /** HTTP headers by name in lower case. */
   headers?: Readonly<Record<string, string>> | undefined;
-  /** HTTP body, or the text of an error. */
+  /** HTTP response body, or the error message of a receiver without HTTP. */
   body?: Uint8Array | string | undefined;
   /** Secrets of the request that are not in the destination's config, such as an access token. */
   sent?: readonly string[] | undefined;
 }
 
-/** An answer of a receiver that may be stored and shown: short, masked, and harmless as text. */
+/**
+ * A receiver's answer in a form that may be stored and shown: short, with secrets masked, and
+ * without characters that change how other text is displayed.
+ */
 export interface ShownAnswer {
   status?: number;
   code?: string;
   headers?: Record<string, string>;
   body?: string;
-  /** Whether the receiver's text was longer than `body`. */
+  /** Present if `body` is only the beginning of the receiver's text. */
   isCut?: true;
 }
 
 /**
- * Names of the headers that are kept: those that say what was refused and by whom, when to try
- * again, and which id the request has at the receiver.
+ * Names of the response headers that `ShownAnswer` keeps. They say what was refused and by whom,
+ * when to try again, and which id the receiver gave the request.
  */
 const shownHeaders = [
   "content-type",
@@ -56,7 +59,7 @@ const shownHeaders = [
   "cf-ray",
 ];
 
-/** Returns the answer of an HTTP receiver. `sent` are the request's secrets outside the config. */
+/** Converts an HTTP response. `sent` are the request's secrets that are not in the config. */
 export function answerOf(
   { status, headers, body }: EgressResponse,
   sent?: readonly string[],
@@ -64,7 +67,7 @@ export function answerOf(
   return { status, headers, body, ...(sent !== undefined && { sent }) };
 }
 
-/** Makes the text of an answer that is stored and shown. */
+/** Returns an answer to store and show: cut, masked, and with only the headers `shownHeaders`. */
 export function shownAnswer(answer: ReceiverAnswer, mask: Mask): ShownAnswer {
   const { status, code, headers = {}, body = "" } = answer;
   const shown: ShownAnswer = {};
@@ -84,14 +87,14 @@ export function shownAnswer(answer: ReceiverAnswer, mask: Mask): ShownAnswer {
   return shown;
 }
 
-/** Returns the reason of a failure without the secrets that a receiver's text in it repeats. */
+/** Returns a failure's reason with secrets masked, which a receiver's text in it may repeat. */
 export function shownReason(reason: string, mask: Mask): string {
   return shownText(reason, mask, ANSWER_REASON_CHARS_MAX);
 }
 
 /**
- * Number of characters after the shown text that are also searched for secrets, so that the shown
- * text does not end with the beginning of one.
+ * Number of characters behind the shown part of a text in which secrets are also searched, so that
+ * a secret that crosses the end of the shown part is masked.
  */
 const BEHIND_CHARS = 64;
 
@@ -99,7 +102,7 @@ function shownText(text: string, mask: Mask, charsMax: number): string {
   return harmless(mask.mask(text.slice(0, charsMax + BEHIND_CHARS))).slice(0, charsMax);
 }
 
-/** Returns the first `ANSWER_BODY_BYTES_MAX` bytes of a body as text. */
+/** Returns the first `ANSWER_BODY_BYTES_MAX` bytes as masked text, and whether it was cut. */
 function boundedText(body: Uint8Array | string, mask: Mask) {
   const bytes = typeof body === "string" ? Buffer.from(body) : body;
   const searched = bytes.subarray(0, ANSWER_BODY_BYTES_MAX + BEHIND_CHARS);

@@ -1,10 +1,10 @@
-/** The keys of a config that are secret, as a kind of destination declares them. */
+/** Config keys that a kind declares secret (`secretKeys`), or URLs with secrets (`maskedKeys`). */
 interface SecretKeys {
   secretKeys: readonly { path: string; isSecret?(item: Record<string, unknown>): boolean }[];
   maskedKeys?: readonly { path: string }[];
 }
 
-/** A kind of destination, or another form of its config that `formOf` returns. */
+/** Kind of destination. `formOf` returns the secret keys of a config with RudderStack's keys. */
 interface SecretForms extends SecretKeys {
   formOf?(config: Record<string, unknown>): SecretKeys | undefined;
 }
@@ -29,12 +29,12 @@ const openHeaders = new Set([
   "x-clickhouse-user",
 ]);
 
-/** Minimum number of characters of a part of a URL's path that counts as a secret. */
+/** Length from which a URL path segment is a secret. With a digit, 8 characters suffice. */
 const PATH_TOKEN_CHARS_MIN = 16;
 
 /**
- * Returns the parts of a request that its receiver must not reveal by repeating them: the values of
- * its headers, and the secret parts of its URL.
+ * Returns the secrets of a request, which are masked where its receiver repeats them: the values of
+ * headers not in `openHeaders`, and the secret parts of the URL.
  */
 export function secretsOfRequest({
   headers,
@@ -106,8 +106,8 @@ function decoded(part: string): string {
 }
 
 /**
- * Returns a header's value, the credentials after its scheme (`Bearer …`), and the user and the
- * password of `Basic …`.
+ * Returns the secrets that a header's value contains: the whole value, the credentials after the
+ * scheme (`Bearer …`), and from `Basic …` also the decoded `user:password` and the password.
  */
 function formsOfHeader(value: string): string[] {
   const [, scheme = "", credentials = ""] = /^([\w-]+) +(\S.*)$/.exec(value) ?? [];

@@ -1,8 +1,8 @@
 import { MASK } from "../masked-url.ts";
 
 /**
- * Number of neighbouring characters that are masked when a secret contains them too. A part of a
- * secret is found as well as the whole, for example at the end of a text that was cut.
+ * Number of consecutive characters from which a part of a secret is masked too. So a secret is
+ * masked even if the text was cut within it.
  */
 const RUN_CHARS = 8;
 /**
@@ -15,14 +15,14 @@ const HASH_FACTOR = 0x01000193;
 const OLDEST_FACTOR = powerOf(HASH_FACTOR, RUN_CHARS);
 
 /**
- * Hides secrets in texts of a receiver, which may repeat what it was sent. Finds the whole secret
- * and parts of at least `RUN_CHARS` characters, in any case, as they are and in the encodings in
- * which receivers repeat them.
+ * Masks secrets in text from a receiver, which may repeat what pixelmill sent to it. Finds whole
+ * secrets and parts of at least `RUN_CHARS` characters, in upper and lower case, plain and in the
+ * encodings in which receivers repeat them.
  */
 export class SecretMask {
-  /** Hashes of all runs of `RUN_CHARS` characters of the secrets. */
+  /** Hashes of all substrings of the secrets that have `RUN_CHARS` characters. */
   readonly #runs = new Set<number>();
-  /** Secrets that are shorter than a run. */
+  /** Matches the secrets that are shorter than `RUN_CHARS`. Undefined if there are none. */
   readonly #short: RegExp | undefined;
 
   constructor(secrets: Iterable<string>) {
@@ -44,7 +44,7 @@ export class SecretMask {
 
   #maskRuns(text: string): string {
     let result = "";
-    /** End of the text that `result` covers; `from` and `to` are the next range to mask. */
+    /** Offset up to which `result` is complete. `from` and `to` delimit the next range to mask. */
     let copied = 0;
     let from = -1;
     let to = -1;
@@ -64,8 +64,8 @@ export class SecretMask {
 }
 
 /**
- * Returns the ends of all runs of `RUN_CHARS` characters in a text, each with the run's hash. Case
- * does not count.
+ * Yields every substring of `RUN_CHARS` characters of a text, as its end offset and its hash. Upper
+ * and lower case have the same hash.
  */
 function* runsOf(text: string): Generator<[end: number, hash: number]> {
   let hash = 0;
@@ -105,8 +105,8 @@ function formsOf(secret: string): string[] {
 }
 
 /**
- * Returns the characters of base64 that a secret decides, for each of the three places that it can
- * have in a longer text, such as after a user name in `user:password`.
+ * Returns the base64 characters that encode only bytes of the secret, for each alignment (0, 1 or 2
+ * bytes before it). So the secret is found in the base64 of a longer text, such as `user:password`.
  */
 function base64FormsOf(secret: string): string[] {
   if (secret.length < RUN_CHARS) return [];

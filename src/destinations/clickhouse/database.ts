@@ -93,8 +93,8 @@ export class ClickhouseDatabase implements TableConnection {
   }
 
   /**
-   * Inserts the records of each table with one atomic statement. A repeated insert has the same
-   * token, by which ClickHouse recognizes and ignores it.
+   * Inserts the records of each table with one atomic statement per table. A repeated insert has
+   * the same token as the first, so ClickHouse ignores it.
    */
   async insert(loads: readonly TableLoad[]): Promise<void> {
     for (const load of loads) await this.#run(sql.insertRows(this.#qualified(load.table), load));
@@ -154,9 +154,7 @@ export class ClickhouseDatabase implements TableConnection {
 
 const UNKNOWN_DATABASE = "81";
 const UNKNOWN_SETTING = "115";
-/**
- * Index of the value, in a row that describes a column, which tells whether the column is virtual.
- */
+/** Index of the value that says whether a column is virtual, in a row of `describe table`. */
 const VIRTUAL_AT = 7;
 
 /** Parses the rows of a response: in each line a JSON array of at least three values. */

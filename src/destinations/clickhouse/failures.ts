@@ -29,11 +29,11 @@ const meanings = new Map<number, string>([
 ]);
 
 /**
- * Error codes that refuse the events of a statement for good, so that a retry cannot help. These
- * are errors about the names, the values or the size of a statement, in which events differ. An
- * error about the server, the account, or the definition of a table would affect other events too,
- * so its code is missing here and the delivery is retried. The same holds for a code that may have
- * either cause.
+ * Error codes after which the events of a statement are refused for good, because a retry would
+ * fail too. The cause is a name, a value or the size of the statement, which other events may not
+ * share. Codes about the server, the account or the definition of a table are not listed, because
+ * these errors affect all events: the delivery is retried. A code that may have either cause is not
+ * listed either.
  */
 const refusing = new Set([
   // Values that cannot be parsed or converted.
@@ -48,22 +48,23 @@ const refusing = new Set([
   ...[128, 131, 161, 167, 168, 229, 248, 306, 565],
 ]);
 /**
- * Error codes whose cause is the database, so that any rows would fail: no sign-in, a time-out, no
- * resources, a read-only or missing table or database, no replica.
+ * Error codes whose cause is the database, so that an insert of any rows would fail: a refused
+ * sign-in, a timeout, too few resources, a read-only or missing table or database, a missing
+ * replica.
  */
 const ofDatabase = new Set([
   ...[516, 192, 193, 194, 195, 164, 242, 243, 241, 252, 159, 202, 60, 81],
   ...[209, 210, 225, 236, 285, 319, 394, 439, 745, 999],
 ]);
 /**
- * Error codes that may be caused by outdated cached columns, because another program changed the
- * tables.
+ * Error codes whose cause may be that the cached list of columns is outdated, because another
+ * program changed the tables.
  */
 const stale = new Set([...refusing, 8, 16, 36, 44, 47, 60, 81]);
 
 /**
- * Error codes of a table to which the user may not add columns, and of a table engine with fixed
- * columns.
+ * Error codes after which no columns can be added to a table: the user lacks the grant, or the
+ * table engine has fixed columns.
  */
 const fixed = new Set([48, 497]);
 

@@ -29,9 +29,9 @@ export function tableQuery(database: string, table: string): string {
 }
 
 /**
- * SQL that describes the columns of a table. Each row of the result has the name, the type, the
- * kind of the default and four further texts. With `withVirtual`, it also tells whether the column
- * is virtual: computed by ClickHouse, such as `_part`.
+ * Returns a query for the columns of a table. Each row of its result has the column's name, its
+ * type, the kind of its default and four more strings. With `withVirtual`, an eighth value says
+ * whether the column is virtual (computed by ClickHouse, such as `_part`).
  */
 export function columnsQuery(table: string, withVirtual: boolean): string {
   const settings = withVirtual ? " settings describe_include_virtual_columns = 1" : "";
@@ -51,7 +51,7 @@ const times: Record<string, readonly [number, number]> = {
   DateTime64: [Date.UTC(1900, 0, 1), Date.UTC(2262, 0, 1)],
 };
 
-/** Describes a column by its ClickHouse type and the kind of its default value. */
+/** Returns a column's description; its type is `other` if events cannot be written to it. */
 export function columnOf(sqlType: string, defaultKind: string, isVirtual = false): TableColumn {
   const other: TableColumn = { type: "other", sqlType };
   // A computed column cannot be written to.
@@ -81,8 +81,8 @@ export function columnOf(sqlType: string, defaultKind: string, isVirtual = false
  */
 const timeKey = "received_at";
 /**
- * Whether a table has the engine and the sorting key with which `createTable` makes tables for
- * events.
+ * Whether a table has the engine and the sorting key of the event tables that `createTable`
+ * creates.
  */
 export function hasOwnKey(engine: string, sortingKey: string): boolean {
   return engine.endsWith("MergeTree") && sortingKey === `${timeKey}, id`;
@@ -118,7 +118,7 @@ export function createTable(
   );
 }
 
-/** Returns the type of a column that keeps the value inserted last, as RudderStack's users have. */
+/** Returns the type of a column that keeps the last non-null value, as RudderStack's `users`. */
 const latest = (type: ColumnType) =>
   `SimpleAggregateFunction(anyLast, Nullable(${sqlTypes[type]}))`;
 

@@ -21,8 +21,8 @@ import {
 const PARQUET_AGE_MS_DEFAULT = 60_000;
 
 /**
- * Longest file name in bytes that can be rotated. Rotation adds a time to the name, and file
- * systems allow 255 bytes.
+ * Maximum length in bytes of the name of a file that is rotated. Rotation adds a time to the name,
+ * and file systems allow 255 bytes.
  */
 const ROTATED_NAME_BYTES_MAX = 180;
 
@@ -72,8 +72,8 @@ export function fileFaults(config: Record<string, unknown>): Detail[] {
 }
 
 /**
- * Returns the message for an invalid path. Most invalid paths have a valid length, so the schema's
- * message would not help.
+ * Returns the part of an error message that says which path was given. Most invalid paths have a
+ * valid length, so the schema's message, which gives the length, would not help.
  */
 function cameOfPath(path: unknown): string {
   if (typeof path !== "string" || path === "") return describeValue(path);
@@ -104,8 +104,8 @@ function isRelative(path: string): boolean {
 }
 
 /**
- * Returns the bounds of one delivery. Events accumulate for a Parquet file, which is written as a
- * whole. JSON lines are appended to the current file at once.
+ * Returns the maximum size and age of one delivery. For a Parquet file, which is written as a
+ * whole, events accumulate. JSON lines are appended to the current file at once.
  */
 export function batchLimitsOf({ format, rotateBytes, rotateAgeMs }: FileConfig): BatchLimits {
   if (format !== "parquet") return { bytes: DELIVERY_BYTES_MAX, ageMs: 0 };

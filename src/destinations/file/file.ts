@@ -87,8 +87,8 @@ async function attempt(write: () => Promise<void>, signal: AbortSignal): Promise
 }
 
 /**
- * Error codes of opening a path that is no regular file, but a symbolic link, a directory or a
- * device.
+ * Error codes that mean that a path is not a regular file: it is a symbolic link, a directory or a
+ * device, or its name is too long.
  */
 const notRegular = new Set(["ELOOP", "ENOTDIR", "EISDIR", "ENXIO", "EINVAL", "ENAMETOOLONG"]);
 
@@ -98,7 +98,8 @@ function unwritable(error: unknown): string {
 }
 
 /**
- * Tests a file destination: writes a temporary file to the directory of its file, and deletes it.
+ * Tests a file destination: writes a temporary file to the directory of the destination's file, and
+ * deletes it.
  */
 async function testFile(root: string, path: string): Promise<TestStep[]> {
   const steps = new TestSteps();

@@ -10,14 +10,14 @@ const newline = 10;
 const brace = 0x7b;
 const sectorBytes = 512;
 /**
- * Number of bytes at the end of a file in which sectors are searched that a power loss left
- * unwritten. The range covers the last append.
+ * Number of bytes at the end of a file that are checked for zeros after a power loss. They include
+ * the last append, whose sectors may not have been written.
  */
 const unwrittenBytesMax = 2 * DELIVERY_BYTES_MAX;
 /** Size in bytes of one read while the start of the last line is searched. */
 const stepBytes = 64 << 10;
 
-/** Size and age at which a file is rotated, and the number and age of rotated files to keep. */
+/** Size and age at which a file is rotated, and the maximum number and age of rotated files. */
 interface FileRotation extends FileRetention {
   rotateBytes?: number | undefined;
   rotateAgeMs?: number | undefined;
@@ -113,7 +113,7 @@ export class JsonLinesFile {
     }, ms).unref();
   }
 
-  /** Returns the open file. Opens or creates the file when it was moved or deleted. */
+  /** Returns the file. Opens or creates it if closed or if others moved, deleted or changed it. */
   async #current(): Promise<FileHandle> {
     if (this.#handle !== undefined && !(await this.#isInPlace(this.#handle)))
       await this.#closeHandle();
@@ -148,8 +148,8 @@ export class JsonLinesFile {
 
 /**
  * Makes the file end with a newline, and returns its size in bytes. Deletes a last line that is an
- * incomplete JSON object: a crash cut it off, so its event was not acknowledged and will be
- * delivered again. Any other last line without a newline was not written by pixelmill and stays.
+ * incomplete JSON object: a crash has cut it off, so its event was not acknowledged and will be
+ * delivered again. Keeps any other last line, and adds a newline where it has none.
  */
 async function repairTail(handle: FileHandle): Promise<number> {
   const size = await truncateUnwritten(handle, (await handle.stat()).size);
@@ -185,7 +185,7 @@ async function truncateUnwritten(handle: FileHandle, size: number): Promise<numb
   return whole;
 }
 
-/** Returns the text after the last newline; undefined when it is longer than an event can be. */
+/** Returns the text after the last newline; undefined above `FILE_LINE_BYTES_MAX` bytes. */
 async function lastLine(handle: FileHandle, size: number): Promise<Buffer | undefined> {
   const parts: Buffer[] = [];
   let from = size;

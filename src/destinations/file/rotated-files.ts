@@ -2,7 +2,7 @@ import { readdir, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import { withSafePath } from "./safe-path.ts";
 
-/** Bounds of the rotated files that are kept: their number, and their age in milliseconds. */
+/** Maximum number of rotated files, and their maximum age in milliseconds. */
 export interface FileRetention {
   keepFiles?: number | undefined;
   keepAgeMs?: number | undefined;
@@ -19,15 +19,15 @@ function partsOf(path: string): { folder: string; stem: string; extension: strin
   return { folder: path.slice(0, slash), stem: name.slice(0, end), extension: name.slice(end) };
 }
 
-/** Returns the path of a rotated file: `path` with `name` inserted before the extension. */
+/** Returns a rotated file's path: `path` with `-` and `name` inserted before the extension. */
 export function rotatedPath(path: string, name: string): string {
   const { folder, stem, extension } = partsOf(path);
   return `${folder}${stem}-${name}${extension}`;
 }
 
 /**
- * Parses the time in the name of a rotated file, in milliseconds since the epoch. Undefined when
- * the name is not that of a rotated file.
+ * Returns the time in the name of a rotated file, in milliseconds since the epoch, or undefined
+ * when `name` is not the name of a rotated file of `path`.
  */
 function rotatedAt(path: string, name: string): number | undefined {
   const { stem, extension } = partsOf(path);
@@ -60,7 +60,7 @@ export async function rotateFile(root: string, path: string): Promise<void> {
   });
 }
 
-/** Deletes the rotated files that exceed the number or the age to keep. */
+/** Deletes the oldest rotated files above `keepFiles`, and those older than `keepAgeMs`. */
 export async function deleteExpiredFiles(
   root: string,
   path: string,

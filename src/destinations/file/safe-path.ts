@@ -61,8 +61,8 @@ const fileFlags =
 /**
  * Returns the path of the entry `name` of an open directory. On Linux, the path begins at the
  * directory's file descriptor, so that no link can replace the directory. Other systems do not
- * support that: there the path begins with `here`, and O_NOFOLLOW protects each component only when
- * it is opened.
+ * support that: the path begins with `here`, the directory's path, and O_NOFOLLOW protects each
+ * component only at the moment when it is opened.
  */
 function join(directory: FileHandle, here: string, name: string): string {
   return platform === "linux" ? `/proc/self/fd/${directory.fd}/${name}` : `${here}/${name}`;

@@ -7,8 +7,8 @@ const newline = 10;
 const space = 0x20;
 
 /**
- * Encodes events as JSON lines. Replaces line breaks inside an event by spaces: in JSON text, line
- * breaks stand only between tokens.
+ * Encodes events as JSON lines. Replaces line breaks inside an event by spaces, which does not
+ * change its value: JSON has unescaped line breaks only between tokens.
  */
 export function jsonLines(events: readonly OutgoingEvent[]): Buffer {
   const length = events.reduce((sum, { bytes }) => sum + bytes.length + 1, 0);

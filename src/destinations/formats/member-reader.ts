@@ -10,11 +10,11 @@ const BRACE_CLOSE = 0x7d;
 const BRACKET_CLOSE = 0x5d;
 
 /**
- * Returns a function that reads the members with these names of a JSON object, and no other ones:
- * their values in the order of the names. It reads no further than the last of them, which takes a
- * tenth to a third of the CPU of `JSON.parse`. A value is undefined when the object has no such
- * member, and when the bytes before it are not JSON; of equal names the first counts. A name that
- * is written with escapes is not found.
+ * Returns a function that reads the members with these names from the JSON of an object. It returns
+ * their values in the order of `names`. It stops after the last of these members, and needs a tenth
+ * to a third of the CPU time of `JSON.parse`. A value is undefined if the object has no such
+ * member, or if the bytes before the member are not valid JSON. If the object has a name twice, the
+ * first member counts. A name that is written with escapes is not found.
  */
 export function memberReader(names: readonly string[]): (json: Uint8Array) => unknown[] {
   const wanted = names.map((name) => Buffer.from(name));
@@ -53,7 +53,7 @@ function indexOfKey(json: Uint8Array, start: number, end: number, wanted: Buffer
   return -1;
 }
 
-/** Returns the offset of the first byte at or after `at` that is not white space. */
+/** Returns the offset of the first byte at or after `start` that is not white space. */
 function tokenAt(json: Uint8Array, start: number): number {
   let at = start;
   while (json[at] === 0x20 || (json[at]! >= 0x09 && json[at]! <= 0x0d)) at += 1;

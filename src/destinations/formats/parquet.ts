@@ -1,9 +1,9 @@
 import type { OutgoingEvent } from "../destination.ts";
 
 /**
- * The schema of every Parquet file: the event's properties at ingestion, the columns that most
- * queries filter by, and the whole event as JSON. The schema never changes: events have varying
- * properties, but queries over many files need one schema.
+ * The schema of every Parquet file: properties of an event, which most queries filter by, and the
+ * whole event as JSON. Queries over many files need the same schema in all of them, so it does not
+ * depend on the members of the events.
  */
 const schema = [
   { name: "root", num_children: 7 },
@@ -87,8 +87,8 @@ function objectOf(bytes: Uint8Array): Record<string, unknown> {
 }
 
 /**
- * Converts an id to text. User code may have made it a number; with text in all rows, joins on the
- * id work.
+ * Converts a value to a string for a text column. User code may have made an id a number, and joins
+ * on the id need strings in all rows.
  */
 function textOf(value: unknown): string | undefined {
   if (typeof value === "string") return value;

@@ -1,4 +1,4 @@
-/** `Buffer`'s method. Called on a `Uint8Array`, it needs no `Buffer` around the array. */
+/** `Buffer`'s method that decodes UTF-8. It also works on a `Uint8Array`, without wrapping. */
 const { utf8Slice } = Buffer.prototype;
 
 /** Decodes bytes of UTF-8 from offset `start` to offset `end`. */

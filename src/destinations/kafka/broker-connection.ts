@@ -7,8 +7,8 @@ import { DATABASE_ANSWER_BYTES_MAX } from "../limits.ts";
 import { type BrokerAddress, brokerFailure, KafkaFailure } from "./failures.ts";
 
 /**
- * Kafka requests that a connection can send, each in the newest version that both the client
- * library and the broker know.
+ * Kafka requests that a connection can send. Each is sent in the newest version that both the
+ * client library and the broker support.
  */
 interface Requests {
   metadata: KafkaProtocol["metadataV12"]["api"];
@@ -67,7 +67,7 @@ export class BrokerConnection {
     return this.#ended === undefined && performance.now() < this.expiresAt;
   }
 
-  /** Requests the versions that the broker supports. This needs no authentication. */
+  /** Asks the broker which versions of each request it supports. This needs no authentication. */
   async negotiateVersions(): Promise<void> {
     const { apiVersionsV1 } = this.kafka;
     const { apiKeys } = await apiVersionsV1.api.async(this.asLibraryConnection, CLIENT_ID, "1");
@@ -93,8 +93,9 @@ export class BrokerConnection {
   }
 
   /**
-   * Calls `ask` with the newest version of a request, and with this object as a connection of the
-   * client library. Settles as `request` does.
+   * Calls `ask` with the newest supported version of a request, and with this object typed as a
+   * connection of the client library. Resolves with the result of `ask`. Rejects with the same
+   * errors as `request`.
    */
   async exchange<Name extends keyof Requests, T>(
     name: Name,
@@ -208,7 +209,10 @@ export class BrokerConnection {
 
 const LENGTH_BYTES = 4;
 
-/** Returns the length of the answer at the beginning of some bytes, its length field included. */
+/**
+ * Returns the length of the answer that begins at the start of `bytes`, including its length field,
+ * or undefined while the length field is incomplete. Throws if the length is not allowed.
+ */
 function frameLength(bytes: Buffer): number | undefined {
   if (bytes.length < LENGTH_BYTES) return undefined;
   const length = bytes.readInt32BE(0);
@@ -222,8 +226,9 @@ function frameLength(bytes: Buffer): number | undefined {
 const TLS_ALERT = 0x15;
 
 /**
- * Creates the failure of a connection that the broker closed after some answers. A broker that
- * requires authentication closes the connection after the first answer.
+ * Creates the failure of a connection that the broker closed after `answers` answers. A broker that
+ * requires authentication closes the connection of an unauthenticated client after the first
+ * answer.
  */
 const lost = (answers: number) =>
   answers === 1

@@ -16,7 +16,7 @@ import { authenticate } from "./sasl.ts";
 const STEP_MS_MAX = 10_000;
 /** Largest number of brokers that are asked at once for the leaders of partitions. */
 const SEVERAL = 3;
-/** Time in milliseconds for which the answers of further brokers are awaited after the first. */
+/** Milliseconds after the first broker's answer in which other brokers' answers are awaited. */
 const FURTHER_MS_MAX = 1_000;
 
 export interface BrokerConnectionsParts {
@@ -27,9 +27,9 @@ export interface BrokerConnectionsParts {
 }
 
 /**
- * Connections to the brokers of a cluster, one for each address, opened when first needed. All go
- * through the egress guard, which decides to which addresses pixelmill may connect, because brokers
- * list addresses of other brokers.
+ * Connections to the brokers of a cluster, one per address, opened when first needed. A broker can
+ * name any address as the address of another broker, so all connections go through the egress
+ * guard, which decides to which addresses pixelmill may connect.
  */
 export class BrokerConnections {
   readonly #parts: BrokerConnectionsParts;
@@ -54,8 +54,8 @@ export class BrokerConnections {
   }
 
   /**
-   * Returns an open connection to any broker, or connects to the brokers of the config in turn.
-   * Rejects with a `KafkaFailure` when none can be reached.
+   * Returns an open connection to any broker. If none is open, tries the brokers of the config one
+   * after the other. Rejects with a `KafkaFailure` when no broker can be reached.
    */
   async connectAny(signal: AbortSignal): Promise<BrokerConnection> {
     for (const opening of this.#connections.values()) {
@@ -78,9 +78,9 @@ export class BrokerConnections {
   }
 
   /**
-   * Sends a request to up to `SEVERAL` brokers at once: those in `preferred` and those of the
-   * config, in turn. Resolves with all answers that come within `FURTHER_MS_MAX` of the first. Rejects
-   * with a `KafkaFailure` when no broker answers.
+   * Sends a request at once to up to `SEVERAL` brokers, chosen in rotation from `preferred` and the
+   * brokers of the config. Resolves with the answers that arrive up to `FURTHER_MS_MAX` after the
+   * first. Rejects with a `KafkaFailure` when no broker answers.
    */
   async askSeveral<T>(
     preferred: Iterable<BrokerAddress>,
@@ -142,7 +142,7 @@ export class BrokerConnections {
     }
   }
 
-  /** Connects to a broker and authenticates. Rejects with a `KafkaFailure` that has its address. */
+  /** Connects to a broker and authenticates. Rejects with a `KafkaFailure` naming the broker. */
   async #open(address: BrokerAddress, signal: AbortSignal, onStage?: OnStage) {
     const { host, port } = address;
     const { egress, config, workspaceId, scramKeys } = this.#parts;

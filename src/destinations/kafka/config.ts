@@ -88,7 +88,7 @@ export function kafkaFaults(config: Record<string, unknown>): Detail[] {
   ];
 }
 
-/** Headers that the service sets on every record; a config may not set them. */
+/** Headers that pixelmill sets on every record. A config may not set them. */
 const ownHeaders = new Set(["messageId", "type", "sourceId", "receivedAt"]);
 
 function topicFits(topic: string): boolean {

@@ -35,8 +35,8 @@ export async function testKafka(
 }
 
 /**
- * Connects to the first reachable broker for a connection test. Returns the steps of this attempt
- * or, when no broker can be reached, those of the first failure.
+ * Connects to the first reachable broker for a connection test. Returns the steps of this
+ * connection. If no broker can be reached, returns the steps of the first attempt.
  */
 async function reach(brokers: BrokerConnections, { tls }: KafkaConfig, signal: AbortSignal) {
   let first: TestSteps | undefined;

@@ -26,9 +26,9 @@ const PAUSE_MS_MIN = 100;
 const PAUSE_MS_MAX = 2_000;
 
 /**
- * Writes events to Kafka topics, in order within each partition and without duplicates. A batch
- * whose outcome is unknown after a delivery is sent again unchanged, before any other batch of its
- * partition.
+ * Writes events to Kafka topics, in order within each partition and without duplicates. If a
+ * delivery fails before a batch has an outcome, the next delivery sends this batch again unchanged,
+ * before any other batch of its partition.
  */
 export class EventProducer {
   readonly #brokers: BrokerConnections;
@@ -39,8 +39,8 @@ export class EventProducer {
   readonly #compression: "none" | "gzip";
   readonly #partitions = new Map<string, Partition>();
   /**
-   * Known outcomes of events from deliveries that have failed for other events. A retry does not
-   * write these events again.
+   * Known outcomes of events in deliveries that failed because other events had no outcome. A retry
+   * does not write these events again.
    */
   readonly #results = new WeakMap<OutgoingEvent, SendResult>();
   #producerId: ProducerId | undefined;
@@ -57,8 +57,9 @@ export class EventProducer {
   }
 
   /**
-   * Writes events and resolves with the outcome of each, in order. Rejects when some outcomes are
-   * still unknown. The caller must then retry with the same objects, which keep known outcomes.
+   * Writes events and resolves with the outcome of each, in their order. Rejects if the outcome of
+   * any event remains unknown. The caller must then retry with the same `OutgoingEvent` objects,
+   * because known outcomes are stored by object.
    */
   async write(events: readonly OutgoingEvent[], signal: AbortSignal): Promise<SendResult[]> {
     const unsettled = this.#unsettled();
@@ -78,7 +79,7 @@ export class EventProducer {
     return records.map(({ result }) => result!);
   }
 
-  /** Empties the queues, and returns the records of batches that must be sent again. */
+  /** Removes unsent records, and returns the records of sent batches that must be sent again. */
   #unsettled(): Map<OutgoingEvent, KafkaEventRecord> {
     const unsettled = new Map<OutgoingEvent, KafkaEventRecord>();
     for (const { queue } of this.#partitions.values()) {
@@ -95,12 +96,12 @@ export class EventProducer {
     return record;
   }
 
-  /** Keeps the known outcomes of records, for a further delivery of their events. */
+  /** Stores the known outcomes of records for the next delivery of their events. */
   #remember(records: Iterable<KafkaEventRecord>): void {
     for (const { event, result } of records) if (result) this.#results.set(event, result);
   }
 
-  /** Sends requests until all records have outcomes. Rejects when that takes too long. */
+  /** Sends until all records have outcomes; rejects without progress or on a lasting failure. */
   async #settle(
     records: readonly KafkaEventRecord[],
     unplaced: KafkaEventRecord[],
@@ -186,7 +187,7 @@ export class EventProducer {
     return found;
   }
 
-  /** Groups the partitions that have records by leader and by the producer id of their batch. */
+  /** Groups partitions with queued records by leader and by the producer id of their batch. */
   #byLeader(unplaced: KafkaEventRecord[], current: ProducerId, round: Round): Partition[][] {
     const groups = new Map<string, Partition[]>();
     for (const partition of this.#due()) {
@@ -267,7 +268,7 @@ export class EventProducer {
 }
 
 interface Round {
-  /** Why some records must be sent again; undefined when none must. */
+  /** Failure after which records must be sent again. Undefined if the round had no failure. */
   failure: KafkaFailure | undefined;
   isProgress: boolean;
 }

@@ -17,7 +17,7 @@ export interface BrokerAddress {
 export class KafkaFailure extends Error {
   override readonly name = "KafkaFailure";
   readonly outlook: Outlook;
-  /** The brokers' error code and text; undefined when they did not answer with one. */
+  /** Error code and message of the brokers; undefined if none answered with an error code. */
   readonly answer: ReceiverAnswer | undefined;
 
   constructor(outlook: Outlook, message: string, answer?: ReceiverAnswer) {
@@ -52,7 +52,7 @@ const meanings = new Map<number, string>([
 
 /** Error codes by which a broker refuses a batch because of its records, for example their size. */
 const ofRecords = new Set([10, 18, 32, 44, 87]);
-/** Whether an error code refuses a batch or record for its size. */
+/** Whether a broker with this error code has refused a batch or record for its size. */
 export function isTooLarge(code: number): boolean {
   return code === 10 || code === 18;
 }
@@ -65,14 +65,14 @@ const ofIdentity = new Set([45, 47, 49, 59, 90]);
 /** Error codes that stay until an operator changes permissions, a name or credentials. */
 const ofOperator = new Set([17, 29, 31, 33, 58]);
 
-/** When another attempt after an error code may succeed. */
+/** Returns when another attempt may succeed after a broker answered with this error code. */
 export function outlookOf(code: number): Outlook {
   return ofOperator.has(code) ? "later" : "soon";
 }
 
 type ErrorClass = "written" | "records" | "identity" | "later";
 
-/** Classifies an error code by how the producer must react. */
+/** Returns the class of an error code, which says how the producer must react. */
 export function classify(code: number): ErrorClass {
   // 46 is a duplicate sequence number: an earlier request has written the batch.
   if (code === 0 || code === 46) return "written";

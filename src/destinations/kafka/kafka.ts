@@ -48,8 +48,8 @@ export function kafkaKind(egress: Egress, derivations = new ScramDerivations()):
 }
 
 /**
- * Returns the receivers of the password and of the headers: the broker addresses in the config.
- * These brokers may list others.
+ * Returns the receivers of the password and of the headers: the brokers in the config. Other
+ * brokers, whose addresses these brokers return, receive them too, but are not listed.
  */
 function audiences(config: Record<string, unknown>): SecretAudience[] {
   const { brokers, tls } = config as KafkaConfig;

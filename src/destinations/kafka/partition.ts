@@ -7,7 +7,7 @@ import type { PartitionResponse } from "../../kafka/produce.ts";
 import { classify, isTooLarge, sentenceOf } from "./failures.ts";
 import type { KafkaEventRecord } from "./record.ts";
 
-/** Outcome of each record of a batch after the broker's response. */
+/** Outcome of a batch's records by the broker's response. Unlisted records are sent again. */
 interface BatchOutcome {
   written: readonly KafkaEventRecord[];
   refused: { record: KafkaEventRecord; reason: string }[];
@@ -21,16 +21,16 @@ interface BatchOutcome {
  */
 const BATCH_BYTES_MAX = 1_000_000;
 
-/** Queue of the records for one Kafka partition. Makes batches no larger than the topic accepts. */
+/** Queue of records for a Kafka partition. Makes smaller batches after one was too large. */
 export class Partition {
   readonly topic: string;
   readonly index: number;
   readonly queue = new PartitionQueue<KafkaEventRecord>();
-  /** Largest batch in bytes. It becomes half of any batch that the broker refuses as too large. */
+  /** Maximum bytes of a batch. A refusal as too large makes it half the size of that batch. */
   #bytesMax = BATCH_BYTES_MAX;
   /**
-   * Maximum number of records of the next batch; below infinity while batches are halved to find a
-   * refused record.
+   * Maximum number of records in the next batch. It is finite while batches are halved to find a
+   * record that the broker refuses.
    */
   #countMax = Number.POSITIVE_INFINITY;
 
@@ -87,9 +87,9 @@ export class Partition {
   }
 
   /**
-   * Handles a batch of which the broker wrote nothing. Refuses the records whose indexes are in
-   * `named`, and queues the others again. When `named` is empty, halves the limit of the next
-   * batch, to find the record at fault.
+   * Handles a batch that the broker refused as a whole. Refuses the records whose indexes are in
+   * `named`, and queues the others again. If `named` has no record of the batch, halves the limit
+   * of later batches, to find the record at fault.
    */
   #refuse(named: Map<number, string>, isTooLarge: boolean): BatchOutcome {
     const records = this.#records;

@@ -2,15 +2,15 @@ const SEED = 0x9747b28c;
 const FACTOR = 0x5bd1e995;
 
 /**
- * Computes the partition of a key by the algorithm of Kafka's Java client, so that records with the
- * same key from both programs are in one partition. The client library's own hash takes quadratic
- * time.
+ * Returns the partition of a key by the algorithm of Kafka's Java client, so that pixelmill and
+ * Java producers write records with the same key to the same partition. The client library's own
+ * hash takes quadratic time.
  */
 export function partitionOf(key: Buffer, count: number): number {
   return (murmur2(key) & 0x7fffffff) % count;
 }
 
-/** MurmurHash2, 32 bits. */
+/** Returns the 32-bit MurmurHash2 of a key. */
 function murmur2(key: Buffer): number {
   const end = key.length & ~3;
   let hash = SEED ^ key.length;

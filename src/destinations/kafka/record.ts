@@ -69,7 +69,7 @@ export function createRecordEncoder({ topic, headers: given = [] }: KafkaConfig)
   };
 }
 
-/** Returns the ids of an event that no code has changed, without reading its JSON. */
+/** Returns `[userId, anonymousId]` of an unchanged event, without reading its JSON, if known. */
 function knownIds({ input: { event }, bytes }: OutgoingEvent): unknown[] | undefined {
   const isKnown = event?.json === bytes && event.hasTextIds === true;
   return isKnown ? [event.userId, event.anonymousId] : undefined;

@@ -6,8 +6,8 @@ import { ignoredKey } from "../rudderstack-keys.ts";
 const mechanisms = { plain: "PLAIN", sha256: "SCRAM-SHA-256", sha512: "SCRAM-SHA-512" } as const;
 
 /**
- * RudderStack's config keys that have no effect: those of SSH, and those that matter only with a
- * setting which is refused.
+ * RudderStack's config keys that have no effect: the SSH keys, and the keys of features (Avro,
+ * several topics) that are refused when a config turns them on.
  */
 const ignored = [
   ...["avroSchema", "avroSchemas", "embedAvroSchemaID", "eventTypeToTopicMap", "eventToTopicMap"],
@@ -62,7 +62,7 @@ export const kafkaRudderstackKeys: RudderstackKeys = {
   },
 };
 
-/** Adds the port to each host that has none. */
+/** Returns the list of brokers as `host:port`. `port` is added to each host without a port. */
 function brokersOf(hostName: string, port: unknown): string {
   const hosts = hostName.split(",").map((host) => host.trim());
   return hosts.map((host) => (/:\d+$/.test(host) ? host : `${host}:${port}`)).join(",");

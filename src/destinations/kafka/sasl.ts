@@ -9,7 +9,7 @@ interface SaslCredentials {
   mechanism: "PLAIN" | "SCRAM-SHA-256" | "SCRAM-SHA-512";
 }
 
-/** Fraction of the session lifetime set by the broker after which a new session is opened. */
+/** Fraction of a session's lifetime, which the broker sets, after which a new one is opened. */
 const SESSION_SHARE = 0.8;
 
 /** Authenticates a new connection by SASL. Rejects when the broker refuses the credentials. */
@@ -42,8 +42,8 @@ export async function authenticate(
 type Crypto = KafkaProtocol["saslScramSha"]["defaultCrypto"];
 
 /**
- * Returns the client library's cryptographic functions for SCRAM, with one replaced: `hi` derives
- * keys on other threads, when it is the turn of the workspace.
+ * Returns the client library's cryptographic functions for SCRAM, with `hi` replaced: it waits for
+ * the workspace's turn (see `ScramDerivations`), and derives keys on other threads.
  */
 function cryptoOf(kafka: KafkaProtocol, scramKeys: ScramKeys, signal: AbortSignal): Crypto {
   return {

@@ -19,14 +19,14 @@ const AGE_MS_MAX = 60_000;
 const ASKED_MAX = 100;
 
 interface TopicLeaders {
-  /** Id of the topic; empty from brokers before Kafka 2.8. */
+  /** Id of the topic, or an empty string if the broker is older than Kafka 2.8. */
   id: string;
   /**
-   * Latest statement about each partition: the broker id of the leader, -1 while there is none, and
-   * the leader epoch.
+   * For each partition, the latest statement of a broker about its leader: the leader's broker id,
+   * which is -1 while there is none, and the leader epoch.
    */
   leaders: LeaderStatement[];
-  /** Time of the answer, in milliseconds of `performance.now()`. */
+  /** Time at which a broker answered with this metadata, as `performance.now()` gives it. */
   askedAt: number;
 }
 
@@ -36,11 +36,12 @@ export class TopicMetadata {
   readonly #isMade: boolean;
   readonly #known = new Map<string, TopicLeaders>();
   /**
-   * Topics whose creation by the brokers is awaited, with the time of the first request for them.
+   * Topics that the brokers have been asked to create, with the time of the first request, as
+   * `performance.now()` gives it.
    */
   readonly #asked = new Map<string, number>();
   #addresses = new Map<number, BrokerAddress>();
-  /** Whether a request to a known leader has failed since the brokers were last asked. */
+  /** Whether a request to a leader failed. The next metadata request then asks several brokers. */
   #isInDoubt = false;
 
   constructor(brokers: BrokerConnections, isMade: boolean) {
@@ -52,7 +53,7 @@ export class TopicMetadata {
     return this.#known.get(name);
   }
 
-  /** Returns the topics that may be used without exceeding `KAFKA_TOPICS_MAX`. */
+  /** Returns those of `names` that may be used without exceeding `KAFKA_TOPICS_MAX`. */
   admit(names: Iterable<string>): Set<string> {
     const admitted = new Set<string>();
     let room = KAFKA_TOPICS_MAX - Math.max(this.#known.size, this.#asked.size);
@@ -81,15 +82,15 @@ export class TopicMetadata {
   }
 
   /**
-   * Makes the next `refresh` request all topics again, from several brokers: a broker that is cut off
-   * from the others would still name the former leaders.
+   * Makes the next `refresh` request the metadata of all topics again, and from several brokers,
+   * because a broker that is cut off from the others would still name the former leaders.
    */
   expireAll(): void {
     this.#isInDoubt = true;
     for (const topic of this.#known.values()) topic.askedAt = Number.NEGATIVE_INFINITY;
   }
 
-  /** Requests the topics that are unknown or expired. Returns error codes by topic name. */
+  /** Requests metadata that is not cached or has expired. Returns error codes by topic name. */
   async refresh(names: Iterable<string>, signal: AbortSignal): Promise<Map<string, number>> {
     const faults = new Map<string, number>();
     const oldest = performance.now() - AGE_MS_MAX;
@@ -144,8 +145,8 @@ export class TopicMetadata {
 }
 
 /**
- * Merges answers about one topic: per partition the statement with the highest leader epoch counts.
- * `before` has the statements of earlier answers.
+ * Merges several brokers' answers about one topic. For each partition, the statement with the
+ * highest leader epoch counts. `before` has the statements of earlier answers.
  */
 function latestLeaders(answers: MetadataAnswer["topics"], before?: TopicLeaders): TopicLeaders {
   // The leader epochs of a topic that was created again begin at 0 again.

@@ -19,15 +19,16 @@ import { query, type Statement, simpleQuery, sslRequest } from "./protocol.ts";
 import * as sql from "./sql.ts";
 
 /**
- * Longest time in milliseconds that a statement waits for the lock of a table. After it the
- * delivery is retried later, because a waiting ALTER TABLE blocks all readers of the table.
+ * Longest time in milliseconds that a statement waits for the lock of a table. A waiting ALTER
+ * TABLE blocks all readers of the table, so after this time the statement fails and the delivery is
+ * retried later.
  */
 const LOCK_MS_MAX = 5_000;
 
 /**
  * A PostgreSQL server, accessed over one connection per destination. The connection is opened at
- * its first use and closed after some idle time. A caller must wait for one call before it makes
- * the next.
+ * its first use and closed after `DATABASE_IDLE_MS_MAX` milliseconds without use. Calls must not
+ * overlap: a caller awaits one before it makes the next.
  */
 export class PostgresDatabase implements TableConnection {
   readonly #config: PostgresConfig;
@@ -57,8 +58,8 @@ export class PostgresDatabase implements TableConnection {
   }
 
   /**
-   * Runs `work`, which makes the calls of one delivery. The calls fail when the delivery's timeout
-   * is over or `signal` is aborted.
+   * Runs `work`, which makes the database calls of one delivery. These calls fail when the
+   * delivery's timeout ends or `signal` is aborted.
    */
   async within<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     clearTimeout(this.#idle);
@@ -145,7 +146,7 @@ export class PostgresDatabase implements TableConnection {
     }
   }
 
-  /** Runs statements in one transaction. Returns the rows of all of them. */
+  /** Runs statements in one transaction. Returns all their rows, in the order of statements. */
   async #run(...statements: Statement[]): Promise<ResultRow[]> {
     const messages = query([this.#settings], ...statements);
     const [, ...rows] = await this.#send(messages).catch(rethrow);

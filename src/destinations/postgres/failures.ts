@@ -46,26 +46,27 @@ const meanings: Record<string, string> = {
  */
 const refusing = /^(21|22|23|42|44|54|P0)/;
 /**
- * SQLSTATE codes of class 42 that are about definitions and grants, so that a retry may succeed: a
- * missing grant, schema, table, column, type, function or unique key, objects that exist already,
- * columns of another type, and a syntax error, which only a function of the table can have.
+ * SQLSTATE codes of class 42 about definitions and grants, so that a retry may succeed after
+ * someone has changed these: a missing grant, schema, table, column, type, function or unique key,
+ * an object that already exists, a column of another type, or a syntax error, which only a function
+ * of the table can cause.
  */
 const definitions =
   /^(42501|42601|42P0[1-7]|42P10|42P17|42P2[12]|42703|42704|42710|42723|42725|42804|42846|42883)/;
 /**
- * SQLSTATE codes and classes whose cause is the database, so that any rows would fail: no
- * connection, no sign-in, a conflict with other transactions, no resources, a lock, a time-out, an
- * operator, the disk, a read-only database, no such database or schema. Other codes, such as a
- * missing grant, may concern one table.
+ * SQLSTATE codes and classes whose cause is the database, so that an insert of any rows would fail:
+ * no connection, a refused sign-in, a conflict with other transactions, too few resources, a lock,
+ * a timeout, an operator's intervention, a disk error, a read-only database, or a missing database
+ * or schema. Other codes, such as a missing grant, may concern one table.
  */
 const ofDatabase = /^(08|28|40|53|55|57|58|25006|3D|3F)/;
 /**
- * SQLSTATE codes that may be caused by outdated cached columns, because another program changed the
- * tables.
+ * SQLSTATE codes whose cause may be that the cached list of columns is outdated, because another
+ * program changed the tables.
  */
 const stale = /^(42P01|42703|42804|42846|42P10|22|3F000)/;
 
-/** SQLSTATE codes of a table to which the user may not add columns, and of a view. */
+/** SQLSTATE codes after which no column can be added: the grant is missing, or it is a view. */
 const fixed = new Set(["42501", "42809"]);
 
 /**

@@ -11,7 +11,7 @@ import {
 } from "./protocol.ts";
 import { type PostgresCredentials, PostgresSignIn } from "./sign-in.ts";
 
-/** An error that the PostgreSQL server sent. The message is the server's. */
+/** Error that the PostgreSQL server sent. `message` is the start of the server's message. */
 export class PostgresError extends Error {
   override readonly name = "PostgresError";
   /** The error's SQLSTATE code. */
@@ -46,7 +46,7 @@ export type ResultRow = (string | null)[];
 interface PendingQuery {
   rows: ResultRow[];
   /**
-   * Number of bytes that the response may still have; when it has more, the connection is closed.
+   * Number of further bytes that the response may have. If more arrive, the connection is closed.
    */
   bytesLeft: number;
   error: PostgresError | undefined;

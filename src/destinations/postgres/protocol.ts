@@ -3,10 +3,11 @@ import { FrameReader } from "../frame-reader.ts";
 /**
  * A message of the PostgreSQL protocol 3.0.
  *
- * The protocol is implemented here because the server is not trusted: any member chooses the server
- * of a destination. Maintained client libraries do not withstand a hostile server: `postgres` ends
- * the process at a short or unexpected message, and computes any number of SCRAM iterations on the
- * main thread (30 million take 10 s); `pg` throws errors that cannot be caught.
+ * Any member of a workspace chooses the server of a destination, so the server is not trusted. The
+ * maintained client libraries do not withstand a hostile server, so the protocol is implemented
+ * here. `postgres` ends the process at a short or unexpected message, and computes any number of
+ * SCRAM iterations on the main thread (30 million take 10 s). `pg` throws errors that cannot be
+ * caught.
  */
 export interface PostgresMessage {
   /** The message type, one letter. */
@@ -80,7 +81,7 @@ export function errorFields(body: Buffer): Map<string, string> {
   return fields;
 }
 
-/** Parses a row: the text of each column, or null. */
+/** Parses a row into its columns: text or null. Throws `NotPostgres` if it is too short. */
 export function rowOf(body: Buffer): (string | null)[] {
   const row: (string | null)[] = [];
   let at = 2;
@@ -146,13 +147,13 @@ function frame(type: string, ...parts: (string | Buffer)[]): Buffer {
   return Buffer.concat(frameParts(type, ...parts));
 }
 
-/** Returns the parts of a message; a long one need not be copied until all messages are joined. */
+/** Encodes a message as unjoined parts, so that a long part is copied only once, at the end. */
 function frameParts(type: string, ...parts: (string | Buffer)[]): Buffer[] {
   const body = parts.map((part) => (typeof part === "string" ? Buffer.from(part) : part));
   return [Buffer.from(type), lengthOf(body), ...body];
 }
 
-/** Encodes the length of a message, which counts itself. */
+/** Encodes the length of a message. The length includes the 4 bytes of the length field. */
 function lengthOf(body: readonly Buffer[]): Buffer {
   return number32(body.reduce((sum, { length }) => sum + length, 4));
 }

@@ -16,8 +16,8 @@ export interface PostgresCredentials {
 }
 
 /**
- * Thrown when the sign-in failed: the database refuses the user, or asks for the password in an
- * unsafe way.
+ * Error of a failed sign-in: the server asks for the password in an unsafe or unsupported way, or
+ * cannot prove that it knows it.
  */
 class SignInRefused extends Error {
   override readonly name = "SignInRefused";
@@ -40,8 +40,8 @@ export class PostgresSignIn {
   }
 
   /**
-   * Returns the response to an authentication message (type `R`); undefined when none is needed.
-   * Rejects when `signal` is aborted while the response waits for its turn to be computed.
+   * Returns the response to an authentication message (type `R`), or undefined when the message
+   * needs none. Rejects when `signal` is aborted before the computation of the response begins.
    */
   async respond({ body }: PostgresMessage, signal: AbortSignal): Promise<Buffer | undefined> {
     const { user, password } = this.#account;
@@ -99,8 +99,8 @@ export class PostgresSignIn {
   }
 
   /**
-   * Checks the server's proof that it knows the password, in its last SCRAM message. Throws when
-   * the proof is wrong.
+   * Checks the proof in the server's last SCRAM message that the server knows the password. Throws
+   * `SignInRefused` if the proof is wrong.
    */
   #check(final: string): void {
     const match = /^v=([A-Za-z0-9+/=]+)$/.exec(final);

@@ -20,11 +20,11 @@ const sqlTypes: Record<ColumnType, string> = {
 };
 
 /**
- * SQL that describes a table, in a row for each column: the column's name and type, whether it
- * cannot be written to (a generated column, or a column of the system such as `xmin`), whether the
- * comment of the table begins with the mark of pixelmill, and whether `id` is its primary key. For
- * a relation that is no table, such as an index, returns one row without a column, because no table
- * can get its name. Parameters: the schema, the table, the mark.
+ * Query for the columns of a table. Each row of the result has a column's name, its type, whether
+ * it cannot be written to (a generated column, or a system column such as `xmin`), whether the
+ * comment of the table begins with pixelmill's mark, and whether `id` is the table's primary key.
+ * For a relation that is not a table, such as an index, the result is one row without a column,
+ * because its name cannot be given to a table. Parameters: the schema, the table, the mark.
  */
 export const tableQuery = `select a.attname, format_type(a.atttypid, a.atttypmod),
   a.attgenerated <> '' or a.attnum < 0,
@@ -43,9 +43,9 @@ on n.oid = c.relnamespace where n.nspname = $1 and c.relkind in ('r', 'p')`;
 export const schemaQuery = "select 1 from pg_namespace where nspname = $1";
 
 /**
- * SQL that limits and fixes how the statements of its transaction run. The settings end with the
- * transaction, because behind a pooler such as PgBouncer other programs use the same connection
- * afterwards.
+ * Returns a statement that sets timeouts, time zone and date style for its transaction. The
+ * settings end with the transaction, because other programs may use the connection afterwards if
+ * there is a pooler such as PgBouncer.
  */
 export function transactionSettings(statementMs: number, lockMs: number): string {
   const settings = {
@@ -65,7 +65,7 @@ const integers: Record<string, readonly [number, number]> = {
   integer: [-2_147_483_648, 2_147_483_647],
 };
 
-/** Describes a column by its SQL type, as PostgreSQL's `format_type` returns it. */
+/** Describes a column by its `format_type`, or as `other` if it cannot be written to. */
 export function columnOf(sqlType: string, isReadOnly: boolean): TableColumn {
   const [, name = "", first, second] =
     /^([a-z ]+?)(?:\((\d+)(?:,(\d+))?\))?( with(?:out)? time zone)?$/.exec(sqlType) ?? [];
@@ -143,8 +143,8 @@ export function testStatements(schema: string, schemaExists: boolean, settings: 
 }
 
 /**
- * SQL that inserts records into a table. Parameter: all records as one JSON text, which costs the
- * client a third of the CPU of one array per column.
+ * Returns the statement that inserts records into a table. Its parameter is a JSON array of all
+ * records, which costs pixelmill a third of the CPU time of one array per column.
  */
 export function insertRows(
   schema: string,
@@ -170,7 +170,7 @@ export function insertRows(
   );
 }
 
-/** SQL that replaces the values of a row by later ones. An absent value replaces nothing. */
+/** Returns SQL assignments that replace values by later ones (`received_at`), never by null. */
 function updatesOf(names: readonly string[]): string[] {
   const isLater = names.includes("received_at")
     ? "excluded.received_at < t.received_at is not true"

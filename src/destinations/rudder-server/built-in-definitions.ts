@@ -6,7 +6,7 @@ const sourceTypes = [
   ...["reactnative", "flutter", "cordova", "shopify"],
 ];
 
-/** Settings that every destination may have for each type of source. */
+/** Settings that in every destination may have a separate value for each type of source. */
 const perSource = ["connectionMode", "consentManagement", "oneTrustCookieCategories"];
 
 const storageSecrets = [
@@ -14,7 +14,7 @@ const storageSecrets = [
   ...["accountKey", "sasToken", "credentials", "sshPrivateKey"],
 ];
 
-/** Definitions that are known without a directory of definitions. */
+/** Destination definitions that are used if no directory of definitions is configured. */
 export const builtInDestinations: readonly DestinationDefinition[] = [
   definition("WEBHOOK", "Webhook", ["headers.to"], { transformAtV1: "processor" }),
   definition("HTTP", "HTTP", ["password", "bearerToken", "apiKeyValue", "headers.to"], {

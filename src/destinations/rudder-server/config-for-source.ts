@@ -3,9 +3,10 @@ import type { DestinationDefinition } from "./definition.ts";
 type Config = Record<string, unknown>;
 
 /**
- * Returns the settings of a destination as rudder-server gets them for a source: with the defaults
- * of its definition, and with the value for the source's type in place of the values for all types,
- * so that `{"connectionMode": {"web": "cloud"}}` becomes `{"connectionMode": "cloud"}`.
+ * Returns the settings of a destination as rudder-server gets them for a source of type
+ * `sourceType`. Missing settings get the defaults of the definition. A setting with a value per
+ * type of source gets only the value for `sourceType`: `{"connectionMode": {"web": "cloud"}}`
+ * becomes `{"connectionMode": "cloud"}`, and a setting without a value for this type is removed.
  */
 export function configForSource(
   { config: { destConfig = {} }, defaults }: DestinationDefinition,

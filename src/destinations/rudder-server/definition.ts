@@ -1,22 +1,23 @@
 /** A type of destination as RudderStack defines it. */
 export interface DestinationDefinition {
-  /** Name in RudderStack's spelling, such as `WEBHOOK`. */
+  /** Name of the destination type in RudderStack's spelling, such as `WEBHOOK`. */
   name: string;
   displayName: string;
   category: string | null;
   /** The definition's own settings, which rudder-server reads, such as `transformAtV1`. */
   config: DefinitionConfig;
-  /** Values of settings that a destination does not have. */
+  /** Default values of settings, for destinations that do not set them. */
   defaults: Readonly<Record<string, unknown>>;
 }
 
-/** The settings of a definition. pixelmill reads some of them. */
+/** Settings of a definition. pixelmill reads those named here; rudder-server gets all. */
 export interface DefinitionConfig {
-  /** Paths of secret settings: `password`, or `headers.to` in each item of a list. */
+  /** Secret settings: `password`, or `headers.to` for the key `to` in each item of `headers`. */
   secretKeys?: readonly string[];
   /**
-   * Names of settings: under `defaultConfig` those with one value, under a type of source, such as
-   * `web`, those that have a value for each type of source.
+   * Names of a destination's settings. The list `defaultConfig` has the settings with one value for
+   * all sources. The list of a type of source, such as `web`, has the settings with a separate
+   * value for this type.
    */
   destConfig?: Readonly<Record<string, readonly string[]>>;
   [key: string]: unknown;
@@ -24,15 +25,15 @@ export interface DefinitionConfig {
 
 /** A type of source as RudderStack defines it. */
 export interface SourceDefinition {
-  /** Name in RudderStack's spelling, such as `Javascript`. */
+  /** Name of the source type in RudderStack's spelling, such as `Javascript`. */
   name: string;
-  /** Category of the type, such as `web` or `cloud`, which selects per-source settings. */
+  /** Key of `destConfig` whose settings apply to the source, such as `web` or `cloud`. */
   type: string;
-  /** Kind of source; null for event streams, which alone rudder-server's gateway accepts. */
+  /** Category of the source; null for event streams, the only ones that rudder-server accepts. */
   category: string | null;
 }
 
-/** The definitions of the source and destination types that a rudder-server may receive. */
+/** RudderStack's definitions of source and destination types that a rudder-server may get. */
 export class Definitions {
   readonly #destinations: ReadonlyMap<string, DestinationDefinition>;
   readonly #sources: ReadonlyMap<string, SourceDefinition>;
@@ -45,12 +46,12 @@ export class Definitions {
     this.#sources = new Map(sources.map((it) => [typeKey(it.name), it]));
   }
 
-  /** Returns the definition of a type of destination. Upper and lower case are equal. */
+  /** Returns a destination type's definition, ignoring case, or undefined for an unknown type. */
   destination(type: string): DestinationDefinition | undefined {
     return this.#destinations.get(typeKey(type));
   }
 
-  /** Returns the definition of a source type, in any case, or by default that of an HTTP source. */
+  /** Returns a source type's definition, ignoring case; by default one like an HTTP source's. */
   source(type: string): SourceDefinition {
     return this.#sources.get(typeKey(type)) ?? { name: type, type: "cloud", category: null };
   }
@@ -60,7 +61,7 @@ export class Definitions {
   }
 }
 
-/** Returns how the catalog stores a type that rudder-server delivers: the name in upper case. */
+/** Returns a type's name as the catalog stores types of rudder-server: in upper case. */
 export function typeKey(name: string): string {
   return name.toUpperCase();
 }

@@ -7,7 +7,7 @@ import { OPAQUE_CONFIG_BYTES_MAX, OPAQUE_SECRETS_MAX } from "./limits.ts";
 type Config = Record<string, unknown>;
 
 /**
- * Settings that name no receiver of a secret, whatever the type: they select which events
+ * Settings that in no type of destination determine who receives a secret: they select which events
  * rudder-server sends, and when.
  */
 const receiverless = new Set([
@@ -18,8 +18,8 @@ const receiverless = new Set([
 ]);
 
 /**
- * Returns the form of the settings of a destination that rudder-server delivers. pixelmill knows
- * only which of them are secret, by the definition, and keeps the others as they are.
+ * Returns the config form of a destination that rudder-server delivers. pixelmill knows from the
+ * definition only which settings are secret, and stores the others unchanged.
  */
 export function opaqueForm({ config: { secretKeys = [] } }: DestinationDefinition): ConfigForm {
   const paths = [...new Set(secretKeys.map(secretPath))];
@@ -38,8 +38,8 @@ export function opaqueForm({ config: { secretKeys = [] } }: DestinationDefinitio
 }
 
 /**
- * Returns the part of a definition's path that is write-only here. A path deeper than one level
- * makes its whole first key secret.
+ * Returns the path of the setting that is treated as secret for a secret path of a definition. For
+ * a path with more than two parts, this is its whole first key.
  */
 function secretPath(path: string): string {
   const parts = path.split(".");
@@ -71,8 +71,9 @@ function faultsOf(config: Config, holders: ReadonlySet<string>): Detail[] {
 }
 
 /**
- * Returns all settings that may name a receiver as one receiver. It is unknown which of them do, so
- * a stored secret is kept only while all of them stay the same.
+ * Returns one receiver that stands for all settings that may name the receiver of a secret.
+ * pixelmill does not know which settings do, so a stored secret is kept only while all of them are
+ * unchanged.
  */
 function othersAsAudience(config: Config, holders: ReadonlySet<string>): SecretAudience {
   const others = Object.entries(config)

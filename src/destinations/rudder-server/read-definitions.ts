@@ -32,7 +32,7 @@ export function readDefinitions(directory: string | undefined): Definitions {
   return new Definitions(destinations, sources.length === 0 ? builtInSources : sources);
 }
 
-/** Reads the definitions in the folders of a folder, skipping folders without a definition. */
+/** Reads the definition, if any, in each subfolder. Throws `StartError` for a repeated name. */
 function readAll<T extends { name: string }>(
   folder: string,
   read: (file: DefinitionFile) => T,
@@ -120,7 +120,7 @@ function readDefaults(path: string): Json {
   );
 }
 
-/** A JSON file of definitions, whose faults name the file. */
+/** A JSON file of definitions. Its errors name the file. */
 class DefinitionFile {
   readonly path: string;
   readonly #content: Json;
@@ -141,7 +141,7 @@ class DefinitionFile {
     return new StartError(`Expected ${expected} in ${this.path}, got something else`);
   }
 
-  /** Returns a text member, or `otherwise` when it is absent or null. */
+  /** Returns the string `key`; `otherwise` if absent or null. Throws `StartError` if invalid. */
   text(key: string, otherwise?: string): string {
     const value = this.#content[key] ?? otherwise;
     if (typeof value !== "string" || (value === "" && otherwise === undefined)) {
@@ -150,7 +150,7 @@ class DefinitionFile {
     return value;
   }
 
-  /** Returns an object member: `{}` when it is absent, or throws when it is needed. */
+  /** Returns the object `key`; if absent, `{}`, or throws `StartError` if `isNeeded` is true. */
   object(key: string, isNeeded: boolean): Json {
     const value = this.#content[key] ?? (isNeeded ? undefined : {});
     if (!isObject(value)) throw this.fault(`${key} to be an object`);

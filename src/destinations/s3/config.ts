@@ -99,7 +99,7 @@ function endpointFaults(endpoint: string): Detail[] {
   });
 }
 
-/** Returns the bounds of the events that are written to one object. */
+/** Returns the maximum size and age of one delivery. */
 export function batchLimitsOf({ batchBytes, batchAgeMs }: S3Config) {
   return { bytes: batchBytes ?? GATHERED_BYTES_MAX, ageMs: batchAgeMs ?? AGE_MS_DEFAULT };
 }

@@ -17,7 +17,7 @@ export interface ObjectRequest {
   headers?: Readonly<Record<string, string>>;
   body: Uint8Array;
   contentType?: string;
-  /** Number of bytes of the response that are read, if more than those of an error message. */
+  /** Maximum number of bytes that are read of the response. Default: `ANSWER_BYTES_MAX`. */
   answerBytesMax?: number;
   signal: AbortSignal;
 }

@@ -80,10 +80,10 @@ function openS3(egress: Egress, config: S3Config, workspaceId: string): OpenDest
 
   return {
     /**
-     * Writes one object for each source and hour, up to the first object that fails. Every failure
-     * is retried until the retry window ends, because its cause is the store or the config and
-     * never an event. So no event is lost when a key was revoked by mistake. A repeated attempt
-     * overwrites the objects of earlier attempts.
+     * Writes one object for each source and hour. Stops at the first object that fails. The cause
+     * of a failure is the store or the config and never an event, so every failure is retried until
+     * the retry window ends, and no event is lost when, for example, a key was revoked by mistake.
+     * A repeated attempt overwrites the objects of earlier attempts.
      */
     async deliver(events, signal, name = crypto.randomUUID()): Promise<DeliveryResult> {
       const folderOf = createFolders();

@@ -7,7 +7,7 @@ export interface TableColumn {
   type: ColumnType | "other";
   /** Name of the column's type in the database. */
   sqlType: string;
-  /** Length in characters of the longest text that fits a column of type `string`. */
+  /** Maximum length in characters of a value in a column of type `string`. Absent if unlimited. */
   charsMax?: number;
   /**
    * Smallest and largest value that fit the column. For `datetime`, in milliseconds since the
@@ -45,8 +45,8 @@ interface Time {
 }
 
 /**
- * Parses a time; returns undefined for a value that is no time. A text without a zone is a time in
- * UTC, whatever the zone of the server is.
+ * Parses a time. Returns undefined for a value that is not a time from the year 1 to 9999. A time
+ * without a zone is in UTC, regardless of the server's time zone.
  */
 function timeOf(value: unknown): Time | undefined {
   if (typeof value !== "string" || value.length > TIMESTAMP_CHARS_MAX) return undefined;
@@ -94,7 +94,7 @@ export function typeOf(value: unknown): ColumnType {
   return timeOf(value) === undefined ? "string" : "datetime";
 }
 
-/** Returns the type of a column that can hold values of both types. */
+/** Returns the type of a column that can store values of type `a` and values of type `b`. */
 export function commonType(a: ColumnType, b: ColumnType): ColumnType {
   if (a === b) return a;
   const isNumber = (type: ColumnType) => type === "int" || type === "float";
@@ -164,7 +164,8 @@ export function textOf(value: unknown): string {
 const escapes = /\\(u0000|u[dD][89a-fA-F][0-9a-fA-F]{2}|.)/g;
 
 /**
- * Removes escaped NUL characters and escaped lone surrogates from the output of `JSON.stringify`.
+ * Removes escaped NUL characters from the output of `JSON.stringify`, and replaces escaped lone
+ * surrogates by U+FFFD.
  */
 export function cleanJson(json: string): string {
   if (!json.includes("\\u")) return json;

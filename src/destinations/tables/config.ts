@@ -22,7 +22,7 @@ export const databaseText = (description: string) =>
     description,
   });
 
-/** Returns the schema of the name of a table, or of what holds the tables. */
+/** Returns the schema of a setting that names a table, schema or database; `name` by default. */
 export const databaseName = (name: string, description: string) =>
   Type.String({
     pattern: "^[A-Za-z_][A-Za-z0-9_]{0,62}$",
@@ -31,7 +31,7 @@ export const databaseName = (name: string, description: string) =>
     description,
   });
 
-/** Returns the schema of the setting whether connections to a database or broker are encrypted. */
+/** Returns the schema of the setting for encrypted connections to a database or broker. */
 export const databaseTls = (description: string) =>
   essential(oneOf(["verify", "off"], { default: "verify", description }));
 

@@ -6,10 +6,10 @@ import { cleanText } from "./column-values.ts";
 import { MESSAGE_ID_BYTES_MAX, TABLE_EVENT_COLUMNS_MAX, TABLE_LEVELS_MAX } from "./limits.ts";
 import type { KeyPath, WarehouseNames } from "./warehouse-names.ts";
 
-/** The values of one table row that is made from an event. */
+/** One table row that is made from an event. */
 export interface EventRow {
   table: string;
-  /** Whether the row is written only to a table that pixelmill made, as when an event names it. */
+  /** Whether only a table that pixelmill made may get the row: `users`, or one an event names. */
   isOwnOnly: boolean;
   /** Index of the row's event in its delivery. */
   index: number;
@@ -20,8 +20,8 @@ export interface EventRow {
   cells: Record<string, unknown>;
   size: number;
   /**
-   * Values that have no column of their own, by the path of their keys joined by `_` (see
-   * `putRest`). They are written to the column `rest__json`.
+   * Values that have no column of their own, by the keys on the way to the value, joined by `_`
+   * (see `putRest`). They are written to the column `rest__json`.
    */
   rest: Record<string, unknown>;
 }
@@ -78,10 +78,11 @@ const columnsByType = new Map(
 );
 
 /**
- * Makes the rows of an event as RudderStack's warehouse does. The first row is for the table of the
- * event's type. When `mayNameTable` accepts the table of the event's name, a second row holds the
- * properties and is for that table; otherwise the first row holds them. An identify event has a
- * second row for the table of users, which `mayNameTable` has to accept too.
+ * Makes the rows of an event as RudderStack's warehouses do. The first row is for the table of the
+ * event's type. For a track event, if `mayNameTable` accepts the table with the event's name, the
+ * properties are in a second row for that table. In all other cases they are in the first row. An
+ * identify event also has a row for the table `users`, if `mayNameTable` accepts this table and the
+ * event has a userId. Throws `NoRowError` if no row can be made.
  */
 export function rowsOf(
   outgoing: OutgoingEvent,
@@ -122,7 +123,7 @@ export function rowsOf(
   return user === undefined ? [row] : [row, user];
 }
 
-/** Makes the row of the table of users from the row of an identify event, unless it has no user. */
+/** Makes the row of `users` from an identify event's first row, if it has a usable user id. */
 function userRow({ cells, rest }: EventRow, index: number): EventRow | undefined {
   const { user_id: userId, received_at: receivedAt } = cells;
   if (userId === undefined || typeof userId === "object") return undefined;
@@ -141,7 +142,8 @@ function userRow({ cells, rest }: EventRow, index: number): EventRow | undefined
 }
 
 /**
- * Makes the row of an event in mode `raw`: the ids of the event, and the whole event as JSON text.
+ * Makes the row of an event in mode `raw`: messageId, time of receipt, type and name of the event,
+ * and the whole event as JSON.
  */
 export function rawRow(outgoing: OutgoingEvent, index: number, table: string): EventRow {
   const event = parsed(outgoing);
@@ -182,7 +184,7 @@ function put(
 
 /**
  * Adds a value to the values without a column. Different keys may give the same path, for example
- * `a_b` and `b` within `a`: a path that is taken gets a number, `a_b__2`.
+ * `a_b` and `b` within `a`. If the path is taken, a number is added to it, as in `a_b__2`.
  */
 export function putRest(rest: EventRow["rest"], path: string, value: unknown): void {
   let free = path;
@@ -191,8 +193,8 @@ export function putRest(rest: EventRow["rest"], path: string, value: unknown): v
 }
 
 /**
- * Calls `onValue` for each value of `input` and its nested objects that becomes a column, with the
- * path of its keys.
+ * Calls `onValue` with each value of `input` that becomes a column, and with the path of its keys.
+ * Nested objects are searched up to `TABLE_LEVELS_MAX` levels.
  */
 function flatten(
   input: JsonObject,
@@ -221,10 +223,11 @@ function parsed({ bytes }: OutgoingEvent): JsonObject {
 }
 
 /**
- * Returns the messageId of an event. When user code removed it, returns a hash of the event
- * instead, so that the row has the same id in each attempt. A messageId with characters that cannot
- * be stored (see `cleanText`) gives a hash too: without these characters it could equal the id of
- * another event.
+ * Returns the id of an event's row: its messageId. If user code removed the messageId, returns a
+ * hash of the event, so that the row has the same id in each attempt. If the messageId has
+ * characters that cannot be stored (see `cleanText`), returns a hash of the messageId, because
+ * without these characters it could equal the id of another event. Throws `NoRowError` if the
+ * messageId is too long.
  */
 function messageIdOf({ messageId }: JsonObject, { bytes, input }: OutgoingEvent): string {
   if (isBlank(messageId)) {
@@ -247,7 +250,7 @@ function isText(value: unknown): value is string {
   return typeof value === "string";
 }
 
-/** Whether a value gets no column, by RudderStack's rules. */
+/** Whether a value gets no column: null, an empty string, or an empty array or object. */
 function isBlank(value: unknown): boolean {
   if (value === null || value === undefined || value === "") return true;
   return typeof value === "object" && Object.keys(value).length === 0;

@@ -1,20 +1,21 @@
 // Tables of databases
-/** Columns that one event fills. Further values of the event go into the column `rest__json`. */
+/** Maximum columns that one event fills. Further values are written to `rest__json`. */
 export const TABLE_EVENT_COLUMNS_MAX = 200;
 /**
- * Columns of a table. No column is added to a table that has as many; values without a column go
- * into the column `rest__json`.
+ * Number of columns up to which pixelmill adds columns to a table. Further values are written to
+ * the column `rest__json`.
  */
 export const TABLE_COLUMNS_MAX = 1_000;
 /**
- * Tables of a database schema. No table is created in a schema that has as many: events whose name
- * has no table yet go into `tracks` alone, and events of a type without a table become dead letters.
+ * Number of tables up to which pixelmill creates tables in a database schema. With this many, an
+ * event whose name has no table is written only to `tracks`, and an event of a type without a table
+ * becomes a dead letter.
  */
 export const TABLES_OF_DESTINATION_MAX = 500;
-/** Levels of nested properties that become columns. A deeper object becomes JSON text. */
+/** Levels of nested properties that become columns. A deeper object is one column of JSON. */
 export const TABLE_LEVELS_MAX = 16;
 /**
- * Length of a `messageId`, which is the key of its row. An event with a longer one becomes a dead
- * letter.
+ * Maximum length in bytes of a `messageId`, which is the key of its row. An event with a longer one
+ * becomes a dead letter.
  */
 export const MESSAGE_ID_BYTES_MAX = 1_024;

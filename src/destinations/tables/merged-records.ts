@@ -2,8 +2,9 @@ import type { TableLoad } from "./table-database.ts";
 import type { TableRecord } from "./table-records.ts";
 
 /**
- * Returns a load of the table of users with one record for each user, ordered by user id, so that
- * two writers lock rows in the same order. The later of two values counts.
+ * Returns a load of the table `users` with one record per user. If a user has several records, the
+ * last value of each column counts. The records are ordered by user id, so that concurrent writers
+ * lock rows in the same order.
  */
 export function merged(load: TableLoad): TableLoad {
   const byId = new Map<string, TableRecord>();

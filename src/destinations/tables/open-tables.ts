@@ -10,11 +10,11 @@ interface TableConfig {
   rawTable?: string;
 }
 
-/** An open database to which tables are written. */
+/** An open connection to a database in which events are written to tables. */
 export interface TableConnection extends TableDatabase {
   /**
-   * Runs `work`, which makes the calls of one delivery. The calls fail when the delivery's timeout
-   * is over or `signal` is aborted.
+   * Runs `work`, which makes the database calls of one delivery. These calls fail when the
+   * delivery's timeout ends or `signal` is aborted.
    */
   within<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T>;
   close(): void;

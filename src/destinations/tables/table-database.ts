@@ -3,19 +3,19 @@ import type { FailureScope } from "../destination.ts";
 import type { ColumnType } from "./column-values.ts";
 import type { TableColumns, TableRecord } from "./table-records.ts";
 
-/** Records to insert into one table, with the events that were left out. */
+/** Records to insert into one table. `refused` lists the events for which there is no record. */
 export interface TableLoad {
   table: string;
   columns: TableColumns;
   records: TableRecord[];
   /**
-   * Events that were left out because the table cannot hold their rows: index of the event →
-   * reason.
+   * Events that get no record because a value fits no column of the table, not even `rest__json`:
+   * index of the event in the batch → reason.
    */
   refused?: ReadonlyMap<number, string>;
   /**
-   * Whether a record is merged with the row that has its key: later values, by the column
-   * `received_at`, replace earlier ones.
+   * Whether a record updates the row with its key: in each column, the later value replaces the
+   * earlier one. PostgreSQL compares `received_at`; ClickHouse uses the order of insertion.
    */
   isMerged?: boolean;
 }
@@ -23,14 +23,14 @@ export interface TableLoad {
 /** A table, view or other relation as the database describes it. */
 export interface ExistingTable {
   /**
-   * Columns of the table. System columns such as `xmin` are included with the type `other`, because
-   * no other column can have their names. Empty for a relation to which rows cannot be written,
-   * such as an index.
+   * Columns of the table, including system columns such as `xmin`, with the type `other`: no other
+   * column can have such a name. Has no entry when rows cannot be written to the relation, for
+   * example to an index.
    */
   columns: TableColumns;
   /** Whether the comment of the table begins with `TABLE_MARK`. */
   isMarked: boolean;
-  /** Whether the table has the primary or sorting key with which pixelmill creates tables. */
+  /** Whether the primary key (ClickHouse: sorting key) is the one that pixelmill gives tables. */
   hasOwnKey: boolean;
 }
 
@@ -59,28 +59,30 @@ export interface TableDatabase {
     isMerged: boolean,
   ): Promise<void>;
   /**
-   * Inserts all records or none. Skips a record whose value in the column `key` exists already,
-   * unless the records are merged. `isMerged` is the same for all calls with a table.
+   * Inserts all records of all `loads`, or none. When a row has the same value in the column `key`,
+   * the record is dropped or, with `isMerged`, updates that row. All calls for a table have the
+   * same `isMerged`.
    */
   insert(loads: readonly TableLoad[], key: string): Promise<void>;
 }
 
-/** An error of the database, with a message for users. */
+/** Thrown when an operation of the database fails. The message is shown to users. */
 export class DatabaseFailure extends Error {
   override readonly name = "DatabaseFailure";
   /**
    * `later`: a retry may succeed. `refused`: the database will never accept the rows of this batch.
    */
   readonly kind: "later" | "refused";
-  /** Whether the cached columns of the tables may be outdated, so that they must be read again. */
+  /** Whether another program may have changed tables, whose columns must then be read again. */
   readonly isStale: boolean;
   /**
-   * Whether a failure of kind `later` may be caused by an event, or has its cause in the database.
+   * Cause of a failure of kind `later`: possibly an event of the batch (`event`), or the database
+   * itself (`destination`).
    */
   readonly scope: FailureScope;
-  /** Whether no column can be added to the table: it is a view, or the user lacks a grant. */
+  /** Whether the table cannot get a column, because it is a view or the user lacks the right. */
   readonly isFixed: boolean;
-  /** The database's code of the error, if it has one. */
+  /** Error code from the database, such as an SQLSTATE; undefined when it sent none. */
   readonly code: string | undefined;
   /** The answer of the database; undefined when it did not answer. */
   readonly answer: ReceiverAnswer | undefined;
@@ -107,24 +109,24 @@ export class DatabaseFailure extends Error {
 }
 
 /**
- * Columns of every table that pixelmill creates for an event name. A table that has them and
- * pixelmill's key, but no mark in its comment, was created by RudderStack, or by pixelmill before
- * it marked its tables.
+ * Columns that each table named after an event has if pixelmill created it. A table with these
+ * columns and pixelmill's key, but without `TABLE_MARK` in its comment, was created by RudderStack
+ * or by a version of pixelmill that did not mark tables.
  */
 const eventTableColumns = ["received_at", "event", "event_text"];
 
 /**
- * Whether pixelmill created a table. Clients choose event names freely, so events are written to
- * the table of their name only in this case.
+ * Whether pixelmill or RudderStack created a table. Clients choose event names freely, so events
+ * are written to the table with their name only if this is true.
  */
 export function isOwn({ columns, isMarked, hasOwnKey }: ExistingTable): boolean {
   return isMarked || (hasOwnKey && eventTableColumns.every((column) => columns.has(column)));
 }
 
 /**
- * Returns the columns of a table; undefined when the table does not exist. Throws when rows cannot
- * be written to the relation of this name. Also throws when only a table that pixelmill created may
- * be written to, and it did not create this one.
+ * Returns the columns of the relation `existing`; undefined when it does not exist. Throws
+ * `DatabaseFailure` when rows cannot be written to it, or when `isOwnOnly` is set and `isOwn` is
+ * false for it.
  */
 export function columnsOf(
   table: string,
@@ -140,8 +142,8 @@ export function columnsOf(
 }
 
 /**
- * Throws the failure that makes the loader describe the tables again, because another program has
- * changed the table.
+ * Throws a `DatabaseFailure` with `isStale`: another program has changed the table, so the loader
+ * must describe its tables again.
  */
 export function changedByOthers(table: string): never {
   const reason = `Another program changes the table ${table}`;

@@ -26,8 +26,8 @@ import { restColumn, type WarehouseNames } from "./warehouse-names.ts";
 interface TableLoaderOptions {
   mode: "columns" | "raw";
   /**
-   * Whether track events are also written to a table for each event name. Clients choose these
-   * names freely, so only tables that pixelmill created are written to.
+   * Whether each track event is also written to a table named after the event. Clients choose event
+   * names freely, so such a row is written only to a table that pixelmill created.
    */
   eventTables: boolean;
   /** Name of the table to which mode `raw` writes. */
@@ -40,9 +40,9 @@ interface TableLoaderOptions {
  * same tables.
  */
 const ATTEMPTS_MAX = 3;
-/** Milliseconds for which the loader remembers tables of other programs and missing grants. */
+/** Milliseconds for which the loader remembers the tables in `#foreign` and `#fixed`. */
 const OTHERS_MS_MAX = 60_000;
-/** Number of tables created by other programs that the loader remembers. */
+/** Number of names in `#foreign` above which the loader forgets them all. */
 const FOREIGN_NAMES_MAX = 10_000;
 
 /**
@@ -52,11 +52,11 @@ const FOREIGN_NAMES_MAX = 10_000;
 export class TableLoader {
   readonly #options: TableLoaderOptions;
   readonly #key: string;
-  /** The table in which new values of a row replace earlier ones. */
+  /** Name of the table whose rows later records update: `users`; undefined in mode `raw`. */
   readonly #mergedTable: string | undefined;
   /** Cached columns by table name. */
   readonly #tables = new Map<string, TableColumns>();
-  /** Names of tables that events are not written to, because pixelmill could not create them. */
+  /** Names of tables that get no rows, because pixelmill did not create them or could not. */
   readonly #foreign = new Set<string>();
   /** Tables to which no column can be added. */
   readonly #fixed = new Set<string>();
@@ -128,7 +128,7 @@ export class TableLoader {
     this.#forgetOthers();
   }
 
-  /** Forgets facts about tables that other programs change, for example grants. */
+  /** Clears the facts that other programs can change: table owners and grants. */
   #forgetOthers(): void {
     this.#foreign.clear();
     this.#fixed.clear();
@@ -162,9 +162,9 @@ export class TableLoader {
   }
 
   /**
-   * Creates the tables that events are named after. Adds to `#foreign` the names of tables that
-   * pixelmill did not create, or cannot create because a type has the name or the schema is full.
-   * Returns whether there are any.
+   * Creates the missing tables among those that only pixelmill may have created. When another
+   * program created a table, or it cannot be created (a type has its name, or the schema is full),
+   * adds the name to `#foreign`. Returns whether it added a name.
    */
   async #findForeign(rows: readonly EventRow[], database: TableDatabase): Promise<boolean> {
     const named = Map.groupBy(
@@ -189,8 +189,8 @@ export class TableLoader {
   }
 
   /**
-   * Converts rows into records of a table whose columns are cached. Undefined when the table is not
-   * cached or a value fits no column.
+   * Converts rows into records with the cached columns of the table. Returns undefined when the
+   * table is not cached or a value fits no column.
    */
   #loadIntoKnown(table: string, rows: readonly EventRow[]): TableLoad | undefined {
     const columns = this.#tables.get(table);
@@ -248,8 +248,8 @@ export class TableLoader {
   }
 
   /**
-   * Adds columns to a table. Returns false when that is not possible, but the table has the column
-   * `rest__json`, which then gets the values.
+   * Adds columns to a table. When no column can be added, returns false if the table has the column
+   * `rest__json`, which then takes the values, and throws if it has not.
    */
   async #widen(
     table: string,
@@ -275,7 +275,7 @@ export class TableLoader {
     return this.#tableCount < TABLES_OF_DESTINATION_MAX;
   }
 
-  /** Creates a table. Returns the relation that then has the name; undefined when none has it. */
+  /** Creates a table. Returns the relation that has its name afterwards, if there is one. */
   async #create(
     table: string,
     rows: readonly EventRow[],
@@ -288,7 +288,7 @@ export class TableLoader {
   }
 }
 
-/** Returns the result of `make`; undefined, with the event in `refused`, when it throws its error. */
+/** Returns `make()`. When the event fits nowhere, adds it to `refused` and returns undefined. */
 function orRefused<T>(refused: Map<number, string>, index: number, make: () => T): T | undefined {
   try {
     return make();

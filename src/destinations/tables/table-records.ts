@@ -12,10 +12,10 @@ import { TABLE_COLUMNS_MAX } from "./limits.ts";
 import { restColumn, type WarehouseNames } from "./warehouse-names.ts";
 
 export type TableColumns = Map<string, TableColumn>;
-/** A row in the form that is written to the database: values by column name. */
+/** A row as it is inserted into the database: values by column name. */
 export type TableRecord = { [column: string]: Cell };
 
-/** Types of columns that do not depend on their first value. */
+/** Types of pixelmill's own columns. Any other column gets its type from the first values. */
 const knownTypes = new Map<string, ColumnType>([
   ...["id", "anonymous_id", "user_id", "event", "event_text", "name", "channel", "message_id"].map(
     (column): [string, ColumnType] => [column, "string"],
@@ -72,10 +72,10 @@ export function missingColumns(
 }
 
 /**
- * Returns those of the missing columns with which a new table is created: only columns whose names
- * come from no event. An event could otherwise make the database refuse the table, for example by
- * the name of a system column. The other columns are added once the database has described the
- * table.
+ * Selects the columns with which a new table is created: those in `missing` whose names pixelmill
+ * chooses. A column name taken from an event could make the database refuse the whole table, for
+ * example the name of a system column. Such columns are added after the database has described the
+ * new table.
  */
 export function initialColumns(missing: ReadonlyMap<string, ColumnType>): Map<string, ColumnType> {
   return new Map([...missing].filter(([column]) => knownTypes.has(column)));
@@ -85,14 +85,15 @@ function isFitting(value: unknown, type: ColumnType): boolean {
   return fit(value, { type, sqlType: "" }) !== undefined;
 }
 
-/** Thrown when a value fits no column of a table. The message names the column. */
+/** Thrown when a value fits no column, not even `rest__json`. The message names its key. */
 export class NoColumnError extends Error {
   override readonly name = "NoColumnError";
 }
 
 /**
- * Converts a row into a record for the database. Each value goes into its column or, if it does not
- * fit there, into the text column beside it. Returns undefined when a value fits neither column.
+ * Converts a row into a record for the database. Puts each value into its column or, if it does not
+ * fit there, into the column's companion for text (`…__text`). Returns undefined when a value fits
+ * neither column.
  */
 export function wholeRecord(
   { cells, rest }: EventRow,
@@ -118,8 +119,9 @@ export function wholeRecord(
 }
 
 /**
- * Converts a row into a record for the database. Each value goes into its column, into the text
- * column beside it, or, if it fits neither, into the column `rest__json`.
+ * Converts a row into a record for the database. Puts each value into its column, else into the
+ * column's companion for text (`…__text`), else into the column `rest__json`. Throws
+ * `NoColumnError` when a value fits none of them.
  */
 export function recordOf(
   { table, cells, rest }: EventRow,

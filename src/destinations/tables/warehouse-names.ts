@@ -6,15 +6,15 @@ import { reservedWords } from "./reserved-words.ts";
 export interface NameRules {
   charsMax: number;
   /**
-   * Whether names that are reserved words begin with an added underscore, as in RudderStack's
+   * Whether a name that is a reserved word gets an underscore before it, as in RudderStack's
    * PostgreSQL warehouse.
    */
   escapesWords: boolean;
 }
 
 /**
- * Names of the tables for types of events. When an event name gives the same name, its table begins
- * with an added underscore.
+ * Names of the tables that hold all events of one type. If an event name results in one of these
+ * names, its table gets an underscore before the name.
  */
 const typeTables = new Set([
   ...["tracks", "pages", "screens", "aliases", "groups", "accounts", "users", "identifies"],
@@ -25,15 +25,15 @@ const CACHED_NAMES_MAX = 10_000;
 const CACHED_CHARS_MAX = 256;
 
 /**
- * A path of keys in events. Paths that occur often are made once, with the name of their column:
- * making the name is the most expensive part of making a row.
+ * The keys that lead to a value in an event. The objects are cached together with their column
+ * names, because computing a column name is the most expensive part of making a row.
  */
 export interface KeyPath {
   /** The keys, joined by `_`. */
   text: string;
   /** Name of the column; empty when no character of the keys can be used. */
   column: string;
-  /** The paths with one more key, by that key. */
+  /** Cached paths that extend this one by one key, by that key. */
   below: Map<string, KeyPath> | undefined;
 }
 
@@ -44,9 +44,9 @@ export interface KeyPath {
  */
 export class WarehouseNames {
   readonly #rules: NameRules;
-  /** Path of an event's properties or traits. */
+  /** Path of an event's properties or traits: their columns have no prefix. */
   readonly rootPath: KeyPath = { text: "", column: "", below: undefined };
-  /** Path of an event's context. */
+  /** Path of an event's context: its columns begin with `context_`. */
   readonly contextPath: KeyPath = { text: "context", column: "", below: undefined };
   #pathCount = 0;
   readonly #tables = new Map<string, string>();
@@ -55,7 +55,7 @@ export class WarehouseNames {
     this.#rules = rules;
   }
 
-  /** Returns the path with one more key. */
+  /** Returns `path` extended by `key`. */
   pathBelow(path: KeyPath, key: string): KeyPath {
     return path.below?.get(key) ?? this.#grow(path, key);
   }
@@ -76,8 +76,8 @@ export class WarehouseNames {
   }
 
   /**
-   * Returns the column name for a path of keys that are joined by `_`; empty when no character can
-   * be used.
+   * Returns the column name for keys that are joined by `_`; empty when no character of the keys
+   * can be used in a name.
    */
   column(path: string): string {
     return this.#safe(snake(path));
@@ -94,7 +94,7 @@ export class WarehouseNames {
     return name;
   }
 
-  /** Returns the name of the text column for values that do not fit `column`. */
+  /** Returns the name of the text column for values that do not fit the type of `column`. */
   textColumn(column: string): string {
     return this.#cut(column, textSuffix);
   }
@@ -124,7 +124,7 @@ const textSuffix = "__text";
  */
 export const restColumn = "rest__json";
 
-/** Number of characters of a key that are used for its name. A hash is added to a longer key. */
+/** Characters of a key that make its name. A longer key is cut, and a hash of all of it added. */
 const KEY_CHARS_MAX = 1_024;
 
 /**

@@ -1,20 +1,20 @@
 import { REQUEST_HEAD_ROOM_BYTES } from "../../egress/http-client.ts";
 
-/** Largest buffer, in bytes, that is reused. Larger buffers are freed at once. */
+/** Maximum size in bytes of a buffer kept for reuse. Larger ones are garbage collected. */
 const BUFFER_BYTES_MAX = 256 << 10;
 const BUFFER_BYTES_MIN = 16 << 10;
 /** Largest number of free buffers of all webhook destinations together. */
 const FREE_BUFFERS_MAX = 16;
 
 /**
- * Buffers for request bodies, which later requests reuse. New memory for each large body costs page
- * faults and garbage collections, a tenth of delivering its events. Each buffer has room for the
- * request head before the body.
+ * Pool of buffers for request bodies. Allocating new memory for each large body would cause page
+ * faults and garbage collections that take a tenth of the time to deliver its events. Each buffer
+ * has room for the request head before the body.
  */
 export class BodyBuffers {
   readonly #free: ArrayBuffer[] = [];
 
-  /** Returns memory for a body of this length, with room for a request head before it. */
+  /** Returns a buffer for a body of `length` bytes, with room for a request head before it. */
   take(length: number): Uint8Array {
     const bytes = REQUEST_HEAD_ROOM_BYTES + length;
     const free = this.#free.at(-1);
@@ -24,7 +24,7 @@ export class BodyBuffers {
     return new Uint8Array(buffer, REQUEST_HEAD_ROOM_BYTES, length);
   }
 
-  /** Takes back the memory of a body. Nothing may read it any more. */
+  /** Takes back a buffer from `take` for reuse. The caller must not use it afterwards. */
   give({ buffer }: Uint8Array): void {
     if (!(buffer instanceof ArrayBuffer) || buffer.byteLength > BUFFER_BYTES_MAX) return;
     // The largest are kept, because they fit more bodies.
@@ -34,7 +34,7 @@ export class BodyBuffers {
   }
 }
 
-/** Rounds a length up to a size that bodies of similar lengths share. */
+/** Rounds a size up to a power of two, up to `BUFFER_BYTES_MAX`, so that buffers can be reused. */
 function sizeFor(bytes: number): number {
   if (bytes > BUFFER_BYTES_MAX) return bytes;
   let size = BUFFER_BYTES_MIN;

@@ -33,8 +33,8 @@ export function headerValueFault(value: string): string | undefined {
 }
 
 /**
- * Whether the value of a header in a config is secret: as the config says, else according to the
- * header's name.
+ * Whether the value of a configured header is secret. Returns the header's `secret` if the config
+ * sets it; if not, decides by the header's name.
  */
 export function isSecretHeader({ from, secret }: { from?: unknown; secret?: unknown }): boolean {
   if (typeof secret === "boolean") return secret;

@@ -1,9 +1,9 @@
 // Webhook destinations
-/** Events of one webhook request. */
+/** Number of events in one webhook request. */
 export const WEBHOOK_BATCH_EVENTS_MAX = 1_000;
 /**
- * Time limit of one webhook request, from the DNS query to the last byte, unless the config sets
- * it.
+ * Time limit of one webhook request, from the DNS query to the last byte of the response, unless
+ * the webhook's config sets another.
  */
 export const WEBHOOK_TIMEOUT_MS_DEFAULT = 10_000;
 /** Longest time for one request that a webhook's config may set. */
@@ -32,17 +32,17 @@ export const WEBHOOK_TEMPLATE_PLACES_MAX = 200;
 /** Keys in one path of a webhook's template. */
 export const WEBHOOK_TEMPLATE_LEVELS_MAX = 64;
 /**
- * Body that a webhook's template produces, before compression. Events with a longer body become
- * dead letters.
+ * Size of the body that a webhook's template produces, before compression. Events that would
+ * produce a longer body become dead letters.
  */
 export const WEBHOOK_BODY_BYTES_MAX = 8 << 20;
-/** Length of each text in the OAuth settings: URL, client id, client secret, scope and audience. */
+/** Length of each string in the OAuth settings: URL, client id and secret, scope and audience. */
 export const OAUTH_TEXT_CHARS_MAX = 2_048;
 /** Bytes of a token server's response. A longer response is an error. */
 export const OAUTH_ANSWER_BYTES_MAX = 65_536;
 /** Length of an access token. A longer token is an error. */
 export const OAUTH_TOKEN_CHARS_MAX = 8_192;
-/** Access tokens that are kept for destinations which had no event for a while. */
+/** Number of access tokens cached for all webhook destinations together, closed ones included. */
 export const OAUTH_TOKENS_KEPT_MAX = 1_000;
 /** Lifetime of an access token when the token server's response does not state one. */
 export const OAUTH_TOKEN_MS_DEFAULT = 300_000;

@@ -32,7 +32,7 @@ function parametersOf(event: Uint8Array): unknown {
   return type === "identify" ? (traits ?? context?.traits) : properties;
 }
 
-/** Yields the path and the text of each value that is not a non-empty object or array. */
+/** Yields path and text of each primitive, empty object and empty array inside `value`. */
 function* leaves(value: unknown, path: string, level: number): Generator<[string, string]> {
   if (level > WEBHOOK_QUERY_LEVELS_MAX) {
     throw new RequestBuildError(

@@ -34,8 +34,8 @@ export function bodyBuilder(config: WebhookConfig) {
   const listTemplate = templateOf(config.batchTemplate, "events");
   return {
     /**
-     * Returns the JSON text of the events: a list if requests carry lists, otherwise the only event.
-     * A list is written to memory of `buffers`, if given.
+     * Returns the JSON text to send for the events. If `sendsList` applies, it is an array in
+     * memory of `buffers` (if given); if not, it is the JSON text of the only event.
      */
     join,
     /**

@@ -10,7 +10,7 @@ import { headerNameFault, headerValueFault } from "./headers.ts";
 import { WEBHOOK_HEADERS_MAX } from "./limits.ts";
 import { RequestBuildError } from "./request-build-error.ts";
 
-/** Changes to the request that user code requested with keys of the event, as in RudderStack. */
+/** Changes to a webhook request that user code makes with keys of the event, as in RudderStack. */
 export interface RequestOverrides {
   /** URL that replaces the webhook's URL. */
   fullPath?: string;
@@ -33,10 +33,10 @@ export interface OverriddenEvent {
 const mayOverride = mayContainMembers(overrideMembers);
 
 /**
- * Reads how an event overrides its request, as RudderStack's transformer does. Removes `header`
- * from the event if it is not empty, and `appendPath` and `fullPath` if they are texts. Both paths
- * may also be in `integrations.Webhook`, from which they are not removed. Returns undefined when
- * the event overrides nothing. Throws `RequestBuildError` when an override is invalid.
+ * Reads how an event overrides its request, as RudderStack's transformer does. From the event that
+ * is sent, removes `header` unless it is falsy, and `appendPath` and `fullPath` when they override
+ * the URL. Both paths may also be in `integrations.Webhook`, where they are left. Returns undefined
+ * when the event overrides nothing. Throws `RequestBuildError` when the headers are invalid.
  */
 export function overridesOf(event: OutgoingEvent): OverriddenEvent | undefined {
   // Only user code may override a request: clients are unauthenticated.
@@ -61,8 +61,8 @@ export function overridesOf(event: OutgoingEvent): OverriddenEvent | undefined {
 }
 
 /**
- * Returns the batch key of an event, made of the parts of the request that the event overrides.
- * Events with equal keys can share a request.
+ * Returns the batch key of an event: its request overrides as JSON. Events with equal keys can be
+ * sent in one request.
  */
 export function overridesKey(event: OutgoingEvent): string {
   try {
@@ -86,8 +86,8 @@ function overrideMembersOf(text: string): Record<string, unknown> {
 }
 
 /**
- * Returns the object `Webhook` in an event's `integrations`. The name may be written in upper
- * or lower case, as in RudderStack.
+ * Returns the object under `Webhook` in an event's `integrations`, or undefined. Upper and lower
+ * case of the key do not matter, as in RudderStack.
  */
 function webhookOf(integrations: unknown): Record<string, unknown> | undefined {
   if (typeof integrations !== "object" || integrations === null) return undefined;
@@ -101,8 +101,8 @@ function webhookOf(integrations: unknown): Record<string, unknown> | undefined {
 const isText = (value: unknown): value is string => typeof value === "string" && value !== "";
 
 /**
- * Reads the headers that an event sets. Skips empty texts. A value that is no text is written as
- * JSON.
+ * Reads the headers that an event sets. Skips headers whose value is an empty string. Writes a
+ * value that is not a string as JSON.
  */
 function headersOf(header: unknown): Record<string, string> {
   const headers: Record<string, string> = {};

@@ -11,9 +11,9 @@ import { requestId, signatureHeaders, signingKey } from "./signature.ts";
 import { appendToUrl, replaceUrl } from "./url-overrides.ts";
 
 /**
- * Returns a function that builds the request for events with equal batch keys, which override the
- * same parts of the request. The function throws `RequestBuildError` when it cannot build the
- * request. Bodies with `hasHeadRoom` are in memory of `buffers`.
+ * Returns a function that builds one request from events with equal batch keys, so that they
+ * override the request in the same way. That function throws `RequestBuildError` when it cannot
+ * build the request. If a request has `hasHeadRoom`, its body is in memory of `buffers`.
  */
 export function requestBuilder(config: WebhookConfig, workspaceId: string, buffers?: BodyBuffers) {
   const key = config.secret === undefined ? undefined : signingKey(config.secret);

@@ -10,15 +10,15 @@ import { retryAfterMs } from "../retry-after.ts";
 export const retryableStatuses: ReadonlySet<number> = new Set([408, 425, 429]);
 
 /**
- * Statuses from 500 on with which a receiver, or a gateway before it, refuses any request (RFC 9110
- * §15.6.3 to §15.6.5). Their cause is the receiver, and not an event.
+ * HTTP statuses from 500 on with which a receiver, or a gateway before it, would refuse any request
+ * (RFC 9110 §15.6.3 to §15.6.5). The failure is therefore not blamed on an event.
  */
 const statusesOfDestination: ReadonlySet<number> = new Set([502, 503, 504]);
 
 /**
- * Returns the result of a delivery from the status of its response. A redirect is a failure: its
- * target was never checked, and most clients would send a GET there. `secretsOf` returns secrets of
- * the request; it is called for a failure only.
+ * Converts a response into the result of the delivery. A redirect is a failure: its target was
+ * never checked, and most clients would send a GET there. `secretsOf` is called only for a failure;
+ * it returns the secrets to mask in the stored answer.
  */
 export function resultOfStatus(
   response: EgressResponse,

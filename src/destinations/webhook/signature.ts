@@ -2,10 +2,10 @@ import { createHash, createHmac } from "node:crypto";
 import type { OutgoingEvent } from "../destination.ts";
 
 /**
- * Returns the id of a request, computed from its first event and the text of all its events. Each
- * attempt at the same events has the same id, whatever the template, and a request with other
- * events has another id. The id begins with the first event's `messageId`. A request with a single
- * unchanged event has only the `messageId` as its id.
+ * Returns the id of a request. It begins with the `messageId` of the first event, followed by a
+ * hash of the events; there is no hash for a single event that user code did not produce. Each
+ * attempt to send the same events has the same id, even if a template changes the body, and a
+ * request with other events has another id.
  */
 export function requestId(events: readonly OutgoingEvent[], joined: Uint8Array): string {
   const { bytes, input, byCode } = events[0]!;
@@ -52,8 +52,9 @@ export function signature(
 const prefix = "whsec_";
 
 /**
- * Decodes a signing secret into a key. `whsec_` is followed by the base64 of 24 to 64 bytes, as in
- * Standard Webhooks; any other text is the key itself. Undefined when the base64 is invalid.
+ * Converts a signing secret into the key. After the prefix `whsec_`, the secret is the base64 of 24
+ * to 64 bytes, as in Standard Webhooks. A secret without the prefix is the key itself. Returns
+ * undefined when the base64 or its length is invalid.
  */
 export function signingKey(secret: string): Uint8Array | undefined {
   if (!secret.startsWith(prefix)) return Buffer.from(secret);

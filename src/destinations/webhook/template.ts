@@ -8,8 +8,8 @@ import { RequestBuildError } from "./request-build-error.ts";
 import { parseTemplatePath } from "./template-path.ts";
 
 /**
- * Thrown when a template is invalid. The message says at which position, and what was expected
- * there.
+ * Thrown when a template is invalid. The message names the fault and, for a malformed placeholder,
+ * its line and column.
  */
 export class TemplateError extends Error {
   override readonly name = "TemplateError";
@@ -19,13 +19,13 @@ export class TemplateError extends Error {
 interface Placeholder {
   path: readonly string[];
   /**
-   * Whether the placeholder is inside a string. There it is replaced by the text of the value,
-   * elsewhere by the value's JSON.
+   * Whether the placeholder is inside a JSON string of the template. If so, the value's text
+   * replaces it; if not, the value's JSON.
    */
   isInString: boolean;
 }
 
-/** A parsed template. Its parts alternate: `texts[0] placeholders[0] texts[1] …`. */
+/** A parsed template. Text and placeholders alternate: `texts[0] placeholders[0] texts[1] …`. */
 export interface Template {
   texts: readonly string[];
   placeholders: readonly Placeholder[];
@@ -33,8 +33,8 @@ export interface Template {
 }
 
 /**
- * Placeholders as a tree of the keys in their paths. `placeholders` of a tree node lists the
- * placeholders whose path ends at that node.
+ * Tree of the keys in the paths of all placeholders. `placeholders` has the indexes of those whose
+ * path ends at this node.
  */
 interface PlaceholderTree {
   placeholders: number[];
@@ -76,8 +76,8 @@ export function parseTemplate(text: string, root: string): Template {
 }
 
 /**
- * Replaces the placeholders of a template by values from a JSON text. A missing value becomes null,
- * or an empty text inside a string.
+ * Replaces the placeholders of a template with values from the JSON text `json`. A placeholder
+ * without a value becomes null, or nothing when it is inside a string.
  */
 export function render({ texts, placeholders, tree }: Template, json: string): string {
   const values: PlaceholderValues = [];
@@ -106,9 +106,9 @@ export const bodyTooLong = () =>
   );
 
 /**
- * Stores the JSON texts of the placeholders' values that are inside the value at offset `at`. Reads
- * each part of the JSON once. Returns the offset after the value. When an object has a name twice,
- * the last one counts, as in JSON.parse.
+ * Finds the values of placeholders inside the JSON value at offset `at`, and stores their JSON
+ * texts in `values`. Reads each part of the JSON once. When an object has a key twice, the last
+ * value counts, as in JSON.parse. Returns the offset after the value.
  */
 function collect(
   json: string,
@@ -134,8 +134,8 @@ function forget(tree: PlaceholderTree, values: PlaceholderValues): void {
 }
 
 /**
- * Converts a JSON text for use inside a string. A text loses its quotes, a missing value becomes
- * empty, and any other value becomes escaped JSON.
+ * Converts the JSON text of a value for use inside a JSON string. A string loses its quotes, null
+ * or a missing value becomes empty, and an object or array becomes escaped JSON.
  */
 function insideString(json: string | undefined): string {
   if (json === undefined || json === "null") return "";
@@ -185,8 +185,8 @@ function* openings(text: string): Generator<{ at: number; isInString: boolean }>
 }
 
 /**
- * Throws `TemplateError` unless the template is JSON when simple values replace its placeholders,
- * and no placeholder is inside the name of a member.
+ * Throws `TemplateError` unless the template is valid JSON after simple values replace its
+ * placeholders. Also throws when a placeholder is in the name of an object's member.
  */
 function expectJson(texts: readonly string[], placeholders: readonly Placeholder[]): void {
   // The value begins with a letter that is no hexadecimal digit, so that it cannot become part of

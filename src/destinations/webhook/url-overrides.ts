@@ -2,9 +2,9 @@ import { WEBHOOK_PATH_CHARS_MAX } from "./limits.ts";
 import { RequestBuildError } from "./request-build-error.ts";
 
 /**
- * Appends a text from user code to the webhook's URL: more of the path, and perhaps a query string.
- * The result keeps the scheme, host and port, and its path is below the webhook's path. Where two
- * slashes meet, one is removed.
+ * Appends `appended`, which user code chose, to the webhook's URL: further path segments, a query
+ * string, or both. The result keeps scheme, host, port and the webhook's path as a prefix. Where
+ * two slashes meet, one is removed. Throws `RequestBuildError` when that is not possible.
  */
 export function appendToUrl(webhookUrl: string, appended: string): string {
   expectPlain("appendPath", appended);
@@ -17,8 +17,8 @@ export function appendToUrl(webhookUrl: string, appended: string): string {
 }
 
 /**
- * Returns the URL that user code requests instead of the webhook's URL. Throws unless it begins
- * with the webhook's URL.
+ * Returns the URL with which user code replaces the webhook's URL. Throws `RequestBuildError`
+ * unless it has the origin of the webhook's URL and a path at or below its path.
  */
 export function replaceUrl(webhookUrl: string, requested: string): string {
   expectPlain("fullPath", requested);
@@ -32,9 +32,9 @@ export function replaceUrl(webhookUrl: string, requested: string): string {
 }
 
 /**
- * Parses a URL and returns it. Throws unless its path begins with the path of `base`. For the
- * override `fullPath`, the rest must begin a new path segment; for `appendPath`, the rest may
- * continue the last one.
+ * Parses and returns a URL. Throws `RequestBuildError` unless it has the origin of `base` and its
+ * path begins with the path of `base`. For `fullPath`, a new path segment must begin after that;
+ * `appendPath` may also continue the last segment.
  */
 function below(base: URL, text: string, field: "appendPath" | "fullPath"): string {
   const url = new URL(text);
@@ -70,8 +70,9 @@ function expectPlain(field: string, text: string): void {
 }
 
 /**
- * Matches a path segment `.` or `..`, which could leave the webhook's path. Some servers also treat
- * an escaped segment, or one with parameters, in this way.
+ * Matches a path segment `.` or `..`, with which a request could leave the webhook's path. Also
+ * matches percent-encoded dots and dots followed by `;` parameters, because some servers treat them
+ * in the same way.
  */
 const dotSegment = /^(\.|%2e){1,2}(;.*)?$/i;
 

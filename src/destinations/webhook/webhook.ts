@@ -28,8 +28,8 @@ import { overrideMembers, overridesKey } from "./request-overrides.ts";
 import { resultOfStatus } from "./response-status.ts";
 
 /**
- * Creates the kind of destination that sends events as JSON over HTTP. A request has one object, or
- * an array when `batchSize` is above 1.
+ * Creates the kind of destination that sends events as JSON over HTTP. A request carries one event
+ * as an object, or an array of events when `batchSize` is above 1.
  */
 export function webhookKind(egress: Egress): DestinationKind<WebhookConfig> {
   const buffers = new BodyBuffers();
@@ -134,9 +134,10 @@ function answerOfTokenServer({ status }: AccessTokenError) {
 }
 
 /**
- * Delivers with an access token. When the receiver refuses the token, sends the request once more
- * with a new one. A 401 to a token that was accepted before means that the token was revoked, so a
- * later attempt may succeed.
+ * Sends a request with an access token. When the receiver answers 401 and the token may be
+ * replaced, sends the request once more with a new token. A final 401 to a token with which the
+ * receiver accepted events before means that the token was revoked; the result then asks for a
+ * retry.
  */
 async function deliverWithToken(
   egress: Egress,
@@ -163,8 +164,8 @@ function withToken(request: EgressRequest, token: string): EgressRequest {
 }
 
 /**
- * Tests the connection by sending a test event: nothing else shows that the receiver accepts
- * events.
+ * Tests a connection by sending a test event, because nothing else shows that the receiver accepts
+ * events. Returns the results of the steps.
  */
 async function testWebhook(
   egress: Egress,
@@ -189,7 +190,10 @@ async function testWebhook(
   return withSignIn(steps.done, signIn.done);
 }
 
-/** Requests the access token of a connection test, before the test's own request. */
+/**
+ * Requests an access token for a connection test and records the result as the step `sign-in`.
+ * Returns undefined when the config has no OAuth settings or the request failed.
+ */
 async function signInToTest(
   tokens: AccessTokens | undefined,
   steps: TestSteps,

@@ -4,8 +4,8 @@ import { EGRESS_LOOKUP_MS_MAX } from "../limits.ts";
 import { followFile, parseHosts, parseResolverSettings } from "./resolver-files.ts";
 
 /**
- * The addresses of a host name, in order of preference, and the number of seconds for which they
- * are valid.
+ * The addresses of a host name, in order of preference. `seconds` is the time for which they may be
+ * cached.
  */
 export interface ResolvedAddresses {
   addresses: string[];
@@ -33,8 +33,8 @@ interface ResolverOptions {
    */
   servers?: readonly string[] | undefined;
   /**
-   * Milliseconds without a response after which a query is sent again, to the next name server if
-   * there is one.
+   * Milliseconds after which a query without a response is sent again, to the next name server if
+   * there are several.
    */
   tryMs?: number;
   /**
@@ -47,7 +47,7 @@ interface ResolverOptions {
 
 interface DnsAnswer {
   addresses: { address: string; ttl: number }[];
-  /** Error code of a failed query. Absent when the query succeeded or the name has no address. */
+  /** Error code of a failed query; undefined after success or if the name has no address. */
   failure?: string;
 }
 
@@ -73,8 +73,8 @@ export function createResolver(options: ResolverOptions = {}): ResolveHost {
   const settings = followFile(options.resolverFile ?? "/etc/resolv.conf", parseResolverSettings);
   const hosts = followFile(options.hostsFile ?? "/etc/hosts", parseHosts);
   /**
-   * Number of name servers, counted from the first in the list, that are queried last because each
-   * of them delayed an earlier query.
+   * Number of times that a query took longer than `tryMs`. Each time, the name server that was
+   * queried first moves to the end of the order for later queries.
    */
   let demoted = 0;
 
@@ -115,7 +115,8 @@ export function createResolver(options: ResolverOptions = {}): ResolveHost {
 }
 
 /**
- * Whether a host name is `localhost` or below it, which always means this machine (RFC 6761 §6.3).
+ * Whether a host name is `localhost` or ends with `.localhost`; both always mean this machine (RFC
+ * 6761 §6.3).
  */
 function isLocal(name: string): boolean {
   return name === "localhost" || name.endsWith(".localhost");

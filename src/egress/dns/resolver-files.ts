@@ -6,8 +6,8 @@ interface ResolverSettings {
   /** Addresses of the name servers, in the order in which they are queried. */
   servers: string[];
   /**
-   * Domains that are appended to a host name to resolve it. They are tried before the name itself
-   * when the name has fewer dots than `dots`, otherwise after it.
+   * Domains that are appended to a host name. The names with a domain are tried before the bare
+   * name when the bare name has fewer dots than `dots`, and after it when it has more.
    */
   search: string[];
   dots: number;
@@ -53,9 +53,9 @@ export function parseHosts(text: string): Map<string, string[]> {
 }
 
 /**
- * Returns a function that returns the parsed content of a file. The file is read again after it
- * changed; a missing file counts as empty. Reading is synchronous, because all of Bun's worker
- * threads may be waiting for a disk.
+ * Returns a function that returns the parsed content of a file. It reads the file again when the
+ * file has changed, and treats a missing file as empty. It reads synchronously, because all of
+ * Bun's worker threads may be waiting for a disk.
  */
 export function followFile<T>(path: string, parse: (text: string) => T): () => T {
   let seen = "";

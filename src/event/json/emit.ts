@@ -29,8 +29,8 @@ import { writeString } from "./value.ts";
 const NULL = keep("null");
 
 /**
- * Number of entries for each nesting level in the table that sorts array elements by index: one
- * entry for each possible array index.
+ * Size of a row in the table in which the elements of an array are sorted by index. A row has one
+ * entry for each possible index. Each nesting level has its own row.
  */
 const ROW = PIXEL_ARRAY_INDEX_MAX + 1;
 const rows = new Int32Array(PIXEL_LEVELS_MAX * ROW);

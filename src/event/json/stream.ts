@@ -15,19 +15,19 @@ import { CONTEXT, isScreen, PROPERTIES } from "./tree.ts";
 import { writeString, writeValue } from "./value.ts";
 
 /**
- * Writes nested JSON in one pass, without a tree. Most queries name their parameters in the order
- * in which the JSON has them. Such a query is written while it is read, and a container (object or
- * array) is closed as soon as a name does not belong to it.
+ * Writes the parameters of a query as nested JSON in one pass, while they are read, without
+ * building a tree. That is possible because most queries name their parameters in the order that
+ * the JSON needs: a container (object or array) is closed as soon as a parameter is not inside it.
  *
- * A query must go through the tree instead when it repeats a name, when it names a container that
- * was already closed, or when an array index is not the next one. Both ways produce the same bytes.
- * This one takes two thirds of the time (25 parameters: 1.9 µs instead of 3.0 µs).
+ * The tree is needed for a query that repeats a name, that names a container after it was closed,
+ * or that has an array index which is not the next one. Both ways produce the same bytes. With 25
+ * parameters, the single pass takes 1.9 µs and the tree 3.0 µs.
  */
 
 /**
- * Index of the section for fields of the event outside of `properties`, `context` and the fields
- * with a fixed meaning. Parameters can fill three parts of an event, and the JSON of each part is
- * written to a section of the scratch buffer (preallocated working memory).
+ * Index of a section of the scratch buffer (preallocated working memory). The JSON that parameters
+ * produce is written to three sections: `properties`, `context`, and this one for all fields
+ * without a fixed meaning.
  */
 export const OTHERS = 0;
 export const IN_PROPERTIES = 1;
@@ -35,15 +35,15 @@ export const IN_CONTEXT = 2;
 const SECTION_COUNT = 3;
 
 /**
- * For each section (part of the event), the offset in the scratch buffer after the JSON written so
- * far. A section starts at `sectionStart`. Each member ends with a comma.
+ * For each section, the offset after the JSON written so far, which begins at `sectionStart` and
+ * has a comma after each member.
  */
 export const sectionEnds = new Int32Array(SECTION_COUNT);
 
 /**
- * For each section, the open containers (objects and arrays whose closing bracket is not written
- * yet), `PIXEL_LEVELS_MAX` entries per section. Each entry is the offset where the container's name
- * starts.
+ * For each section and each of its open containers (objects and arrays without their closing
+ * bracket), the offset at which the container's name begins. A section has `PIXEL_LEVELS_MAX`
+ * entries.
  */
 const openStarts = new Int32Array(SECTION_COUNT * PIXEL_LEVELS_MAX);
 const openEnds = new Int32Array(SECTION_COUNT * PIXEL_LEVELS_MAX);
@@ -58,9 +58,9 @@ const NOT_ARRAY = -1;
 const depths = new Int32Array(SECTION_COUNT);
 
 /**
- * Number of bits of an index into the hash table of the paths that the current query has written. A
- * slot is taken when it holds the current query's number. When two paths have the same slot, the
- * event is built as a tree of nodes instead.
+ * Number of bits of an index into `takenBy`, a hash table of the paths that the current query has
+ * written. A slot is taken if it holds the query's number. When a path's slot is already taken, the
+ * query may repeat a path, so the event is built as a tree.
  */
 const SLOT_BITS = 15;
 const takenBy = new Uint16Array(1 << SLOT_BITS);
@@ -129,9 +129,9 @@ export function endStream(): void {
 }
 
 /**
- * Closes the containers (objects and arrays) of a section that do not contain the parameter read
- * last. Returns the first level of its name that has no open container. `base` and `leaf` are the
- * levels of the name's first and last component in the section.
+ * Closes the containers of a section that the parameter read last is not inside. Returns the first
+ * level of the parameter's name for which no container is open. `base` and `leaf` are the levels of
+ * the first and last component of the name within the section.
  */
 function leaveContainers(section: number, base: number, leaf: number): number {
   const depth = depths[section]!;
@@ -166,8 +166,8 @@ function closeDownTo(section: number, depth: number): void {
 }
 
 /**
- * Opens the container (JSON object or array) for the component at `level` of the parameter name
- * read last. The container is an array when the next component is an index, otherwise an object.
+ * Opens the container for the component at `level` of the parameter name read last. It is an array
+ * if the next component is an index, and an object if not.
  */
 function openContainer(section: number, level: number, hash: number, out: number): number {
   const open = section * PIXEL_LEVELS_MAX + depths[section]!++;

@@ -5,34 +5,34 @@ import { ARRAY_ELEMENTS_MAX, bytes } from "../text/scratch.ts";
 import { hashOf, isSame, keep } from "../text/span.ts";
 
 /**
- * The event as a tree of nodes, while it is built from a query's parameters. Parameters come in any
- * order, but JSON is nested, so the tree is built first and written afterwards. All nodes lie in
- * one preallocated array, `nodes`, and a node is identified by its offset there. Its name and its
- * text are spans of the scratch buffer. Its children are a linked list in the order of their
- * arrival. One hash table finds a child by its parent and name.
+ * Builds the event from a query's parameters as a tree of nodes, which is then written as JSON. The
+ * tree is needed because parameters come in any order, but JSON is nested. A node lies in the
+ * preallocated array `nodes` and is identified by its offset there. Its name and text are spans of
+ * the scratch buffer. Its children form a linked list, in the order in which they were added. One
+ * hash table finds a child by parent and name.
  *
- * When two parameters have the same name, the first wins. The tree contains the known fields of the
- * event from the start, so a parameter cannot replace them.
+ * When two parameters have the same name, the first counts. The fields with a fixed meaning are in
+ * the tree from the start, so that no parameter can replace them.
  */
 
 /**
- * Offset of the node's kind (OBJECT, ARRAY, …) from the start of the node in `nodes`. A node is a
- * field of the event or a part of a field. Each constant from KIND to SLOT is the offset of one
- * property of a node.
+ * A node is a field of the event or a part of a field. Each constant from KIND to SLOT is the
+ * position of one property of a node, as an offset from the start of the node in `nodes`. KIND is
+ * the kind of node: OBJECT, ARRAY, …
  */
 export const KIND = 0;
 /**
- * Offset of a node's property that is 1 when texts below the node are written as numbers if they
- * look like numbers. This is so in `properties` and in `context.screen`.
+ * Offset of a node's property that is 1 if strings in the node are written as numbers when they
+ * look like numbers, as in `properties` and `context.screen`.
  */
 export const ZONE = 1;
 export const NEXT = 2;
 export const NAME = 3;
 export const NAME_END = 4;
 /**
- * Offset of a node's property with two uses. In an object or array it holds the first child; in a
- * value, the offset in the scratch buffer where the text starts. LAST holds the last child or the
- * end of the text.
+ * Offset of a node's property that holds the first child of an object or array, and for a value,
+ * the offset in the scratch buffer where its text starts. LAST holds the last child or the end of
+ * the text.
  */
 export const FIRST = 5;
 export const LAST = 6;
@@ -78,7 +78,7 @@ const SLOT_BITS = 15;
 const slots = new Int32Array(1 << SLOT_BITS);
 
 let used = NODE_FIELDS;
-/** Sum of the lengths of all arrays. The next variable counts the elements that are not gaps. */
+/** Sum of the lengths of all arrays. `filled` counts the elements that are not gaps. */
 let elements = 0;
 let filled = 0;
 /** Slot for a new child: the free slot of the hash table that `childOf` found last. */
@@ -106,7 +106,7 @@ const fixedEnd = used;
 
 /**
  * Adds a node for a field with a fixed meaning, such as `userId`. The node is not in the root's
- * list of children, because every event has these fields in a fixed order.
+ * list of children, because such fields are written separately, in a fixed order.
  */
 function fix(name: string, kind: number): number {
   const { start, end } = keep(name);
@@ -136,9 +136,10 @@ export function arrayGaps(): number {
 }
 
 /**
- * Creates the node for the parameter name read last, and its missing parents. Returns NONE when the
- * name already has a value, or when it needs an object or array where another kind of node exists.
- * The caller sets the node's kind and text.
+ * Creates the node for the parameter name read last, and its missing parents. Returns NONE when an
+ * earlier parameter has set the name, when an earlier parameter has a value where this name needs
+ * an object or array (or the reverse), or when arrays would get too many elements. The caller sets
+ * the node's kind and text.
  */
 export function claim(): number {
   const levels = pair.levels;
@@ -204,9 +205,9 @@ function addChild(parent: number, kind: number, level: number, hash: number): nu
 }
 
 /**
- * Counts the array elements that the parameter name read last will add, from component `level` on
- * below `node`. Returns false when the component must be an array index but is not, or when the
- * arrays would have too many elements.
+ * Reserves the array elements that the parameter name read last adds, from component `level` on
+ * below `node`. Returns false, and reserves nothing, when the component must be an array index but
+ * is not, or when the arrays of the event would have more than `ARRAY_ELEMENTS_MAX` elements.
  */
 function reserveElements(node: number, level: number): boolean {
   let more = 0;
@@ -224,8 +225,8 @@ function reserveElements(node: number, level: number): boolean {
 }
 
 /**
- * Returns the child of `parent` whose name is the text between two offsets of the scratch buffer.
- * When there is none, returns NONE and sets `freeSlot` to the hash table slot for such a child.
+ * Returns the child of `parent` with the name between offsets `start` and `end` of the scratch
+ * buffer. If there is none, returns NONE and sets `freeSlot` to the hash table slot for it.
  */
 function childOf(parent: number, hash: number, start: number, end: number): number {
   let slot = Math.imul(hash ^ parent, 0x9e3779b1) >>> (32 - SLOT_BITS);
@@ -247,8 +248,8 @@ function childOf(parent: number, hash: number, start: number, end: number): numb
 }
 
 /**
- * Creates a node in the hash table slot `freeSlot`, where the last search ended. The caller adds
- * the node to its parent's list of children.
+ * Creates a node in the hash table slot `freeSlot`, which the preceding call of `childOf` has set.
+ * The caller adds the node to its parent's list of children.
  */
 function insert(parent: number, kind: number, start: number, end: number, hash: number): number {
   const node = used;
@@ -279,8 +280,8 @@ export function isScreen(start: number, end: number): boolean {
 }
 
 /**
- * Returns the node of the field that the first component of the parameter name read last names, if
- * it is a field with a fixed meaning, such as `userId`. Otherwise returns NONE.
+ * Returns the node of the fixed field, such as `userId`, that the first component of the parameter
+ * name read last names, or NONE if it names no fixed field.
  */
 export function fieldOf(): number {
   const start = starts[0]!;

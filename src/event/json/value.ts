@@ -7,8 +7,8 @@ import { bytes } from "../text/scratch.ts";
 import { copySpan } from "../text/span.ts";
 
 /**
- * For each byte, 1 if a number in a query may begin with it. A percent-encoded sign or digit begins
- * with `%`.
+ * For each byte, 1 if a number in a query may begin with it, and 0 if not. `%` counts, because a
+ * sign or digit may be percent-encoded.
  */
 const startsNumber = new Uint8Array(256).fill(1, ZERO, NINE + 1);
 startsNumber[MINUS] = 1;
@@ -36,8 +36,9 @@ function writeNumberOrString(out: number): number {
 }
 
 /**
- * Decodes a percent-encoded value and writes it as JSON at offset `out`. Decodes to the final
- * position, because few values have to be moved afterwards. Returns the offset after the value.
+ * Decodes a percent-encoded value and writes it as JSON at offset `out`. Returns the offset after
+ * it. Decodes directly to the final position; only the few values that need JSON escapes are moved
+ * afterwards.
  */
 function writeEncoded(start: number, end: number, out: number): number {
   bytes[out] = QUOTE;

@@ -1,6 +1,7 @@
 /**
- * Offset of a record's time of receipt (f64, little endian) in every version of the encoding. Every
- * executable therefore finds the time of later versions' records, and deletes none early.
+ * Offset of the time of receipt (f64, little endian) in an encoded record. It is the same in all
+ * format versions, including later ones, so that retention by age works even on records that this
+ * executable cannot read.
  */
 export const TIME_AT = 8;
 
@@ -12,7 +13,7 @@ export function asBuffer(bytes: Uint8Array): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
-/** Returns a copy of the messageId at `offset`. A loop over 16 bytes is faster than a view's copy. */
+/** Returns a copy of the 16-byte messageId at `offset`. The loop is faster than copying a view. */
 export function idAt(buffer: Uint8Array, offset: number): Uint8Array {
   const id = new Uint8Array(16);
   for (let i = 0; i < 16; i++) id[i] = buffer[offset + i]!;
@@ -26,7 +27,7 @@ export function copyOf(buffer: Buffer, start: number, end: number): Buffer {
   return copy;
 }
 
-/** Throws `RangeError` when a record has fewer bytes than its parts take. */
+/** Throws `RangeError` when a record has fewer than `least` bytes, so that it is damaged. */
 export function expectBytes(record: Uint8Array, least: number): void {
   if (record.length < least) {
     throw new RangeError(`Expected a record of at least ${least} bytes, got ${record.length}`);

@@ -24,15 +24,15 @@ const HAS_SENT_AT = 32;
 const IS_REFUSED = 64;
 const SENT_AT_IS_FAR = 128;
 
-/** Length of a source id that is packed into `SIX_BIT_ID_BYTES`. */
+/** Value of the source id's length that means that the id is packed into `SIX_BIT_ID_BYTES`. */
 const PACKED_ID = 255;
-/** From this number on, an address's length is that of a text, with this number added. */
+/** Added to the length of an address stored as text. Smaller lengths mean a packed address. */
 const ADDRESS_TEXT = 32;
 
-/** Where the variable parts of an encoded record begin. */
+/** Flags and part offsets of an encoded record. */
 type JsonRecordParts = ReturnType<typeof partsOf>;
 
-/** Finds the parts of an encoded record. Throws `RangeError` when it ends before its JSON. */
+/** Computes each part's offset in a record. Throws `RangeError` when it ends before its JSON. */
 function partsOf(buffer: Buffer) {
   expectBytes(buffer, HEAD_BYTES);
   const flags = buffer[1]!;
@@ -50,7 +50,7 @@ function partsOf(buffer: Buffer) {
   expectBytes(buffer, json);
   return {
     flags,
-    /** Offset of the rest of the address. */
+    /** Offset of a text address, or of a packed address's bytes after the first 4. */
     address: HEAD_BYTES,
     source,
     messageId,

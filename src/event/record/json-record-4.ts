@@ -15,9 +15,9 @@ import { putVarint, VARINT_BYTES_MAX, varintAt, varintEnd } from "./varint.ts";
  * flags u8 · rest of the source id · address · messageId · sentAt · ends of other logs · length of
  * the refusal u8 and the refusal · the event's JSON
  *
- * A part that the flags do not name is absent, as are the further flags without `HAS_MORE`. A
- * messageId of version 7 is stored without its time, which is that of receipt. `sentAt` is the
- * difference to receivedAt.
+ * The parts from `address` to `refusal` are present only if the flags say so, and the further flags
+ * only with `HAS_MORE`. A version 7 UUID that was made at the time of receipt is stored without its
+ * time. `sentAt` is stored as the difference to receivedAt.
  */
 export const JSON_RECORD_VERSION = 4;
 const ID_AT = 2;
@@ -35,7 +35,7 @@ const HAS_MORE = 128;
 /** Bits of the further flags. A source id or address stored as text begins with its length u8. */
 const SOURCE_IS_TEXT = 1;
 const MESSAGE_ID_IS_WHOLE = 2;
-/** `sentAt` is the time itself as f64, not the difference to receivedAt. */
+/** Flag: `sentAt` is stored as a time (f64), not as its difference from receivedAt. */
 const SENT_AT_IS_FAR = 4;
 const HAS_ENDS = 8;
 const IS_REFUSED = 16;
@@ -102,7 +102,10 @@ export const jsonRecordCodec: RecordCodec<JsonRecord> = {
   },
 };
 
-/** Writes the length of a text and the text, with a byte for each character. */
+/**
+ * Writes a string as its length u8 and one byte for each character. Returns the offset after it.
+ * Throws `RangeError` when the string is too long.
+ */
 function putText(text: string, into: Buffer, offset: number): number {
   if (text.length > TEXT_CHARS_MAX) {
     throw new RangeError(`Expected a source id and an address of at most ${TEXT_CHARS_MAX} bytes`);
@@ -117,10 +120,10 @@ const isNear = (difference: number): boolean => difference === (difference | 0);
 const zigzag = (difference: number): number => ((difference << 1) ^ (difference >> 31)) >>> 0;
 const unzigzag = (value: number): number => (value >>> 1) ^ -(value & 1);
 
-/** Where the variable parts of an encoded record begin. */
+/** Flags and part offsets of an encoded record. */
 type JsonRecordParts = ReturnType<typeof partsOf>;
 
-/** Finds the parts of an encoded record. Throws `RangeError` when it ends before its JSON. */
+/** Computes each part's offset in a record. Throws `RangeError` when it ends before its JSON. */
 function partsOf(buffer: Buffer) {
   expectBytes(buffer, HEAD_BYTES);
   const flags = buffer[1]!;
@@ -143,7 +146,7 @@ function partsOf(buffer: Buffer) {
   return { flags, more, source, address, messageId, sentAt, ends, refusal, json };
 }
 
-/** Bytes of a text and of its length. */
+/** Returns the number of bytes of a string at `offset`, including the byte with its length. */
 const textBytes = (buffer: Buffer, offset: number): number => 1 + (buffer[offset] ?? 0);
 
 function addressBytes(buffer: Buffer, flags: number, offset: number): number {
@@ -165,7 +168,7 @@ function addressAt(buffer: Buffer, { flags, address, messageId }: JsonRecordPart
   return address === messageId ? "" : unpackAddress(buffer.subarray(address, messageId));
 }
 
-/** The two parts of a packed source id, side by side. */
+/** Working memory in which the two parts of a packed source id are put together. */
 const packed = new Uint8Array(PACKED_ID_BYTES);
 
 function sourceAt(buffer: Buffer, { more, source, address }: JsonRecordParts): string {

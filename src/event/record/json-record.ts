@@ -10,13 +10,13 @@ export interface JsonRecord
   format: "json";
   type: EventType;
   /**
-   * The 16 bytes of a UUID that the server made, because the event has no messageId of its own;
-   * undefined when it has one.
+   * The 16 bytes of the UUID that the server made as messageId; undefined when the event in `json`
+   * has a messageId of its own.
    */
   messageId: Uint8Array | undefined;
   /**
-   * The member `sentAt` of the batch that the event arrived in, in milliseconds since the epoch.
-   * Used only for an event that has no `sentAt` itself. Undefined when the batch has none.
+   * The member `sentAt` of the batch in which the event arrived, in milliseconds since the epoch;
+   * undefined when the batch has none. It is used only for an event without its own `sentAt`.
    */
   sentAt: number | undefined;
   /** The event as the SDK sent it: the bytes of a valid JSON object. */
@@ -34,8 +34,8 @@ export interface JsonRecordReader {
   decode(buffer: Buffer): JsonRecord;
   sourceId(buffer: Buffer): string;
   /**
-   * Returns the parts that a search reads: the JSON, and the messageId that the server made, which
-   * is undefined when the event has its own. Both may share memory with `buffer`.
+   * Returns the parts of a record that a search reads: the JSON, and the messageId if the server
+   * made it. Both may share memory with `buffer`.
    */
   searched(buffer: Buffer): { json: Buffer; messageId: Uint8Array | undefined };
   /** Whether the event was refused when it arrived. */

@@ -12,7 +12,7 @@ export interface LogEnd {
 const END_BYTES = 10;
 const ENDS_MAX = 255;
 
-/** Returns the encoded size of these ends in bytes; 0 when a record has none. */
+/** Returns the number of bytes that `encodeEnds` writes; 0 when a record has no ends. */
 export function endsBytes(ends: readonly LogEnd[] | undefined): number {
   return ends === undefined ? 0 : 1 + END_BYTES * ends.length;
 }
@@ -28,12 +28,12 @@ export function encodeEnds(ends: readonly LogEnd[], into: Buffer, offset: number
   return at;
 }
 
-/** Returns the offset after the ends that begin at `offset`. It may lie beyond the buffer. */
+/** Returns the offset after the ends at `offset`. In a damaged record, may exceed the buffer. */
 export function endOfEnds(buffer: Buffer, offset: number): number {
   return offset + 1 + END_BYTES * (buffer[offset] ?? 0);
 }
 
-/** Decodes the ends between two offsets. */
+/** Decodes the ends that `encodeEnds` wrote between two offsets. */
 export function decodeEnds(buffer: Buffer, start: number, end: number): LogEnd[] {
   const ends: LogEnd[] = [];
   for (let at = start + 1; at < end; at += END_BYTES) {
@@ -42,7 +42,7 @@ export function decodeEnds(buffer: Buffer, start: number, end: number): LogEnd[]
   return ends;
 }
 
-/** Returns the largest size in bytes of ends that `putDenseEnds` writes. */
+/** Returns the maximum number of bytes that `putDenseEnds` writes for these ends. */
 export function denseEndsBytesMax(ends: readonly LogEnd[] | undefined): number {
   return ends === undefined ? 0 : 1 + 2 * VARINT_BYTES_MAX * ends.length;
 }
@@ -58,14 +58,14 @@ export function putDenseEnds(ends: readonly LogEnd[], into: Buffer, offset: numb
   return at;
 }
 
-/** Returns the offset after the dense ends that begin at `offset`. It may lie beyond the buffer. */
+/** Returns the offset after dense ends at `offset`. In a damaged record, may exceed the buffer. */
 export function endOfDenseEnds(buffer: Buffer, offset: number): number {
   let at = offset + 1;
   for (let left = 2 * (buffer[offset] ?? 0); left > 0; left--) at = varintEnd(buffer, at);
   return at;
 }
 
-/** Decodes the dense ends that begin at `offset`. */
+/** Decodes the ends at `offset` that `putDenseEnds` wrote. */
 export function denseEndsAt(buffer: Buffer, offset: number): LogEnd[] {
   const ends: LogEnd[] = [];
   let at = offset + 1;

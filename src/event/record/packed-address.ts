@@ -1,6 +1,6 @@
 import ipaddr from "ipaddr.js";
 
-/** Packed form of addresses that are no IP address in its usual form: they are not packed. */
+/** Initial value of the cache `lastBytes`: the empty string, packed into no bytes. */
 const none = new Uint8Array(0);
 
 /** Cache of one address and its bytes: all events of a batch usually have the same address. */
@@ -8,8 +8,8 @@ let lastText = "";
 let lastBytes = none;
 
 /**
- * Returns the 4 bytes of an IPv4 address or the 16 of an IPv6 address. Undefined for a text that
- * `unpackAddress` would not restore exactly; it is stored as text.
+ * Returns the 4 bytes of an IPv4 address or the 16 bytes of an IPv6 address. Returns undefined for
+ * a string that `unpackAddress` would not restore exactly; the caller then stores the string.
  */
 export function packAddress(text: string): Uint8Array | undefined {
   if (text === lastText) return lastBytes;

@@ -1,6 +1,7 @@
 /**
- * Ids of sources, which are 27 letters and digits, are stored as a number of 160 bits with these
- * digits. Other texts are stored as they are.
+ * Packs ids of sources. An id has 27 letters and digits. They are read as the digits of a number in
+ * base 62, which is stored in 160 bits. A string that is no such id cannot be packed and is stored
+ * as text.
  */
 
 const ID_CHARS = 27;
@@ -13,7 +14,7 @@ const NO_DIGIT = 255;
 const digitOf = new Uint8Array(256).fill(NO_DIGIT);
 for (let digit = 0; digit < digits.length; digit++) digitOf[digits.charCodeAt(digit)] = digit;
 
-/** Characters that are converted at once: 62 ** 2 times 16 bits is an i32, whose arithmetic is fast. */
+/** Characters converted at once: 62 ** 2 times a limb of 16 bits fits an i32, which is fast. */
 const GROUP_CHARS = 2;
 const GROUP = 62 ** GROUP_CHARS;
 /** The number in units of 16 bits, the lowest first. */
@@ -25,8 +26,9 @@ interface PackedId {
 }
 
 /**
- * Size of a cache of ids that were recently packed and unpacked. The slot depends on an id's last
- * characters or first bytes. Reusing a string saves making and hashing it again.
+ * Number of slots in each of the two caches of recently packed and unpacked ids. The slot is chosen
+ * by the last characters of the id, or by the first packed byte. A cached string need not be made
+ * and hashed again.
  */
 const KEPT_IDS = 64;
 const none: PackedId = { id: "0".repeat(ID_CHARS), bytes: new Uint8Array(PACKED_ID_BYTES) };
@@ -61,7 +63,7 @@ export function packId(id: string): Uint8Array | undefined {
   return bytes;
 }
 
-/** Returns the id of the first `PACKED_ID_BYTES` of `bytes`. */
+/** Unpacks the id in the first `PACKED_ID_BYTES` of `bytes`. */
 export function unpackId(bytes: Uint8Array): string {
   const place = bytes[0]! % KEPT_IDS;
   const known = unpackedIds[place]!;
@@ -88,7 +90,7 @@ function isEqual(bytes: Uint8Array, known: Uint8Array): boolean {
   return true;
 }
 
-/** Returns the id with 6 bits for each character that begins at `offset`. */
+/** Unpacks an id that has 6 bits for each character and begins at `offset`. */
 export function unpackSixBitId(buffer: Buffer, offset: number): string {
   let id = "";
   for (let i = 0; i < ID_CHARS; i++) {

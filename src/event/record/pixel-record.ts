@@ -7,7 +7,7 @@ import { decodeEnds, encodeEnds, endOfEnds, endsBytes, type LogEnd } from "./log
  * is delivered is built from this record.
  */
 export interface PixelRecord {
-  /** Never set. `JsonRecord` has this field, which distinguishes the two. */
+  /** Never set. In a `JsonRecord` it is `json`, which distinguishes the two types. */
   format?: undefined;
   type: "page" | "track";
   /** Time of receipt, in milliseconds since the epoch. */
@@ -20,9 +20,9 @@ export interface PixelRecord {
   /** The query string as the client sent it, without the `?`. ASCII characters only. */
   query: string;
   /**
-   * Ends of the other event logs when the pixel arrived; absent when there are no other logs. They
-   * order events across logs: the client may have sent this pixel after it got the response to a
-   * pixel whose record is below these ends.
+   * Ends of the other event logs at the time when the pixel arrived; undefined when there are no
+   * other logs. They order events across logs: a client may send a pixel after it got the response
+   * to an earlier one, and then the earlier one's record is before one of these ends.
    */
   after?: readonly LogEnd[] | undefined;
 }
@@ -80,8 +80,9 @@ export function decodePixelRecord(bytes: Uint8Array): PixelRecord {
 }
 
 /**
- * A record in its encoded form, whose texts are decoded when they are read. Its event is written
- * directly from the bytes: making strings of them first costs a tenth of delivering an event.
+ * A record in its encoded form. Its strings are decoded only when they are read. An event is
+ * written directly from the bytes, because decoding the strings first would take a tenth of the
+ * time to deliver the event.
  */
 export class EncodedPixelRecord implements PixelRecord {
   constructor(

@@ -23,7 +23,7 @@ export function varintAt(buffer: Uint8Array, offset: number): number {
   return value;
 }
 
-/** Returns the offset after the number at `offset`. It may lie beyond the buffer. */
+/** Returns the offset after the number at `offset`. In a damaged record, may exceed the buffer. */
 export function varintEnd(buffer: Uint8Array, offset: number): number {
   let at = offset;
   while (at < offset + VARINT_BYTES_MAX - 1 && (buffer[at] ?? 0) >= 128) at++;

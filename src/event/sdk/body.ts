@@ -22,13 +22,13 @@ export { eventAt, type SdkEventFacts } from "./event-facts.ts";
 /** The contents of the body of an SDK request. All offsets are offsets in `bytes`. */
 export interface SdkBody {
   /**
-   * The body as well-formed UTF-8, valid until the next body is scanned: a copy in which invalid
-   * sequences are U+FFFD.
+   * A copy of the body in well-formed UTF-8: U+FFFD replaces invalid sequences. The next call of
+   * `scanBody` overwrites it.
    */
   bytes: Buffer;
   /** Number of events. `eventAt` has the facts of each, until the next body is scanned. */
   events: number;
-  /** The write key of the batch, or of the single event; undefined when it is no string. */
+  /** Write key in the batch or single event; undefined when there is none or it is no string. */
   writeKey: string | undefined;
   /** The member `sentAt` of the batch, in milliseconds since the epoch. */
   sentAt: number | undefined;
@@ -67,13 +67,14 @@ const tooLarge: BodyProblem = {
   status: 413,
   problem: `Expected events of at most ${SDK_BATCH_EVENTS_BYTES_MAX} bytes in all, with the context of their batch`,
 };
-/** Result of a scan of a batch that has more than `SDK_BATCH_EVENTS_MAX` events. */
+/** Returned in place of an offset for a batch with more than `SDK_BATCH_EVENTS_MAX` events. */
 const TOO_MANY = -3;
 
 /**
- * Scans the body of an SDK request: one event, or an object with an array `batch` of events. What
- * `JSON.parse` refuses is refused; invalid UTF-8 in a string becomes U+FFFD. Each event is checked
- * by itself: the facts of an invalid one contain its problem.
+ * Scans the body of an SDK request: one event or, with `isBatch`, an object with an array `batch`
+ * of events. Refuses a body that `JSON.parse` would refuse, but replaces invalid UTF-8 with U+FFFD.
+ * Checks each event by itself: an invalid event does not make the body invalid, and its facts
+ * contain the problem.
  */
 export function scanBody(body: Buffer, isBatch: boolean): SdkBody | BodyProblem {
   const utf8 = isUtf8(body) ? body : Buffer.from(body.toString("utf8"));
@@ -102,7 +103,10 @@ export function scanBody(body: Buffer, isBatch: boolean): SdkBody | BodyProblem 
   };
 }
 
-/** Returns the offset after the batch that begins at `start`, and stores its events and members. */
+/**
+ * Scans the batch that begins at `start`, and stores its events and the positions of its members.
+ * Returns the offset after it, or a negative number when it is not JSON or has too many events.
+ */
 function scanBatch(bytes: Buffer, start: number): number {
   if (bytes[start] !== BRACE_OPEN) return skipValue(bytes, start);
   let at = firstMember(bytes, start);
@@ -122,7 +126,7 @@ function scanBatch(bytes: Buffer, start: number): number {
   return at === OBJECT_END ? scanned.objectEnd : NOT_JSON;
 }
 
-/** Returns the offset after the array of events that begins at `start`. */
+/** Scans the array of events at `start`. Returns the offset after it, `NOT_JSON` or `TOO_MANY`. */
 function scanEvents(bytes: Buffer, start: number): number {
   let at = tokenAt(bytes, start + 1);
   if (bytes[at] === BRACKET_CLOSE) return at + 1;

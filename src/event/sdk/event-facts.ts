@@ -10,20 +10,20 @@ import { idHash, isId } from "./id-text.ts";
 import { scanned, skipValue, stringText } from "./json-scanner.ts";
 import { ABSENT, memberSpans } from "./member-names.ts";
 
-/** Facts of an event in the body of an SDK request. */
+/** The result of scanning one event in the body of an SDK request. */
 export interface SdkEventFacts {
   /** Where the event's JSON starts and ends in the `bytes` of the body. */
   start: number;
   end: number;
   /** Why the event is refused, as a sentence; undefined when it is valid. */
   problem: string | undefined;
-  /** Whether the value, an object or not, has more levels than an event may have. */
+  /** Whether the event, or the non-object in its place, has more nesting levels than allowed. */
   isTooDeep: boolean;
-  /** The event's own type; undefined when it has no known type. */
+  /** The type in the event; undefined when it has none or an unknown one. */
   type: EventType | undefined;
   /** Whether the event has a usable `messageId`: a string of a limited size that is not blank. */
   hasMessageId: boolean;
-  /** Whether the event has a `sentAt`, `context` or `integrations` that is not null. */
+  /** Whether `sentAt` exists and is not null; likewise `context` and `integrations` below. */
   hasSentAt: boolean;
   hasContext: boolean;
   hasIntegrations: boolean;
@@ -46,7 +46,7 @@ const WRITE_KEY = 7;
 const members = memberSpans(EVENT_MEMBERS);
 const { starts, ends } = members;
 
-/** Reasons for which an event is refused; the facts of an event hold an index into this list. */
+/** Reasons for which an event is refused. PROBLEM is an index into this list; 0 means valid. */
 const problems = [
   undefined,
   "Expected the event to be a JSON object",
@@ -61,7 +61,7 @@ const TOO_LARGE = 3;
 const NO_ID = 4;
 const NO_TYPE = 5;
 
-/** Number of stored facts for each event. The next scanned body overwrites them. */
+/** Number of entries of `table` per event: START to USER. The next body overwrites them. */
 const FIELDS = 5;
 const START = 0;
 const END = 1;
@@ -71,7 +71,7 @@ const USER = 4;
 let table = new Int32Array(FIELDS * 128);
 let count = 0;
 
-/** Bits of an event's flags. The lowest bits are the index of its type plus 1, or 0. */
+/** Bits of FLAGS. The lowest 3 are the type's index in `eventTypes` plus 1, or 0 for unknown. */
 const TYPE_BITS = 7;
 const HAS_MESSAGE_ID = 8;
 const HAS_SENT_AT = 16;
@@ -111,7 +111,7 @@ export function scanEvent(bytes: Buffer, start: number, isInBatch: boolean): num
   return end;
 }
 
-/** Stores what the members of the event say, and returns its problem. */
+/** Checks an event, stores its flags and user, and returns its problem's index in `problems`. */
 function judge(bytes: Buffer, at: number, isInBatch: boolean): number {
   const type = typeIndex(bytes) + 1;
   let flags = type | table[at + FLAGS]!;
@@ -139,7 +139,7 @@ function isGiven(bytes: Buffer, member: number): boolean {
   return start !== ABSENT && bytes[start] !== LETTER_N;
 }
 
-/** Whether the event has a messageId of its own: a string of a limited size that is not blank. */
+/** Whether the last scanned event has a usable messageId: a string, not too long, not blank. */
 function hasMessageId(bytes: Buffer): boolean {
   const start = starts[MESSAGE_ID]!;
   const end = ends[MESSAGE_ID]!;
@@ -166,8 +166,9 @@ function isAt(text: Buffer, bytes: Buffer, start: number): boolean {
 }
 
 /**
- * Adds the members that events inherit from their batch to their sizes. Refuses events that become
- * too large, and returns the total size of the others. The arguments are sizes in the batch.
+ * Adds to the size of each event the `context` and `integrations` that it inherits from its batch.
+ * Refuses an event that is then too large. Returns the total size in bytes of the valid events. The
+ * arguments are the sizes of the batch's members.
  */
 export function inherit(contextBytes: number, integrationsBytes: number): number {
   let total = 0;

@@ -3,21 +3,22 @@ import { isIsoTime, timeAt } from "./iso-time.ts";
 
 /** The times of an event, in milliseconds since the epoch. */
 export interface EventTimes {
-  /** The time of the event by the client's clock. */
+  /** When the event occurred, by the client's clock. */
   originalTimestamp: number;
-  /** The time of sending by the client's clock. */
+  /** When the request was sent by the client's clock; `receivedAt` without a valid `sentAt`. */
   sentAt: number;
   receivedAt: number;
-  /** The time of the event that the SDK gave, or the client's time corrected by its clock error. */
+  /** When the event occurred: `timestamp` as sent, or else the corrected `originalTimestamp`. */
   timestamp: number;
 }
 
 const times: EventTimes = { originalTimestamp: 0, sentAt: 0, receivedAt: 0, timestamp: 0 };
 
 /**
- * Returns the times of the event whose members were found last, until the next call. A request
- * that was sent at `sentAt` by the client's clock arrived at `receivedAt` by the server's: the
- * difference corrects the client's time. `batchSentAt` is the `sentAt` of the batch.
+ * Returns the times of the event whose member offsets `members` holds. The next call overwrites the
+ * returned object. The client's clock shows `sentAt` when it sends a request, the server's shows
+ * `receivedAt` when the request arrives; the difference corrects the client's time of the event.
+ * `batchSentAt` is the `sentAt` of the batch, for an event without its own.
  */
 export function timesOf(
   bytes: Buffer,

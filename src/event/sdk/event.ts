@@ -24,8 +24,9 @@ import { outline, outlineOf } from "./outline.ts";
 import { parsedEvent } from "./parsed-event.ts";
 
 /**
- * Builds the event that an SDK sent as JSON: with the type of the record, a messageId, the rudderId
- * of its user, times by the server's clock, and the client's address. Other members are unchanged.
+ * Builds the event from the JSON that an SDK sent. Adds or replaces the type of the record, the
+ * messageId, the rudderId of the user, the times by the server's clock, and the client's address.
+ * Other members are unchanged. Returns a refused event as it was sent.
  */
 export function eventOfJson(record: JsonRecord): BuiltEvent {
   const json = withoutLineBreaks(asBuffer(record.json));
@@ -44,7 +45,7 @@ export function eventOfJson(record: JsonRecord): BuiltEvent {
   return { ...namesOf(json, record, ids), json: built, messageId, choice };
 }
 
-/** Returns the event of a refused record, which is any JSON value, without changes. */
+/** Returns the event of a refused record with unchanged JSON, which may be any value. */
 function eventAsSent(json: Buffer, record: JsonRecord): BuiltEvent {
   members.starts.fill(-1);
   if (json[0] === BRACE_OPEN) members.find(loadText(json), 0);
@@ -54,7 +55,7 @@ function eventAsSent(json: Buffer, record: JsonRecord): BuiltEvent {
   return { ...names, json: Uint8Array.from(json), messageId, choice: undefined };
 }
 
-/** Returns the hash of the user of a record's event; 0 when the event has no user. */
+/** Returns the hash of the userId, or else the anonymousId, of a record's event; 0 if none. */
 export function userHashOfJson(record: JsonRecord): number {
   const json = asBuffer(record.json);
   if (json[0] !== BRACE_OPEN) return 0;
@@ -74,7 +75,7 @@ function idsOf(json: Buffer): Ids {
   };
 }
 
-/** Returns the user and the name of the event whose members were found last. */
+/** Returns the user ids and the event name at `members`; the name is empty except for `track`. */
 function namesOf(json: Buffer, { type }: JsonRecord, { userId, anonymousId }: Ids) {
   const user = userId.trim() === "" ? anonymousId : userId;
   const name = type === "track" ? textOf(json, EVENT_NAME) : "";
@@ -87,7 +88,7 @@ function isTextOrAbsent(json: Buffer, member: number): boolean {
   return start < 0 || json[start] === QUOTE;
 }
 
-/** Returns the text of a member that is a string; empty for another value. */
+/** Returns the content of a member that is a string; empty for another or a missing value. */
 function textOf(json: Buffer, member: number): string {
   const start = members.starts[member]!;
   return start >= 0 && json[start] === QUOTE ? stringText(json, start, members.ends[member]!) : "";
@@ -119,7 +120,7 @@ function spanIs(json: Buffer, member: number, value: Buffer): boolean {
 /** Working memory for the JSON of one event; it grows with the largest event. */
 let scratch = Buffer.allocUnsafeSlow(64 << 10);
 let plainScratch = plainOf(scratch);
-/** Upper bound, in bytes of JSON, of what the server adds to an event. */
+/** Upper bound of the number of bytes that the server adds to the JSON of an event. */
 const FRAME_BYTES = 1_024;
 
 const fragment = (text: string) => Buffer.from(text);
@@ -141,7 +142,7 @@ const TIMESTAMP_FIELD = fragment('","timestamp":"');
 const RUDDER_ID_FIELD = fragment('","rudderId":"');
 const REQUEST_IP_FIELD = fragment('","request_ip":"');
 
-/** Writes the event whose outline was found last. The result shares no memory with other events. */
+/** Returns the JSON of the event that `outline` describes, in memory of its own. */
 function writtenEvent(
   json: Buffer,
   record: JsonRecord,
@@ -174,12 +175,12 @@ function writtenEvent(
   return plainScratch.slice(0, out);
 }
 
-/** Returns the same bytes as a plain `Uint8Array`, whose `slice` copies; a Buffer's does not. */
+/** Returns a plain `Uint8Array` on a Buffer's memory: its `slice` copies, a Buffer's does not. */
 function plainOf(buffer: Buffer): Uint8Array {
   return new Uint8Array(buffer.buffer, buffer.byteOffset, buffer.byteLength);
 }
 
-/** Writes the members that the server does not own, each followed by a comma. */
+/** Copies members that the server does not write, each with a comma. Returns the end offset. */
 function putOthers(json: Buffer, start: number): number {
   let out = start;
   const { names, starts, valueEnds } = outline;
@@ -196,7 +197,7 @@ function putOthers(json: Buffer, start: number): number {
   return out;
 }
 
-/** Writes the member `context`, with the client's address unless the SDK gave one. */
+/** Writes the value of `context`, with the client's `ip` unless sent. Returns the end offset. */
 function putContext(json: Buffer, address: string, start: number): number {
   let out = start;
   if (isObjectAt(json, CONTEXT)) {

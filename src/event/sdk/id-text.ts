@@ -4,8 +4,8 @@ import { stringText } from "./json-scanner.ts";
 
 /**
  * Returns the text of an id, given as a JSON value between two offsets: the content of a string, or
- * the text that JavaScript writes for a number or boolean. Integers keep all their digits. Returns
- * an empty text for null and for a value that is no scalar.
+ * a number or boolean as JavaScript writes it. Integers keep all their digits. Returns the empty
+ * string for `null`, an object or an array.
  */
 export function idText(bytes: Buffer, start: number, end: number): string {
   if (start < 0) return "";
@@ -18,7 +18,7 @@ export function idText(bytes: Buffer, start: number, end: number): string {
   return text === "true" || text === "false" ? text : "";
 }
 
-/** Whether the JSON value between two offsets is an id: a scalar whose text is not blank. */
+/** Whether the JSON at these offsets is an id: a string, number or boolean, and not blank. */
 export function isId(bytes: Buffer, start: number, end: number): boolean {
   if (start < 0) return false;
   const isString = bytes[start] === QUOTE;
@@ -30,8 +30,8 @@ export function isId(bytes: Buffer, start: number, end: number): boolean {
 }
 
 /**
- * Returns the user hash of an id, which is equal to that of a pixel whose parameter has the same
- * text.
+ * Returns the user hash of an id, given as a JSON value between two offsets. A pixel whose id
+ * parameter has the same text gets the same hash.
  */
 export function idHash(bytes: Buffer, start: number, end: number): number {
   if (bytes[start] === QUOTE && !hasBackslash(bytes, start, end)) {

@@ -1,15 +1,16 @@
 import { BACKSLASH, COLON, DOT, MINUS, PLUS, QUOTE, SPACE, ZERO } from "../text/bytes.ts";
 import { stringText } from "./json-scanner.ts";
 
-/** The longest text that is read as a time: a date, a time with nanoseconds, and an offset. */
+/** Maximum bytes of a JSON string, with quotes, that is read as a date, time and offset. */
 const TIME_CHARS_MAX = 40;
 const DAY_MS = 86_400_000;
 const LETTER_T = 0x54;
 const LETTER_Z = 0x5a;
 
 /**
- * Returns the time, in milliseconds since the epoch, of the JSON value between two offsets: a
- * string in the form of ISO 8601, such as `2026-11-20T07:31:05.123Z`. Undefined for other values.
+ * Returns the time that the JSON value between two offsets represents, in milliseconds since the
+ * epoch, if it is a string in ISO 8601 form, such as `2026-11-20T07:31:05.123Z`. Returns undefined
+ * for other values.
  */
 export function timeAt(bytes: Buffer, start: number, end: number): number | undefined {
   if (start < 0 || bytes[start] !== QUOTE || end - start > TIME_CHARS_MAX) return undefined;
@@ -21,7 +22,7 @@ export function timeAt(bytes: Buffer, start: number, end: number): number | unde
   return Number.isNaN(time) ? undefined : time;
 }
 
-/** The first and the last time that `writeIsoTime` can write, in milliseconds since the epoch. */
+/** Earliest and latest time that `writeIsoTime` can write, in milliseconds since the epoch. */
 const ISO_TIME_MIN = -62_167_219_200_000;
 const ISO_TIME_MAX = 253_402_300_799_999;
 
@@ -31,14 +32,14 @@ export const isIsoTime = (time: number): boolean => time >= ISO_TIME_MIN && time
 const MONTH_DAYS = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 const CASE_BIT = 0x20;
 
-/** Position of `readNumber`. The text ends at `end`. `at` is -1 after a text that is no number. */
+/** Cursor in a text that is parsed up to `end`. `at` is -1 once the text is no valid time. */
 const cursor = { at: 0, end: 0 };
 
 /**
- * Reads a date and time of ISO 8601, such as `2026-11-20T07:31:05.123Z`, between two offsets:
- * with a space instead of the `T`, any number of digits of a second, and an offset such as `+01:00`
- * too. A text without offset is UTC, a date alone its midnight. Returns milliseconds since the
- * epoch, rounded down; NaN for another text and outside the years 0 to 9999.
+ * Reads an ISO 8601 date and time between two offsets, such as `2026-11-20T07:31:05.123Z`. Also
+ * accepts a space instead of the `T`, any number of digits after the second, and an offset from UTC
+ * such as `+01:00`. A time without offset is in UTC; a date alone is its midnight. Returns
+ * milliseconds since the epoch, rounded down; NaN for other text and for years outside 0 to 9999.
  */
 function readIsoTime(bytes: Uint8Array, start: number, end: number): number {
   cursor.at = start;
@@ -57,7 +58,7 @@ function readIsoTime(bytes: Uint8Array, start: number, end: number): number {
   return cursor.at === end && isIsoTime(time) ? time : Number.NaN;
 }
 
-/** Reads the time of the day and the offset; sets `cursor.at` to -1 when there are none. */
+/** Reads a time of day with offset as UTC milliseconds; sets `cursor.at` to -1 if invalid. */
 function readDayTime(bytes: Uint8Array): number {
   const separator = bytes[cursor.at++]!;
   if ((separator | CASE_BIT) !== (LETTER_T | CASE_BIT) && separator !== SPACE) return fail();
@@ -76,7 +77,7 @@ function readDayTime(bytes: Uint8Array): number {
   return cursor.at === cursor.end ? time : time - readOffset(bytes);
 }
 
-/** Reads digits after a dot as milliseconds. Further digits are ignored. */
+/** Reads a dot and digits as milliseconds. Digits after the third are ignored. */
 function readFraction(bytes: Uint8Array): number {
   const first = ++cursor.at;
   let ms = 0;
@@ -91,7 +92,7 @@ function readFraction(bytes: Uint8Array): number {
   return cursor.at === first ? fail() : ms;
 }
 
-/** Reads an offset from UTC, `Z`, `+01:00`, `+0100` or `+01`, in milliseconds. */
+/** Reads an offset from UTC (`Z`, `+01:00`, `+0100` or `+01`) and returns it in milliseconds. */
 function readOffset(bytes: Uint8Array): number {
   const sign = bytes[cursor.at++]!;
   if ((sign | CASE_BIT) === (LETTER_Z | CASE_BIT)) return 0;
@@ -129,7 +130,7 @@ function readNumber(bytes: Uint8Array, digits: number): number {
   return value;
 }
 
-/** Returns a date as days since the epoch (Howard Hinnant's algorithm, as in `writeIsoTime`). */
+/** Converts a date to days since the epoch (Howard Hinnant's algorithm, as in `writeIsoTime`). */
 function daysOf(year: number, month: number, day: number): number {
   const shifted = month > 2 ? year : year - 1;
   const era = Math.floor(shifted / 400);

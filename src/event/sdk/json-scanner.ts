@@ -21,36 +21,36 @@ import {
 export { loadText } from "./text-memory.ts";
 
 /**
- * Finds values in JSON text, given as bytes, without building objects. It accepts and refuses what
- * `JSON.parse` accepts and refuses, at any depth. The caller makes sure that the bytes are
+ * Finds values in JSON text, given as bytes, without building objects. The scanner accepts exactly
+ * the texts that `JSON.parse` accepts, at any depth. The caller makes sure that the bytes are
  * well-formed UTF-8; then every byte above 0x7F that the scanner accepts is part of a string.
  *
- * The functions that scan take a text that `loadText` has returned. Zeros follow it, which are no
- * part of any JSON, so that no loop needs to look for the end of the text: with such a check a scan
- * takes 1.4 times as long. Functions that return an offset return `NOT_JSON` for text that is not
- * JSON.
+ * The functions that scan take a text that `loadText` has returned. `loadText` puts zeros after the
+ * text. A zero is not part of any JSON, so each loop stops there without a check for the end of the
+ * text, with which a scan takes 1.4 times as long. Functions that return an offset return
+ * `NOT_JSON` for text that is not JSON.
  */
 
-/** Result of a function that expects JSON and found other bytes. */
+/** Returned by a function that expects JSON and finds other bytes. */
 export const NOT_JSON = -1;
-/** The result of `firstMember` and `nextMember` when the object has no further member. */
+/** Returned by `firstMember` and `nextMember` when the object has no further member. */
 export const OBJECT_END = -2;
 
-/** The state of the scanner, which its functions set for their callers. */
+/** Further results of the scanner's last calls, next to the offsets that its functions return. */
 export const scanned = {
   /**
-   * Offset of the quote before the member's name that `firstMember` or `nextMember` found last.
-   * `nameEnd` is the offset after its closing quote.
+   * Offsets of the name of the member that `firstMember` or `nextMember` found last: `nameStart` is
+   * that of its opening quote, `nameEnd` the one after its closing quote.
    */
   nameStart: 0,
   nameEnd: 0,
-  /** The offset after the object whose last member `nextMember` passed, when it is OBJECT_END. */
+  /** Offset after the object whose scan by `firstMember` or `nextMember` returned OBJECT_END. */
   objectEnd: 0,
-  /** Whether a string that was passed since the caller set this to false contains a backslash. */
+  /** Whether a string scanned since a caller set this to false contains a backslash. */
   isEscaped: false,
   /**
-   * Deepest nesting of the values that `skipValue` passed since the caller set this to 0: 1 for an
-   * object or array that contains scalars only, 0 for a scalar.
+   * Deepest nesting among the values that `skipValue` passed since the caller set this to 0: 0 for
+   * a string, number, boolean or `null`, 1 for an object or array that contains only these.
    */
   levels: 0,
 };
@@ -67,18 +67,18 @@ const LOWER_CASE_BIT = 0x20;
 const isSpace = new Uint8Array(256);
 for (const byte of [0x09, 0x0a, 0x0d, SPACE]) isSpace[byte] = 1;
 
-/** For each byte, 1 when it may stand in a string as it is. */
+/** For each byte, 1 when it may stand in a JSON string without an escape. */
 const isPlain = new Uint8Array(256).fill(1, SPACE);
 isPlain[QUOTE] = 0;
 isPlain[BACKSLASH] = 0;
 
-/** For each byte, 1 when it forms an escape with the backslash before it. */
+/** For each byte, 1 when a backslash followed by this byte is a complete escape, such as `\n`. */
 const isEscape = new Uint8Array(256);
 for (const letter of '"\\/bfnrt') isEscape[letter.charCodeAt(0)] = 1;
 
 /**
- * For each nesting level of the value that is being skipped, 1 when the container around this level
- * is an object, 0 when it is an array.
+ * Stack of `skipValue`: for each open object or array, 1 when the container directly around it is
+ * an object, 0 when that is an array or there is none.
  */
 let isObject = new Uint8Array(64);
 
@@ -89,7 +89,7 @@ export function tokenAt(bytes: Buffer, start: number): number {
   return at;
 }
 
-/** Returns the offset after the JSON value at `start`, where no white space may be. */
+/** Returns the offset after the JSON value at `start`, which has no white space before it. */
 export function skipValue(bytes: Buffer, start: number): number {
   let at = start;
   let level = 0;
@@ -155,8 +155,8 @@ function nextToken(bytes: Buffer, at: number): number {
 }
 
 /**
- * Finds the first member of the object whose opening brace is at `start`: sets its name in
- * `scanned`, and returns the offset of its value. Returns OBJECT_END for an empty object.
+ * Finds the first member of the object whose opening brace is at `start`. Stores the offsets of its
+ * name in `scanned`, and returns the offset of its value. Returns OBJECT_END for an empty object.
  */
 export function firstMember(bytes: Buffer, start: number): number {
   const at = nextToken(bytes, start);
@@ -166,7 +166,8 @@ export function firstMember(bytes: Buffer, start: number): number {
 }
 
 /**
- * Finds the member after the one whose value ends at `valueEnd`. Results are as for `firstMember`.
+ * Finds the member after the one whose value ends at `valueEnd`. Stores the offsets of its name in
+ * `scanned`, and returns the offset of its value. Returns OBJECT_END after the last member.
  */
 export function nextMember(bytes: Buffer, valueEnd: number): number {
   const at = bytes[valueEnd]! <= SPACE ? tokenAt(bytes, valueEnd) : valueEnd;

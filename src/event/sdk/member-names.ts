@@ -8,16 +8,17 @@ import {
   stringText,
 } from "./json-scanner.ts";
 
-/** The result of a lookup of a name that is not in the table. */
+/** Result for a member whose name is not in the list of names. */
 export const OTHER_NAME = -1;
 
 /**
- * Returns a function that finds which of `names` the member has that the scanner found last
- * (`scanned.nameStart`): its index in `names`, or `OTHER_NAME`. A name may be written with escapes.
+ * Returns a function that identifies the member that the scanner found last (`scanned.nameStart`):
+ * it returns the index of the member's name in `names`, or `OTHER_NAME`. The name in the JSON may
+ * contain escapes.
  */
 export function memberNames(names: readonly string[]): (bytes: Buffer) => number {
   const texts = names.map((name) => Buffer.from(name));
-  /** For each hash of a name, the first name with this hash; `next` has the one after it. */
+  /** Hash table: `first` has a name's index by hash, `next` another name's with the same hash. */
   const first = new Int8Array(256).fill(OTHER_NAME);
   const next = new Int8Array(names.length).fill(OTHER_NAME);
   for (const [index, text] of texts.entries()) {
@@ -55,14 +56,16 @@ export function memberSpans(names: readonly string[]) {
   const ends = new Int32Array(names.length);
   return {
     /**
-     * For each name, the offset of its value in the object that `find` passed last; `ABSENT` when the
-     * object has no such member. The last of equal names counts, as for `JSON.parse`.
+     * Offsets of the values in the object that `find` passed last, one for each of `names`;
+     * `ABSENT` when the object has no such member. The last of equal names counts, as for
+     * `JSON.parse`.
      */
     starts,
     ends,
     /**
-     * Returns the offset after the object whose opening brace is at `start` in a text of `loadText`,
-     * or `NOT_JSON`. Sets `starts` and `ends`, which the next call overwrites.
+     * Passes the object whose opening brace is at `start`, in a text that `loadText` returned.
+     * Returns the offset after the object, or `NOT_JSON`. Sets `starts` and `ends`, which the next
+     * call overwrites.
      */
     find(bytes: Buffer, start: number) {
       starts.fill(ABSENT);

@@ -15,14 +15,14 @@ import { scanned, stringText } from "./json-scanner.ts";
 import { ABSENT, memberNames, OTHER_NAME } from "./member-names.ts";
 
 /**
- * The outline of an event: where the members of its JSON object begin and end. It is found in one
- * pass over the bytes, which also looks for what `JSON.parse` would change: names that occur twice
- * in one object. Allocates no memory, except for names that are written with escapes.
+ * Finds the outline of an event: the offsets at which the members of its JSON object begin and end.
+ * One pass over the bytes also checks that no object has two members of one name, of which
+ * `JSON.parse` keeps only the last. Allocates no memory, except for names that contain escapes.
  */
 
 const contextIndexOf = memberNames(["ip", "consentManagement"]);
 
-/** Largest number of members in the event, and of names in all its objects, of an outline. */
+/** Limits of an outline: the event's members, the names in all objects, levels of nesting. */
 const MEMBERS_MAX = 4_096;
 const SLOT_BITS = 17;
 const SHIFT_MAX = 24;
@@ -31,26 +31,27 @@ const LEVELS_MAX = 512;
 
 /** The outline that `outlineOf` found last. */
 export const outline = {
-  /** Number of members; each is one entry of the arrays. */
+  /** Number of members of the event. Each has one entry in the arrays. */
   members: 0,
-  /** For each member, the number of its name (`event-members.ts`), or `OTHER_NAME`. */
+  /** For each member, the index of its name in the list of `event-members.ts`, or `OTHER_NAME`. */
   names: new Int32Array(MEMBERS_MAX),
-  /** For each member, the offsets of the quote before its name, of its value, and after this. */
+  /** For each member, the offsets of its name's quote, of its value, and after its value. */
   starts: new Int32Array(MEMBERS_MAX),
   valueStarts: new Int32Array(MEMBERS_MAX),
   valueEnds: new Int32Array(MEMBERS_MAX),
-  /** Whether the object `context` has a member `ip`, and the offset of its `consentManagement`. */
+  /** Whether `context` has an `ip`, and the offset of its `consentManagement` value (or -1). */
   hasIp: false,
   consentStart: -1,
 };
 
 /**
- * Hash table of the names seen, each with the number of its object. Object numbers ascend from event
- * to event, so that the names of earlier events need not be cleared.
+ * Hash table of the member names in the event, each with the number of the object that has it.
+ * Every object gets a higher number than all objects of earlier events, so entries of earlier
+ * events need not be cleared.
  */
 const slotHashes = new Int32Array(1 << SLOT_BITS);
 const slotObjects = new Int32Array(1 << SLOT_BITS);
-/** Number of bits that shift a hash to give a slot. A short event uses only the first slots. */
+/** Bits that shift a hash right to give a slot. A short event has more, so uses fewer slots. */
 let slotShift = 32 - SLOT_BITS;
 let objects = 0;
 let firstObject = 0;
@@ -61,8 +62,9 @@ const SEED = (Math.random() * 0x1_0000_0000) | 0;
 const open = new Int32Array(LEVELS_MAX);
 
 /**
- * Finds the outline of a valid JSON object. Returns false when it must be read by `JSON.parse`: an
- * object has a name twice, or there are more members, names or levels than an outline holds.
+ * Finds the outline of a valid JSON object. Returns false when the caller must use `JSON.parse`
+ * instead: an object has a name twice, or there are more members, names or levels than an outline
+ * holds.
  */
 export function outlineOf(json: Buffer): boolean {
   load(json);
@@ -125,7 +127,7 @@ export function outlineOf(json: Buffer): boolean {
   return true;
 }
 
-/** The JSON of the event and a few bytes after it, so that four can be read at every offset. */
+/** Copy of the event's JSON and eight zero bytes, so that four can be read at any offset. */
 let bytes = Buffer.alloc(64 << 10);
 let words = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
@@ -144,8 +146,9 @@ const ONES = 0x01010101;
 const HIGH_BITS = 0x80808080 | 0;
 
 /**
- * Returns an offset at or after `start`, before the next quote or backslash by four bytes at most.
- * Tests four bytes at a time: a byte of `x` is zero where a quote or backslash is.
+ * Returns an offset from which the next quote or backslash is less than four bytes away, with none
+ * between `start` and it. Tests four bytes at a time: a byte of `x` is zero where the text has a
+ * quote, a byte of `y` where it has a backslash.
  */
 function plainEnd(start: number): number {
   let at = start;
@@ -158,7 +161,7 @@ function plainEnd(start: number): number {
   }
 }
 
-/** Adds a name of an object. Returns false when the object already has it. */
+/** Adds a name of `object`. Returns false above `NAMES_MAX`, or if it has the name (or hash). */
 function addName(start: number, end: number, object: number, hasEscape: boolean): boolean {
   if (++namesSeen > NAMES_MAX) return false;
   const hash = hasEscape ? hashOfEscaped(start, end) : hashOf(start + 1, end - 1);
@@ -211,12 +214,12 @@ function noteContext(valueStart: number): void {
   else if (name === 1) outline.consentStart = valueStart;
 }
 
-/** Records that the value of the last member ends at or before `at`. */
+/** Records `at` as the end of the last member's value, which may still include white space. */
 function endMember(at: number): void {
   if (outline.members > 0) outline.valueEnds[outline.members - 1] = at;
 }
 
-/** Removes white space from the end of a member's value, and records where the value is. */
+/** Excludes white space after a member's value, and stores the offsets of a known member. */
 function trimValue(member: number): void {
   let end = outline.valueEnds[member]!;
   while (bytes[end - 1]! <= SPACE) end--;

@@ -2,13 +2,13 @@ import { isObject } from "../../is-object.ts";
 import type { JsonRecord } from "../record/json-record.ts";
 import type { EventTimes } from "./event-times.ts";
 
-/** Names of members that the server writes itself or leaves out. */
+/** Names of members that the server writes itself or removes, such as `writeKey`. */
 const OWNED = new Set([
   ...["type", "messageId", "originalTimestamp", "sentAt", "receivedAt", "timestamp"],
   ...["request_ip", "writeKey", "context", "integrations", "rudderId"],
 ]);
 
-/** Members of an event that the server makes from others. */
+/** Members of an event that the server derives from the record and its JSON. */
 interface MadeMembers {
   messageId: string;
   rudderId: string;
@@ -16,8 +16,8 @@ interface MadeMembers {
 }
 
 /**
- * Returns the JSON of an event by way of `JSON.parse`, for which the last of equal names counts.
- * Numbers are written as JavaScript writes them.
+ * Returns the JSON of an event, built with `JSON.parse` and `JSON.stringify`. The last of equal
+ * names counts, and numbers are written as JavaScript writes them.
  */
 export function parsedEvent(
   json: Buffer,

@@ -4,8 +4,9 @@ const ZEROS = 8;
 let text = Buffer.alloc(128 << 10);
 
 /**
- * Returns the scanner's working memory, with its contents and room for a text of `bytes` bytes. A
- * text that is written to its start is scanned there, without a copy.
+ * Returns the scanner's working memory, enlarged if needed to hold a text of `bytes` bytes; its
+ * contents are kept. The scanner reads a text that a caller wrote to the start of this memory
+ * without copying it.
  */
 export function textMemory(bytes: number): Buffer {
   if (bytes + ZEROS > text.length) {
@@ -17,8 +18,8 @@ export function textMemory(bytes: number): Buffer {
 }
 
 /**
- * Copies a JSON text to the start of the scanner's working memory, and returns this memory until
- * the next call. `json` may be a part of it.
+ * Copies a JSON text to the start of the scanner's working memory, and returns this memory, which
+ * the next call overwrites. `json` may itself be a part of this memory.
  */
 export function loadText(json: Uint8Array): Buffer {
   textMemory(json.length);

@@ -6,10 +6,7 @@ import { BACKSLASH, hexDigit, LETTER_U, SPACE, ZERO } from "./bytes.ts";
  * their JSON texts are equal.
  */
 
-/**
- * Largest ratio of the length of JSON text to the length of the bytes that it represents: a byte
- * may become `\u0000`.
- */
+/** Maximum number of bytes of JSON text for one decoded byte: a zero byte becomes `\u0000`. */
 export const TEXT_GROWTH_MAX = 6;
 
 /**

@@ -6,8 +6,9 @@ import { escapes } from "./json-text.ts";
  * a space, `%XX` a byte, and a malformed escape stays unchanged. Reads the bytes from `from` to
  * `end`. Writes to the same array at offset `into`, at most as many bytes as it reads.
  *
- * Returns the offset after the written bytes. Returns that offset negated when the bytes are no
- * valid JSON text, so that the caller must convert them with `writeText`.
+ * Returns the offset after the written bytes. Returns this offset negated when a written byte is
+ * not ASCII or needs an escape in JSON. Such bytes are JSON text only if `isText` returns true; if
+ * not, `writeText` converts them.
  */
 export function percentDecode(bytes: Uint8Array, from: number, end: number, into: number): number {
   let out = into;

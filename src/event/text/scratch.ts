@@ -22,9 +22,9 @@ const TEXTS_BYTES = PIXEL_TARGET_BYTES_MAX * (1 + TEXT_GROWTH_MAX);
 const NODE_BYTES = 6;
 const GAP_BYTES = 5;
 /**
- * Largest number of array elements in one event, including gaps (elements that no parameter sets).
- * New queries have far fewer gaps (`PIXEL_ARRAY_GAPS_MAX`); records in the event log may have as
- * many.
+ * Maximum number of array elements in one event, including gaps (elements that no parameter sets).
+ * The ingest endpoint limits the gaps of a query further (`PIXEL_ARRAY_GAPS_MAX`), but a record in
+ * the event log may have this many.
  */
 export const ARRAY_ELEMENTS_MAX = 100_000;
 /** Upper bound, in bytes of JSON, of the fields that the server itself adds to every event. */
@@ -32,8 +32,8 @@ const FRAME_BYTES = 1_024;
 
 export const QUERY = 1_024;
 /**
- * Offset in the scratch buffer of the decoded names and values. One byte is added for the `&` after
- * the last parameter.
+ * Offset in the scratch buffer of the decoded names and values. The one byte more is for the `&`
+ * that is added after the last parameter.
  */
 export const TEXTS = QUERY + PIXEL_TARGET_BYTES_MAX + 1;
 export const SECTIONS = TEXTS + TEXTS_BYTES;
@@ -57,5 +57,5 @@ export function copyOf(start: number, end: number): Uint8Array {
   return new Uint8Array(plainBytes.subarray(start, end));
 }
 
-/** View of the scratch buffer that reads and writes little-endian numbers at any offset. */
+/** View of the scratch buffer for 32-bit little-endian numbers at any offset. */
 export const words = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);

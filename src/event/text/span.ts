@@ -1,8 +1,8 @@
 import { bytes, QUERY, words } from "./scratch.ts";
 
 /**
- * A text in the scratch buffer (preallocated working memory) between two offsets. Texts in this
- * form are compared, hashed and copied without making strings.
+ * A text in the scratch buffer (preallocated working memory), given by two offsets. Spans are
+ * compared, hashed and copied without making strings.
  */
 export interface Span {
   start: number;
@@ -11,7 +11,7 @@ export interface Span {
 
 let kept = 0;
 
-/** Stores an ASCII text in the scratch buffer for the life of the process, and returns its span. */
+/** Stores an ASCII text for good, and returns its span. Throws a `RangeError` without room. */
 export function keep(text: string): Span {
   const start = kept;
   kept += bytes.write(text, start, "latin1");
@@ -40,9 +40,9 @@ export function copySpan(start: number, end: number, out: number): number {
 const SEED = (Math.random() * 0x1_0000_0000) | 0;
 
 /**
- * Hashes the text between two offsets of the scratch buffer, four bytes at a time. The last four
- * bytes overlap the ones before them. A hash that reads byte by byte would take as long as the rest
- * of the parsing.
+ * Hashes the text between two offsets of the scratch buffer, four bytes at a time. When the length
+ * is not a multiple of four, the last four bytes overlap the ones before them. A hash that reads
+ * byte by byte would take as long as the rest of the parsing.
  */
 export function hashOf(start: number, end: number): number {
   const length = end - start;

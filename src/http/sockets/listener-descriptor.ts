@@ -9,7 +9,7 @@ const DESCRIPTORS = "/proc/self/fd";
 
 /**
  * Calls `listen`, which must open one listening socket before it returns. Returns the file
- * descriptor of this socket, which `Bun.serve` does not report. The descriptor belongs to Bun.
+ * descriptor of this socket, because `Bun.serve` does not report it. Bun stays its owner.
  */
 export function descriptorOfListener(listen: () => void): number {
   const before = new Set(descriptors().values());
@@ -53,7 +53,7 @@ function watchOf(fd: number) {
     const [, events, data] = pattern.exec(info) ?? [];
     if (events !== undefined) {
       return {
-        /** File descriptor of the epoll instance. */
+        /** File descriptor of the epoll instance that watches `fd`. */
         epoll,
         events: Number.parseInt(events, 16),
         data: BigInt(`0x${data}`),
@@ -63,7 +63,7 @@ function watchOf(fd: number) {
   throw new Error(`Cannot find how the event loop waits for descriptor ${fd}`);
 }
 
-/** Returns what the open file descriptors of this process refer to. */
+/** Returns the file or socket to which each open file descriptor of this process refers. */
 function descriptors(): Map<number, string> {
   return new Map(
     readdirSync(DESCRIPTORS).map((fd) => {

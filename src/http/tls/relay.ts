@@ -22,20 +22,21 @@ interface TlsRelayOptions {
   onFailedHandshake(): void;
 }
 
-/** Passes the bytes of TLS connections on to a server without TLS in this process. */
+/** Accepts TLS connections, and passes their bytes on to a server without TLS in this process. */
 export type TlsRelay = ReturnType<typeof relayTls>;
 
 interface Client {
   handshakeSince: number;
   client: RelayedSocket;
   server: RelayedSocket;
-  /** Port of the connection to the server; undefined until there is one. */
+  /** Local port of the relay's connection to the server; undefined until it is connected. */
   port?: number;
 }
 
 /**
- * Starts a relay. It exists because `Bun.serve` cannot replace its certificate and does not bound
- * the time of a handshake; `Bun.listen` accepts from the same socket with another certificate.
+ * Starts a TLS relay in front of a `Bun.serve` server. `Bun.serve` cannot replace its certificate
+ * and does not limit the time of a handshake. The relay uses `Bun.listen`, which can accept from
+ * the same socket again with another certificate.
  */
 export function relayTls(options: TlsRelayOptions) {
   const { socket, serverPort, onFailedHandshake } = options;
@@ -122,8 +123,8 @@ export function relayTls(options: TlsRelayOptions) {
 
   return {
     /**
-     * Returns the address of the client whose connection has this port on the loopback address.
-     * Undefined for the port of another process.
+     * Returns the address of the client whose bytes the relay sends to the server from this local
+     * port. Returns undefined for a port that the relay does not use.
      */
     clientAt: (port: number) => addresses.get(port),
     /** Changes certificate and key for new connections. Open ones keep theirs. */
@@ -132,7 +133,7 @@ export function relayTls(options: TlsRelayOptions) {
       listener.stop();
       listener = next;
     },
-    /** Stops accepting connections. Open connections end with those of the server. */
+    /** Stops accepting connections. Open ones stay until the server closes its side of them. */
     stop() {
       clearInterval(sweep);
       listener.stop();

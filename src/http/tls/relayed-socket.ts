@@ -2,24 +2,24 @@ import type { Socket } from "bun";
 import { IDLE_CONNECTION_SECONDS_MAX } from "../../settings/limits.ts";
 
 /**
- * One side of a relay: a socket, and the bytes that wait until it accepts more. While bytes wait,
- * the other side is not read.
+ * One side of a relayed connection: a socket, and the bytes that wait until this socket accepts
+ * more. While bytes wait here, the other side's socket is paused.
  */
 export class RelayedSocket {
   #socket: Socket<unknown> | undefined;
   #unsent: Buffer[] = [];
-  /** Step after all bytes are sent: close this side's direction, or the connection. */
+  /** Step after all bytes are sent: `finish` the sending direction or `close` the connection. */
   #after: "finish" | "close" | undefined;
   #isTerminated = false;
 
-  /** Sets the socket once it is open, and sends the bytes that arrived before. */
+  /** Sets the socket once it is open, and sends the bytes that have been waiting for it. */
   attach(socket: Socket<unknown>, other: RelayedSocket): void {
     this.#socket = socket;
     if (this.#isTerminated) socket.terminate();
     else this.drained(other);
   }
 
-  /** Sends bytes that the other side has received, and pauses that side while they wait. */
+  /** Sends bytes that the other side received, and pauses it while some wait to be sent. */
   send(bytes: Buffer, other: RelayedSocket): void {
     // Bun reuses the memory of received bytes.
     const sent = this.#unsent.length > 0 ? 0 : this.#write(bytes);
@@ -28,25 +28,25 @@ export class RelayedSocket {
     other.#socket?.pause();
   }
 
-  /** Called when the socket accepts more bytes. The other side is read again once all are sent. */
+  /** Sends waiting bytes, then resumes the other side. Called when the socket accepts more. */
   drained(other: RelayedSocket): void {
     if (this.#flush()) other.#socket?.resume();
   }
 
-  /** Closes this side's direction after all bytes are sent. */
+  /** Ends the sending direction of this socket after all waiting bytes are sent. */
   finish(): void {
     this.#after ??= "finish";
     this.#flush();
   }
 
-  /** Closes the connection after all bytes are sent, or when its peer does not read them. */
+  /** Closes after all bytes are sent, or after `IDLE_CONNECTION_SECONDS_MAX` if not read. */
   close(): void {
     this.#after = "close";
     if (this.#flush() || this.#isTerminated) return;
     setTimeout(() => this.terminate(), 1_000 * IDLE_CONNECTION_SECONDS_MAX).unref();
   }
 
-  /** Closes the connection at once. */
+  /** Closes the connection at once, and drops waiting bytes. */
   terminate(): void {
     this.#isTerminated = true;
     this.#unsent = [];

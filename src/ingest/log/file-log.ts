@@ -55,15 +55,15 @@ export async function openFileLog(
 }
 
 /**
- * Largest number of source ids in one report. A report about more sources lists none, and all of
- * the server's deliveries then look into the log, which costs far more than a long report.
+ * Maximum number of source ids in one report. A report about more sources lists none. All
+ * deliveries of the server then read the new records, which costs far more than a long report.
  */
 const REPORTED_SOURCES_MAX = 2_000;
 
 /**
- * Returns a function that reports to the server how far the log is durable. The first report after
- * a pause is sent at once; further ones at most once per `INGEST_DURABLE_MS`. A single record arms
- * no timer, whose wake-up costs about 25 µs of CPU.
+ * Returns a function that reports to the server up to which record the log is durable. The first
+ * report after a pause is sent at once, further ones at most once per `INGEST_DURABLE_MS`. So a
+ * single record needs no timer, whose wake-up costs about 25 µs of CPU.
  */
 function createReporter(
   log: LogWriter<unknown>,

@@ -22,12 +22,12 @@ export interface FileLogsOptions {
   /** Number of ingest processes that write logs. */
   count: number;
   /**
-   * For each event log, by its name: a sequence number below which all numbers may be in use
-   * already, because a consumer has read them or stored such a position. New records get higher
-   * numbers, even if the log on disk ends earlier.
+   * For each event log, by its name, a sequence number that new records must reach. A consumer may
+   * have read records with lower numbers, or stored a position up to this one, so these numbers are
+   * not assigned again, even if the log on disk ends earlier.
    */
   known?: Positions;
-  /** Bounds at which the ingest processes start a new segment. */
+  /** Bounds (size and age) at which an ingest process starts a new segment of its log. */
   segments?: SegmentBounds;
   logger: Logger;
   metrics?: Metrics;
@@ -40,7 +40,8 @@ interface Log {
   directory: string;
   reader: LogReader;
   /**
-   * The log's durable mark. Undefined until an ingest process of this server has opened the log.
+   * Durable mark of the log (a file with the end of its durable records). Undefined until an ingest
+   * process of this server has opened the log.
    */
   mark: DurableMark | undefined;
   /**
@@ -51,9 +52,9 @@ interface Log {
 }
 
 /**
- * Opens the logs of the ingest processes to start, and the logs that earlier processes left. Waits
- * until the ingest processes of an earlier server have stopped writing, because they also use the
- * port on which pixels are received.
+ * Opens the logs of the ingest processes that will be started, and logs that earlier processes
+ * left. Waits until the ingest processes of an earlier server have stopped writing, because they
+ * also hold the port on which pixels are received.
  */
 export async function openFileLogs(options: FileLogsOptions): Promise<FileLogs> {
   const losses = new LossReport(options);

@@ -15,14 +15,14 @@ export interface IngestLog {
    */
   append(record: EventRecord, user: number): Promise<void>;
   /**
-   * Appends the records of one request; `users` has the hash of each event's user. When a partition
-   * of one of them takes no records now, none of them is stored. All of them are stored or none,
-   * unless partitions fail while they are written, or the records do not fit one block.
+   * Appends the records of one request; `users` has the hash of each event's user. Stores all of
+   * the records or none, unless a partition fails during the write, or the records do not fit into
+   * one block. Stores none if the partition of any of them accepts no records.
    */
   appendAll(records: readonly EventRecord[], users: readonly number[]): Promise<void>;
   /** Whether `append` needs the hash of the event's user. */
   isPartitionedByUser?: boolean;
-  /** Returns how much of the log accepts records now, and why the rest does not. */
+  /** Returns how many partitions of the log accept records, and why the others do not. */
   health(): LogHealth;
   /**
    * Returns the sequence number after the last durable record. Absent when other processes write
@@ -30,15 +30,15 @@ export interface IngestLog {
    */
   durable?(): number;
   /**
-   * Returns the ends of the other ingest processes' event logs, which each record stores to order
-   * events across logs. Absent when there are none.
+   * Returns the ends of the event logs of the other ingest processes. Each record stores these
+   * ends, which gives events an order across logs. Undefined when there are no other logs.
    */
   otherLogs?: (() => readonly LogEnd[]) | undefined;
-  /** Writes the records that wait, then closes the log. */
+  /** Writes the appended records that are not written yet, then closes the log. */
   close(): Promise<void>;
 }
 
-/** The parts of an ingest process that its log needs. */
+/** Parts of an ingest process that its event log uses. */
 export interface IngestLogContext {
   logger: Logger;
   metrics: Metrics;

@@ -3,13 +3,14 @@ import { openMark } from "../../log/durable-mark.ts";
 import type { OtherFileLog } from "../messages.ts";
 
 /**
- * Returns a function that reads the ends of other ingest processes' event logs from their durable
- * marks (files with the end of a log). Undefined when there are no other logs. The function returns
- * the same array until an end has changed.
+ * Returns a function that reads the ends of the event logs of other ingest processes from their
+ * durable marks (files with the end of a log). The function returns the same array until an end has
+ * changed. When there are no other logs, returns undefined instead of a function.
  *
- * The ends give events of one client an order across the logs: a process sets its mark before it
- * responds. So when a client has a response of another process and then sends a pixel to this one,
- * the ends stored with this pixel are beyond the first pixel's record.
+ * The ends give events of one client an order across the logs, because a process sets its mark
+ * before it responds. When a client has received the response of another process and then sends a
+ * second pixel to this process, the ends that are stored with the second pixel are after the record
+ * of the first pixel.
  */
 export function watchOtherLogEnds(
   others: readonly OtherFileLog[],

@@ -7,11 +7,11 @@ import type { LogWriter } from "../../log/event-log.ts";
  * after the next report.
  */
 export class WrittenSources {
-  /** Source ids of each flush since the last report, and whether the flush has ended. */
+  /** Source ids of the records of each flush since the last report, and whether it has ended. */
   #flushes: { sources: Set<string>; hasEnded: boolean }[] = [];
   #writing: Promise<void> | undefined;
 
-  /** Returns a log writer that appends to `log` and stores the source id of each record here. */
+  /** Returns a writer that appends to `log`, and adds records' source ids to the next report. */
   wrap(log: LogWriter<EventRecord>): LogWriter<EventRecord> {
     return {
       append: (record) => {
@@ -47,7 +47,8 @@ export class WrittenSources {
   }
 
   /**
-   * Stores the source id of a record. Records with the same promise `stored` belong to one flush.
+   * Adds the source id of a record to the next report. Records with the same promise `stored`
+   * belong to one flush.
    */
   #note(stored: Promise<void>, sourceId: string): void {
     if (stored !== this.#writing) {

@@ -13,15 +13,15 @@ import { recordedQuery } from "./recorded-query.ts";
 
 export interface PixelEndpointOptions {
   /**
-   * Returns the source with a write key (the name of the source in pixels), whether or not the
-   * source is enabled; undefined when no source has this key.
+   * Returns the source with a write key (the key by which a pixel names its source), whether or not
+   * the source is enabled; undefined when no source has this key.
    */
   source(writeKey: string): Source | undefined;
   log: Pick<IngestLog, "append" | "isPartitionedByUser" | "otherLogs">;
   clients: ClientAddresses;
   /** Whether the client's IP address is recorded, as `request_ip` of the event. */
   recordClientAddress: boolean;
-  /** Limits the events per second of each source, by its id. */
+  /** Limits the number of events per second of each source, by the source's id. */
   rate: TokenBuckets;
   /** Returns the response to a pixel that is refused. */
   refuse(status: number, message: string, headers?: Record<string, string>): HttpResponse;
@@ -33,9 +33,10 @@ export interface PixelEndpointOptions {
 }
 
 /**
- * Returns the function that handles pixel requests (events sent as GET requests). It checks the
- * request and appends a record to the event log. It returns the response to a pixel that is
- * refused; undefined when the record is being written and the response follows later.
+ * Returns the function that handles pixel requests (events sent as GET requests). This function
+ * checks the request and appends a record to the event log. It returns the response to a pixel that
+ * is refused. For an accepted pixel it returns undefined, and the response follows when the record
+ * is written.
  */
 export function createPixelEndpoint(
   options: PixelEndpointOptions,

@@ -7,9 +7,10 @@ import { PIXEL_TARGET_BYTES_MAX } from "../../settings/limits.ts";
 const USER_AGENT_CHARS_MAX = 1_024;
 
 /**
- * Returns the query that is recorded of a pixel: its own and, when the source marks or drops bots,
- * the header `User-Agent` as the parameter `context.userAgent`. The parameter stands last, where it
- * has no effect on a query that has one of this name.
+ * Returns the query of a pixel as it is recorded. When the source marks or drops bots, the header
+ * `User-Agent` is appended as the parameter `context.userAgent`, unless the query would become too
+ * long. Because the parameter is last, it has no effect on a query that already has a parameter
+ * with this name.
  */
 export function recordedQuery(
   source: Pick<Source, "settings">,

@@ -25,7 +25,7 @@ import {
  */
 const INGEST_ORPHAN_MS_MAX = 2_000;
 
-/** Opens an event log of Kafka partitions. Only this function knows the format of `settings`. */
+/** Opens a log of Kafka partitions. Only a function of this type knows `settings`'s format. */
 export type OpenPartitions = (settings: object, parts: PartitionsContext) => Promise<IngestLog>;
 
 interface PartitionsContext extends IngestLogContext {
@@ -138,7 +138,7 @@ async function open(
   return () => opened.disposeAsync();
 }
 
-/** Returns a function that gets the log's health and reports each change to the server. */
+/** Returns a function that sends the log's health to the server when it has changed. */
 function createHealthReporter(send: (message: IngestMessage) => void) {
   let reported = "";
   return (health: LogHealth) => {
@@ -149,8 +149,8 @@ function createHealthReporter(send: (message: IngestMessage) => void) {
 }
 
 /**
- * Returns the largest number of connections of this process: the limit, or fewer when the process
- * may not open enough file descriptors.
+ * Returns the maximum number of connections of this process: `HTTP_CONNECTIONS_MAX`, or fewer when
+ * the process may not open enough file descriptors.
  */
 function connectionsMax(logger: Logger): number {
   const { max, connectionsMax } = readDescriptorLimits();
@@ -197,7 +197,7 @@ function connect() {
     drain: drain.promise,
     end: end.promise,
     send,
-    /** Sets the function that changes settings. An earlier change is passed to it at once. */
+    /** Sets the function that applies changed settings, at once for a change sent before. */
     onConfigure(change: (settings: ChangeableIngestSettings) => void) {
       configure = change;
       if (lastChange !== undefined) change(lastChange);

@@ -2,16 +2,16 @@ import type { HttpExchange } from "../../http/exchange.ts";
 import { SDK_BODY_BYTES_MAX } from "../../settings/limits.ts";
 import { inflate } from "./inflate.ts";
 
-/** Why the body of a request is refused: the status of the response and a sentence. */
+/** Reason why a request's body is refused: the response's status and sentence. */
 export interface ContentProblem {
   status: 400 | 413 | 415;
   problem: string;
 }
 
 /**
- * Returns the body of an SDK request, decompressed. Decompression stops at `SDK_BODY_BYTES_MAX`, so
- * that a small body costs neither memory nor time beyond it. The bytes are valid until the next
- * JSON text is scanned.
+ * Returns the body of an SDK request, decompressed, or the reason why it is refused. Decompression
+ * stops at `SDK_BODY_BYTES_MAX` bytes, so that a small request cannot cost more memory or time than
+ * that. The bytes are valid until the next JSON text is scanned.
  */
 export function bodyContent(
   exchange: Pick<HttpExchange, "header" | "body">,

@@ -38,35 +38,35 @@ export interface SdkEndpointOptions
 /** The events of one request that were appended to the log. */
 export interface TakenEvents {
   sourceId: string;
-  /** Origin of the page that sent them; undefined when no browser did. */
+  /** Origin of the page that sent the events; undefined when the client is not a browser. */
   origin: string | undefined;
-  /** Number of events that are delivered. */
+  /** Number of events that will be delivered. */
   good: number;
-  /** Number of events that are kept as refused. */
+  /** Number of events that are stored as refused, and not delivered. */
   refused: number;
 }
 
 /**
- * Seconds after which an SDK should send its events again when its source is disabled. The status
- * is 503, because SDKs keep their events after it, and mobile SDKs repeat a request every second
- * after 404.
+ * Seconds after which an SDK should send its events again when its source is disabled. The response
+ * has status 503, because SDKs keep their events after it. After 404, mobile SDKs would repeat the
+ * request every second.
  */
 const DISABLED_RETRY_SECONDS = 300;
-/** Bytes that are kept of a refused event that is larger or deeper than an event may be. */
+/** Number of bytes that are stored of a refused event that is too large or too deeply nested. */
 const REFUSED_BYTES_KEPT = 4_096;
 
 /**
- * Returns the function that handles requests with events of SDKs. It appends a record for each
- * event to the event log. A bad event is stored as refused, and does not affect the others. It
- * returns the response to a request that is refused as a whole; undefined when the records are
- * being written and the response follows later.
+ * Returns the function that handles requests with events of SDKs. This function appends a record
+ * for each event to the event log. A bad event is stored as refused, and does not affect the
+ * others. It returns the response to a request that is refused as a whole. For other requests it
+ * returns undefined, and the response follows when the records are written.
  */
 export function createSdkEndpoint(
   options: SdkEndpointOptions,
 ): (endpoint: SdkEndpoint, exchange: HttpExchange) => HttpResponse | undefined {
   const { source: sourceOf, rate, respondWhenStored } = options;
 
-  /** Returns the source of a request with this write key, or the response to a refused one. */
+  /** Returns the source with this write key, or the error response if it refuses the request. */
   function admit(origin: string | undefined, writeKey: string): Source | HttpResponse {
     const source = sourceOf(writeKey);
     const refuse = options.refuse.bind(options, origin);
@@ -155,8 +155,9 @@ function append(
 }
 
 /**
- * Returns what is stored of a refused event: its JSON, or as text the beginning of one that is so
- * large or deep that its readers could fail to parse it.
+ * Returns the JSON that is stored of a refused event: the event itself, or a JSON string with its
+ * beginning if it is too large or too deeply nested, because readers of the log could fail to parse
+ * it.
  */
 function kept(json: Buffer, { isTooDeep }: Pick<SdkEventFacts, "isTooDeep">): Buffer {
   if (json.length <= SDK_EVENT_BYTES_MAX && !isTooDeep) return json;

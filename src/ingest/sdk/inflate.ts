@@ -1,7 +1,7 @@
 import { constants, createGunzip } from "node:zlib";
 import { textMemory } from "../../event/sdk/text-memory.ts";
 
-/** The state of a decompression, which zlib keeps between calls. */
+/** Node's internal handle of a zlib stream, with the decompression's state between calls. */
 interface ZlibHandle {
   reset(): void;
   writeSync(
@@ -18,16 +18,16 @@ interface ZlibHandle {
   onerror: () => void;
 }
 
-/** Smallest number of bytes that gzip's header and trailer take. */
+/** Minimum number of bytes of the header and the trailer of gzip data together. */
 const GZIP_FRAME_BYTES = 18;
 const MEMORY_BYTES_MIN = 16_384;
-/** Bytes by which the buffer exceeds the data, so that zlib finds the end without another one. */
+/** Bytes by which the output buffer exceeds the data, so that zlib reports the end at once. */
 const SLACK_BYTES = 64;
 
 /**
- * Decompresses gzip data of at most `bytesMax` bytes into the working memory of the JSON scanner,
- * where it stays until the next text is scanned. Returns "large" for more data, of which it
- * decompresses no more than `bytesMax`, and "damaged" for data that is no complete gzip data.
+ * Decompresses gzip data into the working memory of the JSON scanner, where it stays until the next
+ * text is scanned. Returns "large" when the decompressed data has more than `bytesMax` bytes;
+ * decompression then stops there. Returns "damaged" when `gzip` is not complete gzip data.
  */
 export function inflate(gzip: Buffer, bytesMax: number): Buffer | "large" | "damaged" {
   zlib ??= openZlib();
@@ -50,7 +50,7 @@ export function inflate(gzip: Buffer, bytesMax: number): Buffer | "large" | "dam
   }
 }
 
-/** Returns the size that the trailer of gzip data states. The statement may be false. */
+/** Returns the size that a gzip trailer states, at least `MEMORY_BYTES_MIN`. It may be wrong. */
 function statedBytes(gzip: Buffer): number {
   if (gzip.length < GZIP_FRAME_BYTES) return MEMORY_BYTES_MIN;
   return Math.max(MEMORY_BYTES_MIN, gzip.readUInt32LE(gzip.length - 4));
@@ -59,9 +59,9 @@ function statedBytes(gzip: Buffer): number {
 let zlib: ReturnType<typeof openZlib> | undefined;
 
 /**
- * Opens a decompression that is used for all requests. `gunzipSync` creates a stream, its state and
- * buffers for each call, and maps new memory. The parts of the stream that are used here are those
- * that `gunzipSync` itself uses; they have no types.
+ * Opens a zlib stream that decompresses the bodies of all requests. `gunzipSync` would create a
+ * stream with its state and buffers for each call, and map new memory. This function uses the same
+ * internal parts of a stream as `gunzipSync` itself; they have no types.
  */
 function openZlib() {
   const stream = createGunzip() as unknown as { _handle: ZlibHandle; _writeState: Uint32Array };
@@ -69,7 +69,7 @@ function openZlib() {
     // The stream frees the handle when it is collected, so it is kept.
     stream,
     handle: stream._handle,
-    /** Bytes of room, and of gzip data, that the last call of `writeSync` left. */
+    /** Numbers that `writeSync` sets: free bytes of the output, and bytes of gzip data left. */
     left: stream._writeState,
     hasFailed: false,
   };

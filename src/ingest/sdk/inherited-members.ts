@@ -7,8 +7,9 @@ const END = Buffer.from("}");
 const NONE: Buffer[] = [];
 
 /**
- * Returns a function that returns the members of a batch that one of its events inherits, because
- * it lacks them: `context` and `integrations`.
+ * Returns a function that takes an event of a batch, and returns the members of the batch that the
+ * event inherits: `context` and `integrations`, unless the event has them itself. Each is returned
+ * as pieces of JSON, with a comma first.
  */
 export function inheritedMembers({
   bytes,
@@ -29,8 +30,9 @@ export function inheritedMembers({
 }
 
 /**
- * Returns the JSON of an object that has at least one member, with `members` at its end. There they
- * replace members of the object that are null, because the last of equal names counts.
+ * Returns the JSON of an object that has at least one member, with `members` added at its end. If
+ * the object has a member with the same name whose value is null, the added one replaces it,
+ * because the last of equal names counts.
  */
 export function withMembers(json: Buffer, members: readonly Buffer[]): Buffer {
   if (members.length === 0) return json;

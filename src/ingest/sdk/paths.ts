@@ -4,7 +4,7 @@ import type { EventType } from "../../event/record.ts";
 export interface SdkEndpoint {
   /** The type of its events; undefined for batches, whose events state their types. */
   type: EventType | undefined;
-  /** Whether the write key may be in the query, because browsers' beacons have no headers. */
+  /** Whether the write key may be in the query, since browsers' beacons cannot send headers. */
   isBeacon: boolean;
 }
 
@@ -12,7 +12,7 @@ const batch: SdkEndpoint = { type: undefined, isBeacon: false };
 const beacon: SdkEndpoint = { type: undefined, isBeacon: true };
 const single = (type: EventType): SdkEndpoint => ({ type, isBeacon: false });
 
-/** The endpoints by path. Segment's SDKs use the short paths. */
+/** All endpoints for events of SDKs, by path. Segment's SDKs use the short paths. */
 export const sdkEndpoints = new Map<string, SdkEndpoint>();
 const add = (endpoint: SdkEndpoint, ...paths: string[]) => {
   for (const path of paths) sdkEndpoints.set(path, endpoint).set(`${path}/`, endpoint);

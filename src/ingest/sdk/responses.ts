@@ -5,9 +5,9 @@ import type { SdkAnswer } from "./source-config.ts";
 
 /** Largest number of origins with cached responses. One more clears the cache. */
 const ORIGINS_REMEMBERED_MAX = 1_000;
-/** An origin as browsers send it. Other values are not repeated in a response. */
+/** Pattern of origins that browsers send. A response repeats only origins that match. */
 const ORIGIN = /^[\x21-\x7e]{1,512}$/;
-/** Names of headers, in the list that a browser sends in a preflight request. */
+/** Pattern of the list of header names that a browser sends in a preflight request. */
 const HEADER_NAMES = /^[A-Za-z0-9!#$%&'*+.^_`|~, -]{1,4096}$/;
 /** Seconds for which a browser may reuse the response to a preflight request. */
 const PREFLIGHT_SECONDS = "900";
@@ -18,8 +18,9 @@ function isRepeated(origin: string | undefined): origin is string {
 }
 
 /**
- * Returns the headers by which a browser lets a page of this origin read a response. Beacons send
- * cookies, and then a browser accepts only the page's origin, not `*`.
+ * Returns the headers that make a browser let a page of this origin read a response. They repeat
+ * the origin instead of `*`: beacons send cookies, and a browser does not accept `*` for a request
+ * with cookies.
  */
 function corsHeaders(origin: string | undefined): Record<string, string> {
   const exposed = { "Access-Control-Expose-Headers": "Retry-After", Vary: "Origin" };
@@ -63,7 +64,7 @@ const success: SdkAnswer = { status: 200, body: JSON.stringify({ success: true }
 /** Responses to requests whose events are durable, by origin. */
 const successes = new Map<string | undefined, HttpResponse>();
 
-/** Returns the response to a request whose events are durable. */
+/** Returns the response when the events are durable. `sent` is the origin from the client. */
 export function successResponse(sent: string | undefined): HttpResponse {
   const origin = isRepeated(sent) ? sent : undefined;
   const known = successes.get(origin);
@@ -74,7 +75,7 @@ export function successResponse(sent: string | undefined): HttpResponse {
   return response;
 }
 
-/** Creates the response to a CORS preflight request for a path of SDKs. */
+/** Creates the response to a CORS preflight for an SDK path that allows `methods`. */
 export function sdkPreflightResponse(
   request: Pick<HttpExchange, "header">,
   methods: string,

@@ -16,12 +16,12 @@ const SETTINGS_PATH = /^\/v1\/projects\/([^/]+)\/settings\/?$/;
 const SENDING_METHODS = "POST, OPTIONS";
 const READING_METHODS = "GET, HEAD, OPTIONS";
 
-/** Answers a request of an SDK. Undefined when the response follows later. */
+/** Handles an SDK request. Returns the response; undefined when it follows later. */
 type SdkHandler = (exchange: HttpExchange) => HttpResponse | undefined;
 
 /**
- * Returns the function that finds the handler of a path to which SDKs send requests; undefined for
- * other paths.
+ * Returns a function that finds the handler for a path. It returns undefined for a path that SDKs
+ * do not use.
  */
 export function createSdkRoutes(
   options: SdkEndpointOptions & SourceConfigOptions,
@@ -29,7 +29,7 @@ export function createSdkRoutes(
   const takeEvents = createSdkEndpoint(options);
   const config = createSourceConfig(options);
 
-  /** Returns a handler that calls `handle` for one of these methods. */
+  /** Returns a handler that calls `handle` for `methods`, and answers preflights or with 405. */
   const forMethods = (methods: string, handle: SdkHandler): SdkHandler => {
     const allowed = methods.split(", ");
     const expected = allowed.slice(0, -1).join(" or ");

@@ -8,7 +8,7 @@ export interface SdkAnswer {
 }
 
 export interface SourceConfigOptions {
-  /** Returns the source with a write key, whether or not it is enabled; undefined for none. */
+  /** Returns the source with a write key, enabled or not; undefined if there is none. */
   source(writeKey: string): Source | undefined;
   /** URL under which browsers reach the data plane; undefined when it is not set. */
   publicUrl?: string | undefined;
@@ -18,14 +18,14 @@ export interface SourceConfigOptions {
  * Creates the answers to SDKs that ask for their configuration. No answer lists destinations,
  * because the server alone delivers to them.
  *
- * For a disabled source, both get 404. An answer with `enabled: false` would make mobile
+ * The SDKs of a disabled source get status 404. An answer with `enabled: false` would make mobile
  * SDKs delete the events that they have stored.
  */
 export function createSourceConfig({ source, publicUrl }: SourceConfigOptions) {
   return {
     /**
-     * Answers `/sourceConfig` of RudderStack's SDKs. `writeKey` is undefined when the request has
-     * none.
+     * Returns the answer to a request of RudderStack's SDKs for `/sourceConfig`. `writeKey` is
+     * undefined when the request has none.
      */
     rudderStack(writeKey: string | undefined) {
       if (writeKey === undefined || writeKey === "") {
@@ -46,8 +46,9 @@ export function createSourceConfig({ source, publicUrl }: SourceConfigOptions) {
 }
 
 /**
- * The members that the strictest decoders need, which are those of the Swift and Kotlin SDKs.
- * `dataplanes` is left out, because it replaces the address that an application has set.
+ * Returns the configuration for RudderStack's SDKs, with the members that their strictest decoders
+ * need: those of the Swift and Kotlin SDKs. Leaves out `dataplanes`, because it would replace the
+ * address that an application has set.
  */
 function rudderStackConfig({ id, name, writeKey, workspaceId, updatedAt }: Source) {
   return {
@@ -65,8 +66,9 @@ function rudderStackConfig({ id, name, writeKey, workspaceId, updatedAt }: Sourc
 }
 
 /**
- * The settings with which Segment's SDKs start. `apiKey` becomes the write key that they send, and
- * `apiHost` the address they send to, unless the application has set one.
+ * Returns the settings with which Segment's SDKs start. `apiKey` is the write key that they will
+ * send, and `apiHost` the address to which they will send events, unless the application has set
+ * one.
  */
 function segmentSettings({ writeKey }: Source, publicUrl: string | undefined) {
   const { protocol, host, pathname } = publicUrl === undefined ? NO_URL : new URL(publicUrl);

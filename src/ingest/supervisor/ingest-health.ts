@@ -8,19 +8,20 @@ import type { PixelOutcomes } from "../messages.ts";
 
 /** State of one ingest process, as the server knows it. */
 export interface ProcessState {
-  /** Sentence about the process, if it does not run or does not respond. */
+  /** Sentence about why the process does not run or respond; undefined while it does both. */
   trouble: string | undefined;
   /** Health of the log that the process writes. */
   log: LogHealth;
 }
 
-/** Whether this server accepts pixels, for `/ready`. */
+/** Whether this server accepts pixels, and warnings, as `/ready` reports them. */
 export type IngestHealth = ReturnType<typeof judgeIngest>;
 
 /**
- * Judges whether the server accepts pixels. It does not when a process does not run; when more than
- * `INGEST_REFUSED_SHARE_MAX` of the partitions that were written failed their last write; or when
- * more than this share of the last minute's pixels was refused, some of them in the last seconds.
+ * Judges whether the server accepts pixels. It does not in three cases: an ingest process does not
+ * run; among the partitions that were written, more than the share `INGEST_REFUSED_SHARE_MAX`
+ * failed their last write; more than this share of the last minute's pixels was refused, some of
+ * them in the last seconds.
  */
 export function judgeIngest(
   processes: readonly ProcessState[],
@@ -41,12 +42,12 @@ export function judgeIngest(
   const reasons = isRefusingMost ? [...refused, ...faults] : [];
   const troubles = [...down, ...reasons];
   return {
-    /** Sentence about why this server refuses most pixels; undefined while it accepts most. */
+    /** Why the server does not accept most pixels; undefined while it accepts them. */
     trouble: troubles.length > 0 ? troubles.join("; ") : undefined,
-    /** Sentences about pixels that are refused, and about parts of the log that are not written. */
+    /** Sentences on refused pixels and unwritten log parts, while most pixels are accepted. */
     warnings: isRefusingMost ? [] : [...refused, ...faults],
   };
 }
 
-/** Returns the share of `part` in `part` and `rest`; 0 when both are 0. */
+/** Returns `part` as a share of the sum of `part` and `rest`; 0 when both are 0. */
 const shareOf = (part: number, rest: number) => (part === 0 ? 0 : part / (part + rest));

@@ -25,21 +25,21 @@ import type { ProcessState } from "./ingest-health.ts";
 import { RestartDelay } from "./restart-delay.ts";
 import { hasProgressed, readMainThread, type ThreadState } from "./thread-state.ts";
 
-/** Milliseconds in which a started ingest process must listen, also when its log is locked. */
+/** Milliseconds within which a started ingest process must listen, even if its log is locked. */
 export const INGEST_START_MS_MAX = 20_000;
 /**
  * Number of missing pulses (regular messages that show a process is alive) in a row after which a
  * process that uses no CPU counts as hung and is killed.
  */
 export const INGEST_PULSES_MISSED_MAX = 15;
-/** Health of a log that was not written yet. */
+/** Health of a log to which no record has been written yet. */
 const NOT_WRITTEN: LogHealth = { failing: 0, writable: 0, faults: [] };
 
 export interface IngestProcessOptions {
   /** Command line that starts this executable as an ingest process. */
   command: readonly string[];
   settings: Omit<IngestSettings, "log">;
-  /** Supplies the settings of the process's log, and is called when records are durable. */
+  /** Supplies log settings to the process, and is called when it has made records durable. */
   logs: IngestLogs;
   /** File descriptor of the listening socket. The socket stays open when the process dies. */
   socketFd: number;
@@ -57,9 +57,9 @@ export class IngestProcess {
   readonly #firstListening = Promise.withResolvers<void>();
   readonly #metricsRequests = new Map<number, (metrics: ProcessMetrics) => void>();
   #child: Subprocess | undefined;
-  /** Whether `listen` was called. From then on, a restarted process may accept pixels at once. */
+  /** Whether `listen` was called. If so, a restarted process accepts pixels without a new call. */
   #mayListen = false;
-  /** Whether the process has listened at least once. From then on, it is restarted when it dies. */
+  /** Whether the process has listened at least once. Only then is it restarted when it dies. */
   #started = false;
   #listening = false;
   #log: LogHealth = NOT_WRITTEN;
@@ -124,8 +124,8 @@ export class IngestProcess {
   }
 
   /**
-   * Returns the current metrics of the process. They are empty when the process does not respond
-   * within `INGEST_METRICS_MS_MAX`.
+   * Returns the current metrics of the process. Returns an empty list when the process does not
+   * listen, or does not respond within `INGEST_METRICS_MS_MAX`.
    */
   async metrics(): Promise<ProcessMetrics> {
     if (!this.#listening) return [];
@@ -178,8 +178,8 @@ export class IngestProcess {
   }
 
   /**
-   * Starts the operating system process. Undefined when that fails: there are too many processes,
-   * or the executable is missing.
+   * Starts the operating system process. Returns undefined when the system cannot, for example
+   * because there are too many processes or the executable is missing.
    */
   #launch(): Subprocess | undefined {
     try {
@@ -197,8 +197,8 @@ export class IngestProcess {
   }
 
   /**
-   * Kills the process when it does not listen in time. A process that makes progress gets up to
-   * `extensions` more periods of time.
+   * Kills the process when it does not listen within `INGEST_START_MS_MAX`. A process that makes
+   * progress gets this time again, up to `extensions` times.
    */
   #awaitStart(child: Subprocess, extensions = INGEST_START_EXTENSIONS_MAX): void {
     const before = readMainThread(child.pid);
@@ -210,8 +210,8 @@ export class IngestProcess {
   }
 
   /**
-   * Kills a process that hangs. If it misses pulses (regular messages) but makes progress, it only
-   * counts as not ready.
+   * Counts a missed pulse (regular message) of the process. Kills the process after too many; while
+   * it makes progress, it may miss more.
    */
   #check(child: Subprocess): void {
     if (!this.#listening) return;

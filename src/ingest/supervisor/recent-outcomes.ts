@@ -1,10 +1,10 @@
 import type { PixelOutcomes } from "../messages.ts";
 
-/** Time in milliseconds over which outcomes are added up. */
+/** Time in milliseconds over which stored and refused pixels are added up. */
 const WINDOW_MS = 60_000;
-/** Time in milliseconds for which a refusal counts as present while no pixel is stored. */
+/** Time in milliseconds for which a refusal counts as present if no pixel was stored after it. */
 const PRESENT_MS = 10_000;
-/** Time like `PRESENT_MS`, but while pixels are stored: shorter, so that recovery shows soon. */
+/** Replaces `PRESENT_MS` if a pixel was stored after the last refusal, to show recovery soon. */
 const PRESENT_MS_STORING = 2_000;
 
 /** Adds up how many pixels were stored and refused in the last minute. */
@@ -35,7 +35,7 @@ export class RecentOutcomes {
     };
   }
 
-  /** Whether pixels are refused now, as far as the last reports show. */
+  /** Whether the server still refuses pixels, judged by the time of the last reported refusal. */
   isRefusing(): boolean {
     const isStoring = this.#storedAt > this.#refusedAt;
     return this.#now() - this.#refusedAt < (isStoring ? PRESENT_MS_STORING : PRESENT_MS);

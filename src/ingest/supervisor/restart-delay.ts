@@ -8,14 +8,14 @@ const INGEST_RESTART_MS_MIN = 50;
 /** Longest delay in milliseconds before a restart. */
 const INGEST_RESTART_MS_MAX = 5_000;
 /**
- * Lifetime in milliseconds after which a restart has the shortest delay again. The delay doubles
- * when a process dies earlier.
+ * Lifetime in milliseconds of an ingest process from which its restart has the shortest delay
+ * again. If the process dies earlier, the delay doubles.
  */
 const INGEST_STEADY_MS_MIN = 10_000;
 
 /** Chooses the delays before the restarts of one ingest process. */
 export class RestartDelay {
-  /** Number of deaths in a row of processes that lived less than `INGEST_STEADY_MS_MIN`. */
+  /** Number of processes that have died in a row after less than `INGEST_STEADY_MS_MIN`. */
   #youngDeaths = 0;
 
   /** Returns the delay in milliseconds before the restart of a process that lived for `livedMs`. */

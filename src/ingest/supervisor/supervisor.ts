@@ -15,13 +15,13 @@ export interface IngestOptions
     Pick<IngestProcessOptions, "command" | "logs" | "logger"> {
   host: string;
   /**
-   * Listening socket from which pixels are accepted. It is closed with the ingest processes. By
-   * default, a socket is opened at `host` and `port`.
+   * Listening socket from which the ingest processes accept pixels. It is closed when they are
+   * stopped. By default, a socket is opened at `host` and `port`.
    */
   socket?: ListeningSocket | undefined;
   /** Number of ingest processes to start. */
   count: number;
-  /** Called with the number of events of a source that were stored since the last call. */
+  /** Called with the number of events stored for a source since the last call for it. */
   onReceived?(sourceId: string, count: number): void;
   metrics?: Metrics;
 }
@@ -30,9 +30,9 @@ export type Ingest = Awaited<ReturnType<typeof startIngestProcesses>>;
 
 /**
  * Starts the ingest processes and restarts those that die. The server keeps the listening socket
- * open, and all processes accept from it. So when a process dies, new connections wait until
- * another process, or its successor, accepts them. Throws `StartError` when a process cannot start,
- * or when the port is in use.
+ * open, and all processes accept connections from it. When a process dies, new connections
+ * therefore wait until another process, or its replacement, accepts them. Throws `StartError` when
+ * a process cannot start, or when the port is in use.
  */
 export async function startIngestProcesses(options: IngestOptions) {
   const deaths = options.metrics && deathCounter(options.metrics);
@@ -82,7 +82,7 @@ export async function startIngestProcesses(options: IngestOptions) {
       url: httpUrl(socket.host ?? host, socket.port, settings.tls && "https"),
       /** Listening socket from which all ingest processes accept. */
       socket,
-      /** Returns whether this server accepts most pixels, and why it refuses the others. */
+      /** Returns whether this server accepts most pixels, and why it refuses pixels. */
       health: () =>
         judgeIngest(
           processes.map((process) => process.state()),
@@ -92,14 +92,14 @@ export async function startIngestProcesses(options: IngestOptions) {
       pids: () => processes.map((process) => process.pid()).filter((pid) => pid !== undefined),
       /** Returns the metrics of each ingest process, with the process's name as a label. */
       metrics: () => Promise.all(processes.map((process) => process.metrics())),
-      /** Changes settings of all ingest processes. The rate is that of all of them together. */
+      /** Changes settings of all ingest processes, which share `pixelsPerSecondMax` equally. */
       configure(changed: ChangeableIngestSettings) {
         const pixelsPerSecondMax = share(changed.pixelsPerSecondMax);
         for (const process of processes) process.configure({ ...changed, pixelsPerSecondMax });
       },
       /**
-       * Asks clients to close their connections, and still accepts new ones. Resolves when clients have
-       * had time to do so.
+       * Asks clients to close their connections. The ingest processes still accept new ones.
+       * Resolves when clients have had time to close them.
        */
       async drain() {
         for (const process of processes) process.drain();

@@ -10,7 +10,7 @@ export interface ThreadState {
   ticks: number;
 }
 
-/** Reads the state of a process's main thread. Undefined when the process does not exist. */
+/** Reads the state of a process's main thread; undefined when the process does not exist. */
 export function readMainThread(pid: number): ThreadState | undefined {
   try {
     const text = readFileSync(`/proc/${pid}/task/${pid}/stat`, "latin1");
@@ -23,7 +23,7 @@ export function readMainThread(pid: number): ThreadState | undefined {
   }
 }
 
-/** Whether the thread has used CPU time since `before`, or waits for the CPU or a disk now. */
+/** Whether the thread used CPU time since `before`, or now runs or waits for the CPU or a disk. */
 export function hasProgressed(
   before: ThreadState | undefined,
   now: ThreadState | undefined,

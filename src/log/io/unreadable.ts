@@ -10,12 +10,12 @@ const ATTEMPTS = 3;
 const RETRY_MS = 1_000;
 
 /**
- * Resolves with the result of `read`. When the disk repeatedly cannot read an offset, resolves with
- * the result of `pastErrors` instead, which skips that offset.
+ * Resolves with the result of `read`. When the disk fails to read its bytes `ATTEMPTS` times,
+ * resolves with the result of `pastErrors` instead, which skips the unreadable bytes.
  *
- * A disk that fails for a while must not be treated like a disk with one bad sector, or all records
- * after the offset would be skipped. So this function throws unless the disk can write a page. The
- * caller checks that the disk can read the bytes after the offset.
+ * A disk that fails as a whole must not be treated like a disk with one bad sector, because all
+ * records after the offset would then be skipped. This function therefore rejects if the disk
+ * cannot write a page. The caller checks that the disk can read the bytes after the skipped ones.
  */
 export async function readOrPassOver<T>(
   directory: string,
@@ -35,7 +35,7 @@ export async function readOrPassOver<T>(
 }
 
 /**
- * Writes a page to the directory's disk, to check the disk. Throws the error when the write fails.
+ * Tests whether the directory's disk can write a page. Throws the error of the write if it cannot.
  */
 function expectDisk(directory: string): void {
   const path = join(directory, "probe");
@@ -49,9 +49,9 @@ function expectDisk(directory: string): void {
 }
 
 /**
- * Reads the page of a file that holds `offset`, to check the disk. Throws the error when the read
- * fails. Bypasses the page cache where the file system allows that, because the cache may hold a
- * page that the disk has lost.
+ * Tests whether the disk can read the page of a file that contains `offset`. Rejects with the error
+ * of the read if it cannot. Bypasses the page cache where the file system allows it, because the
+ * cache may hold a page that the disk has lost.
  */
 export async function expectReadable(path: string, offset: number): Promise<void> {
   const page = pageAligned(PAGE_BYTES);

@@ -4,7 +4,7 @@ import { fstatSync } from "node:fs";
 import { type Block, blockAt, findMagic, LOG_BLOCK_BYTES_MAX } from "../block.ts";
 import { type ReadAt, readAt, readPastErrors } from "../io/read-at.ts";
 
-/** Complete blocks of a segment file that follow each other without a gap. */
+/** Complete blocks of a segment file, each of which begins where the one before ends. */
 export interface BlockRun {
   /**
    * The blocks in the order of the file; empty when the file holds no complete block after the
@@ -26,7 +26,7 @@ export interface BlockRunRange {
   sequenceMin: number;
   bytesMax: number;
   /**
-   * Whether pages that the disk cannot read are skipped as damage. Otherwise the read of such a
+   * Whether pages that the disk cannot read are skipped like damaged bytes. If not, reading such a
    * page throws.
    */
   pastErrors?: boolean;

@@ -2,11 +2,11 @@ import { type FileHandle, open, unlink } from "node:fs/promises";
 import { codeOf } from "../../errors.ts";
 import type { Segment } from "./segments.ts";
 
-/** Number of bytes by which each step shortens a deleted segment file. */
+/** Number of bytes by which each step truncates a deleted segment file. */
 export const LOG_FREE_STEP_BYTES = 4 << 20;
 /**
- * Milliseconds between two steps that shorten a deleted segment file. Meanwhile the disk serves
- * other writes.
+ * Milliseconds between two steps that truncate a deleted segment file. During the pause, the disk
+ * serves other writes.
  */
 const LOG_FREE_STEP_MS = 20;
 

@@ -17,8 +17,8 @@ import { PAGE_BYTES, pageAligned } from "../io/page.ts";
 import { type Segment, segmentOf } from "./segments.ts";
 
 /**
- * When the last write took less than this many milliseconds, the next write is synchronous and
- * blocks the event loop. Otherwise a thread does it.
+ * Largest duration in milliseconds of a write after which the next write is synchronous and blocks
+ * the event loop. After a longer write, a thread of the pool does the next one.
  */
 const LOG_BLOCKING_WRITE_MS_MAX = 1;
 /** Size in bytes above which a batch is always written by a thread of the pool. */
@@ -31,8 +31,9 @@ const syncFile = promisify(fdatasync);
 const removeFile = promisify(unlink);
 
 /**
- * With O_DSYNC, one write call returns when the data is on disk. It takes 5 to 15 % less CPU per
- * flush than write or writeSync with fdatasync (measured at 0.4 to 80 KB).
+ * Flags with which a segment file is opened. With O_DSYNC, a write call returns when the data is on
+ * disk. This takes 5 to 15 % less CPU time per flush than a write followed by fdatasync (measured
+ * at 0.4 to 80 KB).
  */
 const FLAGS = constants.O_WRONLY | constants.O_DSYNC;
 
@@ -46,13 +47,13 @@ export interface SegmentFile extends Segment {
   direct: number | undefined;
   /** Offset in the file after the last block that is on disk. */
   end: number;
-  /** Whether the last write was fast, so that the next write may block the event loop. */
+  /** Whether the last write took so little time that the next write may block the event loop. */
   quick: boolean;
 }
 
 /**
- * Creates the file of a segment whose first sequence number is `first`. Its name is durable when
- * the promise resolves. Reuses an existing empty file with that name.
+ * Creates the file of a segment whose first sequence number is `first`, or reuses an existing empty
+ * file with its name. Resolves when the file's name is durable.
  */
 export async function createSegment(directory: string, first: number): Promise<SegmentFile> {
   const segment = segmentOf(directory, first);
@@ -68,13 +69,13 @@ export async function createSegment(directory: string, first: number): Promise<S
 }
 
 /**
- * Writes blocks at the end of the segment. After a failure, the caller truncates what the disk has
- * written.
+ * Writes blocks at the end of the segment. After a failed write, the caller truncates the bytes
+ * that reached the disk.
  *
- * When the last write took less than a millisecond, the write blocks the event loop: handing it to
- * a thread costs as much as the write (256 connections: 90,000 instead of 78,000 pixels per
- * CPU-second at the same p99). After a slow write, the thread pool writes until a write is fast
- * again. So a stalling disk stalls the event loop only once.
+ * When the last write took less than a millisecond, the next one blocks the event loop, because
+ * handing it to a thread would cost as much as the write itself (256 connections: 90,000 instead of
+ * 78,000 pixels per CPU-second at the same p99). After a slow write, the thread pool does the
+ * writes until one is fast again. A stalling disk therefore stalls the event loop only once.
  */
 export async function writeBlocks(segment: SegmentFile, blocks: Buffer[]): Promise<void> {
   let bytes = 0;
@@ -91,7 +92,7 @@ export async function writeBlocks(segment: SegmentFile, blocks: Buffer[]): Promi
   segment.end += bytes;
 }
 
-/** Whether a batch of `bytes` bytes may be written synchronously, while the event loop waits. */
+/** Whether the next `bytes` bytes may be written synchronously, which blocks the event loop. */
 export function mayBlock({ quick }: Pick<SegmentFile, "quick">, bytes: number): boolean {
   return quick && bytes <= LOG_BLOCKING_WRITE_BYTES_MAX;
 }
@@ -99,10 +100,10 @@ export function mayBlock({ quick }: Pick<SegmentFile, "quick">, bytes: number): 
 type Put = (fd: number, blocks: Buffer[], position: number) => number | Promise<number>;
 
 /**
- * Writes whole pages with direct I/O, and everything else through the page cache. Direct I/O stalls
+ * Writes whole pages with direct I/O, and other blocks through the page cache. Direct I/O stalls
  * less often (8 KB every millisecond: 35 instead of 105 of 20,000 writes take more than 1 ms) and
- * costs 2 to 3 % less CPU per pixel. Readers then read these pages from the disk, many blocks at a
- * time.
+ * costs 2 to 3 % less CPU time per pixel. Readers must read these pages from the disk, but read
+ * many blocks at a time.
  */
 async function putBlocks(segment: SegmentFile, blocks: Buffer[], put: Put): Promise<number> {
   const { fd, direct, end } = segment;
@@ -122,8 +123,8 @@ async function putBlocks(segment: SegmentFile, blocks: Buffer[], put: Put): Prom
 }
 
 /**
- * Writes a test block and removes it again. Resolves when the disk could write it, otherwise
- * rejects.
+ * Writes a test block to the segment and removes it again. Rejects when the disk cannot write the
+ * block.
  */
 export async function probeSegment(segment: SegmentFile): Promise<void> {
   const zeros = pageAligned(LOG_BLOCK_BYTES_MAX).fill(0);

@@ -4,7 +4,7 @@ import { assert } from "../../assert.ts";
 const LOG_INDEX_STRIDE_BYTES = 64 << 10;
 
 /**
- * An entry of a segment's index: the block at `offset` of the segment file holds no record below
+ * Entry of a segment's index. The block at `offset` of the segment file holds no record below
  * `sequence`.
  */
 export interface IndexEntry {
@@ -13,7 +13,7 @@ export interface IndexEntry {
 }
 
 /**
- * Index of one segment file, built while the file is read: one entry for every
+ * Index of one segment file. It is built while the file is read, and has one entry for every
  * `LOG_INDEX_STRIDE_BYTES` of the file, and one for the furthest block that was read. To find a
  * sequence number again, a reader does a binary search in the index and scans a short part of the
  * file. A reader that follows the log's end scans nothing.
@@ -27,7 +27,7 @@ export class SegmentIndex {
     this.#entries = [this.#furthest];
   }
 
-  /** Returns the last entry whose sequence number is not above `sequence`. */
+  /** Returns the last entry whose `sequence` is at most the given `sequence`. */
   floor(sequence: number): IndexEntry {
     if (this.#furthest.sequence <= sequence) return this.#furthest;
     let low = 0;
@@ -40,7 +40,7 @@ export class SegmentIndex {
     return this.#entries[low]!;
   }
 
-  /** Adds an entry to the index, if its offset is beyond that of the last entry. */
+  /** Adds an entry to the index if its offset is beyond all offsets in the index. */
   add(entry: IndexEntry): void {
     if (entry.offset <= this.#furthest.offset) return;
     assert(entry.sequence >= this.#furthest.sequence, "Sequence numbers ascend in a segment");

@@ -1,9 +1,9 @@
 /**
- * Debian packages from which the image takes its libraries and its shell, by the versions and
- * hashes in base.json. apt fetches them with the machine's own sources and keys, into separate
- * directories, so that it can also fetch packages for another processor. `bun
- * src/package/image/base-packages.ts` writes the current versions into base.json, for when a mirror
- * no longer has the old ones.
+ * Debian packages from which the image takes its libraries and its shell. base.json lists their
+ * versions and hashes. apt fetches them from the sources of the build machine and checks them with
+ * its keys. apt works in directories of its own, so that it can also fetch packages for another
+ * processor. When a mirror has dropped a version, run `bun src/package/image/base-packages.ts`: it
+ * writes the current versions to base.json.
  */
 import {
   existsSync,
@@ -63,7 +63,10 @@ function download(apt: Apt, directory: string, { name, version }: BasePackage): 
 
 type Apt = (words: string[], cwd?: string) => string;
 
-/** Calls `use` with an apt-get for packages of `architecture` only, and an empty directory. */
+/**
+ * Calls `use` with two arguments: a function that runs apt-get for packages of `architecture` only,
+ * and an empty directory for downloads. Removes apt's directories afterwards.
+ */
 function withApt(architecture: DebianName, use: (apt: Apt, downloads: string) => void): void {
   if (Bun.which("apt-get") === null) {
     throw new Error(
@@ -94,7 +97,7 @@ function withApt(architecture: DebianName, use: (apt: Apt, downloads: string) =>
   }
 }
 
-/** Writes the package versions that the machine's apt sources have now. */
+/** Writes the versions that the machine's apt sources offer at present to base.json. */
 function updateBase(): void {
   const names = base.amd64.map(({ name }) => name);
   const now = Object.fromEntries(

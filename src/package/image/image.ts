@@ -1,6 +1,7 @@
 /**
- * Makes an image in the OCI layout without a daemon: two layers, a configuration, a manifest and an
- * index. `manifest.json` beside them is for `docker load` with its older store.
+ * Makes an image in the OCI layout without a container daemon: two layers, a configuration, a
+ * manifest and an index. The additional `manifest.json` lets a Docker daemon with the older image
+ * store load the image (`docker load`).
  */
 import { type PackedEntry, tarOf } from "../archive.ts";
 import { compressed, licence } from "../contents.ts";
@@ -17,11 +18,11 @@ interface Descriptor {
 
 interface Layer {
   descriptor: Descriptor;
-  /** Digest of the archive before it is compressed. */
+  /** Digest of the layer's archive before it is compressed. */
   diffId: string;
 }
 
-/** Returns the files of the layout. `revision` is the commit. */
+/** Returns the files of the OCI layout. `revision` is the commit that the image is built from. */
 export async function imageLayout(product: Product, revision: string): Promise<PackedFile[]> {
   const blobs: PackedFile[] = [];
   const add = (mediaType: string, content: Uint8Array<ArrayBuffer> | string): Descriptor => {

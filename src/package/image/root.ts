@@ -1,4 +1,4 @@
-/** The files of the image: only those that the executable needs. */
+/** Files of the image besides the executable: only those that the executable needs. */
 import { lstatSync, mkdtempSync, readFileSync, readlinkSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -6,14 +6,14 @@ import type { PackedEntry } from "../archive.ts";
 import { debianNames, output, type Product } from "../product.ts";
 import { fetchBasePackages } from "./base-packages.ts";
 
-/** User id and group id of the server, the same as in the Kubernetes manifest. */
+/** User id and group id of the server in the image. The Kubernetes manifest has the same. */
 export const USER_ID = 10_001;
 
-/** Libraries that the executable, lmdb's addon and the name service load, with their licences. */
+/** Paths taken: libraries of the executable, lmdb's addon and name service; licences; shell. */
 const NEEDED =
   /\/(ld-linux-[\w-]+|lib(c|m|dl|pthread|rt|resolv|nss_dns|nss_files|gcc_s|stdc\+\+))\.so[.\d]*$|^usr\/share\/doc\/[^/]+\/copyright$|^bin\/dash$/;
 
-/** The layer with the libraries and the shell, which starts the processes of user code. */
+/** Returns the first layer: libraries, system files, and the shell, which starts user code. */
 export function baseLayer(architecture: Product["architecture"]): PackedEntry[] {
   const directory = mkdtempSync(join(tmpdir(), "pixelmill-base-"));
   try {

@@ -14,13 +14,14 @@ import { parseJsonOrText } from "../model/input-event.ts";
 import type { LetterJob } from "../model/replay-job.ts";
 import { shownOutput } from "../model/shown-event.ts";
 
-/** Maximum number of dead letter groups that one call of `groups` reads and sorts. */
+/** Maximum number of dead letter groups that one call of `groups` reads from each ledger. */
 const GROUPS_READ_MAX = 10_000;
 
 /**
- * The API's access to the dead letters (events that could not be delivered) in all ledgers, the
- * stores of delivery progress, one for each partition. Each letter is in exactly one ledger. Each
- * call sees the letters of one workspace only. Events are returned as parsed JSON.
+ * Gives the API access to the dead letters (events that could not be delivered) of all ledgers. A
+ * ledger is the store of delivery progress of one partition. Each dead letter is in exactly one
+ * ledger. Each call returns or changes only dead letters of one workspace. Events are returned as
+ * parsed JSON.
  */
 export class DeadLetters {
   readonly #ledgers: () => readonly Ledger[];
@@ -76,16 +77,16 @@ export class DeadLetters {
   }
 
   /**
-   * Counts the dead letters of a workspace, or of the destination or the error group in `filter`.
-   * Ignores the other fields of the filter, for which no counts are stored.
+   * Counts the dead letters of a workspace. `filter` can restrict the count to a destination or an
+   * error group; its other fields are ignored, because no counts are stored for them.
    */
   count(workspaceId: string, filter?: LetterFilter): number {
     return sum(this.#ledgers().map(({ letters }) => letters.countOf(workspaceId, filter)));
   }
 
   /**
-   * Lists groups of dead letters with the same reason: the largest group first, and among groups of
-   * equal size the one with the latest letter first.
+   * Returns the groups of dead letters that have the same destination and reason. The largest group
+   * is first; among groups of equal size, the one with the latest letter.
    */
   groups(workspaceId: string, destinationId?: string): LetterGroup[] {
     const groups = this.#ledgers().flatMap(({ letters }) =>
@@ -105,7 +106,7 @@ export class DeadLetters {
       .sort((one, other) => other.count - one.count || other.lastAt - one.lastAt);
   }
 
-  /** Returns a group with the receiver's answers that are kept of it. */
+  /** Returns a group with its stored receiver answers. Undefined when no such group exists. */
   group(workspaceId: string, id: string): LetterGroupDetails | undefined {
     const parts = this.#ledgers().flatMap(
       ({ letters }) => letters.groups.get(workspaceId, id) ?? [],
@@ -114,8 +115,8 @@ export class DeadLetters {
   }
 
   /**
-   * Returns the ids of the dead letters that match a filter, oldest first. `part` bounds how many
-   * of the stored letters one call scans.
+   * Returns the ids of dead letters that match a filter, oldest first. `part` limits how many
+   * stored letters one call scans.
    */
   ids(workspaceId: string, filter: LetterFilter, part: LetterScan): LetterScanResult {
     const parts = this.#ledgers().map(({ letters }) => letters.scan(workspaceId, filter, part));
@@ -141,7 +142,7 @@ export class DeadLetters {
     return { replayed };
   }
 
-  /** Deletes dead letters. With `record`, the list of replays shows the deletion too. */
+  /** Deletes dead letters. `record` is stored as a job, to show the deletion among the replays. */
   async purge(
     workspaceId: string,
     ids: readonly string[],
@@ -162,9 +163,9 @@ export class DeadLetters {
   }
 
   /**
-   * Calls `step` for each ledger until it has processed all ids, and resolves with the sum of its
-   * counts. Each call is one transaction: `step` gets the ids that remain, and processes the first
-   * `done` of them.
+   * Calls `step` for each ledger until it has processed all ids. Resolves with the sum of the
+   * counts that `step` returned. Each call of `step` is one transaction: it gets the remaining ids,
+   * and processes the first `done` of them.
    */
   async #inLots(
     ids: readonly string[],

@@ -55,7 +55,7 @@ export function createDeadLetter(
   };
 }
 
-/** Leaves out the reasons that equal the letter's own reason, as most do. */
+/** Omits each reason that equals the dead letter's own, as most do, and truncates the others. */
 function storedAttempts(attempts: readonly FailedAttempt[], letterReason: string): FailedAttempt[] {
   return attempts.map(({ reason, ...rest }) => {
     if (reason === undefined || reason === letterReason) return rest;
@@ -63,7 +63,7 @@ function storedAttempts(attempts: readonly FailedAttempt[], letterReason: string
   });
 }
 
-/** Largest length of an earlier attempt's reason that differs from the last reason. */
+/** Maximum characters of an attempt's reason that differs from the dead letter's reason. */
 const ATTEMPT_REASON_CHARS_MAX = 200;
 
 function answered(response: ShownAnswer): Pick<NewLetter, "status" | "code" | "response"> {
@@ -75,8 +75,8 @@ function answered(response: ShownAnswer): Pick<NewLetter, "status" | "code" | "r
 }
 
 /**
- * Creates the event with which a requeued dead letter goes through delivery again: the event as it
- * was received, so that the published user code runs over it again.
+ * Creates the event that replaces a requeued dead letter in delivery. It is the event as it was
+ * received, so that the published user code runs over it again.
  */
 export function createRequeuedEvent({ letter, replayedAt, jobId }: RequeuedLetter): LaneEvent {
   const { messageId, sourceId, receivedAt, type, user, name } = letter;

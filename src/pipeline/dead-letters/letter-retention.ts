@@ -6,8 +6,8 @@ import type { LetterCount } from "../ledger/letter-tables.ts";
 import type { LaneMetrics } from "../monitoring/metrics.ts";
 
 /**
- * Bounds of the dead letters (undeliverable events) that are kept for each destination: their
- * number and their age in milliseconds. 0 means no bound.
+ * Largest number and largest age in milliseconds of the dead letters (undeliverable events) that
+ * are kept for each destination. 0 means unlimited.
  */
 export interface DeadLetterBounds {
   countMax: number;
@@ -18,9 +18,8 @@ interface Parts {
   bounds: DeadLetterBounds;
   ledger: Ledger;
   /**
-   * The ledgers (stores of delivery progress) of all partitions, including `ledger`. A
-   * destination's dead letters are spread over them, and the bound of their number applies to the
-   * sum.
+   * Ledgers (stores of delivery progress) of all partitions, including `ledger`. A destination's
+   * dead letters are distributed over all ledgers, and `countMax` applies to their total number.
    */
   ledgers(): readonly Pick<Ledger, "letters">[];
   clock: Pick<Clock, "now">;
@@ -39,8 +38,8 @@ export function createDeadLetterRetention(parts: Parts) {
 
   /**
    * Deletes up to `count` of a destination's dead letters, oldest first, in several transactions.
-   * With `before`, deletes only letters with smaller ids. Counts and logs the deletions under the
-   * name `bound`.
+   * With `before`, deletes only letters with smaller ids. Logs the deletions and counts them in the
+   * metrics, both with `bound` as the name of the exceeded bound.
    */
   async function drop(of: LetterCount, bound: string, count: number, before?: string) {
     let dropped = 0;
@@ -64,8 +63,9 @@ export function createDeadLetterRetention(parts: Parts) {
   }
 
   /**
-   * Number of dead letters to delete from this ledger when a destination has more than `countMax`
-   * in all ledgers together: the excess times this ledger's share of the letters, rounded down.
+   * Returns the number of dead letters to delete from this ledger. If a destination has more than
+   * `countMax` in all ledgers together, this is the excess times this ledger's share of the
+   * letters, rounded down; otherwise 0.
    */
   function excessOf(of: LetterCount, countMax: number): number {
     const countIn = ({ letters }: Pick<Ledger, "letters">) => letters.countOf(of.workspaceId, of);

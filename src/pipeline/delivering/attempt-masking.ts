@@ -10,21 +10,22 @@ export interface AttemptMaskingParts {
   kind: DestinationKind;
   config: Record<string, unknown>;
   /**
-   * Returns the credentials that user code may send to the destination; undefined without code. The
-   * same object as long as they are unchanged.
+   * Returns the credentials that user code may send to the destination; undefined if the
+   * destination has no user code. Returns the same object as long as the credentials are unchanged.
    */
   credentials(): Credentials | undefined;
 }
 
 /**
- * Removes secrets from the results of a destination's deliveries: a receiver may repeat what it was
- * sent. Hides the secrets of the config, the workspace's credentials, and those of each request.
+ * Removes secrets from the results of deliveries to one destination, because a receiver's answer
+ * may repeat what it was sent. Hides the secrets in the destination's config, the workspace's
+ * credentials, and the secrets of each request.
  */
 export class AttemptMasking {
   readonly #parts: AttemptMaskingParts;
   #credentials: Credentials | undefined;
   #mask: SecretMask | undefined;
-  /** The mask of the last request's own secrets, which most requests of a destination share. */
+  /** Mask for the last request's own secrets. Kept because most requests have the same ones. */
   #sent: { key: string; mask: SecretMask } | undefined;
 
   constructor(parts: AttemptMaskingParts) {

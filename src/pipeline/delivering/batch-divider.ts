@@ -4,24 +4,25 @@ import { userOf } from "./retry-queue.ts";
 
 /**
  * Number of failed attempts in a row after which one event from a random place in the batch is sent
- * alone. Its result shows whether the destination is down or an event at the front is at fault.
+ * alone. If it is delivered, the destination works, and an event at the front is the cause of the
+ * failures.
  */
 export const QUICK_FAILURES_MAX = 2;
 
 /**
- * Number of attempts that fail for a reason of the destination, such as a time-out, after which the
- * batch is divided nevertheless, because one of its events may be the cause.
+ * Number of failed attempts at which a batch is divided even though the failures look like the
+ * destination's (such as time-outs), because one of its events may be the cause.
  */
 const WHOLE_FAILURES_MAX = 2;
 
 /**
  * Decides which events of a batch are sent in the next request. After a failure, each request has
- * half as many events, until the event that causes the failure is sent alone: about log₂ of the
- * batch size requests for each such event. The size of later requests is halved after each failure
- * and doubled after each success.
+ * half as many events as the one before, until the event that causes the failure is sent alone. For
+ * each such event, this takes about log₂ of the batch size requests. Later batches start with a
+ * request size that is halved after each failure and doubled after each success.
  */
 export class BatchDivider {
-  /** Number of events in a request while no event is suspected of causing a failure. */
+  /** Largest number of events in a request while no event is suspected of causing a failure. */
   #size = Number.POSITIVE_INFINITY;
   /**
    * Number of events at the front of the batch that are suspected: at least one of them made a
@@ -29,7 +30,8 @@ export class BatchDivider {
    */
   #suspected = 0;
   /**
-   * Number of failures for a reason of the destination in this batch, while no event was suspected.
+   * Number of requests in this batch that failed, while no event was suspected, for a reason of the
+   * destination and not of an event.
    */
   #wholeFailures = 0;
 

@@ -10,17 +10,15 @@ import { DeliveryPolicy } from "./delivery-policy.ts";
 import type { DeliveryQueueContext } from "./delivery-queue.ts";
 import { retryDelayMs } from "./retry.ts";
 
-/**
- * Functions that a batching queue calls. They belong to its lane, the delivery to one destination.
- */
+/** Functions of a lane (the delivery to one destination) that its batching queue calls. */
 export interface BatchingQueueContext
   extends Omit<DeliveryQueueContext, "batchKey" | "expectsMore" | "deliver"> {
   batchLimits(): BatchLimits;
   /** Current time in milliseconds since the epoch. */
   now(): number;
   /**
-   * Stores the intent of a delivery: its name and the log positions up to which events belong to
-   * it. Resolves once the intent would survive a crash.
+   * Stores the intent of a delivery: its name, and the log positions below which events belong to
+   * it. Resolves when the stored intent would survive a crash.
    */
   writeIntent(intent: DeliveryIntent): Promise<void>;
   hasWrittenIntent(name: string): boolean;
@@ -33,15 +31,15 @@ export interface BatchingQueueContext
 }
 
 /**
- * Interval in milliseconds at which the queue checks whether its lane still runs, while it gathers
- * the events of a delivery that a crash interrupted.
+ * Interval in milliseconds at which the queue checks whether its lane still runs. It applies after
+ * a crash, while the queue gathers the events of the delivery that the crash interrupted.
  */
 const RECOVERY_POLL_MS = 1_000;
 
 /**
- * Gathers events into large deliveries, such as files, and sends one delivery at a time. A crash
- * therefore leaves at most one delivery whose result is unknown. This delivery is repeated with the
- * same name and events, so that it replaces what it has written before.
+ * Gathers events into large deliveries, such as files, and sends one delivery at a time. After a
+ * crash, the result of at most one delivery is therefore unknown. The queue repeats this delivery
+ * with the same name and events, so that it replaces what the interrupted delivery wrote.
  */
 export class BatchingQueue {
   readonly #context: BatchingQueueContext;
@@ -49,15 +47,17 @@ export class BatchingQueue {
   readonly #queue = new Fifo<Output>();
   #queuedBytes = 0;
   /**
-   * Time of `elapsed()` from which the longest wait of the next delivery counts: when the queue
-   * stopped being empty, or when the last delivery was taken from it.
+   * Time, by `elapsed()`, at which the next delivery began to wait for events: when the queue
+   * stopped being empty, or when the last delivery was taken from it. The longest wait (`ageMs`) is
+   * counted from here.
    */
   #waitingSince = 0;
   /** Number of events at the front of the queue that are delivered without waiting for more. */
   #flushed = 0;
   /**
-   * Name of the delivery that a crash interrupted, until its events are taken from the queue. The
-   * first events of the queue belong to it, whatever their size. Undefined otherwise.
+   * Name of the delivery that a crash interrupted. The first events of the queue belong to it,
+   * whatever their size. Undefined when there is no such delivery, or when its events have been
+   * taken from the queue.
    */
   #recovered: string | undefined;
   #working: Promise<void> | undefined;
@@ -81,8 +81,8 @@ export class BatchingQueue {
   }
 
   /**
-   * Delivers all queued events without waiting for more. Called when memory is needed, or when the
-   * queue holds all events of the delivery that a crash interrupted.
+   * Delivers all queued events without waiting for more. Called when memory is needed, or when all
+   * events of the delivery that a crash interrupted are in the queue again.
    */
   flush(): void {
     if (this.#recovered !== undefined && this.#queue.length === 0) {
@@ -100,7 +100,8 @@ export class BatchingQueue {
   }
 
   /**
-   * Resolves when no delivery is running. Call after the lane, which owns this queue, was stopped.
+   * Resolves when no delivery is running. Must be called after the lane to which this queue belongs
+   * was stopped.
    */
   async ended(): Promise<void> {
     await this.#working;
@@ -161,8 +162,8 @@ export class BatchingQueue {
 
   /**
    * Stores the intent of a delivery (its name and extent), and returns the name. Returns undefined
-   * when the lane stops first. When the destination does not let events wait (`ageMs` is 0),
-   * returns an empty name and stores nothing.
+   * when the lane is stopped before the intent is stored. If the destination's limits let no event
+   * wait (`ageMs` is 0), stores nothing and returns an empty name.
    */
   async #writeIntent(outputs: readonly Output[]): Promise<string | undefined> {
     if (this.#context.batchLimits().ageMs === 0) return "";
@@ -175,10 +176,11 @@ export class BatchingQueue {
   }
 
   /**
-   * Repeats a delivery until each of its events has a final outcome, or the lane stops. Each
-   * attempt has all events that are left. Events that an attempt delivered although it failed for
-   * others get their outcome only at the end: after a crash the delivery then has them again, and
-   * replaces what was written under its name.
+   * Attempts a delivery repeatedly until each of its events has a final outcome, or the lane stops.
+   * Each attempt contains all events that are left. An attempt may deliver some events although it
+   * fails for others. These events get their outcome only at the end of the delivery: if there is a
+   * crash before, the repeated delivery must contain them again, because it replaces what was
+   * written under its name.
    */
   async #settleAll(outputs: Output[], name: string): Promise<void> {
     const written: Output[] = [];

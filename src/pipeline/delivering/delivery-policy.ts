@@ -12,7 +12,7 @@ import type {
 import type { RouteDecision, Routes } from "../model/routes.ts";
 import { isPoison } from "./retry.ts";
 
-/** State and functions of a lane, the delivery to one destination, that a delivery policy uses. */
+/** State and functions of a lane (the delivery to one destination) that its policy uses. */
 export interface DeliveryPolicyContext {
   retryWindowMs: number;
   elapsed(): number;
@@ -23,9 +23,10 @@ export interface DeliveryPolicyContext {
   /** Counts of the lane's outgoing events and attempts, which its delivery policies update. */
   readonly outputCounts: OutputCounts;
   /**
-   * The current outage: set while every attempt fails, undefined otherwise. `since` and `at` are
-   * the times of its first and its last failed attempt by `elapsed()`. `since` also includes the
-   * outage that earlier processes recorded. `reason` and `response` are from the last failure.
+   * Returns the current outage; undefined unless all recent attempts failed. `since` and `at` are
+   * the times, by `elapsed()`, of the outage's first and last failed attempt; `since` includes the
+   * part of the outage that earlier processes recorded. `reason` and `response` are those of the
+   * last failure.
    */
   failure(): ({ since: number; at: number } & FailureCause) | undefined;
 }
@@ -42,9 +43,9 @@ export class DeliveryPolicy {
   }
 
   /**
-   * Returns the events to send now. Events that must not be sent any more, for example because
-   * their connection was deleted, get a final outcome. While the destination is down, events whose
-   * retry window has ended become dead letters.
+   * Returns the events to send in the next attempt. An event that must not be sent, for example
+   * because its connection was deleted, gets a final outcome. While the destination is down, an
+   * event whose retry window has ended becomes a dead letter.
    */
   selectDue(outputs: Output[]): Output[] {
     const routes = this.#context.routes();
@@ -62,8 +63,9 @@ export class DeliveryPolicy {
   }
 
   /**
-   * Counts an attempt for each of its events. If the attempt failed, also stores it with the
-   * events, and when their failures began.
+   * Adds an attempt to the number of attempts of each of its events. If the attempt failed, or the
+   * receiver refused an event, also adds it to the event's failed attempts. If the attempt will be
+   * retried, also stores the time at which the event's failures began.
    */
   recordAttempt(outputs: readonly Output[], result: AttemptResult): void {
     const now = this.#context.elapsed();
@@ -101,9 +103,9 @@ export class DeliveryPolicy {
 
   /**
    * Counts a failed attempt to deliver an event in a request of its own. Makes the event a dead
-   * letter when it is the cause of its failures, or when its retry window has ended; returns
-   * whether it did. `isPressed` is true while events that failed alone take much memory; only then
-   * do failures of the destination count against the event too.
+   * letter if it is the cause of its failures, or if its retry window has ended; returns whether it
+   * did. `isPressed` is true while events that failed alone take much memory. Only then do failures
+   * for a reason of the destination also count against the event.
    */
   giveUpIfHopeless(
     output: Output,
@@ -132,9 +134,9 @@ export class DeliveryPolicy {
 
   /**
    * Whether to send a user's next event although the event before it fails, because nothing else
-   * shows whether the destination accepts other events. True only after many failures: if the
-   * destination recovered between the two attempts, the user's events would arrive in the wrong
-   * order. `isPressed` is as in `giveUpIfHopeless`.
+   * shows whether the destination accepts other events. True only after many failures, because of a
+   * risk: if the destination recovers between the two attempts, the user's events arrive in the
+   * wrong order. `isPressed` is as in `giveUpIfHopeless`.
    */
   needsFollower({ failedAlone }: Output, isPressed: boolean): boolean {
     if (failedAlone === undefined) return false;
@@ -156,9 +158,9 @@ export class DeliveryPolicy {
   }
 
   /**
-   * Cause of the last failure while the destination counts as down; undefined otherwise. The
-   * destination is down when all attempts have failed for at least `DOWN_MS_MIN`, and the last one
-   * failed within that time.
+   * Returns the cause of the last failure while the destination counts as down, and undefined
+   * otherwise. The destination counts as down when all attempts have failed for at least
+   * `DOWN_MS_MIN`, and the last of them failed at most `DOWN_MS_MIN` ago.
    */
   #downCause(): FailureCause | undefined {
     const failure = this.#context.failure();
@@ -169,9 +171,10 @@ export class DeliveryPolicy {
   }
 
   /**
-   * Whether an event has been tried for the whole retry window, or has arrived before an outage of
-   * at least that length. Both are measured as elapsed time of attempts that failed. The event's
-   * age alone never decides: it compares the clocks of two processes, and either may be wrong.
+   * Whether an event has been tried for the whole retry window, or arrived before an outage that
+   * has lasted for at least that long. Both durations are measured by the monotonic clock, from a
+   * failed attempt. The event's age alone never decides, because it compares the clocks of two
+   * processes, and either may be wrong.
    */
   #hasWindowEnded({ laneEvent, failingSince }: Output): boolean {
     const { retryWindowMs } = this.#context;
@@ -195,8 +198,8 @@ function isAtFault({ ofEvent, countsAtFirst }: FailuresAlone, now: OutputCounts)
 }
 
 /**
- * Whether an event has failed too often for this to be chance, given the rate at which all attempts
- * fail. Failures of the destination count too.
+ * Whether an event has failed more often than chance explains, given the share of all attempts that
+ * fail. Failures for a reason of the destination count too.
  */
 function blocks(failed: FailuresAlone, now: OutputCounts): boolean {
   const { amongTaken, total, countsAtFirst } = failed;

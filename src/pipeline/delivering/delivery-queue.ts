@@ -10,15 +10,13 @@ import { QueueWaits } from "./queue-waits.ts";
 import { retryDelayMs } from "./retry.ts";
 import { type RetryEntry, RetryQueue } from "./retry-queue.ts";
 
-/**
- * Functions that a delivery queue calls. They belong to its lane, the delivery to a destination.
- */
+/** Functions of a lane (the delivery to one destination) that its delivery queue calls. */
 export interface DeliveryQueueContext extends DeliveryPolicyContext {
   batchSize(): number;
   /** Returns the batch key of an event. Only events with equal keys may share a request. */
   batchKey(output: Output): string;
   random(): number;
-  /** Whether the lane runs. After a stop, events without an outcome are left for a restart. */
+  /** Whether the lane runs. After a stop, events without an outcome stay for the next start. */
   isRunning(): boolean;
   /** Whether more events will follow soon, so that a request that is not full may wait for them. */
   expectsMore(): boolean;
@@ -30,17 +28,17 @@ export interface DeliveryQueueContext extends DeliveryPolicyContext {
   fail(error: unknown): void;
 }
 
-/** Longest time in milliseconds that events wait for more events to fill their request. */
+/** Longest time in milliseconds that a request which is not full waits for more events. */
 const FILL_MS_MAX = 100;
-/** Failed attempts in a row after which retries are rare too, since the destination may be down. */
+/** Number of failures in a row from which the queue also pauses after each failed retry. */
 const DOWN_FAILURES_MIN = 2;
 
 type Failure = Extract<AttemptResult, { kind: "retry" }>;
 
 /**
- * Sends events to a destination, those of one user in order. A batch that fails is divided until
- * one event fails alone. That event is set aside and retried later, while the events of other users
- * are sent. When these fail as well, the destination is down, and attempts become rarer.
+ * Sends events to a destination; those of one user in order. A batch that fails is divided until
+ * one event fails alone. That event is set aside and retried later, while other users' events are
+ * sent. When these fail as well, the destination is down, and the pauses become longer.
  */
 export class DeliveryQueue {
   readonly #context: DeliveryQueueContext;
@@ -49,16 +47,16 @@ export class DeliveryQueue {
   #queuedBytes = 0;
   /** Number of events that were taken from the queue for delivery and have no final outcome yet. */
   #trying = 0;
-  /** Events that failed in a request of their own, with later events of their users. */
+  /** Events that failed in a request of their own, each with the later events of its user. */
   readonly #retries: RetryQueue;
-  /** Whether the last attempt was a retry of `#retries`. Queued events get the next attempt. */
+  /** Whether the last attempt sent an event of `#retries`. If so, queued events are next. */
   #hasRetried = false;
   readonly #divider = new BatchDivider();
   #working: Promise<void> | undefined;
   readonly #waits: QueueWaits;
   /**
-   * Number of failed attempts in a row, not counting retries of events that were set aside. Kept
-   * from event to event, so that the next event does not start again from the shortest retry delay.
+   * Number of failed attempts in a row, without retries of events that were set aside. A new event
+   * does not reset it, so that its retries do not begin with the shortest delay again.
    */
   #failures = 0;
 
@@ -98,7 +96,7 @@ export class DeliveryQueue {
     return this.#queue.length > 0 && !this.#isFull() && this.#failures === 0;
   }
 
-  /** Ends any wait early, because settings changed or the delivery stops. */
+  /** Ends any wait early, because settings changed or the delivery to this destination stops. */
   interruptWait(): void {
     this.#retries.makeDue(this.#context.elapsed(), true);
     this.#waits.end();
@@ -110,8 +108,8 @@ export class DeliveryQueue {
   }
 
   /**
-   * Retries now, because the destination accepts events again. Returns whether the queue was
-   * waiting for a retry that may come earlier.
+   * Makes waiting retries start at once, because the destination accepts events again. Returns
+   * whether the queue waited for a retry that may start early.
    */
   resume(): boolean {
     const hasRetries = this.#retries.makeDue(this.#context.elapsed());
@@ -145,7 +143,7 @@ export class DeliveryQueue {
     this.#trying = 0;
   }
 
-  /** The retry that is due; undefined when none is, or when queued events get the next attempt. */
+  /** Returns the retry to try next; undefined if none is due or queued events come first. */
   #dueRetry(): RetryEntry | undefined {
     if (this.#hasRetried && this.#queue.length > 0) return undefined;
     const next = this.#retries.next();
@@ -232,7 +230,7 @@ export class DeliveryQueue {
     return result;
   }
 
-  /** Handles the failure of an event that was sent alone. Returns whether it was given up. */
+  /** Makes an event that failed alone a dead letter (returns true), or sets it aside. */
   #giveUpOrSetAside(output: Output, failure: Failure): boolean {
     if (this.#policy.giveUpIfHopeless(output, failure, this.#retries.isPressed)) return true;
     this.#postpone(this.#retries.add(output), failure);
@@ -271,9 +269,9 @@ export class DeliveryQueue {
   }
 
   /**
-   * Sends the event after one of the same user that always fails, when nothing else shows whether
-   * the destination works. If it is delivered, the failing event is at fault, and is retried at
-   * once.
+   * Sends the event after one that always fails, both of the same user, when nothing else shows
+   * whether the destination works. If that event is delivered, the failing event is at fault, and
+   * is retried at once.
    */
   async #tryFollower(entry: RetryEntry): Promise<void> {
     const follower = entry.outputs.slice(1, 2);
@@ -286,7 +284,7 @@ export class DeliveryQueue {
     entry.dueAt = this.#context.elapsed();
   }
 
-  /** Puts events that waited for an earlier one of their user back into the queue. */
+  /** Moves events that waited for an earlier one of their user from `#retries` to the queue. */
   #release(entry: RetryEntry): void {
     const behind = this.#retries.remove(entry);
     this.#queue.unshift(behind);

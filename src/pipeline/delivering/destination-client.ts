@@ -21,17 +21,17 @@ interface OpenClient {
 }
 
 /**
- * Shortest time in milliseconds of failed attempts after which the next answer of the receiver
- * counts as a recovery.
+ * Minimum length of an outage in milliseconds. When the receiver answers after a shorter one, this
+ * does not count as a recovery.
  */
 const UNREACHABLE_MS_MIN = 2_000;
 /**
- * Number of completely refused deliveries in a row after which a receiver that has accepted events
- * before counts as failing.
+ * If a receiver has accepted events before, it counts as failing only after this number of
+ * deliveries in a row of which it refused every event.
  */
 const REFUSALS_MIN = 3;
 
-/** Facts about a destination that are kept while its lane rests. */
+/** Facts about a destination that its idle lane keeps after it has freed its working parts. */
 export interface DestinationPast {
   /** Whether the receiver has accepted an event since the server was started. */
   hasDelivered: boolean;
@@ -63,7 +63,7 @@ export class DestinationClient {
   readonly #closing = new Set<Promise<void>>();
   readonly #workspaceId: string;
   #config: Record<string, unknown>;
-  /** Largest number of events in one delivery, which each event needs; undefined at first. */
+  /** Largest number of events in one delivery; cached, because it is read for each event. */
   #batchSize: number | undefined;
   #masking: AttemptMasking;
   #client: OpenClient | undefined;
@@ -76,9 +76,9 @@ export class DestinationClient {
    * last failure.
    */
   failure: (FailureState & { at: number }) | undefined;
-  /** The last attempt that failed or was refused, since this config is in use. */
+  /** The last attempt with the current config that failed or was refused. */
   lastFailure: LastFailure | undefined;
-  /** Milliseconds of outage that earlier processes recorded, until this one's first attempt. */
+  /** Milliseconds of outage that earlier processes recorded; 0 after the first attempt. */
   #earlierOutageMs: number;
   /**
    * The refusals of a receiver that answers but refuses all events; undefined after a delivery with
@@ -87,7 +87,7 @@ export class DestinationClient {
    */
   #refusals: (FailureState & { count: number }) | undefined;
 
-  /** `onRecovery` is called at an answer after an outage of at least `UNREACHABLE_MS_MIN`. */
+  /** `onRecovery` is called when the receiver answers after `UNREACHABLE_MS_MIN` of outage. */
   constructor(
     kind: DestinationKind,
     destination: Destination,
@@ -117,8 +117,9 @@ export class DestinationClient {
   }
 
   /**
-   * Start and reason of the refusals while the receiver refuses all events; undefined otherwise.
-   * Also undefined after only a few refusals, which single wrong events may have caused.
+   * Start and reason of the refusals while the receiver refuses all events. Undefined while it
+   * accepts events, and after fewer than `REFUSALS_MIN` refusals by a receiver that has accepted
+   * events before, because a few wrong events may have caused these.
    */
   get refusal(): FailureState | undefined {
     if (this.#refusals === undefined) return undefined;
@@ -126,7 +127,7 @@ export class DestinationClient {
     return isSure ? this.#refusals : undefined;
   }
 
-  /** Whether the receiver neither fails nor refuses, as far as is known. */
+  /** Whether no outage and no refusal of all events is recorded for the receiver. */
   get isWell(): boolean {
     return this.outageMs === 0 && this.#refusals === undefined;
   }
@@ -141,8 +142,8 @@ export class DestinationClient {
   }
 
   /**
-   * Bounds of the deliveries of a destination that gathers events into large ones; all bounds are 0
-   * for other kinds of destinations.
+   * Limits of size and age for one delivery, if the destination gathers events into large
+   * deliveries; all limits are 0 for other kinds of destinations.
    */
   get batchLimits(): BatchLimits {
     return this.#kind.batchLimits?.(this.#config) ?? { bytes: 0, ageMs: 0 };
@@ -161,8 +162,9 @@ export class DestinationClient {
   }
 
   /**
-   * Sends events to the destination. A failure or a refusal that a config meets after it was replaced
-   * says nothing about the new one: the result is then a retry, and the state stays as it is.
+   * Sends events to the destination. If the config is replaced during the attempt, a failure or a
+   * refusal says nothing about the new config: the result is then a retry, and the recorded state
+   * of the destination stays unchanged.
    */
   async deliver(events: readonly OutgoingEvent[], name?: string): Promise<AttemptResult> {
     const { clock, metrics, health } = this.#parts;

@@ -28,7 +28,7 @@ export interface LaneDeliveryParts extends DestinationClientParts {
   isRunning(): boolean;
   routes(): Routes;
   decide(event: LaneEvent): RouteDecision;
-  /** Stores the outcomes of events, and the intents (names and extents) of batched deliveries. */
+  /** Stores outcomes of events, and intents (name and event range) of batched deliveries. */
   committer: {
     settle(outputs: readonly Output[], outcome: EventOutcome): void;
     writeIntent(intent: DeliveryIntent): Promise<void>;
@@ -37,8 +37,8 @@ export interface LaneDeliveryParts extends DestinationClientParts {
     noteOutage(): void;
   };
   /**
-   * Intent (name and extent) of the batched delivery that a crash interrupted; undefined when there
-   * is none.
+   * Intent (name and range of events) of the batched delivery that a crash interrupted. Undefined
+   * when a crash interrupted none.
    */
   recovered: DeliveryIntent | undefined;
   /** Stops the delivery to this destination because an invariant was broken, which is a bug. */
@@ -60,13 +60,13 @@ export class LaneDelivery {
   readonly #batching: BatchingQueue | undefined;
   /** The queue whose next request is being filled with new events. */
   #filled: DeliveryQueue;
-  /** The queues of users with events in delivery; undefined while one queue keeps all in order. */
+  /** Assigns users' events to queues. Undefined at first, and while one queue keeps the order. */
   #users: UserGroups | undefined;
   /** Whether more events will follow soon, so that requests may wait until they are full. */
   #expectsMore = false;
   /**
    * Queues that still wait for a retry after the destination has recovered. Each answer of the
-   * destination resumes one more.
+   * destination resumes one of them.
    */
   #resuming: DeliveryQueue[] = [];
 
@@ -85,8 +85,8 @@ export class LaneDelivery {
 
   /**
    * Queues events of one user. While earlier events of the user's group have no final outcome, new
-   * ones go to the same queue, to keep their order. Otherwise they go to the queue that fills
-   * requests best.
+   * ones go to the same queue, which keeps their order. When the group has none, they go to the
+   * queue that fills requests best.
    */
   push(user: string, outputs: readonly Output[]): void {
     const only = this.#batching ?? (this.#queues.length === 1 ? this.#filled : undefined);
@@ -119,7 +119,7 @@ export class LaneDelivery {
     return this.#client.outageMs;
   }
 
-  /** The refusal of all events by the destination; see `DestinationClient.refusal`. */
+  /** Start and reason of the refusals of all events; see `DestinationClient.refusal`. */
   get refusal() {
     return this.#client.refusal;
   }
@@ -137,7 +137,7 @@ export class LaneDelivery {
     this.#expectsMore = true;
   }
 
-  /** Sends the queued events without waiting for more. Does not affect a batched delivery. */
+  /** Sends the queued events without waiting for more. Does not affect a gathering batch. */
   flush(): void {
     this.#expectsMore = false;
     for (const queue of this.#queues) queue.flush();
@@ -148,8 +148,8 @@ export class LaneDelivery {
   }
 
   /**
-   * Sends the gathered batch early. Called when memory is needed, and when all events of an
-   * interrupted delivery are gathered again after a crash.
+   * Sends the gathered batch before it is full. Called when memory is needed, and when all events
+   * of a delivery that a crash interrupted are gathered again.
    */
   flushBatch(): void {
     this.#batching?.flush();
@@ -169,7 +169,7 @@ export class LaneDelivery {
     this.#client.abort();
   }
 
-  /** Resolves when all running deliveries have ended. Call after the lane was stopped. */
+  /** Ends all waits; resolves when all deliveries have ended. The lane must be stopped before. */
   async close(): Promise<void> {
     this.interruptWaits();
     await Promise.all(this.#queues.map((queue) => queue.ended()));
@@ -193,8 +193,8 @@ export class LaneDelivery {
   }
 
   /**
-   * Resumes one waiting queue each time a receiver that was unreachable answers. The queues thus
-   * come back quickly, but not all at once.
+   * Resumes one queue that waits for a retry. Called at each answer of a receiver that was
+   * unreachable, so that the queues resume quickly, but not all at once.
    */
   #resume(): void {
     for (let next = this.#resuming.pop(); next !== undefined; next = this.#resuming.pop()) {

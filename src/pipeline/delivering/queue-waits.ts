@@ -14,7 +14,7 @@ export interface QueueWaitsContext {
 export class QueueWaits {
   readonly #context: QueueWaitsContext;
   readonly #wake = new Notifier();
-  /** Number of times that `#wake` was notified, from which a wait sees that it was ended early. */
+  /** Number of notifications of `#wake`. A change during a wait shows that it was ended early. */
   #wakes = 0;
   /** Whether the queue waits between a failed attempt and the next one. */
   isPaused = false;
@@ -22,7 +22,7 @@ export class QueueWaits {
   isIdle = false;
   /**
    * Whether the wait after a failed attempt may end early. False when the receiver has asked for a
-   * certain delay, or when there is no such wait.
+   * delay, and when the queue is not in such a wait.
    */
   mayRetryEarlier = false;
 
@@ -47,9 +47,9 @@ export class QueueWaits {
   }
 
   /**
-   * Waits between a failed attempt and the next one. Even a long delay that the receiver asks for
-   * ends when other events of the destination are delivered meanwhile: the receiver may mean one
-   * event only.
+   * Waits between a failed attempt and the next one. Ends a delay early, even one that the receiver
+   * asked for, if the receiver accepts other events of the destination during it: the receiver may
+   * have asked for the delay because of a single event.
    */
   async pause(ms: number, mayRetryEarlier: boolean): Promise<void> {
     const { outputCounts, sleep } = this.#context;

@@ -6,17 +6,18 @@ import {
 } from "../../settings/limits.ts";
 import type { Output, OutputCounts } from "../model/lane-event.ts";
 
-/** An event that failed in a request of its own, and the time of its next attempt. */
+/** An event that failed in a request of its own, events waiting behind it, and its due time. */
 export interface RetryEntry {
   /**
-   * The event that failed first, then later events of the same user, which wait to keep the order.
+   * The event that failed comes first. Later events of the same user wait behind it, to keep the
+   * order.
    */
   readonly outputs: Output[];
   /** Number of failed attempts since the event was set aside. */
   failures: number;
-  /** Time of `elapsed()` from which the event is sent again. */
+  /** Time on the clock `elapsed()` from which the event is sent again. */
   dueAt: number;
-  /** Whether the next attempt may be before `dueAt` when the destination works again. */
+  /** Whether the next attempt may happen before `dueAt` if the destination works again earlier. */
   mayRetryEarlier: boolean;
 }
 
@@ -42,7 +43,7 @@ export class RetryQueue {
     return this.#entries.size === 0;
   }
 
-  /** Whether the events in the retry queues of this destination take much of its memory. */
+  /** Whether the retry queues hold over `RETRIES_SHARE_MAX` of the lane's event or byte limit. */
   get isPressed(): boolean {
     const { waiting, waitingBytes } = this.#counts;
     if (waiting > RETRIES_SHARE_MAX * LANE_IN_FLIGHT_EVENTS_MAX) return true;
@@ -60,8 +61,8 @@ export class RetryQueue {
   }
 
   /**
-   * Adds an event behind a failed one of the same user, at the time `now` of `elapsed()`. Returns
-   * false when the user has none.
+   * Adds an event behind a failed one of the same user, at the time `now` on the clock `elapsed()`.
+   * Returns false when the user has no failed event in this queue.
    */
   addBehind(output: Output, now: number): boolean {
     const entry = this.#entries.get(userOf(output));
@@ -99,7 +100,7 @@ export class RetryQueue {
 
   /**
    * Makes entries due at once, except those for which the receiver asked for a delay; with `all`,
-   * all entries. Returns whether there were any.
+   * makes all entries due. Returns whether it made any entry due.
    */
   makeDue(now: number, all = false): boolean {
     let hasAny = false;
@@ -119,7 +120,7 @@ export class RetryQueue {
   }
 }
 
-/** The user whose events must stay in order. */
+/** Returns the user whose events the output must stay in order with. */
 export function userOf({ input }: Output): string {
   return input.event.user;
 }

@@ -7,9 +7,9 @@ import {
 
 /**
  * Returns the milliseconds until the next attempt. The delay grows exponentially with `attempts`,
- * the number of failed attempts, at least 1. `random`, from 0 to 1, spreads the delay, so that
- * queues that failed together do not retry together. `afterMs`, the delay that the receiver asks
- * for, is a lower bound.
+ * the number of failed attempts (at least 1). `random` (from 0 to 1) varies the delay, so that
+ * queues that failed together do not retry together. The result is at least `afterMs`, the delay
+ * that the receiver asks for.
  */
 export function retryDelayMs(attempts: number, random: number, afterMs = 0): number {
   const ceiling = backoffMs(attempts, RETRY_DELAY_MS_MIN, RETRY_DELAY_MS_MAX);
@@ -17,15 +17,16 @@ export function retryDelayMs(attempts: number, random: number, afterMs = 0): num
 }
 
 /**
- * Largest probability of an event's failures by chance at which the event itself counts as their
- * cause.
+ * If the probability that an event failed only by chance is at most this number, the event itself
+ * counts as the cause of its failures.
  */
 const CHANCE_MIN = 1e-6;
 
 /** Failures of one event, and the results of other events since its first failure. */
 export interface EventFailures {
   /**
-   * Number of failed attempts to deliver the event in a request of its own that count against it.
+   * Number of failed attempts that count against the event. The event was alone in each of these
+   * requests.
    */
   count: number;
   othersFailed: number;
@@ -33,9 +34,9 @@ export interface EventFailures {
 }
 
 /**
- * Whether an event is the cause of its failures: it has failed so often, while others were
- * accepted, that it cannot be chance. The event is then given up before the retry window ends, so
- * that it does not delay its user's other events.
+ * Returns whether an event is the cause of its failures: while others were accepted, it has failed
+ * more often than chance explains. The event is then given up before the retry window ends, so that
+ * it does not delay its user's other events.
  */
 export function isPoison({ count, othersFailed, othersTaken }: EventFailures): boolean {
   if (count < POISON_ATTEMPTS_MAX || othersTaken === 0) return false;

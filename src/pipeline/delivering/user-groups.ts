@@ -1,17 +1,17 @@
 import { assert } from "../../assert.ts";
 
-/** Number of groups of users in a lane; a power of two. They take 5 bytes each. */
+/** Number of groups of users in a lane; a power of two. Each group takes 5 bytes of memory. */
 const GROUPS = 2_048;
 
 /**
- * The delivery queues of a lane's users, who form groups by a hash of their ids. Events of one group
- * go to one queue while any of them has no final outcome, so that the events of a user stay in
- * order. A map with an entry for each user costs several times as much.
+ * Assigns the users of a lane to its delivery queues. Users form groups by a hash of their ids. All
+ * events of a group go to one queue while any of them has no final outcome, so that the events of a
+ * user stay in order. A map with an entry for each user would need several times as much memory.
  */
 export class UserGroups {
   /** Number of outputs of each group that have no final outcome. */
   readonly #open = new Uint32Array(GROUPS);
-  /** The index of each group's queue, while it has such outputs. */
+  /** Index of each group's queue, valid while the group has outputs without a final outcome. */
   readonly #queues = new Uint8Array(GROUPS);
 
   groupOf(user: string): number {

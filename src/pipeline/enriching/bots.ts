@@ -1,14 +1,14 @@
 import { isbot } from "isbot";
 
 /**
- * Number of user agents whose result is cached. When another one would exceed this number, the cache
- * is cleared.
+ * Maximum number of user agents whose result is cached. The cache is cleared before one more is
+ * added.
  */
 const USER_AGENTS_REMEMBERED_MAX = 4_096;
 
 /**
- * Maximum number of characters of a user agent that are examined. Clients send any text, and no
- * real user agent is longer.
+ * Number of characters of a user agent that are examined. A client can send a text of any length,
+ * but no real user agent is longer.
  */
 const USER_AGENT_CHARS_MAX = 1_024;
 
@@ -31,8 +31,8 @@ export function botName(userAgent: string): string | undefined {
 }
 
 /**
- * Returns the name in a bot's user agent, such as `bingbot`: the first word with `bot` or similar,
- * else the first word. The list of bots tells only that the whole text belongs to a bot.
+ * Returns the name in a bot's user agent, such as `bingbot`: the first word with `bot`, `crawl` or
+ * `spider`, else the first word. The list of bots does not contain the names.
  */
 function nameIn(text: string): string {
   const words = text.match(/[A-Za-z][\w-]*/g) ?? [];

@@ -6,7 +6,7 @@ import type { BuiltEvent } from "../model/input-event.ts";
 import { botName } from "./bots.ts";
 
 export interface EnrichingParts<Record> {
-  /** Builds the event of a record, without additions. */
+  /** Builds the event of a record, without the members that enriching adds. */
   eventOf(record: Record): BuiltEvent;
   live: Pick<Live, "sourceById" | "topology">;
   /** Returns the location of an IP address as JSON text; undefined for an unknown address. */
@@ -15,14 +15,15 @@ export interface EnrichingParts<Record> {
 
 /**
  * Returns a function that builds the event of a record, and adds to its context what the settings
- * of its source request: `geo`, the location of the IP address, and `isBot` and `bot` for events of
- * bots, even dropped ones, so that a search finds them. Members of the event are not changed.
+ * of its source request: `geo`, the location of the IP address, and, for events of bots, `isBot`
+ * and `bot`. Events of bots that will be dropped get them too, so that a search finds these events.
+ * Members that the event already has are not changed.
  */
 export function createEnrichedEvents<Record extends { sourceId: string }>(
   parts: EnrichingParts<Record>,
 ): (record: Record) => BuiltEvent {
   const { eventOf, live, place } = parts;
-  /** Settings by source; undefined for a source whose events are not changed. */
+  /** Source id → settings of the source; undefined for a source whose events are not changed. */
   const settings = new Map<string, SourceSettings | undefined>();
   let topology: number | undefined;
 

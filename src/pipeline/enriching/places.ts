@@ -1,9 +1,9 @@
 import { isIP } from "node:net";
 
-/** Number of addresses with a cached location. One more clears the cache. */
+/** Maximum number of cached IP addresses. The cache is cleared before one more is added. */
 const ADDRESSES_REMEMBERED_MAX = 4_096;
 
-/** The used fields of a record in a MaxMind-format database of cities. All may be absent. */
+/** Fields read from a record of a city database in MaxMind format. Each may be absent. */
 interface CityRecord {
   city?: { names?: { en?: unknown } };
   country?: { iso_code?: unknown };
@@ -13,8 +13,9 @@ interface CityRecord {
 }
 
 /**
- * Returns a function that finds the location of an IP address, as the JSON text of `context.geo`;
- * undefined when the text is no address, or `lookup` does not know the address.
+ * Returns a function that returns the location of an IP address as the JSON text of `context.geo`.
+ * This function returns undefined if its argument is no IP address, or `lookup` does not know the
+ * address.
  */
 export function createPlaces(
   lookup: (ip: string) => object | null,

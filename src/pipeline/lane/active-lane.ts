@@ -51,7 +51,7 @@ export class ActiveLane {
   readonly #delivery: LaneDelivery;
   readonly #routes: LaneRoutes;
   readonly #fail: (error: unknown) => void;
-  /** Notified when there may be new events to take, or free memory for what code makes of them. */
+  /** Notified when there may be new events to take, or memory for the outputs of user code. */
   readonly #work = new Notifier();
   /** Notified when settings change or this delivery stops. */
   readonly #changed = new Notifier();
@@ -89,7 +89,7 @@ export class ActiveLane {
     return this.#routes.destination;
   }
 
-  /** Current state, without the events that the reader has not taken. */
+  /** Current state of the delivery. Does not count events that the reader has not taken. */
   get state() {
     return {
       lagSeconds: () => this.#lagSeconds(),
@@ -100,14 +100,14 @@ export class ActiveLane {
     };
   }
 
-  /** Whether nothing was to be done for long, and closing these parts would lose nothing. */
+  /** Whether these parts have been idle for `LANE_IDLE_MS` and may be closed without loss. */
   get mayRest(): boolean {
     const isIdle = this.#loop.isWaiting && this.uncommitted === 0 && this.#committer.isIdle;
     if (!isIdle || !this.#replays.isEmpty || !this.#delivery.isWell) return false;
     return this.#scheduler.hasRested(LANE_IDLE_MS);
   }
 
-  /** Facts about the destination to keep once these parts are gone. */
+  /** Facts about the destination that the lane keeps after these parts are closed. */
   get past(): DestinationPast {
     return this.#delivery.past;
   }
@@ -139,7 +139,7 @@ export class ActiveLane {
     this.#committer.schedule();
   }
 
-  /** Applies a changed destination. Deliveries that wait for a retry are tried again. */
+  /** Applies a changed destination. Deliveries that wait for a retry are retried at once. */
   update(destination: Destination): void {
     this.#delivery.update(destination);
     this.#interruptWaits();
@@ -162,7 +162,7 @@ export class ActiveLane {
     this.#memory.close();
   }
 
-  /** Stores no outcomes from now on. */
+  /** Discards all outcomes that are not written yet, and all later ones. */
   discard(): void {
     this.#committer.discard();
   }

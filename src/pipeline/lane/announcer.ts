@@ -8,25 +8,26 @@ export interface AnnouncerParts {
   logs: LogSet;
   logger: Logger;
   sources: Pick<SourceLanes, "of" | "takeEnded">;
-  /** Wakes the lanes (one for each destination) of these destinations. */
+  /** Wakes the lanes of these destinations. Each destination has one lane. */
   wake(destinationIds: string[]): void;
 }
 
 /**
- * Announces new records to the lanes of their sources. A lane that rests passes all announced
- * records that have not woken it. Records whose sources the news do not name are read first, once
- * for all lanes, so that such news cost nothing for each lane that rests.
+ * Wakes the lanes that read the sources of new records. A resting lane skips all records up to the
+ * announced end of a log unless it was woken. If it is not known which sources the new records
+ * have, the announcer reads these records once for all lanes, so that the resting lanes need not
+ * read them.
  */
 export class Announcer {
   readonly #parts: AnnouncerParts;
-  /** Logs whose records count as announced up to their announced end. */
+  /** Logs for which all records up to the announced end were announced. */
   readonly #known = new Set<string>();
-  /** Logs with records to be read before any later one is announced. */
+  /** Logs with new records of unknown sources, which are read before later ones are announced. */
   readonly #unread = new Set<string>();
   #running: Promise<void> | undefined;
   #isStopped = false;
 
-  /** The lanes that start from here on look by themselves for the records that are in the logs. */
+  /** Announces no records that the logs hold now: lanes that start later find these themselves. */
   constructor(parts: AnnouncerParts) {
     this.#parts = parts;
     for (const log of parts.logs.names()) {
@@ -35,7 +36,7 @@ export class Announcer {
     }
   }
 
-  /** Announces the new records in `range`; without it, all new records, whose sources are not known. */
+  /** Announces the new records in `range`; without it, all new records, of unknown sources. */
   announce(range?: DurableRange): void {
     const { logs } = this.#parts;
     if (range === undefined) {

@@ -24,15 +24,13 @@ export interface BatchLoopParts {
   transform: TransformContext;
   labels: LaneLabels;
   logger: Logger;
-  /**
-   * Notified when there may be new events to take, or free memory for what user code makes of them.
-   */
+  /** Notified when there may be new events to take, or free memory for the outputs of user code. */
   work: Notifier;
   /** Decides for each event, by the current connections, whether to send, discard or refuse it. */
   decide(events: readonly LaneEvent[]): RouteDecision[];
   /**
-   * Whether the loop takes only events of a batched delivery that a crash interrupted, because the
-   * repeated delivery must have the same events. False once all of them were taken.
+   * Whether the loop takes only events of a batched delivery that a crash interrupted. The repeated
+   * delivery must have the same events, so other events wait until all of these were taken.
    */
   isRecovering(): boolean;
   endRecovery(): void;
@@ -43,7 +41,7 @@ export interface BatchLoopParts {
 
 const dispatchedAll = Promise.resolve(true);
 
-/** Errors that were logged: thousands of lanes share the reads of a log, and get one error. */
+/** Errors that were logged: lanes that share a read of a log get one error, logged only once. */
 const loggedErrors = new WeakSet<object>();
 
 /**

@@ -1,19 +1,21 @@
 import { RateMeter } from "../../concurrency/rate-meter.ts";
 
-/** Longest time in milliseconds from the start of one batch of a lane to the next. */
+/** Upper limit in milliseconds of the shortest time between the starts of a lane's batches. */
 const INTERVAL_MS_MAX = 10;
 /**
- * Events per second of one lane at which it waits for `INTERVAL_MS_MAX`. A batch costs half a
- * millisecond whatever its size, so that batches of one event would take the whole processor.
+ * Number of events per second at which the batches of a lane start `INTERVAL_MS_MAX` apart. Each
+ * batch costs half a millisecond besides its events, so batches of one event would take all the
+ * time of the processor.
  */
 const LANE_EVENTS_PER_SECOND = 2_000;
-/** Batches per second of all lanes together at which each lane waits for `INTERVAL_MS_MAX`. */
+/** Batches per second of all lanes at which each lane's batches start `INTERVAL_MS_MAX` apart. */
 const BATCHES_PER_SECOND = 1_000;
 
 /**
- * Decides how long lanes (the deliveries to one destination each) wait for more events before they
- * begin a batch. All lanes of a server share it. A quiet lane of a quiet server does not wait, so
- * that its events arrive early. A busy one waits, so that its batches are large and cheap.
+ * Decides how long a lane (the delivery to one destination) waits for more events before it begins
+ * a batch. All lanes of a server share this object. If the lane and the server have few events, it
+ * does not wait, so that events arrive early. If they have many, it waits, so that batches are
+ * large and cost little per event.
  */
 export class BatchPace {
   readonly #batches = new RateMeter();
@@ -24,8 +26,8 @@ export class BatchPace {
   }
 
   /**
-   * Shortest time in milliseconds from the start of one batch to the next, for a lane that has
-   * recently taken this many events per second.
+   * Returns the minimum time in milliseconds from the start of one batch to the next, for a lane
+   * that has recently taken `eventsPerSecond` events per second.
    */
   intervalMs(eventsPerSecond: number, now: number): number {
     const ofLane = eventsPerSecond / LANE_EVENTS_PER_SECOND;

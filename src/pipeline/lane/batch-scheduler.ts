@@ -50,30 +50,30 @@ export interface BatchSchedulerParts {
 }
 
 /**
- * Chooses the events of the next batch of a lane, which delivers one destination's events. Events
- * whose outputs did not fit in memory come first, to run again. Otherwise a batch has new events
- * and a share of replayed ones.
+ * Chooses the events of the next batch of a lane (the delivery to one destination). If some events
+ * have to run again because their outputs did not fit in memory, the batch has these only. If there
+ * are none, it has new events and a share of replayed ones.
  */
 export class BatchScheduler {
   readonly #parts: BatchSchedulerParts;
   #hasRequeued: boolean;
   /**
-   * Number of replayed events for which the next batch reserves room. Fractions add up over
-   * batches, because a tenth of a small batch is less than one event.
+   * Number of replayed events for which the next batch reserves room. Can be a fraction, which adds
+   * up over batches, because a tenth of a small batch is less than one event.
    */
   #replaysDue = 0;
   /**
-   * Events that were taken but must run again because their outputs did not fit in memory. In the
+   * Events that were taken but must run again because their outputs did not fit in memory, in the
    * order in which they were taken.
    */
   #unrun: LaneEvent[] = [];
   readonly size = new BatchSize();
   /** Whether the last batch was empty. */
   #wasIdle = false;
-  /** Time of `elapsed()` at which the last batch that followed an empty one began. */
+  /** Time on the clock `elapsed()` at which a batch last began directly after an empty one. */
   #batchAt = 0;
   readonly #taken = new RateMeter();
-  /** Time of `elapsed()` of the last batch; -Infinity before the first. */
+  /** Time of the last batch with events, by the clock `elapsed()`; -Infinity before the first. */
   #takenAt = Number.NEGATIVE_INFINITY;
 
   constructor(parts: BatchSchedulerParts) {
@@ -131,7 +131,7 @@ export class BatchScheduler {
     return events;
   }
 
-  /** Waits for more events when events arrive singly but often, to take several in one batch. */
+  /** Waits for more events when events or batches are frequent, to take several in one batch. */
   async #waitForMore(): Promise<void> {
     const { clock, pace, changed } = this.#parts;
     const now = clock.elapsed();

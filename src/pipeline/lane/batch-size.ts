@@ -2,15 +2,15 @@ import type { LiveProgram } from "../../catalog/live.ts";
 import { TRANSFORM_BATCH_EVENTS_MAX } from "../../settings/limits.ts";
 import { TRANSFORM_BATCH_EVENTS } from "../limits.ts";
 
-/** Milliseconds that a batch for user code may take, judged by the last one. */
+/** Milliseconds that user code may take for one batch, estimated from its last run. */
 const BATCH_MS = 500;
-/** Bytes of the outputs of a batch for user code, judged by recent ones. */
+/** Bytes of outputs that user code may make of one batch, estimated from recent batches. */
 const BATCH_OUTPUT_BYTES = 256 << 10;
 
 /**
  * Decides how many events a batch for user code has. A batch costs half a millisecond besides its
- * events, so that quick code over small events gets large batches. Other code gets few events at a
- * time, since a batch has one bound of CPU time, and one of requests with `fetch`.
+ * events, so fast code with small outputs gets large batches. Other code gets few events per batch,
+ * because the limits of CPU time and of `fetch` requests apply to a whole batch.
  */
 export class BatchSize {
   /** Estimated bytes of the outputs of one event, from recent batches. 0 before the first batch. */

@@ -41,10 +41,10 @@ export class EventDispatcher {
   }
 
   /**
-   * Passes the outputs of events on to delivery, in order. Stops at the first event that has no
-   * result of user code yet, or whose outputs do not fit in memory. `decisions` has one for each
-   * event. `results` has one for each event that is sent, in order, because user code does not run
-   * over the others.
+   * Passes the outputs of events on to delivery, in order. Stops at the first event for which user
+   * code has returned no result yet, or whose outputs do not fit in memory. `decisions` has one
+   * entry for each event. `results` has one entry for each event that is to be sent, in the same
+   * order: user code runs over no other events.
    */
   dispatch(
     events: readonly LaneEvent[],

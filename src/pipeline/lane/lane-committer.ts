@@ -53,7 +53,7 @@ interface PendingCommit {
   change: LaneChange;
   /** Events whose final outcomes the change stores. */
   events: LaneEvent[];
-  /** Lowest sequence numbers in each log that were still needed when the change was made. */
+  /** For each log, the lowest sequence number that was still needed when the change was made. */
   lows: Map<string, number>;
   replayLows: ReturnType<LaneReplays["lows"]>;
 }
@@ -70,7 +70,7 @@ export interface LaneCommitterParts {
   replays: LaneReplays;
   memory: LaneBudget;
   retryWindowMs: number;
-  /** Whether the lane, the delivery to one destination, runs. */
+  /** Whether the lane runs. A lane delivers the events of one destination. */
   isRunning(): boolean;
   /** Milliseconds for which every attempt to deliver has failed; 0 while the receiver answers. */
   outageMs(): number;
@@ -97,11 +97,11 @@ export class LaneCommitter implements LaneCommitSource {
   readonly requeuedIds = new Set<string>();
   #timer: ReturnType<typeof setTimeout> | undefined;
   #isDiscarded = false;
-  /** The intent (name and extent) of the batched delivery that may be in progress. */
+  /** Intent (name and range of events) of the batched delivery that may be in progress. */
   #intent: DeliveryIntent | undefined;
   #isIntentWritten: boolean;
   #onIntentWritten: (() => void) | undefined;
-  /** Length of the outage in the last change. */
+  /** Length in milliseconds of the outage in the last change that was made. */
   #writtenOutageMs = 0;
 
   constructor(parts: LaneCommitterParts, intent: DeliveryIntent | undefined) {
@@ -183,7 +183,7 @@ export class LaneCommitter implements LaneCommitSource {
     this.#scheduleSoon();
   }
 
-  /** Schedules a commit when the outage has grown much since its length was written. */
+  /** Schedules a commit if the outage has grown by `OUTAGE_STEP_FRACTION` of the retry window. */
   noteOutage(): void {
     const { outageMs, retryWindowMs } = this.#parts;
     const grownMs = outageMs() - this.#writtenOutageMs;
@@ -200,13 +200,13 @@ export class LaneCommitter implements LaneCommitSource {
     if (!this.#isDiscarded) this.#parts.ledger.schedule(this);
   }
 
-  /** Whether nothing is being written or is to be written soon. */
+  /** Whether no commit, batched delivery or requeued letter is open, and no commit scheduled. */
   get isIdle(): boolean {
     const parts = [this.#pending, this.#intent, this.#timer, ...this.requeuedIds];
     return parts.every((part) => part === undefined);
   }
 
-  /** Stops writing: from now on, no outcomes of this destination's events are stored. */
+  /** Stops writing. Outcomes of this destination's events that are not written yet are lost. */
   discard(): void {
     this.#isDiscarded = true;
     clearTimeout(this.#timer);
@@ -272,7 +272,7 @@ export class LaneCommitter implements LaneCommitSource {
   }
 }
 
-/** The outcome of a requeued dead letter whose event has settled. */
+/** Returns the outcome of a requeued dead letter all of whose outputs have a final outcome. */
 function settledLetter(
   { deadLetters, isDelivered, isDiscarded }: LaneEvent,
   { requeued: { id, workspaceId }, jobId }: Extract<Origin, { requeued: StoredLetter }>,
@@ -284,8 +284,8 @@ function settledLetter(
 }
 
 /**
- * Whether the ledger already holds these read positions, this intent, and an outage whose length
- * differs by less than `outageStepMs`.
+ * Whether the ledger already holds the read positions `logs`, the intent `sealed`, and an outage
+ * that differs from `outageMs` by less than `outageStepMs`.
  */
 export function isStored(
   stored: LaneRecord | undefined,

@@ -15,8 +15,8 @@ import type { BatchPace } from "./batch-pace.ts";
 export interface LaneContext {
   logs: LogSet;
   /**
-   * Logs like `logs`, with a separate cache. Replays read old records, which would otherwise evict
-   * the recent records that the deliveries of new events share.
+   * Readers of the logs in `logs` with a separate cache. Replays read old records. In a shared
+   * cache, these would evict the recent records that the deliveries of new events share.
    */
   replayedLogs: LogSet;
   live: Live;
@@ -24,7 +24,7 @@ export interface LaneContext {
   ledger: Ledger;
   liveTail: LiveTail;
   latestOutcomes: LatestOutcomes;
-  /** Lines that user code writes with `log(...)`. */
+  /** The log lines that user code writes with `log(...)`. */
   codeLogs: CodeLogs;
   clock: Clock;
   logger: Logger;

@@ -43,8 +43,8 @@ export class LaneRoutes {
   }
 
   /**
-   * Replaces the connections. Returns the ids of the connections that are gone, or undefined when
-   * nothing has changed.
+   * Replaces the destination and its connections. Returns the ids of the connections that ended, or
+   * undefined when nothing has changed.
    */
   update(destination: Destination, connections: readonly Connection[]): string[] | undefined {
     const before = [this.#destination, this.#connections];

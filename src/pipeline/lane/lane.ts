@@ -22,7 +22,7 @@ export class Lane implements LaneCommitSource {
   readonly #kind: DestinationKind;
   readonly #labels: LaneLabels;
   readonly #routes: LaneRoutes;
-  /** A lane has a resting reader only while there is nothing to read. */
+  /** Reads the logs. It is a resting reader only while there is nothing to read. */
   #reader: LaneReader | RestingReader;
   /** The working parts; undefined until there is something to read or to replay. */
   #active: ActiveLane | undefined;
@@ -30,11 +30,11 @@ export class Lane implements LaneCommitSource {
   #isDiscarded = false;
   /** The broken invariant (a bug) that has stopped this delivery; undefined without one. */
   #failure: FailureState | undefined;
-  /** Log positions of the change that is being written while the lane is idle. */
+  /** For each log, the lowest needed position in the change that the idle lane is writing. */
   #lows: ReadonlyMap<string, number> | undefined;
-  /** Facts about the destination that earlier working parts have left. */
+  /** Facts about the destination that the working parts had when they were closed. */
   #past: DestinationPast | undefined;
-  /** Resolves once working parts that are no longer needed have closed the destination. */
+  /** Resolves once the working parts that the idle lane has freed are closed. */
   #closing: Promise<void> | undefined;
 
   /** `mayReplay` tells whether there may be events to replay to the destination. */
@@ -87,7 +87,7 @@ export class Lane implements LaneCommitSource {
     return low && Math.min(low, this.#active?.durableLowOfReplays(log) ?? low);
   }
 
-  /** The reader of a lane that rests, while there may be records for it; else undefined. */
+  /** The reader of a resting lane, if there may be unread records for it; else undefined. */
   get behind(): RestingReader | undefined {
     const isBehind = this.#reader instanceof RestingReader && this.#reader.isBehind;
     return isBehind && !this.#isStopped ? (this.#reader as RestingReader) : undefined;
@@ -107,7 +107,7 @@ export class Lane implements LaneCommitSource {
     this.#wakeActive();
   }
 
-  /** Frees the working parts when there was nothing to do for long. */
+  /** Frees the working parts if `ActiveLane.mayRest` and the lane has nothing left to read. */
   rest(): void {
     const active = this.#active;
     if (active === undefined || this.#isStopped || !active.mayRest) return;
@@ -183,7 +183,7 @@ export class Lane implements LaneCommitSource {
     this.#active?.abort();
   }
 
-  /** The read positions of a lane that is idle; an active one commits them with its outcomes. */
+  /** Returns the read positions of an idle lane. An active one commits them with its outcomes. */
   collect(): LaneChange | undefined {
     if (this.#isDiscarded || this.#active !== undefined) return undefined;
     const { id: destinationId } = this.destination;
@@ -212,7 +212,7 @@ export class Lane implements LaneCommitSource {
     this.stop().catch((err) => logger.error({ ...this.#labels, err }, "lane failed to stop"));
   }
 
-  /** Age of the oldest event that the lane has not taken, as far as it is known. */
+  /** Age in seconds of the oldest event that the lane has not taken; 0 if none is known. */
   get #secondsBehind(): number {
     const { clock, logs } = this.#context;
     const held = logs.names().flatMap((log) => logs.heldSince(log) ?? []);

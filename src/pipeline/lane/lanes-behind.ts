@@ -1,31 +1,31 @@
 import type { LogPlace, RestingReader } from "../reading/resting-reader.ts";
 import type { LogChunk, LogSet } from "../reading/shared-reader.ts";
 
-/** The part of a lane (the delivery to one destination) that handles its rest. */
+/** The part of a lane that `LanesBehind` uses. A lane delivers the events of one destination. */
 interface Resting {
-  /** Its reader while it rests and there may be records for it; else undefined. */
+  /** Reader of the lane while the lane rests and may have unread records; undefined otherwise. */
   readonly behind: RestingReader | undefined;
 }
 
 /**
- * Maximum number of lanes that learn of new records at once. Each takes 1 µs, or up to 20 µs if it
- * was idle.
+ * Number of lanes that are checked against what was read before the event loop is free again. Each
+ * check takes 1 µs, or up to 20 µs if it wakes an idle lane.
  */
 const LANES_AT_ONCE_MAX = 256;
 
 /**
- * Shows the logs to lanes that rest and may have missed records, as after a start, and wakes those
- * that a record may be for. One read serves all lanes at its records, so that thousands of idle
- * destinations read a log once and stay without working parts.
+ * Reads the logs for resting lanes that may have unread records, such as after a start, and wakes
+ * the lanes that a record may be for. One read serves all lanes whose read position is at its
+ * records. Thousands of idle destinations thus read a log once, and need no working parts for it.
  */
 export class LanesBehind<L extends Resting> {
   readonly #logs: LogSet;
   readonly #wake: (lanes: readonly L[]) => void;
-  /** The lanes that are behind, in the order of their turns. */
+  /** The resting lanes that may have unread records, in the order of their turns. */
   readonly #lanes = new Set<L>();
-  /** Log → its end when a lane was last added. Later records are announced to their lanes. */
+  /** Log → its end when a lane was last added. Later records are announced to the lanes. */
   readonly #ends = new Map<string, number>();
-  /** The place of the lane that is furthest behind. It has every second turn, so that lanes meet. */
+  /** Read position of the lane furthest behind. Every second read is here, so it catches up. */
   #furthest: LogPlace | undefined;
   #isTurnOfFurthest = false;
   #isStopped = false;
@@ -36,7 +36,7 @@ export class LanesBehind<L extends Resting> {
     this.#wake = wake;
   }
 
-  /** Adds a lane if it is behind. */
+  /** Adds a lane if it rests and may have unread records. */
   add(lane: L | undefined): void {
     if (lane?.behind === undefined || this.#isStopped) return;
     this.#lanes.add(lane);
@@ -58,7 +58,7 @@ export class LanesBehind<L extends Resting> {
     this.#running = undefined;
   }
 
-  /** The place to read next: that of the lane whose turn it is. Undefined when none is behind. */
+  /** Returns the read position of the lane whose turn it is. Undefined when no lane is behind. */
   #next(): LogPlace | undefined {
     this.#isTurnOfFurthest = !this.#isTurnOfFurthest;
     if (this.#isTurnOfFurthest && this.#furthest !== undefined) return this.#furthest;
@@ -72,7 +72,7 @@ export class LanesBehind<L extends Resting> {
     return undefined;
   }
 
-  /** Returns undefined when reading fails: the lanes then read themselves, and report the error. */
+  /** Returns undefined when reading fails. The lanes then read there and report the error. */
   async #read({ log, sequence }: LogPlace): Promise<LogChunk | undefined> {
     const chunk = await this.#logs.read(log, sequence).catch(() => undefined);
     if (chunk === undefined || (chunk.next <= sequence && chunk.newerAt === undefined)) return;
@@ -99,7 +99,7 @@ export class LanesBehind<L extends Resting> {
     this.#furthest = furthest;
   }
 
-  /** Passes what was read at a place. Returns false when the lane must read there for itself. */
+  /** Moves a resting lane past the records read. Returns false when it must read them itself. */
   #pass(reader: RestingReader, { log, sequence }: LogPlace, chunk: LogChunk | undefined): boolean {
     return chunk === undefined ? !reader.isAt(log, sequence) : reader.pass(log, chunk);
   }

@@ -1,4 +1,4 @@
-/** Returns a function that returns the next `count` values of the map in turn, each at most once. */
+/** Returns a function that returns the map's next `count` values, each at most once per call. */
 export function roundRobin<T>(map: ReadonlyMap<string, T>): (count: number) => T[] {
   let values = map.values();
   return (count) => {

@@ -8,9 +8,9 @@ import type { LogSet } from "../reading/shared-reader.ts";
  */
 export class SourceLanes {
   readonly #logs: Pick<LogSet, "names" | "end">;
-  /** Source id → ids of the destinations. */
+  /** Source id → ids of the destinations whose lanes a new record of the source must wake. */
   readonly #bySource = new Map<string, Set<string>>();
-  /** Destination id → its connections, one of which has ended at a record that is still to come. */
+  /** Destination id → its connections, one of which ended at a position not yet reached here. */
   readonly #ending = new Map<string, readonly Connection[]>();
 
   constructor(logs: Pick<LogSet, "names" | "end">) {
@@ -24,8 +24,8 @@ export class SourceLanes {
 
   /**
    * Replaces the connections of a destination, which were `before`. Returns true when the last
-   * record of one has arrived since the last call: the lane must then be woken once more, since no
-   * announcement will do it.
+   * record of an ended connection has arrived since the last call. The caller must then wake the
+   * lane once more, because no announcement will do so.
    */
   set(id: string, connections: readonly Connection[], before: readonly Connection[]): boolean {
     const wasEnding = this.#ending.has(id);
@@ -44,14 +44,14 @@ export class SourceLanes {
     return wasEnding && !isEnding;
   }
 
-  /** Ids of destinations with a connection whose last record has arrived since the last call. */
+  /** Ids of destinations with an ended connection whose last record came since the last call. */
   takeEnded(): string[] {
     return [...this.#ending].flatMap(([id, ending]) => (this.set(id, ending, ending) ? id : []));
   }
 
   /**
-   * Whether a connection delivers no record that this node does not see yet. The end of a
-   * connection can be ahead of this node's view of a log that the brokers hold.
+   * Whether this node sees all records that the connection delivers. In a log that the Kafka
+   * brokers hold, the end of a connection can be ahead of what this node sees.
    */
   #hasEnded({ until }: Connection): boolean {
     if (until === undefined) return false;

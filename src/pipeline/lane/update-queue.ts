@@ -1,4 +1,4 @@
-/** Number of destinations whose lanes are started or updated at once, which takes up to 100 ms. */
+/** Number of destinations whose lanes are started or updated in one slice, of up to 100 ms. */
 const UPDATES_AT_ONCE_MAX = 400;
 
 /**
@@ -12,7 +12,7 @@ export class UpdateQueue {
   readonly #waiting = new Set<string>();
   #isRunning = false;
 
-  /** `onError` is called with what `update` throws, after which no destination waits any more. */
+  /** If `update` throws, drops the waiting destinations and calls `onError` with the error. */
   constructor(update: (destinationId: string) => void, onError: (error: unknown) => void) {
     this.#update = update;
     this.#onError = onError;

@@ -1,12 +1,12 @@
 /**
- * The part of a lane (the delivery to one destination) that tells it to look for new records: now,
- * or with `later` only at the next call.
+ * A lane (the delivery to one destination), which can be woken to check for new records. With
+ * `later`, it checks only at the next call.
  */
 interface Wakeable {
   wake(later?: boolean): void;
 }
 
-/** Largest number of lanes that are woken at once. */
+/** Largest number of lanes that are woken in one slice. */
 const WAKES_AT_ONCE_MAX = 32;
 
 /**

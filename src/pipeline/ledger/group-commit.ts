@@ -5,12 +5,13 @@ import { ClaimLostError } from "./ledger-claim.ts";
 
 const FAILURE_WAIT_MS = 1_000;
 /**
- * Largest number of lanes in one transaction. With thousands, such as when a partition stops, it
- * would block the event loop, and in a cluster, a transaction in conflict with another runs again.
+ * Largest number of lanes in one transaction. A transaction with thousands of lanes, such as when a
+ * partition stops, would block the event loop. In a cluster, a transaction also runs again if it
+ * conflicts with another.
  */
 const LANES_MAX = 500;
 
-/** A lane (the delivery to one destination) whose changes are written in common transactions. */
+/** A lane (the delivery to one destination). Its changes share transactions with other lanes. */
 export interface CommitSource<Change> {
   /** Returns the changes of the lane since the last call, or undefined when it has none. */
   collect(): Change | undefined;
@@ -25,9 +26,10 @@ export interface CommitSource<Change> {
 
 export interface GroupCommitParts<Change> {
   /**
-   * Writes all changes in one transaction. Rejects when it is unknown whether they were written,
-   * and with `ClaimLostError` when they never will be, because another node owns the store.
-   * `number` identifies the commit; it starts at 1, and a retry has the same number.
+   * Writes all changes in one transaction. Rejects with `ClaimLostError` when another node owns the
+   * store, so that the changes will never be written. After any other error, it is unknown whether
+   * they were written. `number` identifies the commit: it starts at 1, and a retry has the same
+   * number.
    */
   write(changes: readonly Change[], number: number): Promise<void>;
   /**
@@ -48,7 +50,7 @@ export class GroupCommit<Change> {
   #flushing: Promise<void> | undefined;
   #number = 0;
   #closing = false;
-  /** Ends the pause after a failed commit, when the writing is to stop. */
+  /** Resolved by `close`. Ends the pause after a failed commit. */
   readonly #stopped = Promise.withResolvers<void>();
   #closed = false;
   #isFailing = false;
@@ -191,8 +193,8 @@ function stopAtBrokenInvariant<T>(
 }
 
 /**
- * Whether LMDB threw the error, which its numeric code shows. After an error of LMDB, the store
- * cannot be read until it is reopened.
+ * Whether the error comes from the LMDB library: only its errors have a number as their code. After
+ * such an error, the store cannot be read until it is reopened.
  */
 function isOfLmdb(error: unknown): boolean {
   return error instanceof Error && "code" in error && typeof error.code === "number";

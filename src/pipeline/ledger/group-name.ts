@@ -7,8 +7,8 @@ export type GroupedFacts = Pick<StoredLetter, "stage" | "reason" | "status" | "c
 const COMPARED_CHARS_MAX = 300;
 
 /**
- * Parts of a reason that differ from event to event although the failure is the same, in the order
- * in which they are replaced.
+ * Patterns for the parts of a reason that differ from event to event although the failure is the
+ * same, in the order in which they are replaced.
  */
 const variableParts: readonly RegExp[] = [
   // Quoted values. A single quote within a word is an apostrophe.
@@ -23,13 +23,13 @@ const variableParts: readonly RegExp[] = [
 ];
 
 /**
- * Short numbers that say what went wrong, and are not variable: the status or the error code of an
- * answer. They are kept as letters, so that the patterns above do not replace them.
+ * Matches short numbers that identify the failure: the status or the error code of an answer. Their
+ * digits are replaced by letters, so that the patterns in `variableParts` do not match them.
  */
 const codes = /\b(HTTP|status|status code|answered|responded with|error|code)([ :]+)(\d{1,3})\b/gi;
 const digits = "abcdefghij";
 
-/** Replaces a variable part, or a list of several. */
+/** Stands in a reason for one variable part, or for a list of several. */
 const PLACE = "#";
 const places =
   /#(?:\s?(?:ms|s|min|h|d|seconds?|minutes?|hours?|days?|bytes?|KB|MB|GB|KiB|MiB)\b)?/g;
@@ -48,7 +48,7 @@ export function reasonTemplate(reason: string): string {
   return replaced.replace(places, PLACE).replace(lists, PLACE).trim();
 }
 
-/** Returns the name of a dead letter's group: a hash of the parts that one failure shares. */
+/** Names a dead letter's group: a hash of its stage, status, error code and `reasonTemplate`. */
 export function groupNameOf({ stage, reason, status, code }: GroupedFacts): string {
   const facts = [stage, status ?? "", code ?? "", reasonTemplate(reason)];
   return Bun.hash(facts.join("\n")).toString(36);

@@ -8,13 +8,13 @@ const JOB_FAILURES_MAX = 20;
 const REASON_CHARS_MAX = 300;
 const OTHER = "";
 
-/** Returns the failure of a replayed event that became this dead letter. */
+/** Returns the failure of the replayed event that became `letter`, with a count of 1. */
 export function jobFailureOf(letter: StoredLetter): JobFailure {
   const groupId = `${letter.destinationId}.${groupNameOf(letter)}`;
   return { groupId, reason: letter.reason.slice(0, REASON_CHARS_MAX), count: 1 };
 }
 
-/** Adds failures to those of a replay, by group. */
+/** Returns the sums of a replay's failures and the added ones, by group, most frequent first. */
 export function addFailures(
   failures: readonly JobFailure[],
   added: readonly JobFailure[],
@@ -32,7 +32,7 @@ export function addFailures(
   return [...sums.values()].sort((one, other) => other.count - one.count);
 }
 
-/** Outcomes of some letters of one replay. */
+/** Outcomes that one commit holds for requeued letters of one replay. */
 export interface JobOutcomes {
   workspaceId: string;
   counts: JobCounts;

@@ -60,7 +60,7 @@ export class JobTables {
     return [...this.#running.getRange({})].flatMap(({ key, value }) => this.#stored(key, value));
   }
 
-  /** Ids of the destinations that have a running job which sends logged events again. */
+  /** Returns the ids of destinations to which a running job sends logged events again. */
   destinations(): Set<string> {
     return firstKeys(this.#running).difference(new Set([""]));
   }
@@ -111,8 +111,8 @@ export class JobTables {
   }
 
   /**
-   * Stores the progress of a job that sends logged events again. A job that has ended meanwhile
-   * stays ended.
+   * Stores the progress of a job that sends logged events again. Does not make a job that has ended
+   * run again.
    */
   advance({ doneAt, ...progress }: JobProgress): void {
     const { workspaceId, id } = progress;
@@ -128,8 +128,8 @@ export class JobTables {
   }
 
   /**
-   * Stores the record of dead letters that were requeued or deleted at once, or adds them to the
-   * record that an earlier transaction of the same request stored.
+   * Stores the list entry of a request that requeues or deletes given dead letters. A request can
+   * need several transactions; each later one adds its letters to the entry.
    */
   record(job: LetterJob, now: number): void {
     const { workspaceId, id, counts } = job;
@@ -147,14 +147,14 @@ export class JobTables {
     this.endMoving(all, now);
   }
 
-  /** Records that all letters of a job were requeued. The job ends when all have their outcomes. */
+  /** Records that all letters were requeued or deleted. Ends the job if no outcome is missing. */
   endMoving(job: LetterJob, now: number): void {
     const { workspaceId, id } = job;
     this.put({ ...job, state: "running", movedAt: now });
     if (pendingLetters(job) === 0) this.end(workspaceId, id, { state: "done", endedAt: now });
   }
 
-  /** Counts the outcomes of letters that a job requeued. */
+  /** Adds outcomes of requeued letters to their job's counts; ends the job if none is missing. */
   settleLetters(id: string, { workspaceId, counts, failures }: JobOutcomes, now: number): void {
     const job = this.get(workspaceId, id);
     if (job === undefined || job.kind === "events") return;
@@ -189,12 +189,12 @@ export class JobTables {
   }
 }
 
-/** Whether all letters of a job were requeued, so that it only waits for their outcomes. */
+/** Whether all letters of a job were requeued, and it only waits for their outcomes. */
 function isMoved(job: ReplayJob): boolean {
   return job.kind !== "events" && job.movedAt !== undefined;
 }
 
-/** Returns the destination and the reason of two records, each only if both records have the same. */
+/** Returns the destination and the reason that both jobs have; undefined for each that differs. */
 function commonScope(one: LetterJob, other: LetterJob) {
   return {
     destinationId: one.destinationId === other.destinationId ? one.destinationId : undefined,

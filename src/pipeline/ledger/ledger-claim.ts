@@ -7,31 +7,28 @@ import type { Table } from "../../store/table.ts";
  */
 export interface LedgerOwner {
   node: string;
-  /**
-   * Unique id of the claim, by which a node gets the right to write. A node that claims again gets
-   * another id.
-   */
+  /** Unique id of the claim. Each time a node claims the ledger, it gets a new id. */
   claim: string;
   /** Number of the last commit under this claim; 0 before the first. */
   commits: number;
 }
 
-/** Callbacks to a node that has claimed a shared ledger, a partition's store of progress. */
+/** Callbacks to a node that claimed a shared ledger (a partition's store of delivery progress). */
 export interface ClaimListener {
   /**
    * Called once, when another node has claimed the ledger, so that this node cannot write to it.
    */
   onLost(): void;
   /**
-   * Called when other nodes may have requeued letters of these destinations, or begun or ended
-   * jobs.
+   * Called when other nodes may have requeued letters of these destinations, or may have started or
+   * ended replay jobs for them.
    */
   onReplaysChanged(destinationIds: Set<string>): void;
 }
 
 /**
- * Thrown when another node has claimed the ledger (a partition's store of delivery progress), so
- * that this node may not write any more.
+ * Thrown when another node has claimed the ledger (a partition's store of delivery progress). This
+ * node then may not write to it.
  */
 export class ClaimLostError extends Error {
   constructor(owner: LedgerOwner | undefined) {
@@ -73,16 +70,17 @@ export class LedgerClaims {
     return owner;
   }
 
-  /** Applies a change of the node that has this claim. Throws when it is not the latest claim. */
+  /** Applies a change by the node with `claim`. Throws `ClaimLostError` if it is not the last. */
   run(claim: string, apply: () => void): void {
     this.expect(claim);
     apply();
   }
 
   /**
-   * Applies a commit unless a commit with this number was applied already. Commits under one claim
-   * are numbered from 1. A commit with an unknown result is retried before the next one is made;
-   * applying it twice could overwrite changes that other nodes made in between.
+   * Applies a commit unless a commit with its number was applied already. The commits of a claim
+   * are numbered from 1. If it is unknown whether a commit was written, it is retried before the
+   * next one is made. Applied twice, it could overwrite changes that other nodes made in between.
+   * Throws `ClaimLostError` when `claim` is not the latest claim.
    */
   applyOnce(claim: string, number: number, apply: () => void): void {
     const owner = this.expect(claim);

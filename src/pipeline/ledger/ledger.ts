@@ -72,8 +72,8 @@ export class Ledger {
   }
 
   /**
-   * Claims a shared ledger for this node: from then on, no other node can write to it. Once it
-   * resolves, this node sees all changes that the lanes of other nodes made. Call at most once,
+   * Claims a shared ledger for this node. Once it resolves, no other node can write the progress of
+   * lanes, and this node sees all changes that lanes of other nodes made. May be called once,
    * before any lane starts. The ledger of a standalone server is never claimed.
    */
   async claim(node: string, listener: ClaimListener): Promise<void> {
@@ -87,7 +87,7 @@ export class Ledger {
     this.#handleForeign(new Set([OWNERS]));
   }
 
-  /** Whether other nodes use this ledger too. */
+  /** Whether this node has claimed the ledger, which it then shares with other nodes. */
   get isShared(): boolean {
     return this.#claim !== undefined;
   }
@@ -100,7 +100,7 @@ export class Ledger {
     return this.#lanes.get(destinationId);
   }
 
-  /** The stored state of all lanes, from which a restart resumes the deliveries to destinations. */
+  /** Returns the stored state of all lanes, from which a restart resumes the deliveries. */
   lanes(): LaneRecord[] {
     return [...this.#lanes.getRange({})].map(({ value }) => value);
   }
@@ -120,7 +120,7 @@ export class Ledger {
     this.#commits.schedule(source);
   }
 
-  /** The oldest requeued letters of a destination, without those in progress (`inFlight`). */
+  /** Returns a destination's oldest requeued letters, without those with ids in `inFlight`. */
   waitingLetters(
     destinationId: string,
     inFlight: IdSet,
@@ -131,9 +131,9 @@ export class Ledger {
   }
 
   /**
-   * Requeues dead letters, so that they are sent again. One call handles as many `ids` as fit into
-   * one transaction. `done` is how many it handled. Also returns the destinations of the letters
-   * found. `record` is the entry for them in the list of replays.
+   * Requeues dead letters, so that they are sent again. One call handles only as many of the `ids`
+   * as fit into one transaction, and returns their number as `done`. Also returns the destinations
+   * of the letters that exist. `record` is the request's entry in the list of replays.
    */
   async requeue(workspaceId: string, ids: readonly string[], now: number, record?: LetterJob) {
     const { taken, done } = await this.#change(() => {
@@ -147,7 +147,7 @@ export class Ledger {
     return { destinationIds: taken.map((letter) => letter.destinationId), done };
   }
 
-  /** Runs one step of a job over dead letters, for up to `count` letters; see `moveLetters`. */
+  /** Runs one step of a job that requeues or deletes dead letters; see `moveLetters`. */
   async moveLetters(workspaceId: string, id: string, count: number, now: number) {
     const moved: MovedLetters = await this.#change(() => {
       const moved = moveLetters(this.#tables, this.#jobs, { workspaceId, id, count, now });
@@ -168,7 +168,7 @@ export class Ledger {
     return this.#change(() => apply(this.#jobs));
   }
 
-  /** Deletes as many dead letters as fit into one transaction. `done` is how many `ids` that were. */
+  /** Deletes as many dead letters of `ids` as fit into one transaction. `done` is their number. */
   async purge(workspaceId: string, ids: readonly string[], record?: LetterJob) {
     const { taken, done } = await this.#change(() => {
       const moved = this.#tables.take(workspaceId, ids);
@@ -251,7 +251,7 @@ export class Ledger {
     }
   }
 
-  /** Reacts to changes that other nodes made in the tables with these names. */
+  /** Reacts to changes that other nodes made. `tables` are the names of the changed tables. */
   #handleForeign(tables: ReadonlySet<string>): void {
     const claim = this.#claim;
     if (claim === undefined || this.#commits.isClosed) return;

@@ -15,7 +15,7 @@ import { type KeptResponse, LetterResponses } from "./letter-responses.ts";
 type Letter = GroupedFacts &
   Pick<NewLetter, "id" | "workspaceId" | "destinationId" | "createdAt" | "response">;
 
-/** A group as it is stored. */
+/** A group of dead letters as the ledger stores it. */
 type GroupRow = Omit<LetterGroup, "id" | "destinationId"> & { responses?: readonly KeptResponse[] };
 
 /**
@@ -28,8 +28,9 @@ const REASON_CHARS_MAX = 300;
 const OTHER = "other";
 
 /**
- * Groups and counts dead letters by reason. The counts change in the transactions that add and
- * remove letters, because there may be a million letters, too many to count on demand.
+ * Groups dead letters by the failure that they share, and counts them. The counts change in the
+ * transactions that add and remove letters, because a destination can have a million letters, too
+ * many to count on demand.
  */
 export class LetterGroups {
   /** [destination id, group name] → group. */
@@ -86,7 +87,12 @@ export class LetterGroups {
     }
   }
 
-  /** Returns the id of the group of a dead letter, and the answer of its receiver. */
+  /**
+   * Returns the id of the group that holds a dead letter, and the receiver's response to its event.
+   * If this response is not stored, returns the latest one of the group with the same status and
+   * error code, else only the status and the code. Returns an empty object if no group holds the
+   * letter.
+   */
   detailsOf(letter: StoredLetter): { groupId?: string; response?: LetterResponse } {
     const { destinationId, status, code, responseId } = letter;
     const name = this.#nameOf(letter);
@@ -101,7 +107,7 @@ export class LetterGroups {
     return { groupId: id, response: isAlike ? { ...sample, isSample: true } : facts };
   }
 
-  /** The groups of one destination's dead letters. */
+  /** Yields the groups of one destination's dead letters. */
   *of({ workspaceId, destinationId }: LetterOwner): Generator<LetterGroup> {
     for (const { key, value } of this.#groups.getRange(keyRange(destinationId))) {
       if (value.workspaceId !== workspaceId) continue;
@@ -117,7 +123,7 @@ export class LetterGroups {
     return { ...known, id, destinationId, responses: this.#responsesOf(id, known) };
   }
 
-  /** The stored answers of a group's receivers, latest first. */
+  /** Returns the responses of the receiver that are stored for a group, latest first. */
   #responsesOf(id: string, row: GroupRow | undefined): LetterGroupDetails["responses"] {
     const kept = row?.responses ?? [];
     return kept.toReversed().flatMap(({ at, id: responseId }) => {
@@ -126,14 +132,14 @@ export class LetterGroups {
     });
   }
 
-  /** Ids of a group's letters, oldest first, that sort after the id `after`. */
+  /** Yields the ids of a group's letters that sort after the id `after`, oldest first. */
   *lettersOf(workspaceId: string, id: string, after: string): Generator<string> {
     for (const { key, value } of this.#letters.getRange(keyRange(id, after))) {
       if (value === workspaceId) yield key[1];
     }
   }
 
-  /** Ids of the letters of several groups, oldest first, that sort after the id `after`. */
+  /** Yields ids of letters in any of these groups that sort after the id `after`, oldest first. */
   *lettersOfAll(workspaceId: string, ids: readonly string[], after: string): Generator<string> {
     const heads = [...new Set(ids)].flatMap((id) => {
       const letters = this.lettersOf(workspaceId, id, after);

@@ -28,9 +28,9 @@ export function firstKeys(index: Table<unknown, PairKey>): Set<string> {
 }
 
 /**
- * Returns a text that separates ids of dead letters by time: it sorts before the id of every letter
- * created at `time` or later, and after earlier ids. Possible because ids are UUIDs of version 7,
- * which begin with the time. `time` is in milliseconds since the epoch.
+ * Returns a string that separates ids of dead letters by time. It sorts before the id of every
+ * letter created at `time` or later, and after the ids of letters created earlier. Ids are UUIDs of
+ * version 7, which begin with the creation time. `time` is in milliseconds since the epoch.
  */
 export function firstIdAt(time: number): string {
   const hex = Math.max(0, time).toString(16).padStart(12, "0");

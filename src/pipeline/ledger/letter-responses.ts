@@ -3,10 +3,10 @@ import type { Store } from "../../store/store.ts";
 import type { Table } from "../../store/table.ts";
 import type { PairKey } from "./letter-keys.ts";
 
-/** A kept response, as the group of dead letters that it belongs to lists it. */
+/** Entry for a stored response in the row of a dead letter group. */
 export interface KeptResponse {
   id: string;
-  /** Creation time of its dead letter, in milliseconds since the epoch. */
+  /** Creation time of this response's dead letter, in milliseconds since the epoch. */
   at: number;
   bytes: number;
 }
@@ -14,8 +14,8 @@ export interface KeptResponse {
 /** Number of different responses that are stored for a group of dead letters. */
 const RESPONSES_OF_GROUP_MAX = 4;
 /**
- * Time in milliseconds after which a new response replaces the oldest one of a group with
- * `RESPONSES_OF_GROUP_MAX` responses. Receivers that answer each event differently would otherwise
+ * Time in milliseconds since the latest stored response of a full group after which a new response
+ * replaces the oldest one. Without this time, a receiver that answers each event differently would
  * make every dead letter write its response, which all nodes of a cluster read.
  */
 const REPLACED_AFTER_MS = 60_000;
@@ -39,8 +39,10 @@ export class LetterResponses {
   }
 
   /**
-   * Stores a response for a group, if there is room or its oldest one may be replaced. Returns the
-   * responses that are then stored for the group. Call this and `drop` only inside a transaction.
+   * Stores a response for a group, unless it is stored already or there is no room. In a full
+   * group, it replaces the oldest response, at most once per `REPLACED_AFTER_MS`. Returns the
+   * entries of all responses that are then stored for the group. This method and `drop` may be
+   * called only inside a transaction.
    */
   keep(
     group: { id: string; destinationId: string },
@@ -61,7 +63,7 @@ export class LetterResponses {
     return [...kept.slice(replaced.length), { id, at, bytes }];
   }
 
-  /** Removes the responses of a group that has no dead letters any more. */
+  /** Removes the responses of a group whose last dead letter was removed. */
   drop(group: { id: string; destinationId: string }, kept: readonly KeptResponse[]): void {
     if (kept.length === 0) return;
     for (const { id } of kept) this.#responses.remove([group.id, id]);
@@ -73,7 +75,7 @@ export class LetterResponses {
     return typeof found === "object" ? found : undefined;
   }
 
-  /** Adds to the sums of bytes. Returns false, and adds nothing, when a sum would be too high. */
+  /** Adds `bytes` to both sums. Returns false, and adds nothing, if one would exceed its limit. */
   #add(destinationId: string, bytes: number): boolean {
     const own = this.#sum(destinationId) + bytes;
     const all = this.#sum("") + bytes;

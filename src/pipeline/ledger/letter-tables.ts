@@ -13,8 +13,8 @@ import { firstIdAt, firstKeys, keyRange, LAST_KEY, type PairKey } from "./letter
 import { responseIdOf } from "./letter-responses.ts";
 
 /**
- * Largest number of characters of events in one page of dead letters. The event that crosses this
- * bound is still included.
+ * Number of characters of events after which a page of dead letters ends. The event that reaches
+ * this number is still included.
  */
 export const DEAD_LETTERS_PAGE_CHARS_MAX = 8 << 20;
 
@@ -24,8 +24,8 @@ export interface LetterCount extends LetterOwner {
 }
 
 /**
- * The oldest dead letters of a destination: at most `count`, and only those with ids below
- * `before`.
+ * Says which dead letters of a destination to drop: the oldest ones, at most `count`, with ids
+ * below `before`.
  */
 export interface DropRange {
   count: number;
@@ -75,9 +75,9 @@ export class LetterTables {
   }
 
   /**
-   * Removes and returns the dead letters with these ids, as many as fit into one transaction.
-   * `done` is how many ids were handled, including skipped ones. Skips unknown ids and those of
-   * other workspaces.
+   * Removes and returns the dead letters with these ids, as many as fit into one transaction. Skips
+   * unknown ids and those of other workspaces. `done` is the number of leading `ids` that were
+   * handled or skipped.
    */
   take(workspaceId: string, ids: readonly string[]): { taken: StoredLetter[]; done: number } {
     const taken: StoredLetter[] = [];
@@ -110,8 +110,8 @@ export class LetterTables {
   }
 
   /**
-   * Removes letters of a deleted destination, at most `LOT_LETTERS_MAX`. `left` is how many remain;
-   * at 0, the destination's count is removed too.
+   * Removes at most `LOT_LETTERS_MAX` letters of a deleted destination. `left` is the number of
+   * letters that remain; when none remains, removes the destination's count too.
    */
   dropAll(of: LetterOwner): { dropped: number; left: number } {
     const dropped = this.dropOldest(of, { count: LOT_LETTERS_MAX });
@@ -125,8 +125,9 @@ export class LetterTables {
   }
 
   /**
-   * Ids of the letters that match a filter, oldest first. One call reads at most `SCAN_LETTERS_MAX`
-   * letters, because not every field of the filter has an index.
+   * Returns the ids of letters that match a filter, oldest first. One call reads at most
+   * `SCAN_LETTERS_MAX` letters, because some fields of the filter have no index. `reached` is the
+   * id to continue after; undefined when all letters were read.
    */
   scan(
     workspaceId: string,
@@ -162,7 +163,7 @@ export class LetterTables {
       .map(({ key }) => key[1]);
   }
 
-  /** The number of letters of each destination that has letters, or had some earlier. */
+  /** Yields the number of letters of each destination that has letters, or has had some. */
   *counts(): Generator<LetterCount> {
     for (const { key, value: count } of this.#counts.getRange({})) {
       const [workspaceId, destinationId] = key;
@@ -172,8 +173,8 @@ export class LetterTables {
   }
 
   /**
-   * Number of letters in a workspace, or in the destination or the groups that the filter names.
-   * Ignores the filter's other fields.
+   * Returns the number of letters in the groups, the group or the destination that the filter
+   * names, or in the workspace when it names none of them. Ignores the other fields of the filter.
    */
   countOf(workspaceId: string, { destinationId, groupId, groupIds }: LetterFilter = {}): number {
     if (groupIds !== undefined) {
@@ -217,7 +218,7 @@ export class LetterTables {
   }
 }
 
-/** Returns the first values, up to and including the one with which they have `charsMax`. */
+/** Returns the first values, up to and including the one at which their sizes reach `charsMax`. */
 export function takeChars<T>(
   charsMax: number,
   sizeOf: (value: T) => number,

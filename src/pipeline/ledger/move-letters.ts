@@ -7,9 +7,9 @@ import type { LetterTables } from "./letter-tables.ts";
 export interface MovedLetters {
   /** Number of letters that the step scanned. */
   seen: number;
-  /** The letters to requeue; empty for a purge, which only deletes. */
+  /** The letters to requeue. Empty for a job that deletes letters. */
   requeued: RequeuedLetter[];
-  /** Whether the job has ended or does not exist. */
+  /** Whether all letters were moved, or the job has ended or does not exist. */
   isOver: boolean;
 }
 
@@ -21,10 +21,11 @@ export interface MoveStep {
 }
 
 /**
- * Runs one step of a job over dead letters: removes the next matching letters and stores the job's
- * progress. Handles as many letters as fit into one transaction. Call only inside a transaction, so
- * that removal and progress are written together or not at all. The caller requeues the letters
- * returned.
+ * Runs one step of a job that requeues or deletes dead letters: removes the next letters that match
+ * the filter of the job, and stores the progress of the job. Handles at most `count` letters, and
+ * only as many as fit into one transaction. May be called only inside a transaction, so that
+ * removal and progress are written together or not at all. The caller requeues the returned
+ * letters.
  */
 export function moveLetters(
   letters: LetterTables,
@@ -56,8 +57,9 @@ export function moveLetters(
 }
 
 /**
- * Stores which dead letters a request requeued or deleted at once, as the replay `record`. Call
- * only inside the transaction that requeues or deletes them. Without letters, nothing is stored.
+ * Adds the dead letters that a request requeued or deleted (`taken`) to the list of replays, as the
+ * entry `record`. May be called only inside the transaction that requeues or deletes them. Stores
+ * nothing if `taken` is empty.
  */
 export function recordMoved(
   jobs: JobTables,
@@ -81,5 +83,5 @@ export function recordMoved(
   );
 }
 
-/** Number of leading characters of the reason that the record of a replay shows. */
+/** Number of leading characters of the reason that an entry in the list of replays stores. */
 const REASON_CHARS_MAX = 300;

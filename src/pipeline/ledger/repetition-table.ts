@@ -2,8 +2,9 @@ import type { Store } from "../../store/store.ts";
 import type { Table } from "../../store/table.ts";
 
 /**
- * An event whose messageId the same source had sent before: its sequence number in its log, and the
- * log, sequence number and time of receipt of the occurrence before it.
+ * An event whose messageId the same source had sent before. `sequence` is its sequence number in
+ * its log. The other elements are the log, the sequence number and the time of receipt of the
+ * previous event with this messageId.
  */
 export type RepetitionRow = [
   sequence: number,
@@ -12,16 +13,16 @@ export type RepetitionRow = [
   previousReceivedAt: number,
 ];
 
-/** Repetitions in one log that were found together. */
+/** Repetitions in one log that one search has found. They are stored in one row. */
 export interface RepetitionLot {
   log: string;
   rows: RepetitionRow[];
 }
 
-/** Positions up to which the logs were searched for repetitions, by log. */
+/** Log → sequence number up to which the log was searched for repetitions. */
 export type SearchedPositions = Readonly<Record<string, number>>;
 
-/** Key of the positions; other keys begin with the name of a log, which is never empty. */
+/** Key of a lot: its log and first sequence number. No log has the empty name of `POSITIONS`. */
 type RowKey = [log: string, sequence: number];
 const POSITIONS: RowKey = ["", 0];
 type RowValue = RepetitionRow[] | SearchedPositions;
@@ -49,7 +50,7 @@ export class RepetitionTable {
     }
   }
 
-  /** Returns the row of a record; undefined when the record repeats no other. */
+  /** Returns the row of the record with this number; undefined when it repeats no other. */
   find(log: string, sequence: number): RepetitionRow | undefined {
     const start: RowKey = [log, sequence];
     const [found] = [...this.#table.getRange({ start, end: [log, -1], reverse: true, limit: 1 })];
@@ -57,7 +58,7 @@ export class RepetitionTable {
     return rows?.find((row) => row[0] === sequence);
   }
 
-  /** Adds repetitions, removes the lots with these keys, and sets the positions. */
+  /** Adds `lots`, removes the lots with the keys `removed`, and stores the searched positions. */
   put(
     lots: readonly RepetitionLot[],
     removed: readonly RowKey[],

@@ -27,8 +27,8 @@ export class RequeuedLetters {
   /** [destination id, letter id] → letter. */
   readonly #letters: Table<RequeuedLetter, PairKey>;
   /**
-   * Where the next read starts, by destination id: after the letter `last`, because all letters up
-   * to it are being sent already (they are in the set `inFlight`).
+   * Destination id → where the next read starts: after the letter `last`. All letters up to this
+   * one are being sent already; they are in the set `inFlight`.
    */
   readonly #skipped = new Map<string, { inFlight: IdSet; last: string }>();
 
@@ -50,8 +50,9 @@ export class RequeuedLetters {
   }
 
   /**
-   * The oldest requeued letters of a destination that are not in `inFlight`, the set of letters
-   * that are being sent. The caller then adds the returned letters to this set.
+   * Returns the oldest requeued letters of a destination that are not in `inFlight`, the set of
+   * letters that are being sent. The caller must add the returned letters to this set, because the
+   * next call skips them.
    */
   oldest(
     destinationId: string,
@@ -74,7 +75,7 @@ export class RequeuedLetters {
     return letters;
   }
 
-  /** Stores a requeued letter. Call only inside a transaction of the store, like `remove`. */
+  /** Stores a requeued letter. Like `remove`, may be called only in a transaction of the store. */
   put(requeued: RequeuedLetter): void {
     this.#letters.put([requeued.letter.destinationId, requeued.letter.id], requeued);
   }
@@ -90,8 +91,8 @@ export class RequeuedLetters {
   }
 
   /**
-   * Makes the next read include letters that were added before the point where it would start. Call
-   * once the transaction that added them is committed.
+   * Makes the next read include these letters, even if it would start after them. May be called
+   * only once the transaction that added them is committed.
    */
   added(letters: readonly StoredLetter[]): void {
     for (const { destinationId, id } of letters) {
@@ -101,8 +102,8 @@ export class RequeuedLetters {
   }
 
   /**
-   * Makes the next read start from the oldest letter again, for one destination or, without an id,
-   * for all. Needed when other nodes have changed the letters.
+   * Makes the next read for a destination, or without an id for every destination, start at the
+   * oldest letter again. Needed after other nodes have changed the letters.
    */
   rescan(destinationId?: string): void {
     if (destinationId === undefined) this.#skipped.clear();

@@ -8,17 +8,18 @@ import type { RequeuedLetters } from "./requeued-letters.ts";
 export interface SettledLetter {
   id: string;
   workspaceId: string;
-  /** Replay by which the letter was requeued; absent when an earlier version requeued it. */
+  /** Id of the replay that requeued the letter; absent when an earlier version requeued it. */
   jobId?: string | undefined;
   outcome: Exclude<keyof JobCounts, "moved">;
-  /** The dead letter that it became again. */
+  /** The new dead letter, if sending the letter again failed. */
   deadLetter?: NewLetter | undefined;
 }
 
 /**
- * Removes requeued letters of a destination that have their outcome, and counts them in their
- * replays. A letter that is missing was counted before, because a commit whose result is unknown is
- * repeated. Call only inside a transaction.
+ * Removes requeued letters of a destination that have their final outcome, and adds the outcomes to
+ * the counts of their replay jobs. Does not count a letter that is missing: a commit with an
+ * unknown result is repeated, and the first time has counted it. May be called only inside a
+ * transaction.
  */
 export function settleRequeued(
   requeued: RequeuedLetters,
@@ -40,7 +41,7 @@ export function settleRequeued(
   for (const [jobId, outcomes] of sums) jobs.settleLetters(jobId, outcomes, Date.now());
 }
 
-/** Drops some requeued letters of a deleted destination; returns their number. */
+/** Drops a limited number of a deleted destination's requeued letters; returns their number. */
 export function dropRequeued(
   requeued: RequeuedLetters,
   jobs: JobTables,

@@ -1,7 +1,7 @@
 import type { ShownAnswer } from "../../destinations/answers/receiver-answer.ts";
 import type { FailureScope } from "../../destinations/destination.ts";
 
-/** Why events were not delivered, without secrets: this may be stored, logged and shown. */
+/** Why events were not delivered. Contains no secrets, so it may be stored, logged and shown. */
 export interface FailureCause {
   reason: string;
   /** The answer of the receiver; absent when it did not answer. */
@@ -13,7 +13,7 @@ export interface FailedAttempt {
   /** Start of the attempt in milliseconds since the epoch. */
   at: number;
   durationMs: number;
-  /** Why the attempt failed; absent when it delivered the batch, apart from refused events. */
+  /** Why the attempt failed. Absent when the receiver accepted all events but the refused ones. */
   reason?: string;
   status?: number;
 }
@@ -23,7 +23,7 @@ export type AttemptResult =
   | {
       kind: "delivered";
       refused?: ReadonlyMap<number, string>;
-      /** The attempt, for the events in `refused`; absent when there are none. */
+      /** Attempt to store with the events in `refused`. Absent when no event was refused. */
       attempt?: FailedAttempt;
     }
   | ({ kind: "rejected"; attempt?: FailedAttempt } & FailureCause)
@@ -33,11 +33,11 @@ export type AttemptResult =
       afterMs?: number;
       delivered?: ReadonlySet<number>;
       attempt?: FailedAttempt;
-      /** Whether the config has changed during the attempt, so that the next one comes at once. */
+      /** Whether the config changed during the attempt. The next attempt then follows at once. */
       isOutdated?: boolean;
     } & FailureCause);
 
-/** The cause when the receiver refused all events of a delivery; otherwise undefined. */
+/** Returns the cause if the receiver refused all events of a delivery, else undefined. */
 export function fullRefusal(result: AttemptResult, events: number): FailureCause | undefined {
   if (result.kind === "rejected") return { reason: result.reason, response: result.response };
   const refused = result.kind === "delivered" ? result.refused : undefined;
@@ -45,11 +45,11 @@ export function fullRefusal(result: AttemptResult, events: number): FailureCause
   return reason === undefined ? undefined : { reason, response: undefined };
 }
 
-/** Number of failed attempts of an event that are kept: its first ones and its last ones. */
+/** Maximum number of kept failures of an event: the first `FIRST_ATTEMPTS_KEPT` and the latest. */
 export const FAILED_ATTEMPTS_MAX = 10;
 const FIRST_ATTEMPTS_KEPT = 2;
 
-/** Adds an attempt to the failed attempts of an event, and removes one in the middle if needed. */
+/** Adds a failed attempt. If too many, removes the first one after `FIRST_ATTEMPTS_KEPT`. */
 export function withAttempt(
   attempts: FailedAttempt[] | undefined,
   attempt: FailedAttempt,

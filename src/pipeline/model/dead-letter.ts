@@ -15,9 +15,9 @@ export interface DeadLetter {
   line?: number;
   column?: number;
   attempts: number;
-  /** The first and the last of the attempts that failed. Absent in letters of earlier versions. */
+  /** Failed attempts, of many the first and last ones. Absent in letters of earlier versions. */
   failedAttempts?: FailedAttempt[];
-  /** Id of the group of the letters with the same failure. */
+  /** Id of the group of letters with the same failure that this letter is in. */
   groupId?: string | undefined;
   /** The answer of the receiver to the last attempt. Absent when it did not answer. */
   response?: LetterResponse | undefined;
@@ -32,22 +32,22 @@ export interface DeadLetter {
 
 /** A receiver's answer, as a dead letter shows it. */
 export interface LetterResponse extends ShownAnswer {
-  /** Whether headers and text are those of another letter of the group, with the same status. */
+  /** Whether headers and text come from another letter of the group with equal status and code. */
   isSample?: true;
 }
 
 /** A dead letter as the ledger stores it, with the additional data that a replay needs. */
 export interface StoredLetter extends Omit<DeadLetter, "event" | "response" | "groupId"> {
-  /** HTTP status and error code of the receiver's answer to the last attempt. */
+  /** HTTP status of the receiver's response to the last attempt; `code` is its error code. */
   status?: number;
   code?: string;
-  /** Id of the receiver's answer, if it has more than status and code. */
+  /** Id of the receiver's response, if it has headers or a text besides status and error code. */
   responseId?: string;
   /** JSON text of the event as it entered the stage that failed. */
   text: string;
   /** JSON text of the event as it was received; absent when it equals `text`. */
   original?: string;
-  /** Id of the program that turned `original` into `text`; absent when no code did. */
+  /** Id of the program (user code) that turned `original` into `text`; absent when no code did. */
   programId?: string;
   user: string;
   type: string;
@@ -69,7 +69,7 @@ export interface NewLetter extends StoredLetter {
 export interface RequeuedLetter {
   letter: StoredLetter;
   replayedAt: number;
-  /** Id of the replay that requeued the letter; absent when an earlier version did. */
+  /** Id of the replay that requeued the letter; absent when an earlier version requeued it. */
   jobId?: string | undefined;
 }
 
@@ -83,23 +83,23 @@ export interface LetterOwner {
 export interface LetterFilter {
   destinationId?: string;
   groupId?: string;
-  /** Ids of several groups; letters of any of them match. Not together with `groupId`. */
+  /** Ids of groups; a letter matches if it is in any of them. Never set along with `groupId`. */
   groupIds?: readonly string[];
-  /** Text that the letter's reason contains, in upper or lower case. */
+  /** Text that the letter's reason must contain; upper and lower case count as equal. */
   reason?: string;
   /** Id of the transformation version that ran over the event. */
   transformationVersionId?: string;
   /**
-   * Start of the letters' creation time, inclusive; `to` is the end, exclusive. Both are in
-   * milliseconds since the epoch.
+   * Letters created from `from` (inclusive) to `to` (exclusive) match. Both are in milliseconds
+   * since the epoch.
    */
   from?: number;
   to?: number;
 }
 
 /**
- * Bounds of a scan of dead letters in the order of their ids: ids above `after` and below `before`,
- * and at most `count` matches.
+ * Limits of a scan of dead letters in the order of their ids: it reads ids above `after` and below
+ * `before`, and returns at most `count` matches.
  */
 export interface LetterScan {
   after: string;
@@ -110,22 +110,23 @@ export interface LetterScan {
 export interface LetterScanResult {
   ids: string[];
   /**
-   * `seen` is how many dead letters the scan read. `reached` is the id of the last of them, where
-   * the next scan continues; undefined when no letters are left.
+   * `seen` is the number of dead letters that the scan read. `reached` is the id of the last one,
+   * after which the next scan continues; undefined when no letters are left.
    */
   seen: number;
   reached: string | undefined;
 }
 
 /**
- * Dead letters of one destination with the same failure: the same stage, status, code and reason,
- * apart from numbers, ids, quoted values and times in the reason.
+ * Dead letters of one destination with the same failure: their stage, status, code and reason are
+ * equal. Numbers, ids, quoted values and times in the reason may differ.
  */
 export interface LetterGroup extends LetterOwner {
   id: string;
   stage: "transform" | "deliver";
   /**
-   * The reason of the group's first letter. The reasons of other letters may have other numbers and values.
+   * The reason of the group's first letter. In the reasons of other letters, numbers, ids, quoted
+   * values and times can differ from it.
    */
   reason: string;
   count: number;

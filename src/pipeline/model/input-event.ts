@@ -28,8 +28,8 @@ export interface LogInput extends InputEvent {
 }
 
 /**
- * Parses JSON. Returns the text itself when it is not JSON, because displaying an event must not
- * fail.
+ * Parses JSON. If it is not valid, returns the text itself and does not throw, so that every event
+ * can be displayed.
  */
 export function parseJsonOrText(json: Uint8Array | string): unknown {
   const text = typeof json === "string" ? json : Buffer.from(json).toString();

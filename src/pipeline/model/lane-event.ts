@@ -5,8 +5,7 @@ import type { InputEvent } from "./input-event.ts";
 import type { Routes } from "./routes.ts";
 
 /**
- * The log record from which an event was read, with the connection or the replay job that it was
- * read for.
+ * The log record that holds the event, and the connection or the replay job for which it was read.
  */
 export type LogOrigin =
   | { log: string; sequence: number; connectionId: string }
@@ -26,8 +25,8 @@ export const EVENT_OVERHEAD_BYTES = 512;
 const OUTPUT_OVERHEAD_BYTES = 256;
 
 /**
- * One received event on its way through a lane, which delivers one destination's events. The event
- * has settled when each of its outputs (the events that user code made of it) has a final outcome.
+ * One received event on its way through a lane (the delivery to one destination). Its outputs are
+ * the events that user code made of it. The event has settled when each output has a final outcome.
  */
 export interface LaneEvent {
   input: InputEvent;
@@ -42,13 +41,13 @@ export interface LaneEvent {
   /** Number of outputs that user code made of this event and that have no final outcome yet. */
   openOutputs: number;
   /**
-   * The routes (connections by source) that last allowed the event to be sent; undefined before its
-   * first check.
+   * The routes (connections by source) that allowed the event to be sent at its last check;
+   * undefined before the first check.
    */
   checkedRoutes: Routes | undefined;
   /**
-   * Whether the event's outputs are larger than what a lane without other events may always hold.
-   * False until their size is known.
+   * Whether the event's outputs take more than `LANE_HELD_BYTES_MIN`. False until their size is
+   * known.
    */
   isLarge: boolean;
   /** Whether at least one of the event's outputs was delivered. */
@@ -64,14 +63,15 @@ export interface LaneEvent {
    */
   deadLetters: NewLetter[] | undefined;
   /**
-   * The events of the lane's memory budget that were read just before and just after this one;
-   * undefined at its ends, and once the outcome is on disk.
+   * The neighbours of this event in the `EventList` of its lane: the events that were read just
+   * before and just after it. Undefined at the ends of the list, and once the outcome of this event
+   * is on disk.
    */
   before: LaneEvent | undefined;
   after: LaneEvent | undefined;
 }
 
-/** Creates the event that `read` describes, before user code has run over it. */
+/** Returns a new event with the fields of `read`, over which no user code has run yet. */
 export function createLaneEvent(
   read: Pick<LaneEvent, "input" | "origin" | "retryWindowStart" | "bytes">,
 ): LaneEvent {
@@ -97,15 +97,15 @@ export function createLaneEvent(
  */
 export interface OutputCounts {
   attempts: number;
-  /** Number of attempts that failed and may succeed later. */
+  /** Number of attempts that failed with an error for which a retry may succeed. */
   failedAttempts: number;
   /** Number of outputs that were delivered and never failed in a request of their own. */
   taken: number;
   /** Number of outputs that failed at least once in a request of their own. */
   failed: number;
   /**
-   * Number of outputs that failed in a request of their own and have no final outcome yet, and of
-   * outputs that wait behind them.
+   * Number of outputs without a final outcome that failed in a request of their own, or wait behind
+   * one that did.
    */
   waiting: number;
   waitingBytes: number;
@@ -130,34 +130,35 @@ export interface Output {
   live: LiveProgram | undefined;
   byCode: boolean;
   attempts: number;
-  /** The first and the last of the attempts that failed; undefined while there are none. */
+  /** Failed attempts to deliver the output, of many the first and last ones; undefined if none. */
   failedAttempts: FailedAttempt[] | undefined;
   /**
-   * Time of `elapsed()` from which the output counts as tried in vain: its first failed attempt, or
-   * when it began to wait behind a failing output of its user. Undefined before.
+   * Time on the clock `elapsed()` at which the first attempt to deliver the output failed, or at
+   * which the output began to wait behind a failing one of its user. Undefined before.
    */
   failingSince: number | undefined;
   /** The group of the output's user in `UserGroups`; -1 until the output is queued. */
   userGroup: number;
-  /** Failures of the output in requests of its own; undefined before the first failure. */
+  /** Failures of requests that held only this output; undefined before the first one. */
   failedAlone: FailuresAlone | undefined;
 }
 
-/** Failures of one output in requests of its own, which show whether the output is their cause. */
+/** Counts of failed requests with only one output, which show whether it is their cause. */
 export interface FailuresAlone {
   total: number;
   /**
-   * Number of failures whose cause may be the event. The others are failures of the destination.
+   * Number of failures that the event may have caused. The other failures were caused by the
+   * destination.
    */
   ofEvent: number;
   /**
-   * Number of failures before which another output was delivered since the previous failure, so
-   * that the destination was not down.
+   * Number of failures that followed a delivery of another output since the failure before. The
+   * destination was thus not down.
    */
   amongTaken: number;
   /** The counts of the destination's outputs and attempts at the first failure. */
   readonly countsAtFirst: Readonly<OutputCounts>;
-  /** Number of delivered outputs (`OutputCounts.taken`) at the last failure. */
+  /** Value of `OutputCounts.taken` at the time of the last failure. */
   takenAtLast: number;
 }
 
@@ -198,8 +199,8 @@ export function outputBytes(outputs: readonly Output[]): number {
 }
 
 /**
- * Calls `handle` for each group of neighbouring events of one source, with the source's id and the
- * number of events. Most batches are one group.
+ * Calls `handle` for each run of consecutive items with the same source, with the source's id and
+ * the number of items. Most batches are a single run.
  */
 export function forEachSource<T>(
   items: readonly T[],

@@ -39,16 +39,16 @@ export interface DeliveryIntent {
 export interface LaneRecord {
   sealed?: DeliveryIntent;
   /**
-   * Milliseconds for which all attempts of this and earlier processes have failed. Absent unless
-   * the destination was failing at the commit. A duration and not a time, because the next process
-   * may have another clock.
+   * Milliseconds for which all attempts of this and earlier processes have failed. Absent if the
+   * destination was not failing at the commit. Stored as a duration and not as a start time,
+   * because the clock of the next process may differ.
    */
   outageMs?: number;
   logs: Record<string, CursorRecord>;
   /**
-   * Start of the live period (the time in which a connection delivers) that the lane read last, by
-   * connection id, as a position in each log. After a restart, it shows which live periods have not
-   * been read yet.
+   * Connection id → start of the live period that the lane read last, as a position in each log. A
+   * live period is a time in which a connection delivers. After a restart, this shows which live
+   * periods have not been read yet.
    */
   known: Record<string, Positions>;
 }

@@ -3,7 +3,7 @@ import type { Positions } from "../../log/positions.ts";
 import type { LetterFilter } from "./dead-letter.ts";
 import type { CursorRecord } from "./lane-record.ts";
 
-/** A filter of replayed events, in addition to their source and time of receipt. */
+/** Filters the events of a replay, in addition to the job's source and time of receipt. */
 export interface EventFilter extends ContentFilter {
   /** Event type as in RudderStack: `page`, `track`, … */
   type?: string;
@@ -11,30 +11,30 @@ export interface EventFilter extends ContentFilter {
   event?: string;
   userId?: string;
   anonymousId?: string;
-  /** The messageIds of the events; those that the server made are UUIDs in lower case. */
+  /** The messageIds of the events to replay; those made by the server are lower-case UUIDs. */
   messageIds?: readonly string[];
 }
 
-/** Counts of a replay job's events, or of its dead letters, by outcome. */
+/** Counts of the events or dead letters that a replay job has sent again, by outcome. */
 export interface JobCounts {
   /** Number of events of which at least one output reached the destination. */
   delivered: number;
   /** Number of events for which user code returned no event. */
   dropped: number;
-  /** Number of events that became dead letters, or did so again. */
+  /** Number of events that became dead letters, including those that were dead letters before. */
   failed: number;
   /**
-   * Number of events that were discarded because their job was cancelled, or their destination
-   * removed, while they were in progress.
+   * Number of events that were discarded in progress, because their job was cancelled or their
+   * destination removed.
    */
   discarded: number;
-  /** Number of dead letters that were requeued for delivery, or deleted by a purge. */
+  /** Number of dead letters requeued for delivery, or deleted by a job of kind `purge`. */
   moved: number;
 }
 
-/** Number of a replay's events that became dead letters for one reason. */
+/** Events of a replay that became dead letters for one reason; `count` is their number. */
 export interface JobFailure {
-  /** Id of the group of these dead letters; empty for all reasons that are counted together. */
+  /** Id of the group of these dead letters; the empty string for reasons counted together. */
   groupId: string;
   reason: string;
   count: number;
@@ -59,7 +59,7 @@ interface JobBase {
   counts: JobCounts;
   /** Failures of the events in `counts.failed`, by reason; absent in jobs of earlier versions. */
   failures?: JobFailure[];
-  /** Who started the job; absent in jobs of earlier versions. */
+  /** The member or the API token that started the job; absent in jobs of earlier versions. */
   startedBy?: JobAuthor;
 }
 
@@ -68,34 +68,34 @@ export interface EventJob extends JobBase {
   kind: "events";
   destinationId: string;
   /**
-   * The source that was requested; absent when the job replays all sources connected to the
-   * destination.
+   * Id of the source that the request named. Absent when it named none, so that the job replays all
+   * sources connected to the destination.
    */
   sourceId?: string;
   sources: readonly string[];
   /**
-   * Start of the events' time of receipt, inclusive; `to` is the end, exclusive. Both are in
+   * The job replays events received from `from` (inclusive) to `to` (exclusive). Both are in
    * milliseconds since the epoch.
    */
   from: number;
   to: number;
   filter?: EventFilter;
   /**
-   * First sequence number of the replayed range in each log. The range ends before the sequence
-   * numbers in `ends`.
+   * Log → first sequence number of the replayed range. `ends` holds the sequence numbers before
+   * which the range ends.
    */
   starts: Positions;
   ends: Positions;
-  /** Read positions of the job, by log. */
+  /** Log → read position of the job. */
   logs: Record<string, CursorRecord>;
   /**
-   * Time of receipt of the last event that was taken, in milliseconds since the epoch. Absent
-   * before the first event.
+   * Time in milliseconds since the epoch at which the last event that the job has read was
+   * received. Absent before the first event.
    */
   reachedAt?: number;
   /**
-   * Time in milliseconds since the epoch before which events may be missing: they were already
-   * deleted from the log when the job reached them. Absent when none were.
+   * Time in milliseconds since the epoch before which events may be missing, because they were
+   * already deleted from the log when the job reached them. Absent when none were deleted.
    */
   missingBefore?: number;
 }
@@ -108,11 +108,11 @@ export interface LetterJob extends JobBase {
   filter: LetterFilter;
   /** Whether the letters were selected one by one, by their ids. */
   isSelection?: true;
-  /** The destination of all its letters; absent when they have several. */
+  /** Id of the destination of all letters of the job; absent when they have several. */
   destinationId?: string | undefined;
-  /** The reason for which its letters were given up; absent when they have several. */
+  /** Reason why delivery of all the job's letters was given up; absent when they have several. */
   reason?: string | undefined;
-  /** Time at which all letters were requeued, in milliseconds since the epoch; absent before. */
+  /** When all letters had been requeued or deleted, in ms since the epoch; absent before. */
   movedAt?: number;
   /**
    * Id of the last dead letter that was scanned. The scan ends before the id `before`; letters
@@ -128,7 +128,7 @@ export interface LetterJob extends JobBase {
   total: number;
 }
 
-/** Number of a job's requeued letters that have no outcome yet. */
+/** Returns the number of letters that a job has requeued and that have no outcome yet. */
 export function pendingLetters({ kind, counts }: LetterJob): number {
   if (kind === "purge") return 0;
   const { moved, delivered, dropped, failed, discarded } = counts;

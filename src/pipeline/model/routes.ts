@@ -14,8 +14,8 @@ export function createRoutes(destination: Destination, connections: readonly Con
 }
 
 /**
- * Whether a record was accepted in one of the connection's live periods, in which the connection
- * delivers events. Other records are not delivered.
+ * Whether the connection delivers the log record. It does if the record was accepted in one of the
+ * connection's live periods.
  */
 export function covers(connection: Connection, log: string, sequence: number): boolean {
   if (isWithin(connection.from, connection.until, log, sequence)) return true;
@@ -36,9 +36,9 @@ export function coversSome(connection: Connection, log: string, from: number, to
 }
 
 /**
- * Returns the first sequence number of a log in the live periods of the connection, in which it
- * delivers events. With `known`, only periods that began after the positions `known` count.
- * Infinity when no period counts.
+ * Returns the first sequence number of a log that the connection delivers, which is the earliest
+ * start of its live periods. With `known`, only periods that began after the positions `known`
+ * count. Returns Infinity when no period counts.
  */
 export function firstCovered(connection: Connection, log: string, known?: Positions): number {
   const windows = [connection, ...(connection.earlier ?? [])];
@@ -47,16 +47,16 @@ export function firstCovered(connection: Connection, log: string, known?: Positi
 }
 
 /**
- * Whether `positions` are later than `known`. Each value holds the ends of all logs at one moment,
- * so one higher end proves it.
+ * Whether `positions` are later than `known`. Each of the two holds the ends of all logs at one
+ * moment, so one higher end is enough to show this.
  */
 function isAfter(positions: Positions, known: Positions): boolean {
   return Object.entries(positions).some(([log, end]) => end > (known[log] ?? 0));
 }
 
 /**
- * The decision about an event: deliver it (`send`), drop it without a trace (`discard`), or make it
- * a dead letter without an attempt (`refused`).
+ * The decision about an event: deliver it (`send`), drop it without an outcome (`discard`), or make
+ * it a dead letter without an attempt to deliver it (`refused`).
  */
 export type RouteDecision =
   | { kind: "send" }
@@ -69,8 +69,8 @@ const destinationDisabled: RouteDecision = { kind: "refused", reason: "Destinati
 const connectionDisabled: RouteDecision = { kind: "refused", reason: "Connection is disabled" };
 
 /**
- * Decides by the current connections whether a log record that was read for one of them is
- * delivered.
+ * Decides whether a log record is delivered, given the current connections and the id of the
+ * connection for which it was read.
  */
 export function decideRoute(
   { destination, bySource }: Routes,

@@ -15,43 +15,44 @@ import type { Clock } from "../clock.ts";
 export interface CodeLogLine extends Omit<LogLine, "event"> {
   /** Id of the line. Ids sort by time. */
   id: string;
-  /** Time at which the batch of events had run, in milliseconds since the epoch. */
+  /** Time in milliseconds since the epoch at which the code had finished the batch of events. */
   at: number;
   transformationId: string;
   transformationVersionId: string;
   destinationId: string;
   /**
-   * Id of the event; absent when it is unknown: after an `await`, or in `transformBatch` over
-   * several events.
+   * Id of the event over which the code ran. Absent when it is unknown: after an `await`, or in
+   * `transformBatch` over several events.
    */
   messageId?: string;
 }
 
-/** Selects the lines that a reader wants. An absent condition matches every line. */
+/** Selects log lines: a line must meet all conditions that are present. */
 export interface CodeLogFilter {
   transformationId?: string;
   transformationVersionId?: string;
   destinationId?: string;
   messageId?: string;
-  /** Text that the line contains, in upper or lower case. */
+  /** Text that the line must contain; upper and lower case count as equal. */
   text?: string;
-  /** Id of a line: only later lines match. */
+  /** Id of a line; only lines after this one match. */
   after?: string;
-  /** Id of a line: only earlier lines match. */
+  /** Id of a line; only lines before this one match. */
   before?: string;
 }
 
-/** Lines of one workspace, oldest first, and their size. */
+/** Log lines of one workspace, oldest first, and the bytes of memory that they take. */
 interface WorkspaceLines {
   lines: CodeLogLine[];
   bytes: number;
 }
 
 /**
- * The latest lines that the published code of each workspace wrote with `log(...)` on this node, in
- * memory. Lines beyond `CODE_LOG_LINES_PER_SECOND_MAX` of a transformation are not taken from the
- * guest at all. Each workspace keeps a number of lines and of bytes; when all workspaces together
- * have too many bytes, the one that logged longest ago loses its lines.
+ * Holds in memory the latest lines that the published code of each workspace wrote with `log(...)`
+ * on this node. If a transformation writes more than `CODE_LOG_LINES_PER_SECOND_MAX`, the guest
+ * does not even return the lines beyond. The lines and the bytes of each workspace are limited.
+ * When all workspaces together have too many bytes, the workspace that logged longest ago loses its
+ * lines.
  */
 export class CodeLogs {
   readonly #byWorkspace = new Map<string, WorkspaceLines>();
@@ -77,7 +78,7 @@ export class CodeLogs {
     return { lines, chars: lines * GUEST_LOG_CHARS_MAX };
   }
 
-  /** Adds the lines of one batch. `messageIdOf` returns the id of the event at an index. */
+  /** Adds a batch's lines. `messageIdOf` returns the id of the event at an index in the batch. */
   add(
     { workspaceId, transformation, credentials }: LiveProgram,
     destinationId: string,
@@ -150,12 +151,12 @@ function sizeOf({ text }: CodeLogLine): number {
   return Buffer.byteLength(text) + LINE_OVERHEAD_BYTES;
 }
 
-/** Shorter credentials occur in too many texts by chance. */
+/** Credentials with fewer characters are not masked: they occur in too many lines by chance. */
 const SECRET_CHARS_MIN = 4;
 
 /**
- * Masks the workspace's credentials in a line, because tokens that may read events may not read
- * credentials.
+ * Returns the line with the workspace's credentials masked. Some API tokens may read events, and
+ * thus log lines, but not credentials.
  */
 function withoutSecrets(text: string, credentials: Readonly<Record<string, string>>): string {
   return Object.values(credentials)

@@ -6,11 +6,11 @@ import { DOWN_MS_MIN } from "../limits.ts";
 import type { EventOutcome } from "../model/lane-event.ts";
 
 /**
- * Minimum time between two log lines about the health of one destination. Bounds the log output of
- * a destination that fails and recovers again and again.
+ * Minimum time in milliseconds between two warnings that a destination fails. Limits the log output
+ * of a destination that fails and recovers again and again.
  */
 const LOG_INTERVAL_MS_MIN = 60_000;
-/** Period whose dead letters, after the first, are counted in one log line. */
+/** Period in milliseconds after a dead-letter line, whose dead letters the next line counts. */
 const DEAD_LETTERS_MS = 60_000;
 
 interface HealthLoggerParts {
@@ -27,7 +27,7 @@ interface HealthLoggerParts {
 export class HealthLogger {
   readonly #parts: HealthLoggerParts;
   #toldAt = Number.NEGATIVE_INFINITY;
-  /** The current outage, set once it was logged; undefined after the next success. */
+  /** Current outage, from its first log line until the next success; undefined otherwise. */
   #outage: { since: number; attempts: number; isDown: boolean } | undefined;
   #letters = { transform: 0, deliver: 0 };
   #summary: ReturnType<typeof setTimeout> | undefined;
@@ -51,7 +51,7 @@ export class HealthLogger {
     this.#tellLetters(reason);
   }
 
-  /** Logs the count of dead letters that no log line has covered yet. */
+  /** Logs the number of dead letters since the last log line about them. */
   close(): void {
     if (this.#letters.transform + this.#letters.deliver > 0) this.#tellLetters({});
     clearTimeout(this.#summary);

@@ -12,29 +12,30 @@ import { connectionSeries, type Series, seriesOf } from "../../figures/series.ts
 import type { LaneGauges } from "./lane-gauges.ts";
 import type { LaneHistories } from "./lane-history.ts";
 
-/** Counts of a pipeline for the figures of destinations, sources and transformations. */
+/** Counts and lags for the figures (statistics) of destinations, sources and transformations. */
 export interface PipelineFigures {
   /** Returns what was counted in the minute that began at the time `at`. */
   minute(at: number): Map<Series, FigureRow>;
-  /** Resolves with rows that have only the current lag, for each series with a lag. */
+  /** Resolves with a row for each series that has a lag. The rows hold only the current lag. */
   lag(): Promise<Map<Series, FigureRow>>;
 }
 
 export interface FigureSources {
   histories: LaneHistories;
-  /** Runs of user code by transformation. */
+  /** Transformation id → counts of the runs of its code. */
   runs: MinuteCounters;
-  /** Events that this node stored, and repeated events that it found, by source. */
+  /** Source id → counts of events that this node stored and of repeated events that it found. */
   received: MinuteCounters;
-  /** Returns the workspace of a destination. Undefined after it was deleted. */
+  /** Returns the id of a destination's workspace; undefined after the destination was deleted. */
   workspaceOf(destinationId: string): string | undefined;
-  /** Returns the workspace of a source. Undefined after it was deleted. */
+  /** Returns the id of a source's workspace; undefined after the source was deleted. */
   workspaceOfSource(sourceId: string): string | undefined;
 }
 
 /**
- * Returns what this node counted in the minute that began at the time `at`, by series. A source and
- * a workspace have the outcomes at all their destinations, and count each received event once.
+ * Returns what this node counted in the minute that began at the time `at`, by series. The row of a
+ * source or a workspace sums up the outcomes at all of its destinations, but counts each received
+ * event once.
  */
 export function minuteFigures(sources: FigureSources, at: number): Map<Series, FigureRow> {
   const { histories, runs, received } = sources;
@@ -62,7 +63,7 @@ export function minuteFigures(sources: FigureSources, at: number): Map<Series, F
   return rows;
 }
 
-/** Adds the lag of a lane to the rows of its destination, its workspace, and its sources. */
+/** Adds a lane's lag to the rows of its destination, workspace, sources and connections. */
 export function addLag(rows: Map<Series, FigureRow>, lane: LaneGauges): void {
   const events = lane.lagEvents();
   if (events === 0) return;

@@ -1,8 +1,8 @@
 import type { FailureCause } from "../model/attempt.ts";
 
 /**
- * Current state of a lane, which delivers one destination's events of one partition. Also merges
- * the states of a destination's lanes in several partitions.
+ * Describes the current state of a lane, which delivers one destination's events of one partition.
+ * `mergeGauges` combines the states of a destination's lanes in several partitions.
  */
 
 /**
@@ -18,13 +18,13 @@ export interface LaneLabels {
 
 /** Start and cause of a failure that has not ended yet. */
 export interface FailureState extends FailureCause {
-  /** Start as a time of `clock.elapsed`, which is never set back; used to compute the duration. */
+  /** Start by the monotonic clock `clock.elapsed`, from which the duration is computed. */
   since: number;
   /** Start in milliseconds since the Unix epoch, for display. */
   startedAt: number;
 }
 
-/** The cause of the last attempt that failed or was refused, and its time since the epoch. */
+/** Cause and time (Unix milliseconds) of the last attempt that failed or was refused. */
 export interface LastFailure extends FailureCause {
   at: number;
 }
@@ -37,17 +37,18 @@ export interface LaneGauges {
   isWaitingForSandbox(): boolean;
   /** Ids of the connected sources. */
   sourceIds(): Iterable<string>;
-  /** The failure from its first attempt until the receiver answers again; otherwise undefined. */
+  /** The current failure, from its first failed attempt until the receiver answers, if any. */
   failure: FailureState | undefined;
-  /** The refusal while the receiver answers but refuses every event; otherwise undefined. */
+  /** The current refusal, if any: the receiver answers, but refuses every event. */
   refusal: FailureState | undefined;
   /** The last attempt that failed, also when later ones succeeded; undefined when none did. */
   lastFailure: LastFailure | undefined;
 }
 
 /**
- * Combines the gauges of one destination's lanes, one for each partition, into one. Undefined for
- * an empty list. When several lanes fail, has the earliest failure.
+ * Combines the gauges of one destination's lanes (one lane for each partition) into one. Returns
+ * undefined for an empty list. When several lanes fail, the result has the failure that began
+ * first.
  */
 export function mergeGauges(lanes: readonly LaneGauges[]): LaneGauges | undefined {
   const [first] = lanes;

@@ -11,7 +11,8 @@ import {
 import { LANE_HISTORIES_MAX, LANE_HISTORY_CONNECTIONS_MAX } from "../../settings/limits.ts";
 
 /**
- * Counters that are kept per source: events received, and events by the outcome of their outputs.
+ * Names of the counters of one source's events: `received` counts the events read, the others count
+ * outputs by their outcome.
  */
 type CounterName = "received" | "delivered" | "dropped" | "failed";
 
@@ -23,23 +24,25 @@ export interface ConnectionRates extends Rates {
 
 /** Counts of one lane in one minute. */
 interface LaneMinute {
-  /** Counters in the order of a figure row. Counters of received events are 0. */
+  /** Counters of the lane, in figure row order. `RECEIVED` is 0: it is counted per source only. */
   counters: ArrayLike<number>;
   /** Counters of each source whose events were counted. */
   sources: [sourceId: string, counters: ArrayLike<number>][];
 }
 
-/** Time without events after which the memory of a history may be used for others. */
+/** Milliseconds without events after which a lane's history may be cleared to free memory. */
 const IDLE_MS = 3_600_000;
 const SWEEP_MS = 60_000;
 /**
- * A destination without a further failure counts as recovered once this many would have been
- * expected, by their share in the last minute. This is wrong about once in e³ = 20 times.
+ * Number of expected failures after which a destination without any failure counts as recovered.
+ * The expectation is the share of failures in the last minute times the deliveries since the last
+ * failure. At 3, a destination that still fails is taken for recovered about once in e³ = 20 times.
  */
 const EXPECTED_FAILURES = 3;
 const RATE_SLOT_MS = 10_000;
 /**
- * Number of slots of 10 seconds in a rate: the one that is being filled, and a whole minute before.
+ * Number of 10-second slots over which a rate is computed: the current, incomplete one and the six
+ * before it.
  */
 const RATE_SLOTS = 7;
 
@@ -54,9 +57,9 @@ interface SourceCounters {
 }
 
 /**
- * Recent activity of one lane, which delivers one destination's events. Has counters for the
- * minutes that are not stored yet, and current rates for each connection. Its memory is allocated
- * at the first event, and only while `LaneHistories` has room.
+ * Recent activity of one lane, which delivers one destination's events: counts per minute, from
+ * which figures are stored, and current rates of each connection. Its memory is allocated at the
+ * first event, and only while `LaneHistories` has room.
  */
 class LaneHistory {
   readonly #histories: LaneHistories;
@@ -74,12 +77,12 @@ class LaneHistory {
     return this.#sources.size;
   }
 
-  /** Counts events that were read; each source needs one call for a batch of its events. */
+  /** Counts `count` events of one source that the lane has read from the log. */
   recordReceived(sourceId: string, now: number, count = 1): void {
     this.#count(sourceId, RECEIVED, now, count);
   }
 
-  /** Counts events with the same final outcome. */
+  /** Counts `count` events of one source that have the final outcome `kind`. */
   recordOutcome(
     sourceId: string,
     kind: "delivered" | "dropped" | "dead-letter",
@@ -100,8 +103,8 @@ class LaneHistory {
   }
 
   /**
-   * Returns what was counted in the minute that began at the time `at`. Undefined without events,
-   * and for a minute that is too old.
+   * Returns the counts of the minute that began at the time `at`. Returns undefined when the minute
+   * had no events, or is too old to be in memory.
    */
   minute(at: number): LaneMinute | undefined {
     const counters = this.#minutes?.slot(at);
@@ -128,8 +131,9 @@ class LaneHistory {
   }
 
   /**
-   * Whether some events still fail. False without a failure in the last minute, and after as many
-   * deliveries without a failure that, by the earlier share of failures, several would have failed.
+   * Returns whether some events still fail. Returns false when no event failed in the last minute.
+   * Also returns false when the deliveries since the last failure would have had
+   * `EXPECTED_FAILURES` failures at the last minute's share of failures.
    */
   isRejecting(now: number): boolean {
     let delivered = 0;
@@ -218,8 +222,8 @@ export class LaneHistories {
   }
 
   /**
-   * Reserves room for one connection's rates. False when there is none: the rates are not recorded
-   * then.
+   * Reserves room for one connection's counters. Returns false when there is no room; the
+   * connection's events are then not counted.
    */
   admitConnection(): boolean {
     if (this.#connections >= LANE_HISTORY_CONNECTIONS_MAX) return false;

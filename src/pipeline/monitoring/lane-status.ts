@@ -9,12 +9,13 @@ export interface LaneStatus {
   /** Number of events that are neither delivered, dropped nor dead letters yet. */
   lagEvents: number;
   lagSeconds: number;
-  /** Whether delivery waits because no sandbox process is free to run its user code. */
+  /** Whether delivery waits for a free sandbox process to run the destination's user code. */
   isWaiting: boolean;
   /**
-   * The failure while no attempt to deliver succeeds. `since` is the time of the first failed one
-   * in milliseconds since the Unix epoch. `isDown` is true when the receiver has not answered for
-   * long. It is false while the receiver answers and refuses every event.
+   * The current failure or refusal; absent while attempts succeed. `since` is the time of the first
+   * failed attempt in milliseconds since the Unix epoch. `isDown` is true when the receiver has not
+   * answered for at least `DOWN_MS_MIN`; it is false while the receiver answers and refuses every
+   * event.
    */
   failure?: { since: number; reason: string; isDown: boolean };
   /** The last attempt that failed or was refused, also when later ones succeeded. */

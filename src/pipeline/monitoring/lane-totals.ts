@@ -3,10 +3,11 @@ import type { LaneGauges } from "./lane-gauges.ts";
 import type { TenantLabels } from "./tenant-labels.ts";
 
 /**
- * State at one moment, summed over the lanes (deliveries to destinations) with equal metric labels.
+ * Current state of all lanes (deliveries to destinations) that have the same metric labels. Lags
+ * are combined, `lagEvents` as a sum and `lagSeconds` as the maximum.
  */
 export interface LaneTotal {
-  /** Labels of the metrics of these deliveries, and of their dead letters. */
+  /** Labels of the lanes' metrics. `letterLabels` are those of their dead letters. */
   labels: Record<string, string>;
   letterLabels: Record<string, string>;
   lagEvents: number;
@@ -17,9 +18,9 @@ export interface LaneTotal {
 const never = new AbortController().signal;
 
 /**
- * Creates a function that sums the state of all lanes (deliveries to destinations) by their labels.
- * It works in slices, since there may be thousands of lanes; calls during its work share the
- * result.
+ * Creates a function that combines the state of all lanes (deliveries to destinations) with equal
+ * metric labels. Because there may be thousands of lanes, the function yields to other work in
+ * between, and concurrent calls share one result.
  */
 export function createLaneTotals(
   lanes: () => Iterable<LaneGauges>,

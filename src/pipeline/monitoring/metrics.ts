@@ -27,7 +27,7 @@ interface GaugeSources {
   lanes(): Iterable<LaneGauges>;
   deadLetters(): Iterable<{ workspaceId: string; destinationId: string; count: number }>;
   heldBytes(): number;
-  /** Names of logs in which deliveries have stopped at a record of a newer version. */
+  /** Returns names of the logs in which deliveries wait at a newer pixelmill version's record. */
   heldLogs(): Iterable<string>;
 }
 
@@ -190,7 +190,7 @@ export function createLaneMetrics(
   return {
     ...metrics,
     histories,
-    /** Figures of the runs of user code by transformation. */
+    /** Figures of the runs of user code, by transformation id. */
     runs,
     /** Records one batch of events over which the destination's published code has run. */
     recordRun(

@@ -7,8 +7,8 @@ const TENANT_LABELS = ["workspace", "destination", "name", "transformation", "ve
 type Labels = Record<string, string>;
 
 /**
- * A counter to which the pipeline adds with tenant labels, whether `/metrics` shows these labels or
- * not.
+ * A counter that callers increment with tenant labels. It removes these labels when `/metrics` must
+ * not show them.
  */
 interface TenantCounter {
   inc(labels: Labels, count?: number): void;
@@ -16,10 +16,10 @@ interface TenantCounter {
 }
 
 /**
- * Decides which metrics have labels that name tenants (workspaces, destinations, code). Without
- * these labels, the metrics of all tenants are summed, so that `/metrics` shows no names, and its
- * size does not grow with the destinations. With them, `METRICS_DESTINATIONS_MAX` destinations have
- * labels, and the others are added up.
+ * Decides which metrics have labels that identify tenants (workspaces, destinations, user code).
+ * When `areShown` is false, no metric has them: `/metrics` then shows no names, and its size does
+ * not grow with the number of destinations. When it is true, up to `METRICS_DESTINATIONS_MAX`
+ * destinations have such labels. The metrics of the destinations without labels are summed.
  */
 export class TenantLabels {
   readonly areShown: boolean;
@@ -40,7 +40,7 @@ export class TenantLabels {
     return shown;
   }
 
-  /** Removes a destination from the limited list of labelled ones, so that another can be labelled. */
+  /** Removes a destination from those with labels, so that another one can have labels. */
   forget(destination: string): void {
     this.#destinations.delete(destination);
   }

@@ -17,8 +17,8 @@ const labelNames = ["workspace", "transformation", "version"] as const;
 type Labels = Record<(typeof labelNames)[number], string>;
 
 /**
- * Registers metrics of published transformations, labelled by transformation and revision. When
- * another revision is published, the metrics of the previous one are deleted.
+ * Registers metrics of published transformations, labelled by transformation and revision. When a
+ * newly published revision first runs, the metrics of the previous one are deleted.
  */
 export function createTransformationMetrics(registry: Metrics, tenants: TenantLabels) {
   const registers = [registry];
@@ -88,7 +88,7 @@ export function createTransformationMetrics(registry: Metrics, tenants: TenantLa
 
 type RunCounts = Record<(typeof outcomes)[number], number>;
 
-/** Counts one batch for the figures of a transformation. An event that passed counts as delivered. */
+/** Adds a batch to a transformation's figures. An event that `passed` counts as delivered. */
 export function recordRunFigures(
   runs: MinuteCounters,
   transformationId: string,

@@ -3,22 +3,23 @@ import type { CursorRecord } from "../model/lane-record.ts";
 import { SequenceCounts } from "./sequence-counts.ts";
 
 /**
- * The read position of a lane in one log. A lane delivers one destination's events. Records are
- * taken in order, but their events may be delivered in any order. The cursor is stored as `next`
- * and the numbers below it whose records have no final outcome, so a restart repeats only these
- * records.
+ * The read position of a lane in one log. A lane delivers one destination's events. It takes
+ * records in order, but may deliver their events in any order. The stored cursor has the position
+ * `next` and the sequence numbers below it whose records have no final outcome. After a restart,
+ * only these records are read again.
  */
 export class Cursor {
   /**
-   * Sequence number of the next record to read. Below `next` only while older records are read for
-   * a new connection, or records without a final outcome are read again after a restart.
+   * Sequence number of the next record to read. Below `#next` in two cases only: while older
+   * records are read for a new connection, and while records without a final outcome are read again
+   * after a restart.
    */
   position: number;
   #next: number;
   /**
-   * Sequence numbers of the records whose events the lane has taken and which have no final outcome
-   * yet. A number occurs twice when the record's connection was replaced after the lane took the
-   * record.
+   * Sequence numbers of the records that the lane has taken and that have no final outcome yet. A
+   * number occurs twice when the record's connection was replaced and the lane took the record
+   * again.
    */
   readonly #pending = new SequenceCounts();
   /**
@@ -32,8 +33,8 @@ export class Cursor {
    */
   readonly #backfills = new Map<string, number>();
   /**
-   * Lowest sequence number that would be read after a restart from the stored cursor. The log must
-   * keep all later records.
+   * Lowest sequence number that a restart from the stored cursor would read. The log must keep the
+   * records from this one on.
    */
   #durableLow: number;
 
@@ -66,8 +67,8 @@ export class Cursor {
   }
 
   /**
-   * Moves reading back to `start`, to take older records for one connection only. Does nothing when
-   * reading has not passed `start`.
+   * Moves the read position back to `start`, so that older records are taken for this connection
+   * only. Does nothing when no record from `start` on was read.
    */
   backfill(connectionId: string, start: number): void {
     if (start >= this.#next) return;
@@ -105,7 +106,7 @@ export class Cursor {
     assert(wasPending, "A record settles once for each time it was taken");
   }
 
-  /** Records that all records below `position` were read. */
+  /** Moves the cursor to `position` after all records below it were read. */
   advanceTo(position: number): void {
     assert(position >= this.position, "A cursor ascends");
     this.position = position;
@@ -127,7 +128,7 @@ export class Cursor {
     return { next: this.#next, pending };
   }
 
-  /** Records that a stored cursor is on disk. `low` is the value of `this.low` at its creation. */
+  /** Notes that a stored cursor is durable. `low` is what `this.low` was at its creation. */
   committed(low: number): void {
     // `this.low` is lower when a backfill began meanwhile.
     this.#durableLow = Math.min(low, this.low);

@@ -1,6 +1,6 @@
 /**
- * The furthest record of a newer version that was found in each log of a partition. Deliveries stop
- * at such a record: this version cannot read it, and must not skip it.
+ * For each log of a partition, the furthest record found that a newer version of pixelmill wrote.
+ * Deliveries stop at such a record: this version cannot read it, and must not skip it.
  */
 export class HeldRecords {
   readonly #furthest = new Map<string, number>();
@@ -10,8 +10,8 @@ export class HeldRecords {
   }
 
   /**
-   * Returns the logs in which a delivery may have stopped. `lowOf` returns the lowest position of a
-   * log that some delivery has not passed.
+   * Returns the logs in which a delivery may have stopped. `lowOf` returns the lowest position in a
+   * log that some delivery has not passed; undefined when there are no deliveries.
    */
   logsAbove(lowOf: (log: string) => number | undefined): string[] {
     return [...this.#furthest].flatMap(([log, sequence]) =>
@@ -20,7 +20,7 @@ export class HeldRecords {
   }
 }
 
-/** Returns a warning about logs in which deliveries wait for a newer version; none without logs. */
+/** Returns a warning that deliveries wait at newer versions' records in `logs`, if any. */
 export function newerVersionWarning(logs: readonly string[]): string[] {
   if (logs.length === 0) return [];
   const names =

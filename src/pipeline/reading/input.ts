@@ -2,19 +2,20 @@ import { type EventRecord, type LogEnd, recordBytes } from "../../event/record.t
 import { uuidText } from "../../event/uuid.ts";
 import type { BuiltEvent, InputEvent } from "../model/input-event.ts";
 
-/** Largest total size in bytes of the cached events and their query strings. */
+/** Maximum total bytes of the events that the cache keeps and of their log records. */
 const KEPT_EVENTS_BYTES_MAX = 8 << 20;
 
 /**
- * Builds events from log records and bounds how many inputs keep their event, because the
- * deliveries to several destinations use the same events. Bounds the bytes of both the events and
- * the records, since either can be hundreds of times larger than the other.
+ * Builds events from log records and keeps the latest ones, because the deliveries to several
+ * destinations use the same events. The limit covers the bytes of both events and records, because
+ * either can be hundreds of times larger than the other.
  */
 export class EventCache {
   readonly #build: (record: EventRecord) => BuiltEvent;
   /**
-   * The newer half of the inputs that keep their event; `#old` is the older half. When the newer
-   * half is full, the older one drops its events.
+   * Inputs whose events are kept, in two generations: `#young` has the newer ones, `#old` the older
+   * ones. When `#young` is full, the inputs in `#old` drop their events and `#young` becomes
+   * `#old`.
    */
   #young: RecordInput[] = [];
   #old: RecordInput[] = [];
@@ -38,7 +39,7 @@ export class EventCache {
   }
 }
 
-/** One record of a log as the deliveries to all destinations share it. */
+/** One record of a log, shared by the deliveries to all destinations. */
 export class RecordInput implements InputEvent {
   readonly sequence: number;
   readonly sourceId: string;

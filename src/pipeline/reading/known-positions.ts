@@ -6,9 +6,9 @@ import type { LaneRecord } from "../model/lane-record.ts";
 
 /**
  * Returns for each log the highest position that a lane (the delivery to a destination), a
- * connection, a replay job or a repeated event refers to. A damaged or restored log may end below it. New records
- * must then be numbered from this position on, because lanes would skip lower numbers as already
- * read.
+ * connection, a replay job or the search for repeated events refers to. A damaged or restored log
+ * may end below this position. New records must then be numbered from this position on, because
+ * lanes would skip lower numbers as already read.
  */
 export function knownPositions(
   live: Live,

@@ -18,19 +18,19 @@ export class LaneReader {
   readonly #periods: LivePeriods;
   /** Log → chunk of records taken only in part, kept so that the next batch need not read it. */
   readonly #chunks = new Map<string, LogChunk>();
-  /** The batched delivery that a crash interrupted, while only its events are taken again. */
+  /** The batched delivery that a crash interrupted; while defined, only its events are taken. */
   #recovering: DeliveryIntent | undefined;
   #routes: Routes;
   #nextLog = 0;
-  /** Whether all logs were read to the end, without a wake-up since. Later ones are of others. */
+  /** Whether the lane has read all logs to their ends and was not woken since then. */
   #isIdle = false;
   /**
-   * Logs whose next record is of a newer version, with the time at which it was received. The lane
-   * stops there, and skips nothing.
+   * Log → time of receipt of its next record. Has only logs whose next record was written by a
+   * newer version of pixelmill: the lane stops before this record and skips nothing.
    */
   readonly #held = new Map<string, number>();
 
-  /** With `repeated`, takes only the events of this interrupted delivery until `endRecovery`. */
+  /** With `repeated` (an interrupted delivery), takes only its events until `endRecovery`. */
   constructor(
     logs: LogSet,
     routes: Routes,
@@ -47,7 +47,7 @@ export class LaneReader {
     this.setRoutes(routes);
   }
 
-  /** The batched delivery that a crash interrupted, while only its events are taken again. */
+  /** The interrupted delivery whose events are taken again; undefined after `endRecovery`. */
   get recovering(): DeliveryIntent | undefined {
     return this.#recovering;
   }
@@ -57,7 +57,7 @@ export class LaneReader {
     this.#recovering = undefined;
   }
 
-  /** Applies changed connections. Goes back in the logs for connections that start earlier. */
+  /** Applies changed connections. Moves cursors back for connections that start earlier. */
   setRoutes(routes: Routes): void {
     this.wake();
     this.#routes = routes;
@@ -82,9 +82,9 @@ export class LaneReader {
   }
 
   /**
-   * Takes up to `count` events, from the logs in turn. An event waits until records that other logs
-   * held at its receipt are taken, so that a user's events stay in order whichever process received
-   * them. The result is empty when no event can be taken now.
+   * Takes up to `count` events, from the logs in turn. An event waits until the lane has read the
+   * other logs up to their ends at its receipt; this keeps a user's events in order whichever
+   * process received them. Returns an empty list when no event can be taken.
    */
   async take(count: number, bytesMax: number): Promise<LaneEvent[]> {
     this.wake();
@@ -136,8 +136,8 @@ export class LaneReader {
   }
 
   /**
-   * Whether the lane has read all records of its sources, up to where it stops, and all events that
-   * it took are settled.
+   * Whether all events that the lane took are settled, and it has no more records of its sources to
+   * read. A log in which the lane stops before a record of a newer version counts as read.
    */
   get isSettled(): boolean {
     const isRead = (log: string) => this.#held.has(log) || this.#isAhead(log);
@@ -145,12 +145,12 @@ export class LaneReader {
     return this.#cursors.values().every((cursor) => cursor.isSettled);
   }
 
-  /** Logs in which the lane stops before a record of a newer version, with the record's time. */
+  /** Log → time of receipt of the record of a newer version before which the lane stops. */
   get held(): ReadonlyMap<string, number> {
     return this.#held;
   }
 
-  /** Time at which the oldest record was received at which the lane stops; undefined for none. */
+  /** Earliest time of receipt in `held`; undefined when the lane stops in no log. */
   get oldestAt(): number | undefined {
     return this.#held.size === 0 ? undefined : Math.min(...this.#held.values());
   }
@@ -166,7 +166,7 @@ export class LaneReader {
     return { logs, known: this.#periods.record() };
   }
 
-  /** Records that the read positions are on disk. The logs may be trimmed below `lows`, by log. */
+  /** Notes that the read positions are durable. The logs may be trimmed below `lows`, by log. */
   committed(lows: ReadonlyMap<string, number>): void {
     for (const [log, low] of lows) this.#cursors.get(log)?.committed(low);
   }
@@ -175,7 +175,7 @@ export class LaneReader {
     return new Map([...this.#cursors].map(([log, cursor]) => [log, cursor.low]));
   }
 
-  /** Lowest sequence number to read after a restart; undefined for a log that is not read. */
+  /** Returns the lowest sequence number that a restart would read; undefined if it reads none. */
   durableLow(log: string): number | undefined {
     return this.#cursors.get(log)?.durableLow;
   }
@@ -272,7 +272,7 @@ export class LaneReader {
     });
   }
 
-  /** Whether a record repeats one that the connection delivers. */
+  /** Returns whether the connection delivers the earlier record that this record repeats. */
   #isRepeated(connection: Connection, log: string, sequence: number): boolean {
     const previous = this.#logs.previousOf(log, sequence);
     return previous !== undefined && covers(connection, previous.log, previous.sequence);

@@ -2,13 +2,17 @@ import type { Connection } from "../../catalog/model.ts";
 import type { Positions } from "../../log/positions.ts";
 import type { LaneRecord } from "../model/lane-record.ts";
 
-/** The live periods (when connections deliver), as far as the lane has read from their starts. */
+/**
+ * The current live period of each connection: the positions in the logs from which it delivers. A
+ * new live period is stored only when the lane has read its older records.
+ */
 export class LivePeriods {
-  /** Connection id → positions at which its current live period (time of delivering) begins. */
+  /** Connection id → positions in the logs at which its current live period begins. */
   readonly #known: Map<string, Positions>;
   /**
-   * Connections whose new live period is still being read: id → their value in `#known` before it.
-   * Stored instead of the new value, so that reading resumes after a restart.
+   * Connection id → start of its previous live period. Has only connections for which the lane
+   * still reads older records of the new live period. The old start is stored for them, so that a
+   * restart reads these records again.
    */
   readonly #before = new Map<string, Positions>();
   /** Whether older records are still read for a connection. */
@@ -20,8 +24,9 @@ export class LivePeriods {
   }
 
   /**
-   * Applies the current connections. Returns those that have a new live period, with the start of
-   * their last one, and the ids of those that have ended.
+   * Applies the current connections. `begun` has the connections with a new live period, each with
+   * the start of its previous one in `known`. `ended` has the ids of the connections that do not
+   * exist any more.
    */
   update(connections: ReadonlyMap<string, Connection>) {
     const begun: { connection: Connection; known: Positions | undefined }[] = [];

@@ -11,10 +11,10 @@ export interface LogPlace {
 }
 
 /**
- * The read positions of a lane (the delivery to one destination) that has taken and settled all
- * records of its sources that it has seen. Takes a tenth of a `LaneReader`'s memory, because most
- * destinations are idle. Skips all records that are announced while it rests: they belong to
- * sources that are not connected.
+ * The read positions of a lane (the delivery to one destination) that has settled all events it
+ * took and has nothing to read. Because most destinations are idle, it needs only a tenth of a
+ * `LaneReader`'s memory. It skips all records that are announced while it rests, because they
+ * belong to sources that are not connected to the lane.
  */
 export class RestingReader {
   readonly #logs: LogSet;
@@ -23,11 +23,11 @@ export class RestingReader {
   readonly #next: Record<string, number> = {};
   /** Log → lowest sequence number that would be read after a restart. */
   readonly #durable: Record<string, number> = {};
-  /** Whether there may be records of the lane's sources. Announced records are then not skipped. */
+  /** Whether unpassed records may be of the lane's sources. If so, none of them is skipped. */
   #isBehind = false;
   /**
-   * Logs in which the lane stops because the next record is of a newer version, with the time at
-   * which it was received; undefined for none.
+   * Log → time of receipt of its next record. Has only logs in which the lane stops, because a
+   * newer version of pixelmill wrote that record; undefined when there are none.
    */
   #held: Map<string, number> | undefined;
   /** Time of receipt of the last record that the lane passed while it was behind; 0 for none. */
@@ -39,8 +39,9 @@ export class RestingReader {
   }
 
   /**
-   * Creates the reader of a lane with this record, of which `durableLow` is on disk. Returns
-   * undefined when the lane must read records again, or must read for one connection only.
+   * Creates the reader of a lane from its stored state `record`. `durableLow` returns the lowest
+   * position that a restart would read. Returns undefined when the lane must read records again
+   * that have no final outcome, or older records for a new connection.
    */
   static create(
     logs: LogSet,
@@ -65,7 +66,7 @@ export class RestingReader {
     return reader;
   }
 
-  /** Creates the reader that follows one with nothing to read; undefined if it has something. */
+  /** Creates a resting reader with `reader`'s positions; undefined if `reader` has work left. */
   static after(
     reader: LaneReader,
     logs: LogSet,
@@ -94,7 +95,7 @@ export class RestingReader {
     return { logs, known };
   }
 
-  /** Records that the read positions are on disk. The logs may be trimmed below `lows`, by log. */
+  /** Notes durable read positions. `lows`: log → sequence number below which it may be trimmed. */
   committed(lows: ReadonlyMap<string, number>): void {
     for (const [log, low] of lows) if (log in this.#durable) this.#durable[log] = low;
   }
@@ -109,7 +110,7 @@ export class RestingReader {
     return this.#durable[log];
   }
 
-  /** Takes over read positions. Returns whether all records below them are settled. */
+  /** Takes over a stored lane's positions. Returns false if records below them are pending. */
   #setNext(record: LaneRecord | undefined): boolean {
     for (const [log, { next, pending }] of Object.entries(record?.logs ?? {})) {
       if (pending.length > 0) return false;
@@ -122,15 +123,16 @@ export class RestingReader {
     return this.#isBehind;
   }
 
-  /** Whether the logs have no record that the lane has not passed. */
+  /** Returns whether the lane has passed all records of all logs. */
   isAtEnd(): boolean {
     this.#skipAnnounced();
     return this.#logs.names().every((log) => this.#logs.end(log) <= (this.#next[log] ?? 0));
   }
 
   /**
-   * Returns the next record to look at below `ends`. When there is none, the reader is not behind
-   * any more. Later records must be announced, either before or after this call.
+   * Returns the position of the next record below `ends` that the lane has not passed. Returns
+   * undefined when there is none; the reader is then not behind. Records above `ends` must be
+   * announced, before or after this call.
    */
   nextBelow(ends: ReadonlyMap<string, number>): LogPlace | undefined {
     for (const [log, end] of ends) {
@@ -146,7 +148,7 @@ export class RestingReader {
     return this.#next[log] === sequence;
   }
 
-  /** Skips these records and returns true, or returns false when one may be for the lane. */
+  /** Moves the lane past a chunk's records. Returns false instead if it may deliver one. */
   pass(log: string, { from, next: end, sources, inputs, newerAt }: LogChunk): boolean {
     const next = this.#next[log] ?? end;
     if (newerAt !== undefined && next === end) this.#hold(log, newerAt);
@@ -164,7 +166,7 @@ export class RestingReader {
     this.#held = (this.#held ?? new Map()).set(log, at);
   }
 
-  /** Approximate time of receipt of the oldest record to look at; undefined for none. */
+  /** Approximate receipt time of the oldest unpassed record, if the lane is behind or stopped. */
   get oldestAt(): number | undefined {
     if (this.#held !== undefined) return Math.min(...this.#held.values());
     return this.#isBehind && this.#passedAt > 0 ? this.#passedAt : undefined;
@@ -177,14 +179,14 @@ export class RestingReader {
     }
   }
 
-  /** The next record to read. A log may have appeared after the lane came to rest. */
+  /** Returns the next sequence number to read. Determines it first for a newly added log. */
   #nextOf(log: string): number {
     this.#next[log] ??= firstToRead(log, this.#connections, this.#logs);
     this.#durable[log] ??= this.#next[log];
     return this.#next[log];
   }
 
-  /** Approximate number of records that are not announced yet. */
+  /** Returns the approximate number of records that the lane has not passed, in all logs. */
   lagEvents(): number {
     const lags = [...this.lows()].map(([log, low]) =>
       this.#logs.countBetween(log, low, this.#logs.end(log)),

@@ -1,4 +1,4 @@
-/** Sequence numbers of one block. The numbers of a lane's pending records lie close together. */
+/** Sequence numbers per block. This pays because a lane's pending records lie close together. */
 const BLOCK_SEQUENCES = 128;
 
 interface Block {

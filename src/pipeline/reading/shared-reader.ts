@@ -26,11 +26,11 @@ export interface LogChunk {
   from: number;
   next: number;
   inputs: readonly LogInput[];
-  /** Ids of the sources of all records. A delivery skips a chunk that has none of its sources. */
+  /** Ids of the sources with records in the chunk. Deliveries with none of them skip it. */
   sources: ReadonlySet<string>;
   /**
-   * Time of receipt of the record at `next`, if it is of a newer version; undefined for others.
-   * Readers stop at such a record: a read at it returns this chunk again.
+   * Time of receipt of the record at `next`, if a newer version of pixelmill wrote it; otherwise
+   * undefined. Readers stop at such a record: a read at its position returns this chunk again.
    */
   newerAt: number | undefined;
 }
@@ -74,7 +74,7 @@ export class SharedReader {
   readonly #events: EventCache;
   readonly #kept = new Map<string, LogChunk[]>();
   readonly #announced = new Map<string, number>();
-  /** Log → when the record at its announced end was received, if it is of a newer version. */
+  /** Log → receipt time of the record at its announced end, if a newer pixelmill wrote it. */
   readonly #held = new Map<string, number>();
   readonly #reading = new Map<string, Promise<LogChunk>>();
 
@@ -84,9 +84,10 @@ export class SharedReader {
   }
 
   /**
-   * Records that the records below `sequence` are announced: all lanes (deliveries) that read their
-   * sources were woken. Lanes that are still idle may skip these records. `newerAt` is when the next
-   * record was received if it is of a newer version, so that nothing after it can be announced.
+   * Notes that all records below `sequence` are announced: each lane (delivery) that reads their
+   * sources was woken, and the lanes that are still idle may skip them. If a newer version of
+   * pixelmill wrote the record at `sequence`, `newerAt` is its time of receipt; the announced end
+   * cannot pass this record.
    */
   setAnnouncedEnd(log: string, sequence: number, newerAt?: number): void {
     assert(sequence <= this.end(log), "An announced end is at or below the durable end of its log");
@@ -99,15 +100,15 @@ export class SharedReader {
     return this.#announced.get(log) ?? 0;
   }
 
-  /** When the record of a newer version was received that ends the announced ones. */
+  /** Returns the receipt time of the record at the announced end if a newer pixelmill wrote it. */
   heldSince(log: string): number | undefined {
     return this.#held.get(log);
   }
 
   /**
-   * Returns a view that is restricted to these logs. It shares the caches of this reader. With
-   * `repetitions`, a read waits until its records were searched for them. Records in `held` where
-   * reading stops.
+   * Returns a view that has only the logs of `readers` and shares the caches of this reader. With
+   * `repetitions`, a read resolves after its records were searched for repetitions. A record of a
+   * newer version at which reading stops is noted in `held`.
    */
   subset(
     readers: { keys(): Iterable<string> },
@@ -157,8 +158,9 @@ export class SharedReader {
   }
 
   /**
-   * Returns the chunk that contains this sequence number, or follows it. Undefined at the end of
-   * the log. The chunk before a record of a newer version ends there; at it, `next` is `sequence`.
+   * Returns the chunk that contains the record at `sequence`, or the next one when there is no such
+   * record. Returns undefined at the end of the log. A chunk ends before a record of a newer
+   * version; a read at this record returns a chunk whose `next` is `sequence`.
    */
   async read(log: string, sequence: number): Promise<LogChunk | undefined> {
     const reader = this.#parts.readers.get(log);
@@ -178,8 +180,8 @@ export class SharedReader {
   }
 
   /**
-   * Returns where a record's messageId occurred before. Always undefined here, because this reader
-   * does not search for repetitions.
+   * Returns where the record's messageId occurred before. This reader does not search for
+   * repetitions and always returns undefined; a view with `repetitions` searches.
    */
   previousOf(_log: string, _sequence: number): Occurrence | undefined {
     return undefined;

@@ -25,9 +25,9 @@ export interface LatestOutcome {
   outcome: FinalOutcome;
   receivedAt: number;
   at: number;
-  /** The event as it was received. Absent when it is too long. */
+  /** The event as received. Absent when a form has more than `RECENT_EVENT_BYTES_MAX` bytes. */
   received?: unknown;
-  /** The event as the destination got it, or would have got it. Absent when it is too long. */
+  /** The event as it was, or would have been, sent to the destination. Absent if `received` is. */
   event?: unknown;
   reason?: string;
   response?: ShownAnswer;
@@ -37,7 +37,7 @@ export interface LatestOutcome {
 export interface RecentFilter {
   sourceId?: string;
   destinationId?: string;
-  /** Outcome that the event has at one of the destinations. */
+  /** An outcome that the event must have at one or more of the destinations. */
   outcome?: string;
 }
 
@@ -47,15 +47,15 @@ interface ListedOutcome {
 }
 
 /**
- * The latest events with each outcome at each destination, on this node, in memory. When there are
- * many events per second, it takes only some of them. Each list has a number of events; the lists
- * of a workspace, and all workspaces, share a number of bytes.
+ * Keeps the latest events of this node in memory, in one list for each outcome at each destination.
+ * A list takes at most `RECENT_EVENTS_PER_SECOND_MAX` events per second and keeps
+ * `RECENT_EVENTS_MAX`. The bytes are limited for each workspace and for all workspaces together.
  */
 export class LatestOutcomes {
   readonly #live: Pick<Live, "destination">;
-  /** Members of events made by user code that are not shown, because they may be credentials. */
+  /** Members with which user code overrides the request. Hidden: they may have credentials. */
   readonly #overrideMembers: readonly string[];
-  /** Lists by outcome and destination, by workspace. */
+  /** Workspace id → its lists, one for each outcome and destination. */
   readonly #workspaces = new SharedBytes<SharedBytes<OutcomeList>>();
   readonly #rates: TokenBuckets;
 
@@ -78,7 +78,7 @@ export class LatestOutcomes {
     return this.#workspaces.bytes;
   }
 
-  /** Adds the outcome of these events at a destination: of all, or of some of many per second. */
+  /** Adds events' outcome at a destination; above the rate limit, of the last ones or none. */
   add(
     outputs: readonly Output[],
     outcome: Exclude<EventOutcome, { kind: "discarded" }>,
@@ -99,9 +99,9 @@ export class LatestOutcomes {
   }
 
   /**
-   * Returns all outcomes of the latest `eventsMax` events that have a matching outcome, the newest
-   * outcome first, with at most about `RECENT_ANSWER_BYTES_MAX` bytes. Leaves out destinations that
-   * were deleted.
+   * Finds the latest `eventsMax` events that have a matching outcome, and returns all their
+   * outcomes, the newest outcome first. Stops at about `RECENT_ANSWER_BYTES_MAX` bytes. Leaves out
+   * destinations that were deleted.
    */
   list(workspaceId: string, filter: RecentFilter, eventsMax: number): LatestOutcome[] {
     const { sourceId, destinationId, outcome } = filter;

@@ -13,13 +13,13 @@ export interface KeptOutcome {
   at: number;
   /** The event as the destination got it, as JSON. Undefined when it was too long. */
   json: Uint8Array | undefined;
-  /** The event as it was received, as JSON. Undefined when user code did not make `json`. */
+  /** The event as received, as JSON; undefined when equal to `json` or too long to be kept. */
   received: Uint8Array | undefined;
   reason?: string;
   response?: ShownAnswer;
 }
 
-/** Approximate bytes that an outcome takes in memory besides its events and its texts. */
+/** Approximate bytes that an outcome takes in memory besides its JSON and its strings. */
 const OVERHEAD_BYTES = 600;
 
 /** The latest events with one outcome at one destination, oldest first. */

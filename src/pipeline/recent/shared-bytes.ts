@@ -1,4 +1,4 @@
-/** Something that holds a number of bytes and can delete the oldest of them. */
+/** Contents in memory that can be trimmed to a number of bytes. */
 export interface Trimmable {
   readonly bytes: number;
   /** Deletes the oldest contents until at most `bytesMax` bytes remain. */
@@ -6,14 +6,15 @@ export interface Trimmable {
 }
 
 /**
- * Fraction of the limit down to which all parts are trimmed when trimming one did not suffice, so
- * that this happens seldom.
+ * Fraction of the limit to which all parts together are trimmed when trimming the changed part did
+ * not suffice. Below 1, so that trimming all parts is seldom necessary.
  */
 const TRIMMED_FRACTION = 3 / 4;
 
 /**
- * Parts that share a number of bytes. Each part may use what the others leave free. When nothing is
- * free, each part may keep an equal share, so that a busy part cannot displace a quiet one.
+ * Parts that share a limit on their total bytes. Each part may use what the other parts leave free.
+ * When the limit is reached, each part keeps at most an equal share, so that a busy part cannot
+ * displace the contents of a quiet one.
  */
 export class SharedBytes<Part extends Trimmable> implements Trimmable {
   readonly #parts = new Map<string, Part>();
@@ -32,8 +33,9 @@ export class SharedBytes<Part extends Trimmable> implements Trimmable {
   }
 
   /**
-   * Changes one part by `change`, which may add it. Then trims parts until all together have at most
-   * `bytesMax` bytes. Forgets parts without bytes.
+   * Adds `part` under `key` if it is new, and calls `change`, which changes the bytes of this part.
+   * Then trims the parts until they have at most `bytesMax` bytes together. Removes parts without
+   * bytes.
    */
   change(key: string, part: Part, bytesMax: number, change: () => void): void {
     this.#parts.set(key, part);

@@ -1,4 +1,4 @@
-/** The place of an event with some messageId in the event logs. */
+/** Position in the event logs of an event that has a given messageId. */
 export interface Occurrence {
   /** Name of the log, and sequence number of the record there. */
   log: string;
@@ -7,7 +7,7 @@ export interface Occurrence {
   receivedAt: number;
 }
 
-/** Largest number of ids that several `RecentIds` may keep together. */
+/** Limit on the number of ids that all `RecentIds` with this budget keep together. */
 export interface IdBudget {
   readonly countMax: number;
   /** Number of ids for which memory is allocated. */
@@ -25,25 +25,25 @@ const hashWords = new Int32Array(hash.buffer);
 const seeds = crypto.getRandomValues(new BigUint64Array(2));
 
 /**
- * The latest messageIds of one source, and where each occurred last. Keeps 42 bytes for each id, in
- * a ring that grows up to a bound; beyond it, the oldest ids are forgotten first.
+ * The latest messageIds of one source, each with its last occurrence. An id takes 42 bytes in a
+ * ring, which grows up to a limit; at the limit, each new id displaces the oldest one.
  */
 export class RecentIds {
   readonly #countMax: number;
   readonly #budget: IdBudget;
-  /** Names of logs; an id has the index of its log. */
+  /** Names of the logs; `#logIndexes` has for each slot the index of its log in this list. */
   readonly #logs: string[] = [];
   #capacity = 0;
-  /** Slot of the oldest id, and number of slots in use from that one on, in a ring. */
+  /** Slot of the oldest id in the ring. `#used` slots are in use, from this one on. */
   #first = 0;
   #used = 0;
-  /** Number of slots in use whose id has not occurred again later. */
+  /** Number of slots in use that have the last occurrence of their id. */
   #live = 0;
   #hashes = new Int32Array(0);
   #times = new Float64Array(0);
   #sequences = new Float64Array(0);
   #logIndexes = new Int16Array(0);
-  /** For each bucket of the hash table its first slot, and for each slot the next of its bucket. */
+  /** First slot of each hash table bucket. `#next`: for each slot, the next of its bucket. */
   #buckets = new Int32Array(0);
   #next = new Int32Array(0);
 
@@ -63,7 +63,7 @@ export class RecentIds {
     return last;
   }
 
-  /** Forgets the ids that occurred before `time`, the oldest first. */
+  /** Forgets the oldest ids, up to the first one that occurred at or after `time`. */
   forgetBefore(time: number): void {
     while (this.#used > 0 && !(this.#times[this.#first]! >= time)) this.#forgetOldest();
   }
@@ -139,8 +139,9 @@ export class RecentIds {
   }
 
   /**
-   * Removes the slots of ids that occurred again, and doubles the number of slots when there are
-   * few. Returns false when a bound does not allow more slots.
+   * Frees the slots of ids that occurred again. Doubles the number of slots when ids without a
+   * later occurrence fill at least half of them. Returns false when all slots are in use and a
+   * limit does not allow more.
    */
   #makeRoom(): boolean {
     const isHalfLive = 2 * this.#live >= this.#capacity;

@@ -1,16 +1,16 @@
 import type { RepetitionLot } from "../ledger/repetition-table.ts";
 import type { Occurrence } from "./recent-ids.ts";
 
-/** Returns the key of the row in which a lot is stored. */
+/** Returns the key of the ledger row in which a lot of repetitions is stored. */
 export function keyOfLot({ log, rows }: RepetitionLot): [log: string, sequence: number] {
   return [log, rows[0]![0]];
 }
 
-/** The stored repetitions of a partition, each with the occurrence before it. */
+/** A partition's stored events whose messageId occurred before, each with that occurrence. */
 export class RepetitionMarks {
-  /** Log → earlier occurrences, by the sequence number of the repetition. */
+  /** Log → sequence number of a repetition → the occurrence before it. */
   readonly #byLog = new Map<string, Map<number, Occurrence>>();
-  /** The lots in the order in which they were found. */
+  /** Lots of repetitions (each is one row of the ledger) in the order in which they were found. */
   #lots: RepetitionLot[] = [];
   #count = 0;
 
@@ -28,14 +28,14 @@ export class RepetitionMarks {
     this.#count += lot.rows.length;
   }
 
-  /** Whether a lot has only records below the first position of its log. */
+  /** Returns whether some lot has only repetitions below the first position of their log. */
   hasBefore(firstOf: (log: string) => number): boolean {
     return this.#lots.some((lot) => isBefore(lot, firstOf));
   }
 
   /**
-   * Returns the lots to remove when `added` are added: those whose records are no longer in the
-   * logs, and the oldest ones beyond `countMax` repetitions.
+   * Returns the stored lots to remove when the lots `added` are added: lots whose records were
+   * trimmed from the log, and the oldest lots until at most `countMax` repetitions remain.
    */
   surplus(
     added: readonly RepetitionLot[],

@@ -12,7 +12,7 @@ import { SentEventReader } from "./sent-event-reader.ts";
 
 export interface RepetitionsParts extends SearchStartParts {
   live: Pick<Live, "sourceById" | "topology" | "longestDedupSeconds">;
-  /** Bound of the messageIds that the partitions of this node keep together. */
+  /** Limit on the messageIds that all partitions of this node keep together. */
   budget: IdBudget;
   /** Called for each event that repeats an earlier one. */
   onRepeated(sourceId: string): void;
@@ -22,36 +22,34 @@ export interface RepetitionsParts extends SearchStartParts {
 const SEARCH = "search";
 
 /**
- * Finds the events of one partition whose messageId the same source has sent before, within the
- * window of its setting `dedupSeconds`. Lanes (deliveries) skip such a repetition if they deliver
- * the
- * earlier occurrence.
+ * Finds the repetitions in one partition: events whose messageId the same source has sent before,
+ * within the `dedupSeconds` of its settings. A lane (the delivery to a destination) skips a
+ * repetition if it delivers the earlier occurrence.
  *
- * The logs are searched once, in order, ahead of all lanes. A repeated event is stored in the
- * ledger
- * before a lane can read it, together with the positions that the search has reached. All lanes,
- * replays, restarts and nodes therefore get the same result. When a bound has made the search
- * forget
- * an id, the event counts as new: it is delivered twice rather than lost.
+ * Each log is searched once, in order, ahead of all lanes. A repetition is stored in the ledger
+ * before a lane can read its record, together with the positions that the search has reached.
+ * Therefore all lanes, replays and nodes get the same result, also after a restart. When a limit
+ * has made the search forget an id, the event counts as new: it is delivered twice rather than
+ * lost.
  */
 export class Repetitions {
   readonly #parts: RepetitionsParts;
   readonly #start: SearchStart;
   readonly #mutex = new KeyedMutex();
-  /** Deduplication windows in milliseconds by source id, at version `#topology`; 0 for none. */
+  /** Source id → deduplication window in milliseconds (0: none) at catalog version `#topology`. */
   readonly #windows = new Map<string, number>();
   #topology: number | undefined;
   readonly #ids = new Map<string, RecentIds>();
   /** Log → position up to which it was searched. Has only logs whose search has begun. */
   readonly #searched = new Map<string, number>();
-  /** Log → end of the last range of records that was announced. */
+  /** Log → end of the latest range of new records that was announced by `wake`. */
   readonly #announced = new Map<string, number>();
   /** The repetitions that are stored. */
   readonly #marks = new RepetitionMarks();
-  /** The lots that were found and are not stored yet. */
+  /** Lots of repetitions that were found and are not stored in the ledger yet. */
   #unstored: RepetitionLot[] = [];
   readonly #events = new SentEventReader((sourceId) => this.#windowOf(sourceId) > 0);
-  /** Logs being searched. Prevents endless recursion when the ends of damaged logs are circular. */
+  /** Logs being searched. Prevents endless recursion if the ends in damaged logs are circular. */
   readonly #active = new Set<string>();
   #storedPositions = "";
 
@@ -67,8 +65,8 @@ export class Repetitions {
   }
 
   /**
-   * Searches a log up to the end of these records, which were read from it. Resolves once what was
-   * found is stored; rejects when it cannot be stored now.
+   * Searches a log up to the end of a chunk that was read from it. Resolves when the repetitions
+   * that were found are stored; rejects when they cannot be stored.
    */
   async search(
     log: string,
@@ -91,8 +89,8 @@ export class Repetitions {
   }
 
   /**
-   * Called for a range of new records; without a range, for records of any log and source. The
-   * search skips a range that has no source with the setting.
+   * Tells the search of a range of new records. If no source of the range has deduplication, the
+   * search skips it. Without a range, the new records may be of any log and source.
    */
   wake(range?: DurableRange): void {
     if (range === undefined) {
@@ -122,8 +120,9 @@ export class Repetitions {
   }
 
   /**
-   * Returns the position from which a log's records are needed to find the ids within the window
-   * after a restart. Infinity when no source has the setting.
+   * Returns the position from which the log must keep its records, because a restart reads the
+   * messageIds of the longest deduplication window from them. Infinity when no source has
+   * deduplication.
    */
   async neededFrom(log: string): Promise<number> {
     const { live, clock, readers } = this.#parts;
@@ -160,7 +159,7 @@ export class Repetitions {
     return dedupSeconds * 1_000;
   }
 
-  /** Searches a log up to `end`; `from` is a position from which a lane reads it. */
+  /** Searches a log up to `end`. `from` is a position from which a lane has read the log. */
   async #searchTo(log: string, end: number, from?: number): Promise<void> {
     const reader = this.#parts.readers.get(log);
     if (reader === undefined || this.#active.has(log)) return;
@@ -227,7 +226,7 @@ export class Repetitions {
     return last;
   }
 
-  /** Returns the position from which a log is searched. The first call reads the ids before it. */
+  /** Returns where a log's search continues. The first call reads the messageIds before it. */
   async #begin(log: string, reader: LogReader, from?: number): Promise<number> {
     const searched = this.#searched.get(log);
     if (searched !== undefined) return Math.max(searched, this.#start.firstOf(reader));
@@ -249,7 +248,7 @@ export class Repetitions {
     }
   }
 
-  /** Stores the lots that were found. With `always`, stores the positions even without lots. */
+  /** Stores found repetitions and the reached positions; without repetitions only if `always`. */
   async #store(always = false): Promise<void> {
     const found = this.#unstored;
     if (found.length === 0 && !always) return;

@@ -15,7 +15,7 @@ export interface SearchStartParts {
   readBytesMax?: number;
 }
 
-/** Finds where the search of a partition's logs continues after a restart, and the needed ids. */
+/** Finds where searches continue after a restart, and from where messageIds are read first. */
 export class SearchStart {
   readonly #parts: SearchStartParts;
   #oldest: Promise<number> | undefined;
@@ -24,7 +24,7 @@ export class SearchStart {
     this.#parts = parts;
   }
 
-  /** Returns the first position of a log that is searched. */
+  /** Returns the lowest position to search from, so that about `readBytesMax` bytes are read. */
   firstOf(reader: LogReader): number {
     return Math.max(reader.first(), earliest(reader, this.#parts.readBytesMax));
   }
@@ -41,9 +41,9 @@ export class SearchStart {
   }
 
   /**
-   * Returns the position from which a log's ids are needed to search this log from `unsearched` on,
-   * and the other logs from their first unsearched position: an older record of another log may
-   * repeat an event of this one.
+   * Returns the position from which a log's messageIds are needed: to search this log from
+   * `unsearched` on, and the other logs from their first unsearched positions. The others matter
+   * because an older record in another log may repeat an event of this log.
    */
   async firstNeeded(reader: LogReader, unsearched: number): Promise<number> {
     const { clock, timeOf } = this.#parts;
@@ -56,7 +56,7 @@ export class SearchStart {
     return Math.max(this.firstOf(reader), since);
   }
 
-  /** Returns the first position of a log that is within the longest window before `time`. */
+  /** Returns the first position received within the longest deduplication window before `time`. */
   async positionWithin(reader: LogReader, time: number): Promise<number> {
     const windowMs = this.#parts.live.longestDedupSeconds() * 1_000;
     return await positionAt(reader, time - windowMs, this.#parts.timeOf);
@@ -84,7 +84,7 @@ export class SearchStart {
   }
 }
 
-/** Returns the first of a log's last parts with at most `bytesMax` bytes in total, or the last. */
+/** Returns the start of the log's last parts with at most `bytesMax` bytes, or of its last one. */
 function earliest(reader: LogReader, bytesMax = DEDUP_READ_BYTES_MAX): number {
   let bytes = 0;
   let first: number | undefined;

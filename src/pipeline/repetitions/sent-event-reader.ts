@@ -7,7 +7,7 @@ interface ReadEvents {
   from: number;
   next: number;
   events: readonly SentEvent[];
-  /** Position of the first record of a newer version, whose event is unknown; else `next`. */
+  /** Position of the first record that only a newer pixelmill can read; `next` without one. */
   knownUpTo: number;
 }
 
@@ -23,7 +23,7 @@ export class SentEventReader {
     this.#isWanted = isWanted;
   }
 
-  /** Returns the events of a range of the log that contains `position`. */
+  /** Returns events of a range with `position`: the one read last, or one read from there on. */
   async read(log: string, reader: LogReader, position: number): Promise<ReadEvents> {
     const last = this.#last.get(log);
     if (last !== undefined && last.from <= position && position < last.knownUpTo) return last;

@@ -22,9 +22,9 @@ export interface SentEvent {
 const member = memberSpans(["messageId"]);
 
 /**
- * Returns the event of an encoded record. Undefined when the event cannot be sent again: its
- * messageId was made by the server, as for every pixel, or it was refused, or `isWanted` returns
- * false for its source.
+ * Returns the event of an encoded record if a client may send it again. Returns undefined when
+ * pixelmill made the messageId (as for every pixel), when the event was refused, when `isWanted`
+ * returns false for its source, or when the record cannot be decoded.
  */
 export function sentEvent(
   sequence: number,

@@ -15,12 +15,12 @@ import { RangeLogSet } from "./range-log-set.ts";
 import { READY_BYTES_MAX, ReadyEvents } from "./ready-events.ts";
 import { ReplayRate } from "./replay-rate.ts";
 
-/** Pause in milliseconds after a failed read, or when a log ends lower than before. */
+/** Pause in milliseconds before the next read when a read failed or found no events. */
 const FAILURE_MS = 1_000;
 
 export interface EventReplayParts {
   job: EventJob;
-  /** Event logs to read, with a separate read cache from that of new events. */
+  /** Event logs to read. Deliveries of new events have a read cache of their own. */
   logs: LogSet;
   clock: Clock;
   logger: Logger;
@@ -28,11 +28,11 @@ export interface EventReplayParts {
   /** Maximum number of this replay's events that are taken and have no final outcome yet. */
   inFlightMax: number;
   /**
-   * Log positions after the events that were being sent when the server crashed. The replay sends
-   * these events again first. Undefined when there were none.
+   * Log positions after the events that were being sent when the server crashed; undefined when it
+   * did not crash during a delivery. The replay first sends the events below these positions again.
    */
   recovered: Positions | undefined;
-  /** Called when `take` may have events to return, after it had none. */
+  /** Called when `take` may return events after it returned none. */
   onReady(): void;
   /** Called when the range was read. The job is done once all its events have a final outcome. */
   onRead(): void;
@@ -52,7 +52,7 @@ export class EventReplay {
   readonly #ready = new ReadyEvents();
   /** Notifies the reading loop when the read-ahead buffer has room. */
   readonly #room = new Notifier();
-  /** Notifies when events were read, or when the range has ended. */
+  /** Notifies `takeRecovered` when events were read or reading stopped. */
   readonly #read = new Notifier();
   /** Notifies when the replay stops. */
   readonly #stopping = new Notifier();
@@ -67,7 +67,7 @@ export class EventReplay {
   #counts: JobCounts;
   #failures: JobFailure[];
   #reachedAt: number | undefined;
-  /** JSON of the progress that `progress` returned last. */
+  /** Key of the progress that `progress` returned last, by which it detects a change. */
   #lastProgress = "";
 
   constructor(parts: EventReplayParts) {
@@ -100,7 +100,7 @@ export class EventReplay {
     return this.#isEnded && this.#inFlight === 0;
   }
 
-  /** Whether `take` would return an event now. If not, `onReady` is called once it would. */
+  /** Whether `take` would return an event. If not, the replay calls `onReady` when it may. */
   get isDue(): boolean {
     return this.#due() > 0;
   }
@@ -113,13 +113,13 @@ export class EventReplay {
     return events;
   }
 
-  /** Takes events that were being sent when the server crashed; none when all were taken. */
+  /** Takes events that were being sent at the crash. Returns none when all were taken. */
   async takeRecovered(count: number, bytes: number): Promise<LaneEvent[]> {
     while (this.#isRecovering && this.#ready.length === 0 && !this.#isRead) await this.#read.wait();
     return this.#isRecovering ? this.#shift(count, bytes) : [];
   }
 
-  /** Ends recovery after a crash, when all events from before it were taken. */
+  /** Ends the recovery after a crash, when all events that were being sent then were taken. */
   endRecovery(): void {
     if (!this.#isRecovering) return;
     this.#isRecovering = false;
@@ -136,7 +136,7 @@ export class EventReplay {
     this.#leaveFlight();
   }
 
-  /** Takes back an event that was not sent because the destination was disabled. */
+  /** Returns an event to the buffer because it was not sent: the destination is disabled. */
   putBack(event: LaneEvent): void {
     this.#ready.putBack(event);
     this.#leaveFlight();
@@ -178,7 +178,7 @@ export class EventReplay {
     this.#reader.committed(lows);
   }
 
-  /** Position of the oldest record that a restarted replay would read; undefined for none. */
+  /** Returns the lowest sequence number that a restart would read; undefined after the end. */
   durableLow(log: string): number | undefined {
     return this.#isEnded ? undefined : this.#reader.durableLow(log);
   }
@@ -221,8 +221,8 @@ export class EventReplay {
   }
 
   /**
-   * Reads the next events. Empty when there are none, or when reading failed. Sets `#isRead` at the
-   * end of the range.
+   * Reads the next events. Returns an empty list when there are none or the read failed. Sets
+   * `#isRead` when the range was read to its end.
    */
   async #tryRead(): Promise<LaneEvent[]> {
     try {

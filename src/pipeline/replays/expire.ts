@@ -16,8 +16,8 @@ interface ExpireParts {
 }
 
 /**
- * Ends a replay job, for the reason in `how`. Does nothing when it has ended already. Returns the
- * job as it is stored afterwards.
+ * Ends a replay job with the state and error in `how`. Does nothing when the job has ended before.
+ * Returns the job as it is stored; undefined for an unknown job.
  */
 export async function endJob(
   { ledger, wake, clock }: Pick<ExpireParts, "ledger" | "wake" | "clock">,

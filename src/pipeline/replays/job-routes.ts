@@ -19,7 +19,7 @@ export function replayRoutes(job: EventJob, destination: Destination) {
   return { destination, bySource: new Map(job.sources.map((id) => [id, connection(id)])) };
 }
 
-/** Returns the read positions of the job in the form in which those of a delivery are stored. */
+/** Returns the job's read positions as a `LaneRecord`, the form in which lanes store theirs. */
 export function replayRecord({ id, logs }: EventJob) {
   return { logs, known: { [id]: {} } };
 }

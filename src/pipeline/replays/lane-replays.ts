@@ -30,8 +30,9 @@ export class LaneReplays {
   }
 
   /**
-   * Starts reading for all running jobs. `recovered` is the delivery that a crash interrupted; its
-   * replayed events are taken first. `schedule` makes the lane store new progress soon.
+   * Starts reading for all running jobs. `recovered` is the delivery that a crash interrupted; the
+   * replayed events in it are taken first. The replays call `schedule` when the lane should store
+   * their progress soon.
    */
   start(recovered: DeliveryIntent | undefined, schedule: () => void): void {
     this.#schedule = schedule;
@@ -83,8 +84,8 @@ export class LaneReplays {
   }
 
   /**
-   * Ends recovery after a crash: all events that were being sent at the crash were taken. Reads the
-   * whole ranges now.
+   * Ends the recovery after a crash, when all events that were being sent at the crash were taken.
+   * Then the replays read the rest of their ranges.
    */
   endRecovery(): void {
     for (const replay of this.#replays.values()) replay.endRecovery();
@@ -96,9 +97,9 @@ export class LaneReplays {
   }
 
   /**
-   * Records that a replayed event has its final outcome, or takes the event back if one of its
-   * outputs was not sent. `outcome` is the outcome of the last of its outputs, the events that user
-   * code made.
+   * Settles a replayed event whose outputs (the events that user code made of it) all have an
+   * outcome; `outcome` is that of the last output. If an output was not sent because the
+   * destination is disabled, returns the event to its replay instead.
    */
   settle(
     origin: { replayId: string; log: string; sequence: number },
@@ -120,7 +121,7 @@ export class LaneReplays {
       ?.settle(origin.log, origin.sequence, count, deadLetters?.[0]);
   }
 
-  /** Returns the jobs whose progress has changed since the last call. */
+  /** Returns the progress of the jobs whose progress has changed since the last call. */
   progress(): JobProgress[] {
     return [...this.#replays.values()].map((it) => it.progress()).filter((it) => it !== undefined);
   }
@@ -130,8 +131,8 @@ export class LaneReplays {
   }
 
   /**
-   * Records that this progress is on disk. `lows` are the log positions that `lows()` returned when
-   * the progress was collected.
+   * Notes that `progress` is durable. `lows` is what `lows()` returned when the progress was
+   * collected.
    */
   committed(progress: readonly JobProgress[], lows: ReturnType<LaneReplays["lows"]>): void {
     for (const { id, doneAt } of progress) {

@@ -6,13 +6,13 @@ import type { LetterJob, ReplayJob } from "../model/replay-job.ts";
 /** Maximum number of dead letters that one step of a job requeues or deletes. */
 const STEP_LETTERS_MAX = 250;
 /**
- * Number of steps per second of a slow job: each step then has fewer dead letters, so that they are
- * spread evenly.
+ * Number of steps per second of a job with a low rate. Its steps have fewer dead letters than
+ * `STEP_LETTERS_MAX`, so that the letters are spread evenly over time.
  */
 const STEPS_PER_SECOND = 4;
 /**
- * Maximum number of requeued dead letters that wait for delivery to one destination. At this bound,
- * jobs pause and requeue no more.
+ * Number of requeued dead letters that may wait for delivery to one destination. At this number,
+ * jobs pause before they requeue more.
  */
 const WAITING_REPLAYS_MAX = 1_000;
 /** Pause in milliseconds while a destination has too many requeued dead letters. */

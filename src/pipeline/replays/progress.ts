@@ -1,9 +1,9 @@
 import type { ReplayJob } from "../model/replay-job.ts";
 
 /**
- * Returns the fraction of a replay job that is done, from 0 to 1. For events it is computed from
- * log positions, and is approximate since the numbers may have gaps. For dead letters it is
- * computed from their number.
+ * Returns the fraction of a replay job that is done, from 0 to 1. For dead letters, it is computed
+ * from their number. For events, it is computed from log positions, and is approximate because
+ * sequence numbers may have gaps.
  */
 export function fractionDone(job: ReplayJob): number {
   if (job.kind !== "events") return job.total === 0 ? 1 : Math.min(1, job.seen / job.total);

@@ -15,10 +15,10 @@ interface RangeLogSetParts {
 }
 
 /**
- * Event logs as one replay reads them: limited to the replay's range, and to the events that match
- * its filter. After each read, it pauses for as long as the read spent on events that do not match.
- * A replay of few events in a long log thus takes at most half of the server's time from new
- * events.
+ * The event logs as one replay reads them: limited to the replay's range and to the events that
+ * match its filter. After each read, it pauses for the share of the read's time that went to events
+ * which do not match. Thus a replay that matches few events of a long log reads at most half of the
+ * time.
  */
 export class RangeLogSet implements LogSet {
   readonly #parts: RangeLogSetParts;
@@ -47,7 +47,7 @@ export class RangeLogSet implements LogSet {
     this.missingBefore = parts.job.missingBefore;
   }
 
-  /** Ends recovery after a crash: from now on the whole range is read. */
+  /** Ends the recovery after a crash. Then the whole range is read. */
   endRecovery(): void {
     this.#bounds = undefined;
   }
@@ -93,7 +93,7 @@ export class RangeLogSet implements LogSet {
     return this.#parts.logs.sizeOf(log, input);
   }
 
-  /** An earlier occurrence counts only when the replay sends it too. */
+  /** Returns the record's earlier occurrence, if it is in the range of this replay too. */
   previousOf(log: string, sequence: number): Occurrence | undefined {
     const { job, logs } = this.#parts;
     const previous = logs.previousOf(log, sequence);
@@ -166,5 +166,5 @@ function needsBuiltEvent({ event, userId, anonymousId, messageIds }: EventFilter
   return (event ?? userId ?? anonymousId ?? messageIds) !== undefined;
 }
 
-/** A messageId as given, and in lower case, which is how the server writes those that it makes. */
+/** Returns a messageId as given and in lower case, in which those made by pixelmill are stored. */
 const casesOf = (messageId: string): string[] => [messageId, messageId.toLowerCase()];

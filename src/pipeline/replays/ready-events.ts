@@ -12,7 +12,7 @@ export const READY_BYTES_MAX = 1 << 20;
  */
 export class ReadyEvents {
   readonly #events = new Fifo<LaneEvent>();
-  /** Events that were taken for delivery and returned, in the order in which they were read. */
+  /** Events that were taken and returned with `putBack`, in the order in which they were read. */
   #returned: LaneEvent[] = [];
   /** Number of each event in the order of reading, which keeps returned events in order. */
   readonly #numbers = new WeakMap<LaneEvent, number>();

@@ -32,7 +32,7 @@ interface LetterReplayRequest {
   filter: LetterFilter;
   /** Letters per second; absent for the default rate. Ignored for a purge. */
   rate?: number;
-  /** End of the letters' creation time, in milliseconds since the epoch; absent for now. */
+  /** Time, in Unix milliseconds, before which selected letters were created. Absent: now. */
   before?: number | undefined;
   startedBy?: JobAuthor;
 }
@@ -57,14 +57,15 @@ interface ReplayJobsParts {
 /** Maximum number of sources in one replay. */
 const REPLAY_SOURCES_MAX = 1_000;
 /**
- * Largest step by which the wall clock may be set back while a time range still finds all of its
- * records. After such a step, the times of records descend within a log.
+ * Largest step in milliseconds by which the wall clock may be set back without loss: a replay of a
+ * time range still finds all records of the range, although after such a step a later record of a
+ * log may have an earlier time.
  */
 const CLOCK_STEP_MS_MAX = 600_000;
 
 /**
- * Creates the functions that start, list and cancel jobs, which deliver events or dead letters
- * again.
+ * Creates the functions that start, list and cancel replay jobs. A job delivers events or dead
+ * letters again, or deletes dead letters.
  */
 export function createReplayJobs(parts: ReplayJobsParts) {
   const { ledgers, wake } = parts;
@@ -72,8 +73,9 @@ export function createReplayJobs(parts: ReplayJobsParts) {
     mergeJobs(ledgers().flatMap((ledger) => ledger.jobs.get(workspaceId, id) ?? []));
   return {
     /**
-     * Starts a replay of events. Refuses it above the limits, or when its destination or sources
-     * belong to another workspace.
+     * Starts a replay of events and returns its job. Throws an `ApiError` when the destination or
+     * the source is not in this workspace, the destination is disabled, the range is not in the
+     * past, or a limit is exceeded.
      */
     async start(workspaceId: string, request: EventReplayRequest) {
       const job = await eventJob(parts, workspaceId, request);
@@ -128,7 +130,7 @@ export function createReplayJobs(parts: ReplayJobsParts) {
 
 const scopeOf = ({ destinationId, reason }: LetterGroup) => ({ destinationId, reason });
 
-/** Creates a job over the dead letters that match a filter, without storing it. */
+/** Creates, without storing, a job that requeues or deletes dead letters that match a filter. */
 export function createLetterJob(
   workspaceId: string,
   request: LetterReplayRequest,

@@ -2,13 +2,14 @@ import type { Clock } from "../clock.ts";
 import { TRANSFORM_BATCH_EVENTS } from "../limits.ts";
 
 /**
- * Largest burst after a pause: the events that the replay's rate allows in this many milliseconds.
+ * Milliseconds of the replay's rate that the token bucket holds: after a pause, at most the events
+ * of this time are released at once.
  */
 const BURST_MS = 100;
 
 /**
- * Token bucket that limits a replay to its rate. Releases events in groups of about a batch's size,
- * since single events would cost a batch each.
+ * Token bucket that limits a replay to its rate. It releases events in groups of about a batch's
+ * size, because events that are released singly would each become a batch.
  */
 export class ReplayRate {
   readonly #clock: Pick<Clock, "elapsed">;

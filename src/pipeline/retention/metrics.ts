@@ -5,8 +5,8 @@ import type { Metrics } from "../../observe/metrics.ts";
 import type { RetentionBounds } from "./retention.ts";
 
 /**
- * Registers metrics of the event logs' size in bytes, of the age of their oldest record, and of the
- * bounds of both.
+ * Registers metrics of the bytes of all event logs, the time of their oldest record, and the
+ * retention bounds. Also returns a function that reads the first two.
  */
 export function createRetentionMetrics(
   metrics: Metrics,

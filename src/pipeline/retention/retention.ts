@@ -4,9 +4,9 @@ import type { Logger } from "../../observe/log.ts";
 import type { Clock } from "../clock.ts";
 
 /**
- * Bounds of the events that stay in the logs after their delivery has ended at all destinations:
- * their age in milliseconds, and the bytes of all event logs together. 0 means no bound. When both
- * are 0, events are deleted as soon as no destination needs them.
+ * Bounds of the delivered events that stay in the logs: `ageMsMax` is their age in milliseconds,
+ * `bytesMax` the bytes of all event logs together. 0 means no bound. When both are 0, an event is
+ * deleted as soon as no destination needs it.
  */
 export interface RetentionBounds {
   ageMsMax: number;
@@ -22,14 +22,14 @@ export interface Disk {
 }
 
 /**
- * Free bytes that a disk should have; on a small disk a fraction of its size. Below this, the
- * oldest delivered events are deleted even if the retention bounds keep them, since otherwise new
- * pixels could not be written and would be lost.
+ * Free bytes that the disk should have; on a small disk, the fraction `RETENTION_FREE_SHARE_MIN` of
+ * its size. With less free space, the oldest delivered events are deleted even within the retention
+ * bounds, because on a full disk new pixels could not be written and would be lost.
  */
 export const RETENTION_FREE_BYTES_MIN = 1 << 30;
 const RETENTION_FREE_SHARE_MIN = 0.1;
 
-/** Returns how many bytes have to be deleted to reach the free space that a disk should have. */
+/** Returns how many bytes to delete until the disk has the free space it should have, or 0. */
 export function lackingBytes({ freeBytes, sizeBytes }: Disk): number {
   const least = Math.min(RETENTION_FREE_BYTES_MIN, sizeBytes * RETENTION_FREE_SHARE_MIN);
   return Math.max(0, least - freeBytes);
@@ -51,9 +51,9 @@ interface RetentionParts {
 }
 
 /**
- * Deletion planned for one log: its parts (such as segment files) with an index below `at` are
- * deleted. A part stays when it holds a record at or after the position `below`, which may still be
- * needed.
+ * Planned deletion in one log: of its `parts` (such as segment files), those with an index below
+ * `at` are deleted. Parts with records at or after the position `below` stay, because a delivery
+ * may need these records.
  */
 interface Cut {
   name: string;
@@ -66,10 +66,7 @@ interface Cut {
 /** Decides which log records are deleted after their delivery has ended at all destinations. */
 export class Retention {
   readonly #parts: RetentionParts;
-  /**
-   * Cache of the time of the first record in each part of a log: by log, then by the part's first
-   * sequence number.
-   */
+  /** Log → first sequence number of a part → time of receipt of the part's first record. */
   readonly #times = new Map<string, Map<number, number>>();
 
   constructor(parts: RetentionParts) {
@@ -77,10 +74,10 @@ export class Retention {
   }
 
   /**
-   * Returns the position in each log before which records may be deleted. `below` is the position
-   * in each log before which no delivery needs a record. Only whole parts (such as segment files)
-   * are deleted, the oldest of all logs first: parts whose first record is too old, and parts by
-   * which the logs are too large.
+   * Returns for each log the position below which records may be deleted. `below` has for each log
+   * the position below which no delivery needs a record. Whole parts (such as segment files) are
+   * deleted, the oldest of all logs first, while their first record is older than the age bound,
+   * the logs exceed the size bound, or the disk is nearly full.
    */
   async trimmable(below: ReadonlyMap<string, number>): Promise<ReadonlyMap<string, number>> {
     const { ageMsMax, bytesMax } = this.#parts.bounds;
@@ -134,9 +131,9 @@ export class Retention {
   }
 
   /**
-   * Returns the age in milliseconds of the first record in a log's next part (such as a segment
-   * file). If a wrong clock gave this record a future time, returns the age of the part after it.
-   * Returns 0 for a part that cannot be read.
+   * Returns the age in milliseconds of the first record in the next part to delete (`cut.at`). If a
+   * wrong clock gave this record a future time, uses the first record of a later part. Returns 0
+   * when the part cannot be read.
    */
   async #age(cut: Cut): Promise<number> {
     const { clock, logger } = this.#parts;

@@ -17,8 +17,8 @@ interface TrimParts {
   };
   retention: Pick<Retention, "trimmable" | "isDiskNearlyFull">;
   /**
-   * Returns the position in a log from which records are kept, unless the disk is nearly full.
-   * Absent: all records that no delivery needs may be deleted.
+   * Returns the position in a log from which records must be kept for other reasons than delivery.
+   * Ignored while the disk is nearly full. Absent: there are no other reasons.
    */
   keptFrom?(log: string): Promise<number>;
   clock: Pick<Clock, "elapsed">;
@@ -26,10 +26,10 @@ interface TrimParts {
 }
 
 /**
- * Creates the job that deletes log records which retention need not keep. Each destination's
- * delivery (its lane) must have passed them durably. A new connection starts at the end that the
- * log had at the request, but its lane exists only a moment later. Records are therefore deleted
- * only when they are at least a minute old.
+ * Creates the job that deletes log records. It deletes a record when all deliveries (lanes) have
+ * passed it durably and retention does not keep it. The record must also be at least a minute old:
+ * a new connection starts at the end that the log had at the API request, but its lane exists only
+ * a moment later.
  */
 export function createTrimmer(parts: TrimParts) {
   const { readers, lanes, retention, clock, logger } = parts;
@@ -38,7 +38,7 @@ export function createTrimmer(parts: TrimParts) {
   const trimming = new Map<string, Promise<void>>();
   const stop = new AbortController();
 
-  /** The end that a log had a minute ago. */
+  /** Returns the end that a log had `TRIM_AGE_MS_MIN` ago, or 0 if unknown. Notes `end`. */
   function agedEnd(log: string, end: number): number {
     const now = clock.elapsed();
     const marks = [...(seen.get(log) ?? []), { at: now, end }];
@@ -66,7 +66,7 @@ export function createTrimmer(parts: TrimParts) {
     return running;
   }
 
-  /** Lowers the positions, by log, to those from which records are kept. */
+  /** Lowers each log's position in `below` to the one that `keptFrom` requires. */
   async function lowerToKept(below: Map<string, number>): Promise<void> {
     for (const [log, position] of below) {
       try {
@@ -82,7 +82,7 @@ export function createTrimmer(parts: TrimParts) {
   }
 
   return {
-    /** Deletes from every log what retention need not keep. Resolves when all logs are done. */
+    /** Deletes each log's records that no delivery or retention needs. Resolves when done. */
     async run(): Promise<void> {
       const ends = new Map(Array.from(readers, ([log, it]) => [log, agedEnd(log, it.end())]));
       lanes.checkpoint(ends);
@@ -98,7 +98,8 @@ export function createTrimmer(parts: TrimParts) {
       );
     },
     /**
-     * Stops after the log segments (files) that are being deleted. Resolves when no deletion runs.
+     * Lets the deletion of the current log segments (files) end, and starts no other. Resolves when
+     * no deletion runs.
      */
     async stop(): Promise<void> {
       stop.abort();

@@ -7,10 +7,10 @@ import { covers } from "../model/routes.ts";
 import type { FoundEvent } from "./search.ts";
 
 /**
- * Outcomes of an event at a destination, as far as the ledgers know. `settled` means delivered,
- * dropped by code, or a dead letter that was replayed or purged later: no ledger records which.
- * `repeated` means that the destination gets an earlier event with the same messageId. `unknown`
- * means that there are too many dead letters to search.
+ * Outcomes of an event at a destination, as far as the ledgers know. `settled` means one of these,
+ * of which no ledger records which one: delivered, dropped by user code, or a dead letter that was
+ * later replayed or deleted. `repeated` means that the destination gets an earlier event with the
+ * same messageId. `unknown` means that there are too many dead letters to search.
  */
 export const outcomeNames = [
   "settled",
@@ -39,11 +39,11 @@ type FoundLetter = { id: string; reason: string };
 /** Dead letters of one destination by messageId. */
 interface Letters {
   byMessage: ReadonlyMap<string, FoundLetter>;
-  /** Whether all letters since the oldest event were searched. */
+  /** Whether all dead letters stored since the receipt of the oldest event were searched. */
   isComplete: boolean;
 }
 
-/** Maximum number of dead letters that are searched for the outcomes of one answer. */
+/** Maximum number of dead letters that one call of `eventOutcomes` searches. */
 const OUTCOME_LETTERS_MAX = 1_000;
 /** Maximum number of destinations in the outcomes of one event. */
 export const OUTCOME_DESTINATIONS_MAX = 100;
@@ -86,7 +86,7 @@ export async function eventOutcomes(
   });
 }
 
-/** Returns the row of an event whose messageId occurred before; undefined for other events. */
+/** Returns an event's stored repetition if its source had sent its messageId before. */
 function findRepetition(
   { log, sequence }: FoundEvent,
   ledgers: readonly Ledger[],

@@ -25,8 +25,8 @@ export interface SearchQuery extends EventQuery {
   /** Maximum bytes of records to scan. Absent: `SEARCH_BYTES_MAX`. */
   scannedBytesMax?: number;
   /**
-   * By log: the position at which an earlier search stopped, to continue from there. Absent for a
-   * search from the logs' ends.
+   * Log → position from which to continue an earlier search that stopped. Absent for a search that
+   * begins at the ends of the logs.
    */
   rest?: Positions;
 }
@@ -52,11 +52,12 @@ export interface SearchResult {
    */
   stopped?: { by: SearchStopReason; rest: Positions };
   /**
-   * Time in milliseconds since the Unix epoch down to which all logs were scanned. Undefined when
-   * no event was scanned.
+   * Time in milliseconds since the Unix epoch down to which all logs were scanned; for a complete
+   * search, the query's `from`. Undefined for a complete search without `from`, and when nothing
+   * was scanned.
    */
   reachedAt: number | undefined;
-  /** Whether the search met records of a newer version, which it cannot read. */
+  /** Whether the scanned range has records that only a newer pixelmill version can read. */
   hasNewer: boolean;
 }
 
@@ -69,11 +70,11 @@ interface SearchParts {
 }
 
 /**
- * Finds events in all event logs, newest first. Always scans the log whose scan has reached least
- * far into the past, so that an event is returned only after all newer ones of other logs. Clocks
- * that were set back can disturb this order. One search is bounded; when it reaches a bound, its
- * result has the positions to continue from. Each search makes progress, so that repeated
- * continuing ends.
+ * Finds events in all event logs, newest first. Always scans the log whose scan has come least far
+ * into the past. An event is therefore returned only after all newer events of the other logs,
+ * unless a clock was set back. A search stops at a bound, and its result then has the positions
+ * from which to continue. Because each search makes progress, continuing often enough reaches the
+ * beginning of the logs.
  */
 export class Search {
   readonly #parts: SearchParts;
@@ -111,7 +112,7 @@ export class Search {
     }
   }
 
-  /** Begins a search. `onNewer` is called for each relevant record of a newer version. */
+  /** Creates a scan of each log. Calls `onNewer` per newer version's record in the time range. */
   async #begin(query: SearchQuery, onNewer: () => void): Promise<Map<string, ReverseScan>> {
     const finds = createFinder(query, query.isSource, this.#eventOf);
     const { from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY } = query;
@@ -156,8 +157,9 @@ async function rangeOf(name: string, reader: LogReader, { from, to, rest }: Sear
 }
 
 /**
- * Moves hits (matching records) to the page, newest first, down to the time `bound`: every log is
- * scanned down to this time. Returns the reason when the page is full; otherwise undefined.
+ * Moves hits (matching records) from the scans to the page, newest first, down to the time `bound`,
+ * which all scans have reached. Returns `limit` or `size` when the page is full; otherwise
+ * undefined.
  */
 function emit(
   logs: ReadonlyMap<string, ReverseScan>,

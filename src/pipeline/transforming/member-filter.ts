@@ -10,9 +10,9 @@ const ESCAPE = Buffer.from("\\u");
 const { includes } = Buffer.prototype;
 
 /**
- * Creates a function that removes the members with these names from an event's JSON, and from the
- * objects in its `integrations`. Only user code may set these members, so they must not come from a
- * client. An event without such a member is returned unchanged.
+ * Creates a function that removes the members with these names from the top level of an event's
+ * JSON and from the objects in its `integrations`. Only user code may set these members, so a
+ * client's are removed. The function returns an event without such members unchanged.
  */
 export function createMemberFilter(names: readonly string[]): (event: Uint8Array) => Uint8Array {
   if (names.length === 0) return (event) => event;

@@ -4,7 +4,7 @@ import { rudderId } from "../../event/rudder-id.ts";
 import type { EventMetadata, MetadataKey } from "../../sandbox/program.ts";
 import type { InputEvent } from "../model/input-event.ts";
 
-/** Text that the metadata of events of one source, type and name have in common. */
+/** Serialized part of the metadata that all events of one source, type and name have in common. */
 interface SharedMetadata {
   sourceId: string;
   type: string;

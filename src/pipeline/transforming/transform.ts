@@ -40,23 +40,24 @@ export interface TransformContext {
   /** Records whether events wait for a sandbox process, which runs user code. */
   setWaiting(isWaiting: boolean): void;
   /**
-   * Called after the sandbox has run a batch, with the outcomes of all its events or of the first
-   * ones, and the duration in seconds.
+   * Called after the sandbox has run code over a batch for `seconds`. `outcomes` has the outcomes
+   * of all events of the batch, or only of its first events.
    */
   onRun(live: LiveProgram, outcomes: readonly ProgramOutcome[], seconds: number): void;
 }
 
 /**
- * Result for one event: the outputs that user code made of it, or its final outcome if it has none.
+ * Result for one event: the outputs that user code made of it, or the event's final outcome if
+ * there are no outputs.
  */
 export type TransformResult =
   | { outputs: Output[] }
   | { outcome: EventOutcome; live?: LiveProgram | undefined };
 
 /**
- * Runs the destination's published code over events. Returns the result of each event; if the
- * outputs of all events are too large together, the last events have none. Undefined when the
- * delivery is stopped first.
+ * Runs the destination's published code over events and returns the result of each event. When the
+ * outputs of all events are too large together, the results of the last events are undefined.
+ * Returns undefined when the delivery is stopped before the end.
  */
 export async function transform(
   context: TransformContext,
@@ -87,8 +88,8 @@ export async function transform(
 }
 
 /**
- * Result of an event that is not for this destination, because the event itself, the settings of
- * its source or those of the destination exclude it; otherwise undefined.
+ * Returns the outcome `dropped` for an event that this destination must not get: the event itself,
+ * the settings of its source or the destination's filter exclude it. Otherwise returns undefined.
  */
 function resultOfUnwanted(
   { origin, input }: LaneEvent,
@@ -104,8 +105,8 @@ function resultOfUnwanted(
 }
 
 /**
- * Result of an event that is a requeued dead letter and over which the code need not run;
- * otherwise undefined. `seen` has the messageIds of the requeued events that run.
+ * Returns the result of a requeued dead letter over which the code need not run; undefined for
+ * other events. `seen` has the messageIds of the requeued events over which the code runs.
  */
 function resultOfRequeued(
   event: LaneEvent,
@@ -140,9 +141,9 @@ function resultOf(event: LaneEvent, made: ProgramOutcome, live: LiveProgram): Tr
 }
 
 /**
- * Runs the destination's published code over events. Undefined when there is no code, or when the
- * delivery is stopped. While no sandbox process is available, waits and then uses the code that is
- * published at that time. The events are safe in the log meanwhile.
+ * Runs the destination's published code over events. Returns undefined when there is no code, or
+ * when the delivery is stopped. While no sandbox process is available, it waits; each attempt uses
+ * the code that is published at its time. The events stay in the log until then.
  */
 async function runLive(context: TransformContext, events: readonly LaneEvent[]) {
   for (let failures = 1; context.running(); failures++) {

@@ -1,6 +1,6 @@
 import { DIFFERENCES_MAX, type Difference } from "../reports.ts";
 
-/** Maximum length of a value in a difference, in UTF-16 units of its JSON text. */
+/** Maximum length in UTF-16 units of a difference's path, and of each of its values as JSON. */
 const DIFFERENCE_CHARS_MAX = 256;
 
 /**
@@ -31,7 +31,7 @@ function isContainer(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null;
 }
 
-/** Returns the value of an object's own key, or undefined, which no JSON value is. */
+/** Returns the value of an own key of `container`; undefined when it has no such key. */
 function ownValue(container: Record<string, unknown>, key: string): unknown {
   return Object.hasOwn(container, key) ? container[key] : undefined;
 }

@@ -12,16 +12,16 @@ import { guestLanguage } from "../guest-program.ts";
 import type { TestContext } from "./test-context.ts";
 
 /**
- * Code with the names of the modules that it imports, as a sandbox process has parsed them. `error`
- * is set when the code does not parse.
+ * Code with the import names of the modules that it imports, which a sandbox process found by
+ * parsing it. `error` is present when the code could not be parsed.
  */
 export interface InspectedCode extends ImportInspection {
   revision: Revision;
 }
 
 /**
- * Code with the libraries that it runs with. `unresolved` is set when it imports a library that
- * does not exist.
+ * Code with the libraries that it runs with. `unresolved` is present when the code has an import
+ * that is not allowed or names no library.
  */
 export interface ResolvedCode extends InspectedCode {
   libraries: Revision[];
@@ -74,8 +74,9 @@ function finder(
 }
 
 /**
- * Returns the error of an import that names no library. Returns undefined for all Python code,
- * since a name may be that of a standard module, which only the Python interpreter knows.
+ * Returns the error of an import that names no library, or of a JavaScript library that has an
+ * import; otherwise undefined. Returns undefined for all Python code, because a name may be that of
+ * a standard module, which only the Python interpreter knows.
  */
 function unresolvedOf(
   { revision, imports }: InspectedCode,
@@ -96,8 +97,9 @@ function unresolvedOf(
 }
 
 /**
- * Returns line and column of a module name in the statement that imports it. A comment that looks
- * like an import may match instead. Returns undefined for a name that is written with escapes.
+ * Returns line and column of a module name in the code, where an import statement has it. May
+ * return the position of a comment that looks like an import. Returns undefined when the name is
+ * not found, for example because it is written with escapes.
  */
 function positionOf(name: string, code: string): { line: number; column: number } | undefined {
   const match = new RegExp(`\\b(?:from|import)\\s*(?=(["'])${RegExp.escape(name)}\\1)`).exec(code);

@@ -25,8 +25,8 @@ export function suitesOf(events: readonly TestEvent[] = []): TestSuite[] {
 
 /**
  * Returns all suites with which a transformation is tested: `suites`, then the test cases that are
- * stored with it. When there are neither, the default events: without any event, code would pass
- * untested.
+ * stored with it. If there are neither, returns a suite of the default events, because without an
+ * event the code would not run.
  */
 export function withTestCases(
   { testCases }: Pick<Catalog, "testCases">,
@@ -89,9 +89,9 @@ export async function testTransformation(
 }
 
 /**
- * Tests published code with new libraries that it imports (`after`). A failure counts only if the
- * code passes with the published libraries (`before`), because code that was published with other events may never have supported the
- * default ones.
+ * Tests published code with the new versions of libraries that it imports (`after`). A failure
+ * counts only if the code passes with the published libraries (`before`): code that was published
+ * with its own test events may fail for the default events with any libraries.
  */
 export async function testImporter(
   context: TestContext,

@@ -5,8 +5,8 @@ import type { CheckReport } from "../../sandbox/sandbox.ts";
 import type { TestSuite } from "../publisher.ts";
 
 /**
- * Plan of a test run: code that is tested together. The transformations use these libraries instead
- * of the published ones.
+ * Code that is tested together. The transformations use the libraries of the plan instead of the
+ * published versions of these libraries.
  */
 export interface TestRunPlan {
   transformations: PlannedTransformation[];
@@ -23,8 +23,9 @@ interface PlannedTransformation {
   /** Suites of the request. The test cases that are stored with the transformation run too. */
   suites: TestSuite[];
   /**
-   * Whether the revision is live and is tested only because libraries that it imports change. Test
-   * events that fail with the published libraries too do not count then.
+   * Whether the revision is published already and is tested because libraries that it imports
+   * change. If true, test events that also fail with the published libraries do not count as
+   * failures.
    */
   isImporter?: boolean;
 }
@@ -34,13 +35,13 @@ export interface CodeTestReport {
   transformations: TransformationTestReport[];
   libraries: LibraryTestReport[];
   /**
-   * Published libraries that the tested code used. The change is refused if these libraries have
-   * changed during the tests.
+   * Published libraries that the tested code used. If one of them is changed during the tests, the
+   * catalog refuses to publish the code.
    */
   seen: CodeChange["usedLibraries"];
   /**
-   * Published code that was tested although the request does not name it, because it imports
-   * libraries of the request.
+   * Published code that the request does not name. It was tested because it imports libraries of
+   * the request.
    */
   tested: { versionId: string }[];
 }
@@ -52,7 +53,7 @@ export interface LibraryTestReport {
 export interface TransformationTestReport {
   revision: Revision;
   imports: string[];
-  /** Why the code did not load. No event has run then. */
+  /** Why the code did not load. If present, the code ran for no event. */
   error?: UserError;
   runs: { suite: TestSuite; report: CheckReport }[];
 }

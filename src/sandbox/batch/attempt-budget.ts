@@ -11,14 +11,14 @@ const BLAMED_SHARE = 0.75;
  * end in this time fails, even if it got little CPU time.
  */
 const CLOCK_FACTOR_MAX = 16;
-/** Part of the needed clock time that is added, because the load of the machine changes. */
+/** Share by which the next clock time exceeds the needed one, because the load changes. */
 const CLOCK_ROOM = 0.1;
-/** Least growth of the clock time after one attempt, whose CPU time is measured roughly. */
+/** Smallest growth factor of the clock time per attempt; CPU time is measured roughly. */
 const GROWTH_MIN = 2;
 /**
- * Smallest part of the CPU limit that an event gets in a new guest (process that runs user code),
- * because a fresh interpreter compiles itself while it runs the first events. The server waits at
- * least this long before it kills a guest that does not stop its code.
+ * Smallest share of the CPU limit that an event gets in a new guest (process that runs user code),
+ * because a fresh interpreter compiles itself while it runs the first events. It is also the least
+ * CPU time after which the server kills a guest that does not stop its code.
  */
 const COLD_SHARE = 0.25;
 
@@ -26,14 +26,14 @@ const COLD_SHARE = 0.25;
 export class AttemptBudget {
   readonly #limits: SandboxLimits;
   readonly #culpritsMax: number;
-  /** Clock time per CPU time. Above 1 while the machine gives the guest process too little CPU. */
+  /** Ratio of clock time to CPU time. Above 1 while the guest process gets too little CPU. */
   #slowness = 1;
   /** CPU time in ms that the code may use in the current attempt. */
   cpuMs: number;
 
   /**
-   * `culpritsMax` is the number of events that may use the whole CPU time before they are stopped.
-   * Further events get a short CPU time.
+   * `culpritsMax` is the number of events that may use up the whole CPU limit. After them, each
+   * event gets only a short CPU time.
    */
   constructor(limits: SandboxLimits, culpritsMax: number) {
     this.#limits = limits;
@@ -42,9 +42,9 @@ export class AttemptBudget {
   }
 
   /**
-   * Begins an attempt to run the events of a batch. `culprits` is the number of events that have
-   * used up their time, and `isWarm` tells whether the guest process has run events before.
-   * `isSuspect` tells whether no event has succeeded since one used up its time.
+   * Sets the CPU time of an attempt to run events of the batch. `culprits`: number of events that
+   * have used up their time. `isWarm`: whether the guest process has run events before.
+   * `isSuspect`: whether no event has succeeded since one used up its time.
    */
   begin(culprits: number, isWarm: boolean, isSuspect: boolean): void {
     const { cpuMs } = this.#limits;
@@ -65,8 +65,8 @@ export class AttemptBudget {
   }
 
   /**
-   * Whether an event whose code was stopped has used up its CPU time. `usedMs` is the CPU time that
-   * the event used by itself. If it ran alone in the attempt and used less than its time, the
+   * Returns whether an event whose code was stopped has used up its CPU time. `usedMs` is the CPU
+   * time of this event alone. If the event had the whole attempt and used less than its budget, the
    * machine was too busy, and the next attempts get a longer clock time.
    */
   isUsedUp(usedMs: number, hadWholeAttempt: boolean): boolean {
@@ -80,7 +80,7 @@ export class AttemptBudget {
     return isOver;
   }
 
-  /** Whether an event that used this CPU time by itself would not end on an idle machine either. */
+  /** Returns whether an event that used `usedMs` of CPU time would fail on an idle machine too. */
   isProof(usedMs: number): boolean {
     return usedMs >= BLAMED_SHARE * this.cpuMs;
   }

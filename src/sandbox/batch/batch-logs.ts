@@ -1,12 +1,12 @@
 import { GUEST_LOGS_CHARS_MAX, GUEST_LOGS_MAX } from "../../settings/limits.ts";
 import type { LogLine, LogSink } from "../program.ts";
 
-/** Maximum number of lines, and of UTF-16 units of all lines as JSON. */
+/** Limits on the kept log lines of a batch: their number, and the UTF-16 units of all as JSON. */
 export type LogBounds = Pick<LogSink, "lines" | "chars">;
 
-/** Bounds of the lines in the result of a test run. */
+/** Bounds of the log lines in the result of a test run. */
 export const testLogs: LogBounds = { lines: GUEST_LOGS_MAX, chars: GUEST_LOGS_CHARS_MAX };
-/** Sink that takes no lines. */
+/** Sink that takes no log lines. */
 export const noLogs: LogSink = { lines: 0, chars: 0, take() {} };
 
 /**

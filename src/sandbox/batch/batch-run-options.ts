@@ -7,7 +7,7 @@ import type { LogBounds } from "./batch-logs.ts";
 import type { ProgramTrial } from "./program-suspension.ts";
 
 export interface BatchRunResult {
-  /** Why the program did not load. No event has run then. */
+  /** Why the program did not load. If present, the code ran for no event. */
   error?: UserError;
   /**
    * Outcomes of all events, or of the first ones only (at least one) when the outputs have more
@@ -17,11 +17,11 @@ export interface BatchRunResult {
   logs: LogLine[];
   /** Memory in bytes that the outcomes take. */
   bytes: number;
-  /** Causes for which events, or the load of the program, ended a guest or used up its time. */
+  /** One cause per event (or program load) that used up its time or ended a guest process. */
   culprits: readonly GuestEndCause[];
   /** CPU time of the guest processes during the batch, measured at intervals. */
   cpuMs: number;
-  /** Whether an event failed by the clock alone, perhaps only because the machine is busy. */
+  /** Whether an event's clock time ended before its CPU time, perhaps on a busy machine. */
   isDoubtful: boolean;
 }
 
@@ -30,8 +30,8 @@ export interface BatchRunOptions {
   /** Bounds of the lines that user code writes with `log(...)`. */
   logs: LogBounds;
   /**
-   * Number of events in the batch that may use the whole CPU time before they are stopped. After
-   * this number of timeouts, each further event gets a short CPU time.
+   * Number of events in the batch that may use up the whole CPU limit. After them, each event gets
+   * only a short CPU time.
    */
   culpritsMax: number;
   /** Budget of a test run. When it ends, events without an outcome fail with the budget's error. */
@@ -39,6 +39,6 @@ export interface BatchRunOptions {
   /** Size in bytes of the outputs above which the run ends early. */
   bytesMax: number;
   hostFunctions: HostFunctions;
-  /** Judges the program while its batch runs. Absent in a test run. */
+  /** Decides during the batch whether the program must be suspended. Absent in a test run. */
   trial?: ProgramTrial;
 }

@@ -18,11 +18,11 @@ import { firstFrameOf, heldBytes } from "./frame-events.ts";
 import { isResponsive, loadProgram, type RunAccounting, unloadProgram } from "./load-program.ts";
 
 /**
- * An event that ran alone in a guest (process that runs user code) with other programs is blamed
- * for the guest's death when more than this number of guests have died in a row.
+ * Number of guests (processes that run user code) that may die in a row without proof of the cause.
+ * After more deaths, an event that ran alone is blamed even if its guest also had other programs.
  */
 const LOSSES_MAX = 3;
-/** CPU time of a guest that ran out of clock time up to which its code was asleep. */
+/** Code that ran out of clock time was asleep if it used at most this CPU time in ms. */
 const ASLEEP_CPU_MS_MAX = 50;
 
 /** How a guest ended. `fresh`: nothing ran before; `shared`: it had other programs too. */
@@ -31,7 +31,7 @@ type RunAnswer = RunReport | { error: UserError };
 
 /** Runs one batch of events through a program in several attempts, and records the outcomes. */
 export class BatchRun {
-  /** Whether the batch has used up its time in a guest process or made the process end. */
+  /** Whether the batch has ended a guest process, or has used up its time in one. */
   hasCostGuest = false;
   readonly #program: Program;
   readonly #batch: ProgramBatch;
@@ -49,13 +49,13 @@ export class BatchRun {
   readonly #meter = { cpuMs: 0 };
   /** CPU time of the guest processes until the current attempt began. */
   #usedBeforeMs = 0;
-  /** Number of events that failed by the clock alone. */
+  /** Number of events that failed by the clock before they had used up their CPU time. */
   #doubtful = 0;
   #bytes = 0;
   /** Number of guest processes that have died since an event was last blamed for a death. */
   #losses = 0;
   #loadError: UserError | undefined;
-  /** Error that `transformBatch` threw, and the time until which its events run one by one. */
+  /** Error that `transformBatch` threw. Until the time `until`, the events then run one by one. */
   #failure: { error: UserError; until: number } | undefined;
 
   constructor(program: Program, batch: ProgramBatch, options: BatchRunOptions) {
@@ -68,7 +68,7 @@ export class BatchRun {
     this.#open = batch.events.map((_, index) => index);
   }
 
-  /** Whether every event has its outcome, or the outputs are so large that the run ends early. */
+  /** Whether the run has ended: all events have outcomes, or the rest is not run. */
   get isDone(): boolean {
     if (this.#loadError || this.#isFull || this.#refusal) return true;
     return this.#open.length === 0 || performance.now() >= (this.#failure?.until ?? Infinity);
@@ -79,7 +79,7 @@ export class BatchRun {
     return this.#bytes > this.#options.bytesMax && this.#outcomes[0] !== undefined;
   }
 
-  /** Why the rest of the batch is not run; undefined while it is. */
+  /** Error for the rest of the batch when it must not run; undefined while it may run. */
   get #refusal(): UserError | undefined {
     const { isAwaited, costlyUntil = Infinity } = this.#batch;
     if (isAwaited?.() === false) return notAwaited;
@@ -239,8 +239,9 @@ export class BatchRun {
   }
 
   /**
-   * Handles a timeout. Blames the event that used up the time by itself. When that is uncertain, as
-   * other events ran before it or the machine was too busy, the event runs alone next.
+   * Handles a timeout. Blames the event that was running if it used up the time by itself. When
+   * this is uncertain, because other events ran before it or the machine was too busy, the next
+   * attempt runs this event alone.
    */
   #handleTimeout(taken: readonly number[], { culprit, culpritMs }: RunStop): void {
     this.hasCostGuest = true;
@@ -256,7 +257,7 @@ export class BatchRun {
     }
   }
 
-  /** Handles the end of a guest process. Blames an event only if it ran alone, without doubt. */
+  /** Handles the end of a guest process. Blames an event only if it alone can be the cause. */
   #handleLoss(taken: readonly number[], { end, fresh, shared }: GuestLoss): void {
     // The host ended the guest for reasons of its own.
     if (end === "retired") return;

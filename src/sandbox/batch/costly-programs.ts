@@ -11,8 +11,8 @@ const PROGRAMS_MAX = 10_000;
 
 interface CostRecord {
   /**
-   * Number of recent culprits (events that used up their time or ended their guest process). It
-   * decreases with time from the last change on.
+   * Number of culprits (events that used up their time or ended their guest process) at
+   * `changedAt`. Readers subtract one for each `CULPRIT_FORGOTTEN_MS` since then.
    */
   culprits: number;
   changedAt: number;
@@ -21,10 +21,11 @@ interface CostRecord {
 }
 
 /**
- * Records programs (user code with its libraries) that were costly recently: an event used up its
- * time or ended its guest process (a culprit), or a batch took much CPU time. Costly programs run
- * in the second guest process of their workspace, away from other programs. The more culprits a
- * program had, the fewer of its further events may use the whole CPU time.
+ * Records which programs (user code with its libraries) were costly recently. A program is costly
+ * when one of its events used up its time or ended its guest process (a culprit), or when a batch
+ * took much CPU time. Costly programs run in the second guest process of their workspace, apart
+ * from other programs. The more culprits a program had, the fewer of its next events may use up the
+ * whole CPU limit.
  */
 export class CostlyPrograms {
   readonly #records = new Map<string, CostRecord>();
@@ -38,7 +39,7 @@ export class CostlyPrograms {
     return (this.#records.get(id)?.until ?? Number.NEGATIVE_INFINITY) > this.#now();
   }
 
-  /** Returns the number of events of a program that may still use the whole CPU time. */
+  /** Returns how many of the program's next events may use up the whole CPU limit. */
   culpritsLeft({ id }: Program): number {
     return Math.max(0, GUEST_CULPRITS_MAX - this.#culpritsOf(this.#records.get(id)));
   }

@@ -23,15 +23,15 @@ export function isBreach(cause: GuestEndCause): boolean {
   return messages[cause] === BROKE_OUT;
 }
 
-/** Returns the error for an event, or for code, that made its guest process end for this cause. */
+/** Returns the error of an event, or of loaded code, whose guest process ended for this cause. */
 export function endError(cause: GuestEndCause): UserError {
   return { message: messages[cause] };
 }
 
-/** Error of events whose request has ended. */
+/** Error of events that did not run because the request for them has ended. */
 export const notAwaited: UserError = { message: "Not run: the request has ended" };
 
-/** Returns the error for an event that did not run, since others of its batch were too costly. */
+/** Returns the error of an event that did not run because `culprits` others were stopped. */
 export function notRun(culprits: number): UserError {
   return { message: `Not run: ${culprits} other events of the request were stopped` };
 }

@@ -29,13 +29,13 @@ export function batchBytes(batch: ProgramBatch): number {
   return bytes;
 }
 
-/** Size of an event with its metadata, as if it shared nothing with the metadata of others. */
+/** Returns the bytes of an event and its metadata, with shared metadata counted in full. */
 function eventBytes({ events, metadata }: ProgramBatch, index: number): number {
   const { shared, own } = metadata[index]!;
   return events[index]!.length + shared.length + own.length;
 }
 
-/** Memory in bytes that an output or an error takes in addition to its text. */
+/** Bytes of memory that an output takes besides its JSON, or an error besides its message. */
 const OUTPUT_BYTES = 200;
 
 /** Returns the memory in bytes that an outcome takes. */

@@ -8,8 +8,8 @@ import type { Program, UserError } from "../program.ts";
 import { parseInspectReply, parseLoadReply } from "../protocol/reply-parser.ts";
 
 /**
- * Host functions that user code may call while a request to its guest process is in progress, and
- * the counter of its CPU time.
+ * Host functions that user code may call during a request to its guest process, and the meter that
+ * counts the request's CPU time.
  */
 export type RunAccounting = Pick<ExchangeLimits, "hostCalls" | "meter">;
 
@@ -42,10 +42,9 @@ export async function loadProgram(
 }
 
 /**
- * Unloads a program that was stopped in the middle of a run, which may leave its state half
- * changed. The next `loadProgram` loads it again, with the CPU time of a load. `number` is the
- * program's number in the guest process; when the program has another number now, it was loaded
- * again already, and nothing happens.
+ * Unloads a program that was stopped during a run, because its state may be inconsistent. The next
+ * `loadProgram` loads it again. `number` is the program's number in the guest process at the run.
+ * Does nothing when the program has another number, because it was then loaded again already.
  */
 export function unloadProgram(guest: Guest, program: Program, number: number): void {
   if (guest.programs.get(program.id) !== number) return;

@@ -24,22 +24,22 @@ export interface ProgramSuspension {
   programId: string;
   workspaceId: string;
   name: string;
-  /** Time after which a batch is tried, in milliseconds since the epoch. */
+  /** End of the suspension in milliseconds since the Unix epoch. After it, one batch is tried. */
   until: number;
   /** First line of the program's last error. */
   reason: string;
 }
 
-/** A program that runs, and of which no event has succeeded for long. */
+/** A running program of which no event has succeeded for `CODE_SLOW_MS`. */
 export interface SlowProgram {
   programId: string;
   workspaceId: string;
-  /** Milliseconds since the epoch. */
+  /** When it began to run or, if later, an event last succeeded, in Unix milliseconds. */
   since: number;
 }
 
 interface RunningProgram extends SlowProgram {
-  /** Number of its batches that run now. */
+  /** Number of the program's batches that are running. */
   batches: number;
 }
 
@@ -47,15 +47,15 @@ interface RunningProgram extends SlowProgram {
 export interface BatchFacts {
   /** Whether the code has taken control of the guest process that ran it. */
   isBroken: boolean;
-  /** Whether an event failed by the clock alone, perhaps only because the machine is busy. */
+  /** Whether an event's clock time ended before its CPU time, perhaps on a busy machine. */
   isDoubtful: boolean;
 }
 
-/** Judges a program (user code with its libraries) while one of its batches runs. */
+/** Decides while a batch runs whether to suspend its program (user code with its libraries). */
 export interface ProgramTrial extends Disposable {
   /** Whether no event has succeeded since one used up its CPU time or ended its guest process. */
   readonly isSuspect: boolean;
-  /** Whether the program is suspended if the next event fails like the ones before. */
+  /** Whether one more event that uses up its CPU time or ends its guest suspends the program. */
   readonly isLastTry: boolean;
   /** Error for the events that have not run; undefined while the program may run. */
   readonly suspended: UserError | undefined;
@@ -68,7 +68,7 @@ interface FailureRecord {
   program: Program;
   /** Number of failed batches since the last event that succeeded. */
   batches: number;
-  /** Number of events that used up their time or ended their guest, since one succeeded. */
+  /** Number of events since the last success that used up their CPU time or ended their guest. */
   culprits: number;
   /** Length in milliseconds of the program's last suspension; 0 before the first one. */
   periodMs: number;
@@ -118,8 +118,9 @@ export class ProgramSuspensions {
   }
 
   /**
-   * Begins a batch of a program. A program that was suspended stays in the list until its batch has
-   * ended, which takes a minute when each event uses up its time.
+   * Begins a batch of a program; disposing of the result ends it. A program whose suspension has
+   * ended stays in `list` while its batch runs. This takes about a minute when each event uses up
+   * its time.
    */
   beginTrial(program: Program): ProgramTrial {
     const { id: programId, workspaceId } = program;

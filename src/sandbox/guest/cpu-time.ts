@@ -18,9 +18,9 @@ export function cpuTimeMs(): number {
 }
 
 /**
- * Returns the CPU time in ms of this process, at most `READING_MS_MAX` old. It serves as the start
- * of a measurement. Reading the exact time for each batch would be a system call, which takes a
- * tenth of the time of a batch of one event.
+ * Returns the CPU time in ms of this process from a reading that is at most `READING_MS_MAX` ms
+ * old. Measurements that start with a batch use it, because an exact reading is a system call that
+ * takes a tenth of the time of a batch of one event.
  */
 export function recentCpuTimeMs(): number {
   return performance.now() - readAt < READING_MS_MAX ? reading : cpuTimeMs();

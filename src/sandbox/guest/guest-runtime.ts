@@ -3,14 +3,15 @@ import type { GuestReply, HostRequest } from "../protocol/guest-protocol.ts";
 
 /**
  * Runs user code of one language inside a guest, a confined child process. The runtime is opened
- * before the guest is confined, so that a Python runtime can still read its snapshot. User code
- * arrives only afterwards.
+ * before the guest is confined, because a Python runtime reads its snapshot from a file. User code
+ * arrives only after the confinement.
  */
 export interface GuestRuntime {
   /**
    * Answers a request of the host (the server) with the reply that `guest-protocol.ts` defines for
-   * it. The answer to `run` is `loaded` with an error when the program had to be loaded again and
-   * that failed. Throws for a request that the host never sends; the guest process then ends.
+   * the kind of request. When a `run` request makes it load the program again and that fails, the
+   * answer is `loaded` with an error. Throws if the request is of a kind that the host never sends;
+   * the guest process then ends.
    */
   answer(request: GuestFrame & { header: HostRequest }): Promise<RuntimeAnswer> | RuntimeAnswer;
 }

@@ -14,16 +14,17 @@ const STDIN = 0;
 const STDOUT = 1;
 
 /**
- * Initial size in bytes of the buffers `input` and `output`. The buffers are reused and grow to the
- * largest frame (message). A new buffer of 200 KB for each frame would cost page faults, a tenth of
- * the time of a batch of a hundred events, and its memory would be freed late.
+ * Initial size in bytes of the buffers `input` and `output`. They are reused for all frames
+ * (messages), and grow with the largest one. A new buffer of 200 KB per frame would cause page
+ * faults that take a tenth of the time of a batch of a hundred events, and its memory would be
+ * freed late.
  */
 const BUFFER_BYTES = 1 << 20;
 let usualInput = Buffer.allocUnsafeSlow(BUFFER_BYTES);
 let output = Buffer.allocUnsafeSlow(BUFFER_BYTES);
 /**
- * Size in bytes up to which a grown input buffer is kept for reuse. The buffer for a larger frame
- * (message), such as a program with its libraries, is used only once.
+ * Maximum size in bytes of an input buffer that is kept for reuse. A larger buffer, which a frame
+ * (message) such as a program with its libraries may need, is used only once.
  */
 const KEPT_BYTES_MAX = 8 << 20;
 
@@ -47,9 +48,9 @@ let exchange = 0;
 
 /**
  * Reads the next request from the socket. Returns undefined when the host (the server) has closed
- * its end or has died. The body is valid until the next call. Reads and writes block, because a
- * guest process has no other work. With one event per frame, blocking is 2.7 times as fast as an
- * event loop (44,000 against 16,000 events a second).
+ * its end or has died. The body of the request is valid until the next call. Reads and writes
+ * block, because a guest process has no other work: with one event per frame, this handles 44,000
+ * events a second, an event loop only 16,000.
  */
 export function receive(): GuestFrame | undefined {
   const frame = backlog.shift() ?? nextFrame();
@@ -111,8 +112,9 @@ function inputOf(bytes: number): Buffer<ArrayBuffer> {
 }
 
 /**
- * Sends a header and a body, whose texts are separated by newlines. Each text is encoded by itself:
- * joined, one character outside Latin-1 would double the memory of all of them.
+ * Sends a frame that consists of a header and a body. The strings of the body are separated by
+ * newlines. Each string is encoded separately, because in a joined string one character outside
+ * Latin-1 would double the memory of the whole.
  */
 export function send(header: object, body: readonly string[] = []): void {
   const line = JSON.stringify({ ...header, exchange });
@@ -128,7 +130,7 @@ export function send(header: object, body: readonly string[] = []): void {
   write(end);
 }
 
-/** Sends a header and a body unchanged. The header already contains the number of the request. */
+/** Sends an encoded frame unchanged. Its header already contains the number of the request. */
 export function sendFrame(bytes: Uint8Array): void {
   makeRoom(bytes.length);
   output.set(bytes, LENGTH_BYTES);
@@ -141,8 +143,8 @@ function makeRoom(bytesMax: number): void {
 }
 
 /**
- * Sets the length of the frame (message) in `output`, and writes its first `end` bytes to the
- * socket.
+ * Sets the length of the frame (message) in `output`, and writes the first `end` bytes of `output`
+ * to the socket.
  */
 function write(end: number): void {
   output.writeUInt32LE(end - LENGTH_BYTES, 0);

@@ -8,8 +8,8 @@ import { receive, send, sendFrame } from "./host-channel.ts";
 type RequestFrame = GuestFrame & { header: HostRequest };
 
 /**
- * Functions that open the runtime of each language. A guest process loads only the code of its own
- * language's runtime.
+ * Functions that open the runtime of a language, by the name of the language. A guest process loads
+ * only the code of the runtime that it opens.
  */
 const runtimes: Readonly<Record<string, () => Promise<GuestRuntime>>> = {
   javascript: async () => (await import("./javascript/javascript-runtime.ts")).openJavascript(),
@@ -17,9 +17,9 @@ const runtimes: Readonly<Record<string, () => Promise<GuestRuntime>>> = {
 };
 
 /**
- * Runs the command `guest`, which makes this process run user code. Opens the language's runtime,
- * confines the process permanently, and answers the host's requests in order. Resolves when the
- * input ends.
+ * Executes the command `guest`, which makes this process run user code of one language. Opens the
+ * language's runtime, confines the process permanently, and answers the requests of the host (the
+ * server) in order. Resolves when the host has closed the input.
  */
 export async function startGuest(language: string | undefined): Promise<void> {
   const open = runtimes[language ?? ""];
@@ -29,8 +29,8 @@ export async function startGuest(language: string | undefined): Promise<void> {
 }
 
 /**
- * Does the same as `startGuest`, with a given runtime. `seal` is called when the process is
- * confined.
+ * Does the work of `startGuest` with the runtime that `open` returns. `seal` is called when the
+ * process is confined.
  */
 export async function serve(open: () => Promise<GuestRuntime>, seal: () => void): Promise<void> {
   // Without this handler Bun prints every rejection that user code does not handle, and runs user
@@ -52,8 +52,8 @@ export async function serve(open: () => Promise<GuestRuntime>, seal: () => void)
 }
 
 /**
- * Answers a request. When the stack overflows, reports that to the server in a last message and
- * throws, so that the guest process ends.
+ * Answers a request. When the stack overflows, sends the message `overflowed` to the server and
+ * throws the error, so that the guest process ends. Rethrows any other error of the runtime too.
  */
 async function answerOf(runtime: GuestRuntime, request: RequestFrame): Promise<RuntimeAnswer> {
   try {

@@ -6,10 +6,9 @@ import { codeOf, messageOf, StartError } from "../../errors.ts";
 export type Geolocation = (ip: string) => object | null;
 
 /**
- * Opens a MaxMind-format file (GeoLite2, GeoIP2, DB-IP) and returns the function that answers
- * `geolocation(ip)` of user code: with the file's record of an address, or null when it has none.
- * The file is read once. Throws `StartError` when it
- * cannot be read.
+ * Reads a MaxMind-format file (GeoLite2, GeoIP2, DB-IP), and returns the function that answers
+ * `geolocation(ip)` of user code from it. The function returns the record of an address, or null
+ * when the file has none. Throws `StartError` when the file cannot be read.
  */
 export function openGeolocation(path: string): Geolocation {
   let reader: Reader<CityResponse>;

@@ -19,13 +19,14 @@ import { printable } from "../protocol/printable.ts";
 import type { GuestFetchRequest, GuestFetchResponse, HostFunctions } from "./host-functions.ts";
 
 /**
- * Maximum UTF-16 units of a batch's host calls (`fetch` and others) that have no result yet. Beyond
- * it the guest process gets no results, and so cannot send more calls, until some calls have ended.
+ * Maximum UTF-16 units of the host calls (such as `fetch`) of a batch that have no result yet.
+ * Beyond it the server holds back results until enough calls have ended. The guest process waits
+ * for results, so it cannot send more calls in this time.
  */
 export const FETCH_REQUESTS_CHARS_MAX = 8 << 20;
 /**
- * Maximum UTF-16 units of results of host calls that the guest process has not received. Beyond it
- * no further call starts.
+ * Maximum UTF-16 units of the results of host calls that were not sent to the guest process yet.
+ * Beyond it no further call starts.
  */
 export const FETCH_ANSWERS_CHARS_MAX = 8 << 20;
 
@@ -35,9 +36,9 @@ export const FETCH_ANSWERS_CHARS_MAX = 8 << 20;
  */
 const RESULTS_BYTES_MAX = 8 << 20;
 /**
- * Maximum number of host calls (`fetch` and others) that the host accepts for one batch:
- * `FETCHES_MAX` while the program is loaded, and as many while it runs. Only user code that has
- * taken control of its guest process makes more.
+ * Maximum number of host calls (such as `fetch`) that the server accepts for one batch:
+ * `FETCHES_MAX` while the program is loaded, and the same number while it runs. More calls come
+ * only from user code that has taken control of its guest process.
  */
 const CALLS_MAX = 2 * FETCHES_MAX;
 /**
@@ -46,8 +47,8 @@ const CALLS_MAX = 2 * FETCHES_MAX;
  */
 const CALLS_BYTES_MAX = 3 * (FETCH_REQUEST_CHARS_MAX + 3);
 /**
- * Bounds of the JSON of the host calls in one frame (message): a list of objects, each with an
- * object of headers. A call has seven values and its headers.
+ * Limits of the JSON that contains the host calls of one frame (message): a list of objects, each
+ * with a nested object of headers. Apart from its headers, a call has seven values.
  */
 const CALLS_BOUNDS: GuestJsonBounds = { levelsMax: 3, valuesMax: 64 * CALLS_MAX };
 
@@ -60,9 +61,9 @@ type HostCall = { id: number; chars: number } & ({ request: GuestFetchRequest } 
 type HostCallResult = GuestFetchResponse | { location: object } | { error: string };
 
 /**
- * Performs the host calls of one batch: functions such as `fetch`, which user code calls and the
- * server executes. The guest process sends the calls and sleeps. It continues when the server sends
- * all results that are available.
+ * Performs the host calls of one batch. A host call is a call of a function such as `fetch`, which
+ * user code calls and the server executes. The guest process sends calls and sleeps until the
+ * server has sent all results that are available.
  */
 export class HostCalls {
   readonly #functions: HostFunctions;
@@ -72,8 +73,8 @@ export class HostCalls {
   /** UTF-16 units of all host calls that have no result yet. */
   #pendingChars = 0;
   /**
-   * Results of host calls that the guest process has not received. They become JSON only when they
-   * are sent, because JSON may take six times the memory of a body.
+   * Results of host calls that were not sent to the guest process yet. They are converted to JSON
+   * only when they are sent, because the JSON may take six times the memory of a body.
    */
   readonly #results: (HostCallResult & { id: number })[] = [];
   /** UTF-16 units of the bodies in `#results`. */
@@ -89,10 +90,11 @@ export class HostCalls {
   }
 
   /**
-   * Starts new host calls (`calls` is a JSON array). Resolves with the available results, at least
-   * one, once the calls without a result are within `FETCH_REQUESTS_CHARS_MAX`. Until then the
-   * guest process cannot send more calls. Throws `GuestFrameError` when the bytes are no list of
-   * calls, when the batch has made too many calls, or when none of its calls is pending.
+   * Starts the host calls in `calls`, a JSON array. Resolves with the available results, at least
+   * one, once the calls without a result are within `FETCH_REQUESTS_CHARS_MAX`. The guest process
+   * waits for this and cannot send more calls before. Throws `GuestFrameError` when `calls` is no
+   * valid list of calls, when the batch has made too many calls, or when there is no call whose
+   * result could be awaited.
    */
   async exchange(calls: Buffer): Promise<JsonTexts> {
     for (const call of parseCalls(calls, this.#workspaceId)) {
@@ -194,8 +196,8 @@ export class HostCalls {
   }
 
   /**
-   * Looks up the location of an IP address for user code. The error texts are the same as
-   * RudderStack's.
+   * Looks up the location of an IP address for user code. Throws errors with the same messages as
+   * RudderStack.
    */
   #locate(ip: string): { location: object } {
     if (isIP(ip) === 0) throw new Error("invalid ip address");

@@ -7,7 +7,7 @@ export interface GuestFetchRequest {
   method: string;
   headers: Readonly<Record<string, string>>;
   body: string;
-  /** Time limit of the request, at most `FETCH_MS_MAX`. */
+  /** Time limit of the request in milliseconds, at most `FETCH_MS_MAX`. */
   timeoutMs: number;
   /** Maximum bytes of the response's body. A longer body makes the request fail. */
   answerBytesMax: number;
@@ -22,8 +22,8 @@ export interface GuestFetchResponse {
 
 /**
  * Performs an HTTP request for user code. Rejects with an error whose message may be shown to the
- * user: it contains no internal address and no stack. `signal` aborts the request when its batch
- * has ended or has used up its time for requests.
+ * user, because it contains no internal address and no stack. `signal` aborts the request when the
+ * batch of events ends, or has used up its time for requests.
  */
 export type GuestFetch = (
   request: GuestFetchRequest,
@@ -31,12 +31,12 @@ export type GuestFetch = (
 ) => Promise<GuestFetchResponse>;
 
 /**
- * Looks up an IP address. Returns a plain object, or null when the address is unknown; user code
- * then gets an empty object. Throws when the lookup is unavailable.
+ * Returns the location of an IP address as a plain object, or null when the address is unknown;
+ * user code then gets an empty object. Throws when no lookup is possible.
  */
 export type GuestGeolocation = (ip: string) => object | null;
 
-/** Host functions that user code may call. A call of a function that is absent fails. */
+/** Functions that the server executes for user code. When one is absent, calls of it fail. */
 export interface HostFunctions {
   fetch?: GuestFetch | undefined;
   geolocation?: GuestGeolocation | undefined;

@@ -17,15 +17,15 @@ export interface ExchangeLimits {
   wallMs: number;
   replyBytesMax: number;
   /**
-   * Counter to which the CPU time is added that the guest process uses during the exchange (request
-   * and reply).
+   * Counter to which the host adds the CPU time that the guest process uses during the exchange
+   * (request and reply).
    */
   meter?: { cpuMs: number };
-  /** Whether the time limit `wallMs` begins again each time the guest process has used CPU time. */
+  /** Whether `wallMs` starts again at each measurement that finds CPU time used by the guest. */
   restartsClockOnCpu?: boolean;
   /**
-   * Host functions (such as `fetch`) that user code may call during the exchange (request and
-   * reply). When absent, it may call none.
+   * Functions of the server (such as `fetch`) that user code may call during the exchange (request
+   * and reply). If absent, user code may call none.
    */
   hostCalls?: HostCalls;
 }
@@ -52,15 +52,15 @@ const field = ({ header }: GuestFrame, name: string): unknown =>
 
 /**
  * Sends requests to a guest (process that runs user code), and receives its replies in the same
- * order. The host may send the next request before the guest has answered the last one, so that
+ * order. The host may send a request before the guest has answered the previous one, so that
  * neither process waits for the other.
  */
 export class GuestChannel {
   readonly #reader = new GuestFrameReader();
   readonly #writer = new GuestFrameWriter();
   /**
-   * Requests without a reply, in order. The guest process is working on the first request; the
-   * others wait in the socket.
+   * Exchanges whose request has no reply yet, in order. The guest process is working on the first
+   * one; the requests of the others wait in the socket.
    */
   readonly #exchanges: GuestExchange[] = [];
   readonly #send: (bytes: Buffer) => void;
@@ -68,7 +68,7 @@ export class GuestChannel {
 
   /**
    * `send` sends bytes to the guest process, and throws when the guest has closed its socket.
-   * `kill` kills the guest and calls `close`.
+   * `kill` kills the guest and calls `close` of this channel.
    */
   constructor(
     send: (bytes: Buffer) => void,
@@ -87,8 +87,8 @@ export class GuestChannel {
   }
 
   /**
-   * Excludes `ms` milliseconds from the time of the current exchange (request and reply), because
-   * the guest process could not run for that long.
+   * Adds `ms` milliseconds to the time limit of the current exchange (request and reply), because
+   * the guest process could not run for that time.
    */
   extendDeadline(ms: number): void {
     const exchange = this.current;
@@ -161,8 +161,8 @@ export class GuestChannel {
   }
 
   /**
-   * Whether the guest process may send a frame (message): it has a request and does not wait for
-   * results of host calls.
+   * Whether the protocol allows the guest process to send a frame (message). It does while the
+   * guest has a request and does not wait for results of host calls.
    */
   get #mayReceive(): boolean {
     const [exchange] = this.#exchanges;
@@ -171,7 +171,8 @@ export class GuestChannel {
 
   /**
    * Performs host calls of user code (`fetch` and others), and sends the results to the guest
-   * process. The guest sleeps meanwhile, and this time does not count towards its time limit.
+   * process. The guest sleeps until it receives them, and this time does not count towards its time
+   * limit.
    */
   async #answerHostCalls(exchange: GuestExchange, calls: Buffer): Promise<void> {
     const { hostCalls } = exchange;
@@ -192,8 +193,9 @@ export class GuestChannel {
 
   /**
    * Rejects all exchanges (requests without a reply) after the guest process has ended. The
-   * exchange that the guest was working on is rejected with `fault` when the host is at fault, else
-   * with `cause`. The others are rejected with `retired`, since the guest had not started them.
+   * exchange that the guest was working on is rejected with `fault`, if given, because the host
+   * caused the end; if not given, with `cause`. The others are rejected with `retired`, because the
+   * guest had not started them.
    */
   close(cause: GuestEndCause, fault?: InvariantError): void {
     const [first, ...others] = this.#exchanges.splice(0);

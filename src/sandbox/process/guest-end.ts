@@ -10,7 +10,7 @@ export type GuestEndCause =
   | "stderr" // flooded its standard error
   | "retired"; // ended by the host, for no fault of its code
 
-/** Causes for which an event can be to blame. */
+/** Causes of the end of a guest for which one of its events can be to blame. */
 export const culpritCauses: readonly GuestEndCause[] = [
   "timeout",
   "memory",

@@ -19,16 +19,16 @@ export interface GuestSocketEvents {
 }
 
 /**
- * The host's end of the socket to a guest, the process that runs user code. The socket is one of a
- * pair. The pipes of `Bun.spawn` are not used, because for each request and reply their streams
- * cost three calls of `epoll_ctl`, two empty reads and six promises, a third of the whole cost.
+ * The host's end of the socket to a guest (process that runs user code), one of a pair of connected
+ * sockets. The pipes of `Bun.spawn` would be slower: per request and reply, their streams make
+ * three calls of `epoll_ctl`, two empty reads and six promises, which is a third of the whole cost.
  */
 export class GuestSocket {
   #socket: Socket | undefined;
   /** Bytes that the kernel has not accepted yet, in order. */
   readonly #unsent: Buffer[] = [];
 
-  /** `fd` is the host's descriptor from `socketPair`. This object closes it. */
+  /** Opens the socket on the host's descriptor from `socketPair`. This object closes `fd`. */
   constructor(fd: number, events: GuestSocketEvents) {
     const options = {
       fd,

@@ -26,8 +26,8 @@ const REPLY_BYTES_SMALL = 4_096;
 export class Guest {
   readonly startedAt = performance.now();
   /**
-   * Numbers of the programs (user code with libraries) that are loaded in the guest process, by
-   * program id. The least recently used program comes first.
+   * Numbers that the host gave to the programs (user code with libraries) loaded in the guest
+   * process, by program id. The least recently used program comes first.
    */
   readonly programs = new Map<string, number>();
   /**
@@ -213,8 +213,8 @@ export class Guest {
 
   /**
    * Kills the guest process when it exceeds its limit of memory, threads or time. `graceMs` is
-   * added to the limit of time. `fairShare` is the part of a processor that the guest may use
-   * without CPU debt, which is counted for use beyond that part.
+   * added to the time limit. `fairShare` is the part of a processor that the guest may use; CPU
+   * time beyond it is added to its CPU debt.
    */
   enforceLimits(graceMs: number, fairShare: number): void {
     const exchange = this.#channel.current;
@@ -231,9 +231,9 @@ export class Guest {
   }
 
   /**
-   * Excludes `ms` milliseconds from the time of the guest process's current request, because the
-   * server, and most likely the guest too, stood still for that long. Ignores paused guests, whose
-   * pause does not count anyway.
+   * Adds `ms` milliseconds to the time limit of the guest process's current request, because the
+   * server, and most likely the guest too, could not run for that time. Does nothing for a paused
+   * guest, because its pause does not count anyway.
    */
   extendDeadline(ms: number): void {
     if (this.#pausedAt === undefined) this.#channel.extendDeadline(ms);

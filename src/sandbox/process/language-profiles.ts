@@ -9,8 +9,8 @@ import type { GuestLanguage } from "../program.ts";
  */
 const GUEST_ADDRESS_KIB_MAX = 900_000;
 /**
- * Memory in bytes, beyond that of an idle guest process, above which a JavaScript guest is replaced
- * between two batches, before it reaches the limit at which it is killed.
+ * Memory in bytes, in addition to that of an idle guest process, above which a JavaScript guest is
+ * replaced between two batches. The limit above which a guest is killed is higher.
  */
 export const GUEST_RECYCLE_MEMORY_BYTES = 150 << 20;
 /**
@@ -28,7 +28,7 @@ const GUEST_WARM_SPARES = 1;
  * between two batches.
  */
 export const GUEST_PYTHON_RECYCLE_MEMORY_BYTES = 192 << 20;
-/** Milliseconds without new spare Python guests after a wait for one: more than a test's 35 ms. */
+/** Milliseconds without new spare Python guests after a wait for a guest; a test takes 35 ms. */
 const GUEST_PYTHON_REFILL_PAUSE_MS = 100;
 /** Maximum number of threads that compile WebAssembly in a Python guest process. */
 const PYTHON_COMPILER_THREADS_MAX = 4;
@@ -49,7 +49,7 @@ const everyGuest = { idleCpuMsMax: GUEST_IDLE_CPU_MS_MAX, threadsMax: GUEST_THRE
 export interface LanguageProfile {
   /** All environment variables of a guest process, which inherits none of the server's. */
   environment: Readonly<Record<string, string>>;
-  /** Address space in KiB (`ulimit -v`). */
+  /** Maximum address space in KiB of a guest process (`ulimit -v`). */
   addressKibMax: number;
   /**
    * Resident memory in bytes, beyond that of an idle guest process, above which a guest is killed.
@@ -61,8 +61,8 @@ export interface LanguageProfile {
    */
   recycleBytes: number;
   /**
-   * CPU time of all threads that a guest process may use while it has no request, before it is
-   * killed.
+   * CPU time in ms of all threads above which a guest process that has no request is killed. A
+   * twentieth of the elapsed time does not count.
    */
   idleCpuMsMax: number;
   threadsMax: number;
@@ -71,13 +71,13 @@ export interface LanguageProfile {
   /** Number of spare guest processes, which are started and confined before work needs them. */
   spares: number;
   /**
-   * Whether spare guest processes start together with the sandbox. Otherwise the first use of the
+   * Whether the spare guest processes start together with the sandbox. If not, the first use of the
    * language starts them.
    */
   sparesFromStart: boolean;
   /**
-   * Milliseconds for which no spare guest process starts after work had to wait for a guest. On few
-   * processors, the start would slow down that work.
+   * Milliseconds for which no spare guest process starts after work had to wait for a guest. On a
+   * machine with few processors, starting the spare would slow down that work.
    */
   refillPauseMs: number;
 }

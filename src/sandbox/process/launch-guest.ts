@@ -16,8 +16,8 @@ export type ExitSignal = NodeJS.Signals | number | null;
 export const SHELL = "/bin/sh";
 
 /**
- * Niceness (CPU priority) of a guest process relative to the server. When both compute, a guest
- * gets a third of the processor time that the server gets.
+ * Difference in niceness (CPU priority) between a guest process and the server. With it, a guest
+ * gets a third of the processor time that the server gets while both compute.
  */
 const NICENESS = 5;
 const NICENESS_MAX = 19;
@@ -26,7 +26,7 @@ export interface LaunchedGuest {
   process: GuestProcess;
   /**
    * File descriptor of the server's end of the socket to the guest process. The other end is the
-   * guest's standard input and output. The caller must close the descriptor.
+   * guest's standard input and output. The caller of `launchGuest` must close the descriptor.
    */
   fd: number;
 }
@@ -72,8 +72,8 @@ export function launchGuest(
 }
 
 /**
- * Lowers the CPU priority of the process itself. This is needed where the kernel does not schedule
- * sessions as groups.
+ * Lowers the CPU priority of the process `pid`. The priority of its session alone is not enough
+ * where the kernel does not schedule sessions as groups.
  */
 function lowerPriority(pid: number): void {
   try {

@@ -27,15 +27,16 @@ export function readProcessUsage(pid: number) {
     return {
       residentBytes: Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1] ?? 0) * 1024,
       /**
-       * Resident memory that is not backed by a file. The system gets it back when the process ends.
+       * Resident memory in bytes that is not backed by a file. The system gets it back when the
+       * process ends.
        */
       anonymousBytes: Number(/^RssAnon:\s+(\d+) kB$/m.exec(status)?.[1] ?? 0) * 1024,
       threads: Number(/^Threads:\s+(\d+)$/m.exec(status)?.[1] ?? 0),
-      /** CPU time of all threads of the process. */
+      /** CPU time in ms of all threads of the process. */
       cpuMs: cpuMsOf(`/proc/${pid}/stat`),
       /**
-       * CPU time of the main thread, which runs user code. The other threads collect garbage and
-       * compile.
+       * CPU time in ms of the main thread, which runs user code. The other threads collect garbage
+       * and compile code.
        */
       mainCpuMs: cpuMsOf(`/proc/${pid}/task/${pid}/stat`),
     };

@@ -14,20 +14,22 @@ const GUEST_IDLE_POLL_MS = 1_000;
  */
 const DEBT_MS_MAX = 4 * GUEST_BURST_CPU_MS_MAX;
 /**
- * Part of a processor that the language runtime of a guest process may use while it has no request.
+ * Part of a processor that a guest process without a request may use permanently. Its language
+ * runtime needs some CPU time even then.
  */
 const IDLE_CPU_SHARE = 0.05;
 /** Part of a processor below which a guest process without a request counts as idle. */
 const AWAKE_CPU_SHARE = 0.2;
 /**
- * CPU time that all threads of a guest process may use together, as a multiple of the CPU time
- * limit of user code, which runs in the main thread.
+ * Factor by which the CPU time of all threads of a guest process may exceed the CPU time limit of
+ * user code, which runs in the main thread only.
  */
 const ALL_THREADS = 3;
 
 /**
- * Clock time that a guest process gets for each part of CPU time, beyond the limit of clock time.
- * The limit is for code that sleeps; a busy machine may give a guest a twentieth of a processor.
+ * Milliseconds of clock time that are added to the clock time limit of a request for each
+ * millisecond of CPU time that the guest process has used. The clock time limit is meant for code
+ * that sleeps, but on a busy machine a guest may get only a twentieth of a processor.
  */
 const CLOCK_PER_CPU = 20;
 
@@ -57,8 +59,8 @@ export class ResourceMonitor {
    */
   #cpuDebtMs = 0;
   /**
-   * CPU time that the guest process has used without a request, beyond the share `IDLE_CPU_SHARE`
-   * of the elapsed time.
+   * CPU time in milliseconds that the guest process has used while it had no request, beyond the
+   * share `IDLE_CPU_SHARE` of the elapsed time.
    */
   #idleDebtMs = 0;
   #isIdle = true;
@@ -69,8 +71,8 @@ export class ResourceMonitor {
   }
 
   /**
-   * Whether the guest process used enough memory at the last measurement that it should be
-   * replaced.
+   * Whether the memory of the guest process at the last measurement was large enough that it should
+   * be replaced.
    */
   get isNearMemoryLimit(): boolean {
     return this.residentBytes > this.idleBytes + this.#profile.recycleBytes;
@@ -107,17 +109,18 @@ export class ResourceMonitor {
   }
 
   /**
-   * Whether a guest process without a request has to be measured now. It is measured at each call
-   * while it has a CPU debt (CPU time beyond its fair share), otherwise every `GUEST_IDLE_POLL_MS`.
+   * Whether a guest process that has no request has to be measured at the time `now`. With a CPU
+   * debt (CPU time beyond its fair share) it is always due, without one every `GUEST_IDLE_POLL_MS`.
    */
   isDue(now: number): boolean {
     return this.#cpuDebtMs > 0 || now - this.#measuredAt >= GUEST_IDLE_POLL_MS;
   }
 
   /**
-   * Measures the guest process. Returns the cause for which it has to end, or undefined while it is
-   * within its limits. `graceMs` is added to the limits of time. `fairShare` is the part of a
-   * processor that the guest may use without CPU debt; it is 0 while the guest is paused.
+   * Measures the guest process. Returns the reason why it has to end, or undefined while it is
+   * within its limits. `graceMs` is added to the time limits. `fairShare` is the part of a
+   * processor that the guest may use; CPU time beyond it is added to its CPU debt. It is 0 while
+   * the guest is paused.
    */
   measure(
     exchange: GuestExchange | undefined,

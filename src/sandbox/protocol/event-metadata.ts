@@ -2,10 +2,11 @@ import type { EventMetadata } from "../program.ts";
 import type { FrameText } from "./guest-frames.ts";
 
 /**
- * Returns the parts of one JSON text with the metadata of events, `[[SHARED, …], [[NUMBER, OWN, …],
- * …]]`: each different object of shared metadata once, and for each event the index of its object
- * and the event's own values. Objects that are given as bytes stay bytes, and only neighbours among
- * them are compared.
+ * Returns the metadata of events as the parts of one JSON text: `[[SHARED, …], [[NUMBER, OWN, …],
+ * …]]`. The first list contains each different object of shared metadata once. The second contains
+ * a row for each event: the index of its shared object, and its own values. Shared objects that are
+ * given as bytes are not converted to strings, and are recognized as equal only if they are the
+ * same object in consecutive events.
  */
 export function metadataTexts(events: readonly EventMetadata[]): FrameText[] {
   const objects: Uint8Array[] = [];

@@ -3,13 +3,13 @@ import { jsonEnd } from "./json-scanner.ts";
 
 /**
  * Maximum size in bytes of the header of a frame (message) from a guest process. The header
- * contains the number of outputs, errors and lines of `log(...)`.
+ * contains the number of outputs of each event, the errors, and the lines of `log(...)`.
  */
 const GUEST_HEADER_BYTES_MAX = 1 << 20;
 
 /**
- * Size in bytes of the length with which a frame (message between host and guest process) begins, a
- * little-endian u32. The length counts all bytes after itself: a header (one line of JSON), a
+ * Size in bytes of the length, a little-endian u32, with which each frame (message between host and
+ * guest process) begins. It counts the bytes that follow it: a header (one line of JSON), a
  * newline, and a body. `JSON.stringify` writes no raw newline, so the first newline ends the
  * header.
  */
@@ -21,8 +21,8 @@ const CLOSING_BRACKET = 93;
 
 export interface GuestFrame {
   /**
-   * Header of the frame (message): parsed JSON of unknown shape, since user code may control the
-   * guest process that sent it.
+   * Header of the frame (message): parsed JSON. Its shape is unknown, because user code may control
+   * the guest process that sent it.
    */
   header: unknown;
   body: Buffer;
@@ -31,12 +31,12 @@ export interface GuestFrame {
 }
 
 /**
- * JSON texts that form one JSON array in the body of a frame (message between host and guest
- * process).
+ * JSON values, each as UTF-8 bytes, that form one JSON array in the body of a frame (message
+ * between host and guest process).
  */
 export type JsonTexts = readonly Uint8Array[];
 
-/** One JSON text in the body of a frame (message between host and guest process). */
+/** Part of a frame's body: JSON values, written as an array, or a string, written unchanged. */
 export type FrameText = JsonTexts | string;
 
 /** Returns the size in bytes of the JSON array that the texts form. */
@@ -117,9 +117,9 @@ export function decodeFrame(bytes: Buffer): GuestFrame {
 }
 
 /**
- * Decodes a frame (message) from a guest process. Throws `GuestFrameError` for a header that is
- * large, deeply nested, or has many values, before the header is parsed, because parsing takes many
- * times the memory of the text. `decodeFrame` does not check this.
+ * Decodes a frame (message) from a guest process. Unlike `decodeFrame`, it checks the header before
+ * it parses it, because parsing takes many times the memory of the text. Throws `GuestFrameError`
+ * if the header is too large, is nested too deeply, or has too many values.
  */
 export function decodeGuestReply(bytes: Buffer): GuestFrame {
   const end = bytes.subarray(0, GUEST_HEADER_BYTES_MAX + 1).indexOf(NEWLINE);
@@ -128,16 +128,16 @@ export function decodeGuestReply(bytes: Buffer): GuestFrame {
   return { header, body: bytes.subarray(end + 1), bytes };
 }
 
-/** Bounds of a JSON text from a guest process, which user code may control. */
+/** Maximum depth and size of JSON from a guest process: user code may have taken control of it. */
 export interface GuestJsonBounds {
   levelsMax: number;
-  /** Maximum number of objects, arrays, and values in objects and arrays. */
+  /** Maximum number of values in the text. Objects, arrays and the values in them count. */
   valuesMax: number;
 }
 
 /**
- * Parses a JSON text from a guest process. Before that, throws `GuestFrameError` for a text that is
- * not compact JSON within its bounds.
+ * Parses a JSON text from a guest process. Throws `GuestFrameError`, before it parses, if the text
+ * is not compact JSON or exceeds a limit.
  */
 export function parseGuestJson(text: Buffer, { levelsMax, valuesMax }: GuestJsonBounds): unknown {
   if (jsonEnd(text, 0, levelsMax, valuesMax) !== text.length) {
@@ -153,9 +153,9 @@ export function parseGuestJson(text: Buffer, { levelsMax, valuesMax }: GuestJson
 }
 
 /**
- * Bounds of the header of a frame from a guest process. A valid header has three levels (an object
- * with a list of objects); one more is allowed. The header has a count and at most an error of five
- * values for each event, and lines of `log(...)` of five values.
+ * Limits of the header of a frame (message) from a guest process. A valid header has three levels
+ * (an object with a list of objects); one more is allowed. For each event it has a count and at
+ * most one error of five values, and in addition lines of `log(...)` of five values each.
  */
 const HEADER_BOUNDS: GuestJsonBounds = { levelsMax: 4, valuesMax: 65_536 };
 
@@ -191,10 +191,10 @@ export class GuestFrameReader {
   }
 
   /**
-   * Returns the next frame (message) without its length, or undefined while the frame is
-   * incomplete. Throws `GuestFrameError` when the frame is longer than `bytesMax`. The buffer for
-   * the frame is created once its length is known; keeping chunks of one byte each would take
-   * hundreds of times their size.
+   * Returns the next frame (message) without its length, or undefined while it is incomplete.
+   * Throws `GuestFrameError` if the frame is longer than `bytesMax` or its header exceeds its size
+   * limit. A buffer for the whole frame is created once its length is known, because a list of
+   * received chunks of one byte each would take hundreds of times their size.
    */
   next(bytesMax: number): Buffer | undefined {
     if (this.#buffered < LENGTH_BYTES) return undefined;

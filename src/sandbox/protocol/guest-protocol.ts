@@ -10,9 +10,9 @@ import type { LogLine, UserError } from "../program.ts";
 // sends a frame without a request, two replies to one request, or a frame of another shape.
 
 /**
- * A random number that the host (the server) gives to each request. All messages of the guest
- * process up to its reply repeat the number, so a guest cannot prepare a reply to a request that it
- * has not received.
+ * Random number that the host (the server) gives to each request. The guest process repeats the
+ * number in every message up to and including its reply. Therefore it cannot prepare a reply to a
+ * request that it has not received.
  */
 export interface ExchangeNumber {
   exchange: number;
@@ -66,8 +66,8 @@ export interface RunRequest {
   /** Clock time in milliseconds after which the guest process stops the code. */
   budgetMs: number;
   /**
-   * CPU time in milliseconds that the code may use. `budgetMs` is longer when a busy machine gave
-   * an earlier attempt too little CPU.
+   * CPU time in milliseconds that the code may use. `budgetMs` is larger than this when an earlier
+   * attempt got too little CPU on a busy machine.
    */
   cpuMs: number;
   /** Maximum number of lines of `log(...)` in the reply. */
@@ -163,7 +163,7 @@ export const OPEN = -2;
  */
 export interface RunStop {
   reason: "timeout" | "full" | "failed";
-  /** Index of the event that was running when the time was used up, if that event is known. */
+  /** Index of the event that used up the time, if it is known. */
   culprit?: number;
   /** CPU time in whole milliseconds that the event `culprit` used by itself, if it is known. */
   culpritMs?: number;

@@ -26,11 +26,11 @@ const tableOf = (letters: string) => {
 const isEscape = tableOf('"\\/bfnrt');
 const isHex = tableOf("0123456789abcdefABCDEF");
 const endsPlain = tableOf('"\\').map((ends, byte) => (byte < SPACE ? 1 : ends));
-/** The words of JSON by their first byte. */
+/** Bytes of the words `true`, `false` and `null` in UTF-8, by the first byte of the word. */
 const words: (Uint8Array | undefined)[] = new Array(256).fill(undefined);
 for (const word of ["true", "false", "null"]) words[code(word)] = Buffer.from(word);
 
-/** Result of `jsonEnd` when there is no JSON value. */
+/** Result of `jsonEnd` when no JSON value begins at the given offset. */
 export const NOT_JSON = -1;
 /** Result of `jsonEnd` for a value that is nested more than `levelsMax` levels deep. */
 export const TOO_DEEP = -2;
@@ -38,17 +38,17 @@ export const TOO_DEEP = -2;
 export const TOO_MANY = -3;
 
 /**
- * For each nesting level, 1 when the container that is open at this level is an object, 0 when it
- * is an array. All calls of `jsonEnd` share this array, which is safe because calls are
- * synchronous.
+ * Kind of the container that is open at each nesting level: 1 for an object, 0 for an array. All
+ * calls of `jsonEnd` share this array, which is safe because the calls are synchronous.
  */
 let isObject = new Uint8Array(64);
 
 /**
  * Returns the offset after the JSON value that begins at `start`. Returns `NOT_JSON` when there is
- * none, and `TOO_DEEP` or `TOO_MANY` when the value exceeds a limit. Objects, arrays, and the
- * values in them count. The value must have no spaces between its parts, as `JSON.stringify` and
- * the guest processes write it. Takes half the time of `JSON.parse`, and allocates nothing.
+ * none, `TOO_DEEP` when it has more than `levelsMax` levels, and `TOO_MANY` when it consists of
+ * more than `valuesMax` values (objects, arrays and all values in them). The value must be written
+ * without spaces between its parts, as by `JSON.stringify` and the guest processes. Takes half the
+ * time of `JSON.parse`, and allocates nothing.
  */
 export function jsonEnd(
   bytes: Uint8Array,
@@ -91,7 +91,7 @@ export function jsonEnd(
   }
 }
 
-/** Returns the offset after an object key and its colon, or `NOT_JSON`. */
+/** Returns the offset after the object key and colon at `start`, or else `NOT_JSON`. */
 function keyEnd(bytes: Uint8Array, start: number): number {
   if (bytes[start] !== QUOTE) return NOT_JSON;
   const end = stringEnd(bytes, start);
@@ -116,7 +116,7 @@ function stringEnd(bytes: Uint8Array, start: number): number {
   return NOT_JSON;
 }
 
-/** Returns the offset after a number, `true`, `false` or `null`, or `NOT_JSON`. */
+/** Returns the offset after a number, `true`, `false` or `null` at `start`, or else `NOT_JSON`. */
 function wordEnd(bytes: Uint8Array, start: number): number {
   const word = words[bytes[start]!];
   if (word === undefined) return numberEnd(bytes, start);
@@ -135,7 +135,7 @@ function numberEnd(bytes: Uint8Array, start: number): number {
   return at;
 }
 
-/** Returns the offset after one or more digits, or `NOT_JSON` when there is none. */
+/** Returns the offset after one or more digits, or `NOT_JSON` when no digit is at `start`. */
 function digitsEnd(bytes: Uint8Array, start: number): number {
   let at = start;
   while (bytes[at]! >= ZERO && bytes[at]! <= NINE) at += 1;

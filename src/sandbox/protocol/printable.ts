@@ -4,7 +4,7 @@ const CONTROL =
 
 /**
  * Removes terminal escape sequences and control characters, except newlines and tabs, from a text
- * that comes from a guest process and user code may have written.
+ * of a guest process. User code may have written the text.
  */
 export function printable(text: string): string {
   return text.replace(CONTROL, "");

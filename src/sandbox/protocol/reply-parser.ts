@@ -45,8 +45,8 @@ export function parseStartReply(frame: GuestFrame): StartReport {
 }
 
 /**
- * Whether the frame (message) is the last one of a guest process, which reports that its stack has
- * overflowed.
+ * Whether a frame (message) is the report of a guest process that its stack has overflowed. This is
+ * the last frame of the process.
  */
 export function isStackOverflow({ header }: GuestFrame): boolean {
   return (
@@ -55,8 +55,8 @@ export function isStackOverflow({ header }: GuestFrame): boolean {
 }
 
 /**
- * Parses the reply to a request to load code. Returns the error that keeps the code from loading;
- * undefined when the code was loaded.
+ * Parses the reply to a request to load code. Returns the error because of which the code cannot be
+ * loaded, or undefined when it was loaded.
  */
 export function parseLoadReply(frame: GuestFrame): UserError | undefined {
   const { kind, error } = fields(frame.header);
@@ -74,9 +74,9 @@ export function parseInspectReply(frame: GuestFrame): { imports: string[]; error
 }
 
 /**
- * Parses the reply to a request to run `count` events, with at most `logsMax` lines of `log(...)`.
- * Returns `error` when the guest process had to load the program again and that failed (it then
- * replies `loaded` instead of `ran`).
+ * Parses the reply to a request to run `count` events with at most `logsMax` lines of `log(...)`.
+ * Returns `error` when the reply is `loaded` instead of `ran`, which means that the guest process
+ * had to load the program again and failed.
  */
 export function parseRunReply(
   frame: GuestFrame,
@@ -125,8 +125,8 @@ function readStop(value: unknown, outcomes: readonly unknown[]): RunStop {
 }
 
 /**
- * Reads the output events in the body of a reply, one JSON object per line. Their bytes are kept
- * unchanged, so that files and receivers get exactly these bytes.
+ * Reads the output events in the body of a reply, one JSON object per line. The bytes are kept
+ * unchanged: files and receivers get exactly the bytes that the guest process wrote.
  */
 class Outputs {
   readonly #body: Buffer;

@@ -8,9 +8,9 @@ import urlParserV1 from "./url-parser-v1.library.js" with { type: "text" };
 import userAgentParserV1 from "./user-agent-parser-v1.library.js" with { type: "text" };
 
 /**
- * The libraries that JavaScript code imports under RudderStack's names, such as `@rs/hash/v1`. Each
- * has the functions that RudderStack documents, for JavaScript alone, and nothing but the language:
- * a rudder-transformer runs them too. Python code cannot import such names.
+ * Libraries that JavaScript code imports under RudderStack's names, such as `@rs/hash/v1`. Each has
+ * the functions that RudderStack documents. A library uses only the JavaScript language itself, so
+ * a rudder-transformer can run it too. Python code cannot import these names.
  */
 export const rudderstackLibraries: readonly LibraryCode[] = [
   library("encrypt", encryptV1),
@@ -25,7 +25,7 @@ function library(name: string, code: string): LibraryCode {
   return { importName, versionId: importName, code };
 }
 
-/** Whether code may import this name although the workspace has no such library. */
+/** Whether `importName` names a library of RudderStack, which need not be in the workspace. */
 export function isRudderstackLibrary(importName: string): boolean {
   return rudderstackLibraries.some((it) => it.importName === importName);
 }

@@ -30,8 +30,8 @@ export interface SchedulableGuest {
 }
 
 /**
- * Part of an equal share of the processors that a workspace (tenant) may use without CPU debt. Use
- * beyond that part counts as debt.
+ * Part of an equal share of the processors that a workspace (tenant) may use without CPU debt. CPU
+ * time beyond it is added to the debt.
  */
 const FREE_SHARE = 0.5;
 
@@ -41,11 +41,12 @@ const FREE_SHARE = 0.5;
  * CPU debt (CPU time beyond a fair share), those whose workspace (tenant) has the smallest debt run
  * first. No guest is paused while there is a processor for each.
  *
- * Shares and turns belong to workspaces: the guests of one workspace divide its share, and one of
- * them runs in its turn. So a workspace with two guests gets no more than one with a single guest.
+ * Shares and turns belong to workspaces. The guests of one workspace divide its share, and only one
+ * of them runs in a turn of the workspace. So a workspace with two guests gets no more than one
+ * with a single guest.
  *
- * The more guests are runnable, the smaller is the debt at which a guest is paused. Otherwise fifty
- * guests that begin to compute at once would take all processors for ten seconds.
+ * The more guests are runnable, the smaller is the debt at which a guest is paused. With a fixed
+ * limit, fifty guests that begin to compute at once would take all processors for ten seconds.
  *
  * The scheduler pauses guests instead of lowering their priority, because a pause has no lasting
  * effect. An ordinary user cannot raise a priority again, and the kernel ignores priorities between
@@ -54,14 +55,15 @@ const FREE_SHARE = 0.5;
 export class CpuScheduler<T extends SchedulableGuest> {
   readonly #processors: number;
   /**
-   * Workspaces (tenants) whose guest processes have a CPU debt above the limit. The first
-   * workspaces, one per processor, have their turn: one guest of each runs, and the others are
-   * paused.
+   * Workspaces (tenants) that have guest processes whose CPU debt is above the limit. The first
+   * ones, one per processor, have their turn: one guest of each runs. The other guests above the
+   * limit are paused.
    */
   #queue: unknown[] = [];
   #rotatedAt = 0;
   /**
-   * Workspaces (tenants) with a runnable guest process. A guest without a workspace counts as one.
+   * Shares of the workspaces (tenants) with a runnable guest process. A guest without a workspace
+   * is its own key.
    */
   #shares = new Map<unknown, WorkspaceShare>();
 
@@ -70,8 +72,8 @@ export class CpuScheduler<T extends SchedulableGuest> {
   }
 
   /**
-   * Returns the part of one processor that a guest process may use without CPU debt. Use beyond
-   * that part counts as debt.
+   * Returns the part of one processor that a guest process may use without CPU debt. CPU time
+   * beyond it is added to the debt.
    */
   fairShareOf(guest: T): number {
     const ofWorkspace = Math.min(
@@ -120,8 +122,8 @@ export class CpuScheduler<T extends SchedulableGuest> {
 }
 
 /**
- * Returns a CPU debt in whole time slices. The rounding makes workspaces with similar debts
- * alternate.
+ * Returns a CPU debt as a number of whole time slices. Workspaces whose debts round to the same
+ * number take turns.
  */
 function slices(debtMs: number): number {
   return Math.floor(debtMs / GUEST_TIME_SLICE_MS);
@@ -129,7 +131,8 @@ function slices(debtMs: number): number {
 
 interface WorkspaceShare {
   /**
-   * Number of runnable guest processes of the workspace that are not paused. They divide its share.
+   * Number of guest processes of the workspace that are runnable and not paused. They divide the
+   * share of the workspace.
    */
   running: number;
   /**

@@ -7,8 +7,8 @@ import { assert } from "../../assert.ts";
 export const GUEST_EVICTION_INTERVAL_MS = 100;
 
 /**
- * Owner of a guest process: one workspace and language that has a guest process, or waits for the
- * permission to have one.
+ * Holder of a guest process: the queue of one workspace and language, which has a guest process or
+ * waits for the permission to have one.
  */
 export interface GuestHolder {
   /**
@@ -26,9 +26,9 @@ export interface GuestHolder {
    */
   onAdmit(): void;
   /**
-   * Asks the holder (workspace and language) to start no more work, and to call `release` once its
-   * guest process has exited. With `immediately` the holder kills the guest at once; otherwise it
-   * first finishes the work in progress.
+   * Tells the holder (workspace and language) to start no more work, and to call `release` when its
+   * guest process has exited. With `immediately` the holder kills the guest at once; without it,
+   * the guest first finishes the work in progress.
    */
   evict(immediately: boolean): void;
 }
@@ -42,15 +42,15 @@ export interface AdmissionLimits {
 }
 
 /**
- * Bounds the number of guests (processes that run user code) and their memory. While a bound is
- * reached, further workspaces wait in a queue, and guests are evicted for them, one at a time: the
- * guest that has been idle longest; if none is idle, the second guest of a workspace; if there is
- * none, the guest that was admitted first, or the largest one when memory is short.
+ * Limits the number of guests (processes that run user code) and their memory. While a limit is
+ * reached, further workspaces wait in a queue, and guests are evicted for them one at a time. The
+ * guest that has been idle longest is evicted first. If none is idle, a second guest of a workspace
+ * is evicted. If no workspace has a second guest, the guest that was admitted first is evicted, or
+ * the largest one when memory is short.
  *
- * At least `GUEST_EVICTION_INTERVAL_MS` pass between two evictions, because the start of a guest
- * costs as much as a thousand events: without the interval, guests would be replaced for each
- * event, and no time would be left for events. Meanwhile the work of the waiting workspaces
- * accumulates.
+ * At least `GUEST_EVICTION_INTERVAL_MS` pass between two evictions, so that the work of the waiting
+ * workspaces accumulates. The start of a guest costs as much as a thousand events: without the
+ * interval, guests would be replaced for each event, and no time would be left for events.
  */
 export class GuestAdmission<T extends GuestHolder> {
   readonly #limits: AdmissionLimits;
@@ -87,8 +87,8 @@ export class GuestAdmission<T extends GuestHolder> {
   }
 
   /**
-   * Adds the holder (workspace and language) to the queue. Admits it as soon as there is room for
-   * its guest process, which may be at once.
+   * Adds the holder (workspace and language) to the queue, and admits it as soon as there is room
+   * for its guest process. This may happen before `request` returns.
    */
   request(holder: T): void {
     this.#queue.add(holder);

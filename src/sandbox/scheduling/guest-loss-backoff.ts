@@ -1,22 +1,23 @@
 import { backoffMs } from "../../concurrency/backoff.ts";
 
 /**
- * Milliseconds of delay before a workspace's next guest process after the first loss (a guest that
- * its code has ended) beyond the `freeLosses` that cause no delay. Each further loss doubles the
- * delay, up to `DELAY_MS_MAX`.
+ * Delay in milliseconds of a workspace's next guest process after the first loss that counts. A
+ * loss is a guest that the workspace's code has ended; the first `freeLosses` cause no delay. Each
+ * further loss doubles the delay, up to `DELAY_MS_MAX`.
  */
 const DELAY_MS_MIN = 100;
 const DELAY_MS_MAX = 5_000;
 /**
- * Milliseconds without a loss (a guest process that its code has ended) after which the count of
- * losses decreases by one.
+ * Milliseconds without a loss (a guest process that its code has ended) after which the number of
+ * recent losses decreases by one.
  */
 const FORGOTTEN_MS = 10_000;
 
 /**
  * Delays the next guest process of a workspace (tenant) whose code has recently ended several
- * guests (losses). The events of that workspace wait meanwhile. After each loss a guest has to be
- * started, which slows down all workspaces, even if many events succeed between two losses.
+ * guests (losses). Until the guest starts, the events of the workspace wait. The delay is needed
+ * because a guest has to be started after each loss, which slows down all workspaces, even if many
+ * events succeed between two losses.
  */
 export class GuestLossBackoff {
   readonly #freeLosses: number;
@@ -24,8 +25,7 @@ export class GuestLossBackoff {
   #at = Number.NEGATIVE_INFINITY;
 
   /**
-   * `freeLosses` is the number of recent losses (guest processes that the code has ended) that
-   * cause no delay.
+   * Sets the number of recent losses (guest processes that the code has ended) that cause no delay.
    */
   constructor(freeLosses: number) {
     this.#freeLosses = freeLosses;

@@ -20,12 +20,12 @@ const SWEEP_MS = 5_000;
 const NEW_GUEST_BYTES = 16 << 20;
 
 /**
- * Runs work in one guest (process that runs user code) for each workspace and language, or in two.
- * A guest never runs code of two workspaces or of two languages. The work for one guest is sent in
- * order; different guests work in parallel. The second guest is for programs that use much CPU time
- * or end their guest, so that they do not delay the others. It exists only while there is room for
- * it without ending another guest. Guests for tests of code (throw-away guests) have a semaphore of
- * their own, so that tests delay no live event.
+ * Runs work in guests (processes that run user code): one or two for each pair of workspace and
+ * language. A guest never runs code of two workspaces or of two languages. The work for one guest
+ * is sent in order; different guests work in parallel. The second guest of a pair is for programs
+ * that use much CPU time or end their guest, so that they do not delay the others. It exists only
+ * while there is room for it without ending another guest. Guests for tests of code (throw-away
+ * guests) have a semaphore of their own, so that tests delay no live event.
  */
 export class GuestPool {
   readonly #starter: GuestStarter;
@@ -33,7 +33,7 @@ export class GuestPool {
   readonly #admission: GuestAdmission<WorkspaceGuest>;
   readonly #freeLosses: number;
   readonly #throwAways: FairSemaphore;
-  /** The throw-away guest of a budget that has run no user code yet, at most one per budget. */
+  /** Throw-away guests that have run no user code yet, for the next work of their budget. */
   readonly #unused = new Map<TestBudget, ThrowAwayGuests>();
   readonly #sweep: Timer;
 
@@ -66,8 +66,8 @@ export class GuestPool {
   }
 
   /**
-   * Does work in the second guest process of a workspace, or in the first one if there is no room
-   * for two. Otherwise like `use`.
+   * Does `work` in the second guest process of a workspace and language, or in the first one if
+   * there is no room for two. The rest is as for `use`.
    */
   useSecond<T>(
     workspaceId: string,
@@ -96,9 +96,9 @@ export class GuestPool {
   }
 
   /**
-   * Does work that runs no user code, such as parsing, in a guest process that serves nothing else.
-   * The guest is kept for the next work of the same budget, until the budget is disposed, since a
-   * Python guest takes 0.3 s to start. Otherwise like `useThrowAway`.
+   * Does `work` that runs no user code, such as parsing, in a guest process that serves nothing
+   * else. The guest is kept for the next work of the same budget until the budget is disposed,
+   * because a Python guest takes 0.3 s to start. The rest is as for `useThrowAway`.
    */
   async parseInThrowAway<T>(
     workspaceId: string,

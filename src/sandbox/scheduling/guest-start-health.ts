@@ -57,8 +57,8 @@ export class GuestStartHealth {
   }
 
   /**
-   * Records a failed start. With `final`, guest processes count as unavailable at once, because the
-   * guest itself has reported that it cannot run user code.
+   * Records a failed start. Pass `final` when the guest itself has reported that it cannot run user
+   * code: guest processes then count as unavailable at once.
    */
   onFailure(reason: string, final: boolean): void {
     const failures = this.#failures + 1;

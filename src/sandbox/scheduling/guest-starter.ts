@@ -17,23 +17,24 @@ import { describeStartFailure } from "./start-failure.ts";
  */
 const STDERR_READ_MS_MAX = 2_000;
 /**
- * Delay of the watch timer in milliseconds above which the whole server must have stood still: its
- * container was paused, the machine was suspended, or the server got no processor. This time does
- * not count towards the time limits of guests, the processes that run user code.
+ * Delay of the watch timer in milliseconds above which the whole server is assumed to have stood
+ * still, because its container was paused, the machine was suspended, or the server got no
+ * processor. The delay does not count towards the time limits of guests (processes that run user
+ * code).
  */
 const STANDSTILL_MS_MIN = 500;
-/** Waiting time in milliseconds above which a request has waited for the start of a guest. */
+/** Milliseconds above which a request's wait for a guest counts as a wait for its start. */
 const WAIT_MS_MIN = 5;
 export interface SandboxStatus {
   state: "starting" | "ready" | "unavailable";
-  /** Reason why user code does not run, or the part of its confinement that is missing. */
+  /** Reason why user code does not run, or the missing part of guest processes' confinement. */
   reason?: string;
   /** Whether user code may run without complete confinement. */
   insecure: boolean;
 }
 
 export interface GuestStarterOptions {
-  /** Command that starts a guest, such as `[process.execPath, "guest"]`, without its language. */
+  /** Command to start a guest, such as `[process.execPath, "guest"]`; the language is appended. */
   guestCommand: readonly string[];
   /** Whether user code may run even if the kernel cannot confine it completely. */
   insecure: boolean;
@@ -61,10 +62,10 @@ export class GuestStarter {
     python: new GuestStartHealth(),
   };
   /**
-   * Bounds the concurrent starts of guest processes of each language to the number of processors.
-   * With a hundred starts at once, each start, and every guest that already runs, would get only a
-   * hundredth of the machine. The first permit goes to the code that has recently ended the fewest
-   * guests.
+   * Permits that limit the concurrent starts of guest processes of each language to the number of
+   * processors. With a hundred starts at once, each start, and every running guest, would get only
+   * a hundredth of the machine. The next permit goes to the waiting code that has recently ended
+   * the fewest guests.
    */
   readonly #startPermits: Readonly<Record<GuestLanguage, PrioritySemaphore>> = {
     javascript: new PrioritySemaphore(availableParallelism()),
@@ -110,15 +111,15 @@ export class GuestStarter {
     };
   }
 
-  /** Memory in bytes of all guest processes together, at the last measurement. */
+  /** Memory in bytes that the end of all guest processes would free, at the last measurement. */
   get memoryBytes(): number {
     return [...this.#alive].reduce((sum, { memoryBytes }) => sum + memoryBytes, 0);
   }
 
   /**
    * Resolves with a guest process that has run no user code. `losses` is the number of guests that
-   * the code has recently ended. Only code without losses gets a spare guest. Rejects with
-   * `SandboxUnavailable` when guests do not start.
+   * the caller's code has recently ended. Only code without losses gets a spare guest; other code
+   * waits for a new one. Rejects with `SandboxUnavailable` when guests do not start.
    */
   async acquire(language: GuestLanguage, losses = 0): Promise<Guest> {
     const health = this.#startHealth[language];
@@ -148,7 +149,8 @@ export class GuestStarter {
   }
 
   /**
-   * Starts the missing spare guests after a pause. Another call for the language replaces this one.
+   * Starts the missing spare guests of a language after `pauseMs`. A later call for the language
+   * replaces this one.
    */
   #refillAfter(language: GuestLanguage, pauseMs: number): void {
     clearTimeout(this.#refills.get(language));
@@ -251,8 +253,8 @@ export class GuestStarter {
   }
 
   /**
-   * Schedules another start of a guest process, even if no work needs it then. So the language
-   * becomes available again when the cause of the failure is gone.
+   * Schedules another start of a guest process, even if no work needs one at that time. This makes
+   * the language available again when the cause of the failure is gone.
    */
   #retry(language: GuestLanguage): void {
     clearTimeout(this.#retries.get(language));

@@ -49,8 +49,9 @@ function describeEnd({ ended }: FailedGuest): string {
 }
 
 /**
- * Formats a guest process's standard error as the end of a sentence: on one line, cut to
- * `STDERR_CHARS_MAX` characters, after a colon. Returns an empty text when nothing was printed.
+ * Formats a guest process's standard error as the end of a sentence: a colon, and the text on one
+ * line, cut to `STDERR_CHARS_MAX` characters. Returns an empty string when the process printed
+ * nothing.
  */
 function stderrOnOneLine(stderr: string): string {
   const line = stderr.trim().replaceAll(/\s+/g, " ").slice(0, STDERR_CHARS_MAX);

@@ -9,15 +9,15 @@ import type { TestBudget } from "../test-budget.ts";
 import type { GuestStarter } from "./guest-starter.ts";
 
 /**
- * CPU time in ms that a guest process needs to load code that does nothing. It is not charged to
- * the budget, since one request may contain many small tests.
+ * CPU time in ms that a guest process needs to load code that does nothing. This time is not
+ * charged to the budget, because one request may contain many small tests.
  */
 const FREE_CPU_MS = 20;
 
 /**
- * Provides the guest process for one test of user code, and a new one when the test has killed it.
- * The CPU time of all these guests is charged to the budget of the test's request. Holds a permit
- * until it is disposed.
+ * Provides the guest process for one test of user code, and a new one whenever the test has killed
+ * it. The CPU time of all these guests is charged to the budget of the request that contains the
+ * test. Holds a permit until it is disposed.
  */
 export class ThrowAwayGuests implements GuestSource, Disposable {
   readonly isLeaving = false;
@@ -29,8 +29,8 @@ export class ThrowAwayGuests implements GuestSource, Disposable {
   #guest: Guest | undefined;
   #losses = 0;
   /**
-   * CPU time in ms of the current guest process that is not charged to the budget any more: the
-   * time of its start, which is free, and the time that was already charged.
+   * CPU time in ms of the current guest process that needs no charging: the time of its start,
+   * which is free, and the time that was already charged to the budget.
    */
   #chargedMs = 0;
 
@@ -60,7 +60,7 @@ export class ThrowAwayGuests implements GuestSource, Disposable {
     return guest;
   }
 
-  /** Charges the remaining CPU time of the guest process to the budget, and kills the guest. */
+  /** Charges the guest's uncharged CPU time, kills the guest, and gives back the permit. */
   [Symbol.dispose](): void {
     clearInterval(this.#meter);
     this.#budget.signal.removeEventListener("abort", this.#stop);

@@ -25,7 +25,7 @@ const LARGE_BATCHES_MAX = 2;
  */
 const SMALL_BATCHES_MAX = 8;
 /**
- * Number of bytes that the socket to a guest process accepts at once, without making the sender
+ * Number of bytes that the socket to a guest process can hold, so that the sender does not have to
  * wait.
  */
 const SMALL_BYTES_MAX = 64 << 10;
@@ -44,8 +44,8 @@ export interface GuestWork {
 
 /**
  * Queue of the work of one workspace (tenant) in one language, and the guest process that does the
- * work. There is at most one guest process at a time. The second queue of a workspace passes its
- * work to the first one while there is no room for a second guest process.
+ * work, at most one at a time. A workspace may have a second queue, with a second guest process.
+ * While there is no room for that process, the second queue passes its work to the first one.
  */
 export class WorkspaceGuest implements GuestHolder, GuestSource {
   readonly #starter: GuestStarter;
@@ -108,8 +108,8 @@ export class WorkspaceGuest implements GuestHolder, GuestSource {
   }
 
   /**
-   * Whether this object can be deleted: it has no guest process and no work, and its code has not
-   * ended a guest recently. A new object would be equal to it.
+   * Whether this object can be deleted, because a new object would behave in the same way: it has
+   * no guest process and no work, and its code has not ended a guest recently.
    */
   get isForgettable(): boolean {
     return this.#state === "none" && this.idleSince !== undefined && this.#losses.count() === 0;

@@ -11,7 +11,7 @@ const fileVariables: ReadonlyMap<string, Key> = new Map(
   secrets.map((key) => [fileVariable(key), key]),
 );
 
-/** Returns the environment variable with the path of the file that contains a secret. */
+/** Returns the name of the environment variable for the path of a file with the secret `key`. */
 export function fileVariable(key: Key): string {
   return `${environmentName(key)}_FILE`;
 }
@@ -19,9 +19,9 @@ export function fileVariable(key: Key): string {
 export const isFileVariable = (name: string): boolean => fileVariables.has(name);
 
 /**
- * Reads the secrets from files that the environment names, such as that of
- * `PIXELMILL_ADMIN_TOKEN_FILE`. Throws `StartError` when a file cannot be read, or the secret also
- * has its own variable.
+ * Reads secrets from the files whose paths are in environment variables such as
+ * `PIXELMILL_ADMIN_TOKEN_FILE`. Throws `StartError` if a file cannot be read, or if the environment
+ * also contains the secret itself.
  */
 export function fromSecretFiles(environment: Record<string, string | undefined>): Setting[] {
   return [...fileVariables].flatMap(([name, key]) => {
@@ -36,8 +36,8 @@ export function fromSecretFiles(environment: Record<string, string | undefined>)
 }
 
 /**
- * Reads the secrets that systemd has put as credentials into `$CREDENTIALS_DIRECTORY`. Each is a file
- * that is named after its setting, such as `admin.token`. Other files there are ignored.
+ * Reads the secrets that systemd has written as credentials into `$CREDENTIALS_DIRECTORY`. Each
+ * file there is named after its setting, such as `admin.token`. Files with other names are ignored.
  */
 export function fromCredentials(environment: Record<string, string | undefined>): Setting[] {
   const directory = environment.CREDENTIALS_DIRECTORY;

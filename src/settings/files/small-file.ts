@@ -2,8 +2,8 @@ import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
 import { StartError, systemReason } from "../../errors.ts";
 
 /**
- * Reads a file that a setting names; `name` is the name of the setting. Throws `StartError` when it
- * cannot be read, is longer than `bytesMax`, or is no file.
+ * Reads a file whose path is the value of the setting `name`. Throws `StartError` if the file
+ * cannot be read, is longer than `bytesMax`, or is not a regular file.
  */
 export function readSmallFile(name: string, path: string, bytesMax: number): string {
   let bytes: Buffer | undefined;

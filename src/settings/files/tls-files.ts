@@ -4,16 +4,16 @@ import { codeOf, messageOf, StartError } from "../../errors.ts";
 import { TLS_FILE_BYTES_MAX } from "../limits.ts";
 import { readSmallFile } from "./small-file.ts";
 
-/** Certificates and key with which a server speaks TLS, as PEM texts. */
+/** Certificates and private key with which a server speaks TLS, as PEM strings. */
 export interface TlsKeys {
   /** The server's certificate, followed by those of intermediate authorities. */
   cert: string;
   key: string;
-  /** Certificates of the authorities that must have signed clients' certificates. */
+  /** Certificates of the authorities, one of which must have signed a client's certificate. */
   ca?: string;
 }
 
-/** Paths of the files of one listener, and the name of its settings for error messages. */
+/** Paths of the TLS files of one listener, and the prefix of their settings for error messages. */
 export interface TlsPaths {
   certificate: string;
   key: string;

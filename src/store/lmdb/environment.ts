@@ -13,8 +13,8 @@ export interface Environment {
 }
 
 /**
- * Largest number of named tables of an environment, far above what any store has: a newer version
- * may have added tables before the older one is started again, and LMDB opens none above the limit.
+ * Largest number of named tables that LMDB opens in an environment. It is far above what any store
+ * has, because an older release may be started on a file to which a newer release has added tables.
  */
 const TABLES_MAX = 256;
 
@@ -73,9 +73,9 @@ export function isAlive({ root }: Environment): boolean {
 export const PROBE = "\u0000probe";
 
 /**
- * Finds the LMDB or disk error that failed a transaction. The promise resolves with undefined when
- * the transaction succeeded or its `apply` threw, and never rejects. The result is a promise
- * because LMDB reports the reason of a failed commit later.
+ * Returns a promise of the LMDB or disk error that failed a transaction, or undefined when the
+ * transaction succeeded or its `apply` threw. The error comes in a promise because LMDB reports the
+ * reason of a failed commit later. The promise never rejects.
  */
 export function commitFault(outcome: PromiseSettledResult<unknown>): Promise<unknown> | undefined {
   if (outcome.status === "fulfilled" || !(outcome.reason instanceof Error)) return undefined;

@@ -49,8 +49,8 @@ class PageWalk {
   readonly #size: number;
   readonly #meta: Meta;
   /**
-   * Recently read parts of the file, by their number. The pages of a tree are near each other, so
-   * this cache saves reads.
+   * Cache of recently read parts of the file, `WINDOW_BYTES` each, by the part's start position in
+   * bytes. It saves reads because the pages of a tree are near each other.
    */
   readonly #windows = new Map<number, Buffer>();
   #pages = 0;
@@ -76,8 +76,8 @@ class PageWalk {
   }
 
   /**
-   * Checks a page of a tree and all pages below it. Returns the number of entries. `depth` is the
-   * number of tree levels that remain.
+   * Checks a page of a tree and all pages below it. Returns the number of entries in them. `depth`
+   * is the number of tree levels from this page to the leaves, both included.
    */
   #node(number: number, depth: number): number {
     const page = this.#page(number, depth > 1 ? BRANCH : LEAF, this.#meta.pageBytes);
@@ -99,8 +99,8 @@ class PageWalk {
   }
 
   /**
-   * Checks the pages of one large value. Only the first page has a header, so the others have no
-   * transaction number.
+   * Checks the pages of one large value. Only the first page has a header. A later page that has
+   * one, with a higher transaction number than the meta page, was overwritten after the copy began.
    */
   #overflow(node: Buffer): void {
     const { pageBytes, transaction } = this.#meta;
@@ -161,7 +161,7 @@ function metaOf(page: Buffer) {
   const trees = HEADER_BYTES + 24;
   return {
     pageBytes: page.readUInt32LE(trees),
-    /** Root of the tree of free pages, then root of the tree of tables. */
+    /** The tree of free pages, then the tree of the root table, which lists the named tables. */
     trees: [treeOf(page.subarray(trees)), treeOf(page.subarray(trees + DB_BYTES))],
     lastPage: numberAt(page, HEADER_BYTES + 120),
     transaction: numberAt(page, HEADER_BYTES + 128),
@@ -181,7 +181,7 @@ function within(page: Buffer, at: number, bytes: number, number: number): Buffer
   return page.subarray(at, at + bytes);
 }
 
-/** Reads an unsigned 64-bit number at byte `at`. Page and transaction numbers are safe integers. */
+/** Reads the u64 at byte `at`. It is exact: page and transaction numbers are safe integers. */
 function numberAt(bytes: Buffer, at: number): number {
   return bytes.readUInt32LE(at) + bytes.readUInt32LE(at + 4) * 2 ** 32;
 }

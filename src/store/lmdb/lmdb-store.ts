@@ -11,7 +11,7 @@ import { commitFault, type Environment, isAlive, openEnvironment, PROBE } from "
 import { acquireShared, dataFileOf, directoryOf, markIntact } from "./store-files.ts";
 
 export interface StoreOptions {
-  /** Path of the store: of its file if the path has an extension, else of its directory. */
+  /** Path of the LMDB file if it has an extension, else of the directory that holds the file. */
   path: string;
   /** Name of the store in messages, such as "The catalog" in "The catalog is closed". */
   name: string;
@@ -20,12 +20,12 @@ export interface StoreOptions {
    * disk, and a machine crash can tear the file; the log can restore it.
    */
   isView?: boolean;
-  /** Bytes of disk space that the file keeps for changes on a full disk. By default none. */
+  /** Bytes kept allocated after the file's end for changes on a full disk. By default none. */
   reserveBytes?: number;
   logger: Logger;
 }
 
-/** Pause in milliseconds between two test writes of a disk on which a commit has failed. */
+/** Pause in milliseconds between two test writes to the disk after a failed commit. */
 const PROBE_MS = 1_000;
 
 interface Waiting {
@@ -69,7 +69,7 @@ class LmdbStore implements LocalStore {
    */
   #wrote = false;
   #closed = false;
-  /** Why the last commit failed, if it did. Then a test write is made every `PROBE_MS`. */
+  /** Why the store cannot be written. While defined, a test write is made every `PROBE_MS`. */
   #failure: string | undefined;
   #probe: ReturnType<typeof setTimeout> | undefined;
 
@@ -253,7 +253,7 @@ class LmdbStore implements LocalStore {
     this.#reopened();
   }
 
-  /** Stores why a commit failed; undefined after a successful commit. */
+  /** Records why the store cannot be written, or with undefined that a commit succeeded. */
   #setFailure(error: unknown): void {
     const { logger, name, path } = this.#options;
     clearTimeout(this.#probe);

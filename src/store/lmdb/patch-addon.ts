@@ -1,9 +1,10 @@
 /**
  * Patches lmdb's native addon in `node_modules`: `bun src/store/lmdb/patch-addon.ts`, which
- * `.ci/setup` runs. When a write fails, lmdb 3.5.6 prints a message with lengths that were never
- * set into 100 bytes. A long message damages the heap, so that after some writes to a full disk the
- * process aborts. The patch ends the message before these lengths. lmdb also prints a text without a
- * line end to the standard error, which damages the log line behind it; the patch empties it.
+ * `.ci/setup` runs. When a write fails, lmdb 3.5.6 formats a message into a buffer of 100 bytes.
+ * The message ends with lengths that were never set. If it is too long, it damages the heap, and
+ * after several writes to a full disk the process aborts. The patch ends the message before these
+ * lengths. lmdb also prints a message without a line end to standard error, which damages the log
+ * line that follows; the patch empties that message.
  */
 import { readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -18,8 +19,9 @@ const PATCHES = [
 ] as const;
 
 /**
- * Ends each format at its kept bytes, in place. Returns whether a byte has changed. Throws when the
- * addon has neither a format nor its kept bytes: a new version of lmdb has other code.
+ * Ends each format string of `PATCHES` after its kept beginning, in place. Returns whether a byte
+ * has changed. Throws when the addon has neither the original nor the patched string, because the
+ * addon then belongs to another version of lmdb.
  */
 export function patchAddon(addon: Buffer): boolean {
   let isChanged = false;
@@ -34,7 +36,7 @@ export function patchAddon(addon: Buffer): boolean {
   return isChanged;
 }
 
-/** Paths of the addon for each platform that is installed. */
+/** Returns the path of the native addon in each installed package of lmdb for a Linux platform. */
 export function addonFiles(): string[] {
   const scope = join(dirname(Bun.resolveSync("lmdb/package.json", import.meta.dir)), "../@lmdb");
   return readdirSync(scope)

@@ -7,7 +7,7 @@ import { integrityFault } from "./lmdb-integrity.ts";
 
 /**
  * Size in bytes of LMDB's lock file. A file of this size has room for 254 readers. Each process
- * that has the store open uses one or two of them.
+ * that has the store open counts as one or two readers.
  */
 const LOCK_BYTES = 16_384;
 
@@ -54,7 +54,8 @@ export function acquireExclusive(path: string): (() => void) | undefined {
 }
 
 /**
- * Marks a store's file as intact by recording its identity. Later opens then do not check the file.
+ * Marks a store's file as intact by recording the file's identity. When the store is opened later,
+ * the file is then not checked.
  */
 export function markIntact(path: string): void {
   if (isKnown(path)) return;

@@ -62,8 +62,8 @@ export const entriesLength = (entries: readonly Uint8Array[]) =>
   entries.reduce((sum, { length }) => sum + length, 0);
 
 /**
- * Returns the version of the format of an entry that this release cannot read. Returns undefined
- * for an entry in a format up to `SHARED_FORMAT`, which this release can read.
+ * Returns the format version of a log entry if it is higher than `SHARED_FORMAT`, so that this
+ * release cannot read the entry. Returns undefined for every other entry.
  */
 export function newerFormat(bytes: Uint8Array): number | undefined {
   // MessagePack encodes a short list as the byte 0x9. and a small number as one byte.

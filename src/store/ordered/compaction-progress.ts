@@ -3,7 +3,7 @@ import type { RowWrite } from "../row-write.ts";
 import type { LocalStore } from "../store.ts";
 
 /**
- * Progress of a log's compaction. A compaction appends all rows of the store to the log again,
+ * Progress of a compaction of the log. A compaction appends all rows of the store to the log again,
  * ordered by table and key. The progress is stored as a row of the store, with these field names.
  */
 export interface CompactionProgress {
@@ -24,9 +24,9 @@ export interface RowKey {
 export const COMPACTION_TABLE = "rewriting";
 export const COMPACTION_KEY = "walk";
 /**
- * Name of the table with the log position of the view, a node's copy of the store. The table
- * `PARTS_TABLE` has the parts of incomplete change sets. Both tables are local to a node, not
- * shared through the log.
+ * Name of the table that holds the log position of the view (a node's copy of the store). The table
+ * `PARTS_TABLE` holds the parts of change sets of which other parts have not arrived yet. Both
+ * tables are local to a node, not shared through the log.
  */
 export const POSITION_TABLE = "order";
 export const PARTS_TABLE = "pieces";
@@ -42,8 +42,8 @@ export interface RowsAndBytes {
 const ROW_BYTES = 64;
 
 /**
- * Reads the rows after row `at`, in the order of table and key, at most `max` of them. `next` is
- * the key of the last row read; it is absent when no rows remain.
+ * Reads the rows after row `at`, in the order of table and key, until it has `max.rows` rows or
+ * `max.bytes` bytes. `next` is the key of the last row read; it is absent when no rows remain.
  */
 export function rowsAfter(local: LocalStore, at: RowKey | undefined, max: RowsAndBytes) {
   const writes: RowWrite[] = [];
@@ -78,8 +78,8 @@ export function removeRowsBetween(
 }
 
 /**
- * Iterates over the tables that have rows after row `at`, in the order of table and key. Yields
- * each table with the range of these rows.
+ * Yields the tables that can have rows after row `at`, in the order of their names, each with the
+ * range of its keys after `at`.
  */
 function* rangesAfter(local: LocalStore, at: RowKey | undefined) {
   for (const table of local.tables()) {

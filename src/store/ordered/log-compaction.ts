@@ -15,14 +15,14 @@ import type { OrderedView, ViewPosition } from "./ordered-view.ts";
 export interface CompactionBounds {
   /**
    * Length of the log up to which no compaction starts, however few rows the store has. A
-   * compaction starts when the log has more entries than `min.rows` plus `factor` times the rows of
-   * the last compaction. The same formula applies to bytes.
+   * compaction starts when the log has more entries than `min.rows` plus `factor` times the rows
+   * that the last compaction wrote. The same formula applies to bytes.
    */
   min: RowsAndBytes;
   factor: number;
   /**
-   * Largest number of rows that a compaction writes in one transaction. Other transactions can run
-   * between two such transactions.
+   * Number of rows or bytes after which a compaction commits and continues in a new transaction.
+   * Other transactions can run between the two.
    */
   portion: RowsAndBytes;
   /** Time in milliseconds without progress after which another node takes over a compaction. */
@@ -34,7 +34,7 @@ export interface CompactionBounds {
   keptMs: number;
 }
 
-/** Default limits of the log's length. A node reads a log within them in about two seconds. */
+/** Default bounds of compaction. With them, a node reads the whole log in about two seconds. */
 const BOUNDS: CompactionBounds = {
   min: { rows: 10_000, bytes: 16 << 20 },
   factor: 4,
@@ -55,8 +55,8 @@ const RETRY_MS = 5_000;
 
 export interface LogCompactionOptions {
   /**
-   * This node's local copy (view) of the store's tables, computed from the log. It is empty or left
-   * by an earlier run.
+   * This node's local copy (view) of the store's tables, computed from the log. When the store is
+   * opened, it is empty or has the rows that an earlier run left.
    */
   local: LocalStore;
   view: OrderedView;
@@ -66,16 +66,16 @@ export interface LogCompactionOptions {
   logger: Logger;
   change: Store["change"];
   /**
-   * Limits of the log's length. The default limits keep the time to read the log at about two
-   * seconds.
+   * Bounds of compaction. The default is `BOUNDS`, with which a node reads the whole log in about
+   * two seconds.
    */
   bounds?: CompactionBounds;
 }
 
 /**
  * Keeps an ordered log short. When the log is much longer than the store's rows, one node appends
- * all rows again as ordinary change sets, and then deletes the older entries. Transactions can run
- * meanwhile.
+ * all rows again as ordinary change sets, and then deletes the older entries. Other transactions
+ * can run during a compaction.
  */
 export class LogCompaction {
   readonly #options: LogCompactionOptions;
@@ -84,15 +84,16 @@ export class LogCompaction {
   /** Id of the compaction that this node runs. Undefined while it runs none. */
   #own: string | undefined;
   /**
-   * Last progress that this node has seen of a compaction on any node, and when it first saw that
-   * progress. Serves to detect a compaction that has stopped. Undefined before the first one is
-   * seen.
+   * Latest step that this node has seen of a compaction on any node (its id and the rows written),
+   * and when this node first saw that step. A step that stays for longer than `stalledMs` shows
+   * that the compaction has stopped. Undefined until this node has seen a step.
    */
   #seen: { step: string; since: number } | undefined;
   #trimmed = 0;
   /**
    * Log position below which compaction has replaced all entries, and since when this node knows
-   * it. These entries are deleted `keptMs` later. Undefined while there are none.
+   * it. The entries below it are deleted `keptMs` later. Undefined while no entries wait for
+   * deletion.
    */
   #first: { position: number; since: number } | undefined;
   #notBefore = 0;
@@ -107,7 +108,8 @@ export class LogCompaction {
    * Starts a compaction or deletes replaced log entries in the background, if either is due. The
    * store calls this after each of this node's change sets that took effect, and after each read.
    * The node with the most change sets usually compacts, and its compaction rarely conflicts with
-   * other nodes. After a read a node compacts only a log that grows by reads alone.
+   * other nodes. After a read, a node starts a compaction only if more than `min.rows` entries
+   * follow the last change set, because then the log grows only by the barriers that reads append.
    */
   runIfDue(place: ViewPosition, after: "change" | "read"): void {
     if (this.#running !== undefined || this.#isClosed) return;
@@ -145,7 +147,7 @@ export class LogCompaction {
 
   /**
    * Whether the entries below log position `first` can be deleted, because `keptMs` has passed
-   * since a compaction replaced them.
+   * since this node learnt that a compaction replaced them.
    */
   #isPast(first: number): boolean {
     if (first <= this.#trimmed) return false;
@@ -187,8 +189,8 @@ export class LogCompaction {
   }
 
   /**
-   * Starts a compaction or takes one over; must run within a transaction. Returns the compaction's
-   * id, or undefined while another node runs one.
+   * Starts a compaction, continues this node's own, or takes over one that has stalled; must run
+   * within a transaction. Returns the compaction's id, or undefined while another node runs one.
    */
   #begin(): string | undefined {
     const { local, view } = this.#options;

@@ -1,7 +1,7 @@
 import { BARRIER, type OrderedLog } from "./ordered-log.ts";
 import type { ViewProgress } from "./view-progress.ts";
 
-/** Longest time in milliseconds that readers wait until the log's leader acknowledges an entry. */
+/** Milliseconds that a `read` waits at most for the log's leader to acknowledge a barrier. */
 const ACKNOWLEDGED_MS_MAX = 8_000;
 
 /** Thrown when a log ends below the position up to which a node has read it. */
@@ -12,20 +12,21 @@ export class LogShortenedError extends Error {
 }
 
 /**
- * Reads the end position of an ordered log. Each read appends an empty entry (barrier) and takes
- * its position: only the leader in office can acknowledge an entry, while a leader that was
- * replaced keeps answering requests for its old end. Concurrent calls share one barrier.
+ * Reads the end position of an ordered log. A leader that was replaced keeps answering requests for
+ * its old end; only the leader in office can acknowledge an entry. Therefore each read appends an
+ * empty entry (barrier) and takes its position. Concurrent calls share one barrier.
  */
 export class OrderedLogEnd {
   readonly #log: Pick<OrderedLog, "append" | "knownEnd">;
   readonly #progress: Pick<ViewProgress, "next">;
   /**
-   * Calls of `read` that wait for the next barrier. They began after the barrier in flight, which
-   * therefore proves nothing for them. Undefined while no call waits.
+   * Calls of `read` that wait for the next barrier. They began after the barrier in flight was
+   * appended, so its position may be below entries that these calls must include. Undefined while
+   * no call waits.
    */
   #waiting: PromiseWithResolvers<number> | undefined;
   #isAppending = false;
-  /** Positions of this node's latest consecutive barriers: from `from` to before `end`. */
+  /** Positions of this node's latest adjacent barriers: from `from` to before `end`. */
   #barriers = { from: 0, end: 0 };
   /** Whether the barrier in flight has waited for longer than `ACKNOWLEDGED_MS_MAX`. */
   #isOverdue = false;
@@ -47,11 +48,11 @@ export class OrderedLogEnd {
   }
 
   /**
-   * Reads a position after all entries with content that were durable before the call: that of the
-   * barrier, or of earlier barriers of this node directly before it, which need not be read. Rejects
-   * when the log's leader does not acknowledge a barrier within `ACKNOWLEDGED_MS_MAX`, and at once
-   * while an earlier barrier has waited for so long. Rejects with `LogShortenedError` when the log
-   * has lost entries.
+   * Returns a log position after all entries with content that were durable before the call: that
+   * of the barrier, or of the first of this node's barriers directly before it, because a barrier
+   * has nothing to apply. Rejects when the log's leader does not acknowledge the barrier within
+   * `ACKNOWLEDGED_MS_MAX`, and at once while an earlier barrier is overdue. Rejects with
+   * `LogShortenedError` when the log has lost entries.
    */
   read(): Promise<number> {
     if (this.#isOverdue) return Promise.reject(this.#overdue());
@@ -63,8 +64,8 @@ export class OrderedLogEnd {
 
   /**
    * Appends an entry, and resolves with its position once it is durable. Rejects with
-   * `LogShortenedError` when the position is one that this node has already read: the log has lost
-   * the entry that was there.
+   * `LogShortenedError` when this node has already read an entry at that position, because the log
+   * has then lost that earlier entry.
    */
   async append(entry: Uint8Array): Promise<number> {
     const next = Math.max(this.#progress.next, this.#barriers.end);
@@ -74,8 +75,8 @@ export class OrderedLogEnd {
   }
 
   /**
-   * Rejects with `LogShortenedError` if the log ends below the view's position, as its leader knows
-   * the end. Appends nothing: an entry in the place of a lost one would hide the loss.
+   * Rejects with `LogShortenedError` if the end that the log's leader reports is below the view's
+   * position. Appends nothing, because an entry in the place of a lost one would hide the loss.
    */
   async expectKnown(): Promise<void> {
     const { next } = this.#progress;
@@ -108,7 +109,7 @@ export class OrderedLogEnd {
     return from;
   }
 
-  /** Rejects all calls that wait, so that none waits behind a barrier that is overdue. */
+  /** Rejects all calls of `read` that wait, because the barrier in flight is overdue. */
   #giveUp(group: PromiseWithResolvers<number>): void {
     this.#isOverdue = true;
     group.reject(this.#overdue());

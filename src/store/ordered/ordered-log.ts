@@ -19,8 +19,8 @@ export interface OrderedLog {
   trim(position: number): Promise<void>;
   /**
    * Passes entries to `take`, in batches and in order, from `position` on, until the follower is
-   * closed. If entries at `position` were deleted, it continues with the oldest entry. When `take`
-   * rejects, it is called again with the same batch.
+   * closed. If the entry at `position` was deleted, begins with the oldest entry of the log. When
+   * `take` rejects, calls it again with the same batch.
    */
   follow(position: number, take: (entries: readonly LogEntry[]) => Promise<void>): Follower;
   /** Returns a sentence about why entries cannot be read, or undefined while they can. */

@@ -14,17 +14,17 @@ import { Proposals } from "./proposals.ts";
 import { ViewProgress } from "./view-progress.ts";
 
 export interface OrderedStoreOptions extends Omit<LogCompactionOptions, "view" | "change"> {
-  /** Called with a sentence when reading stops at an entry of a newer pixelmill release. */
+  /** Called with the reason, a sentence, when reading stops at an entry of a newer pixelmill. */
   onNewer?(reason: string): void;
   /** Largest size of a change set in bytes. */
   changeSetBytesMax?: number;
 }
 
-/** Largest size of a change set in bytes, unless the store is opened with another one. */
+/** Default of `changeSetBytesMax`. */
 const CHANGE_SET_BYTES_MAX = 64 << 20;
 /** Longest time in milliseconds for a call of `change`, or for catching up with other nodes. */
 const CHANGE_MS_MAX = 20_000;
-/** Longest time in ms that `recover` waits for a log that ends below this node's copy of it. */
+/** Time in ms after which `recover` throws if the log still ends below this node's copy of it. */
 const AHEAD_MS_MAX = 2_000;
 /** Pause in milliseconds between two attempts of `recover` to catch up. */
 const RETRY_MS = 250;
@@ -190,8 +190,8 @@ export class OrderedStore implements Store {
   }
 
   /**
-   * Appends a change set to the log. Resolves with whether the set took effect. Rejects when this
-   * is not known within `CHANGE_MS_MAX`.
+   * Appends a change set to the log. Resolves with whether the set took effect. Rejects when the
+   * outcome is not known within `CHANGE_MS_MAX`.
    */
   async #propose(
     number: number,
@@ -216,7 +216,7 @@ export class OrderedStore implements Store {
     for (const entry of entries) await this.#logEnd.append(entry);
   }
 
-  /** Applies the entries before the first one in a newer format. Throws if one exists. */
+  /** Applies entries before the first in a newer format. At one, stops reading and throws. */
   async #takeKnown(entries: readonly LogEntry[]): Promise<void> {
     const until = entries.findIndex(({ bytes }) => newerFormat(bytes) !== undefined);
     const known = until < 0 ? entries : entries.slice(0, until);
@@ -232,15 +232,15 @@ export class OrderedStore implements Store {
     throw new Error(refusal);
   }
 
-  /** Whether the log can be read at present, so that the outcome of a change set will be known. */
+  /** Whether the view is complete and can read the log, and so learns change sets' outcomes. */
   #canRead(): boolean {
     const isRefused = this.#refusal !== undefined || this.#options.log.trouble() !== undefined;
     return this.#progress.isComplete && !isRefused;
   }
 
   /**
-   * Stops reading if the log has lost entries that this node has read: the view would skip entries
-   * that follow in their place.
+   * If the log has lost entries that this node has read, stops reading it for good and throws: the
+   * view would skip new entries at the positions of the lost ones.
    */
   #stopIfShortened(error: unknown): void {
     if (!(error instanceof LogShortenedError)) return;
@@ -248,7 +248,7 @@ export class OrderedStore implements Store {
     throw new ApiError("unavailable", this.#refusal!);
   }
 
-  /** Stops reading for good. Calls in progress and later calls reject with `refusal`. */
+  /** Stops reading for good. Waiting calls of `catchUp` and later calls reject with `refusal`. */
   #stopReading(refusal: string): void {
     this.#refusal = refusal;
     this.#progress.fail(new ApiError("unavailable", refusal));

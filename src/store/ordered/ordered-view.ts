@@ -15,8 +15,8 @@ import {
 import type { LogEntry } from "./ordered-log.ts";
 
 /**
- * State of a view after it has applied a log up to some position. The state is stored, with these
- * field names, in the same transaction as the applied entries.
+ * State of a view after it has applied the log entries before `next`. The state is stored, with
+ * these field names, in the same transaction as the rows that these entries write.
  */
 export interface ViewPosition {
   /** Log position of the first entry that the view has not applied yet. */
@@ -31,8 +31,8 @@ export interface ViewPosition {
   /** Size in bytes of the log entries from `first` up to `next`. */
   bytes: number;
   /**
-   * Position of the running compaction: the log position of its start, and the bytes of the entries
-   * from `first` to that start. Absent while no compaction runs.
+   * Where the running compaction began: the log position of its first entry, and the size in bytes
+   * of the entries from `first` up to there. Absent while no compaction runs.
    */
   walk?: { position: number; bytes: number };
   /**
@@ -51,8 +51,9 @@ export interface OrderedViewOptions {
   /** Author id of this node's change sets. */
   author: string;
   /**
-   * Whether the node's own change set with this number needs no call of listeners, because its
-   * writer already knows of the change. `ApplyResult.written` then leaves out its tables.
+   * Whether listeners need not be called for this node's change set `number`, because the caller
+   * that wrote it already knows of the change. `ApplyResult.written` then leaves out the tables
+   * that the set writes to.
    */
   isKnown(number: number): boolean;
 }
@@ -66,8 +67,8 @@ export interface ApplyResult {
    */
   own: Map<number, boolean>;
   /**
-   * Names of the tables that were written, for the store's listeners. Leaves out change sets for
-   * which `isKnown` returns true.
+   * Names of the tables that the entries changed, for the store's listeners. Leaves out what this
+   * node's change sets wrote for which `isKnown` returns true.
    */
   written: Set<string>;
   /** Whether log entries were deleted before this view had read them. */
@@ -82,8 +83,8 @@ export class OrderedView {
   readonly #positions: Table<ViewPosition, string>;
   readonly #compactions: Table<CompactionProgress, string>;
   /**
-   * Parts of change sets that were split into several log entries, of which some have not arrived
-   * yet. The key is [author, change set number, part index].
+   * Parts of change sets of which other parts have not arrived yet. A change set is split when it
+   * is too large for one log entry. The key is [author, change set number, part index].
    */
   readonly #parts: Table<Uint8Array, [string, number, number]>;
 
@@ -108,8 +109,8 @@ export class OrderedView {
 
   /**
    * Applies log entries in one transaction. After a failed commit the caller may pass the same
-   * entries again. If that commit was stored after all, the view's version is above these entries,
-   * so they have no effect.
+   * entries again. If that commit was stored after all, they have no effect, because the view's
+   * version is then higher than the one that their change sets were computed on.
    */
   async apply(entries: readonly LogEntry[]): Promise<ApplyResult> {
     const { local } = this.#options;

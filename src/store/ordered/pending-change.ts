@@ -10,7 +10,7 @@ export interface PendingChange {
   reject(error: unknown): void;
 }
 
-/** Settles the promise of each call of `change` with its outcome, after a commit. */
+/** Settles each `change` call's promise with its dry run's outcome. Call after the commit. */
 export function resolveChanges(
   changes: readonly PendingChange[],
   outcomes: DryRun["outcomes"],

@@ -1,17 +1,17 @@
 import type { ProgramOutcome } from "../../sandbox/program.ts";
 import type { RequestItem } from "./request-items.ts";
 
-/** Result of one item: the outcome of its event, or why no code ran over it. */
+/** Result of one item: the outcome of its event, or the problem for which no code ran over it. */
 export type ItemResult = ProgramOutcome | { problem: string; status: 400 | 404 };
 
-/** Status of an event that the code has dropped, for servers that ask for it. */
+/** Status of the item for a dropped event. Only a rudder-server that asks for it gets it. */
 const DROPPED_STATUS = 298;
 const FAILED_STATUS = 400;
 
 /**
- * Writes the answer to a request: an item for each output event, with the metadata of its input
- * exactly as the server sent them, because the server finds its job by them. Events that the code
- * dropped have an item only with `namesDropped`.
+ * Writes the answer to a request: an item for each output event and each failed event. Each item
+ * has the metadata of its input exactly as rudder-server sent them, because rudder-server finds its
+ * job by them. Events that the code dropped have an item only with `namesDropped`.
  */
 export function answerOf(
   body: Buffer,
@@ -34,8 +34,8 @@ export function answerOf(
 }
 
 /**
- * Returns the size in bytes of an answer whose items are outputs. A buffer that has this size from
- * the beginning needs no copies and less memory.
+ * Returns the size in bytes of the answer if no item is a failure or a dropped event. A buffer that
+ * has this size from the beginning needs no copies and less memory.
  */
 function usualBytes(items: readonly RequestItem[], results: readonly ItemResult[]): number {
   let bytes = arrayEnd.length;
@@ -77,7 +77,7 @@ const droppedStart = Buffer.from(`{"statusCode":${DROPPED_STATUS},"metadata":`);
 const objectEnd = Buffer.from("}");
 const noMessageIds = Buffer.from('"messageIds":null}}');
 
-/** Adds `messageIds: null` to the metadata. It replaces an earlier one: the last name counts. */
+/** Writes a dropped event's item. Its last `messageIds: null` overrides an earlier value. */
 function writeDropped(writer: Writer, metadata: Buffer): void {
   writer.beginItem();
   writer.write(droppedStart);
@@ -90,7 +90,7 @@ function writeDropped(writer: Writer, metadata: Buffer): void {
 
 const comma = Buffer.from(",");
 
-/** Joins the parts of a JSON array. */
+/** Writes the items of a JSON array, part by part, into one buffer. */
 class Writer {
   #bytes: Buffer;
   #length = 0;

@@ -15,8 +15,8 @@ export interface CustomTransformOptions extends ItemRunOptions {
 
 /**
  * Creates the endpoint `POST /customTransform`, which runs the code that the items of a request
- * name. If a request fails for a reason other than itself or its code, the answer makes
- * rudder-server send it again.
+ * name. If the fault lies neither in the request nor in its code, the answer makes rudder-server
+ * send the request again.
  */
 export function createCustomTransform(options: CustomTransformOptions): Handler {
   const admission = new Admission();

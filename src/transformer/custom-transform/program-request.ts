@@ -24,7 +24,7 @@ function libraryVersions(libraries: unknown): string[] {
   return libraries.map((it) => textOf(memberOf(it, "VersionID"))).filter((it) => it !== "");
 }
 
-/** Returns credentials by name; of equal names the last counts. */
+/** Converts valid `key` and `value` pairs to credentials by name. A name's last value counts. */
 export function credentialsOf(list: unknown): Record<string, string> {
   if (!Array.isArray(list)) return {};
   const pairs = list.map((it) => [memberOf(it, "key"), memberOf(it, "value")] as const);

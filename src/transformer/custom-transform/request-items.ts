@@ -11,16 +11,16 @@ import { BRACE_OPEN, BRACKET_CLOSE, BRACKET_OPEN, COMMA, QUOTE } from "../../eve
 import type { Span } from "../../event/text/span.ts";
 import { TRANSFORMER_EVENTS_MAX } from "../limits.ts";
 
-/** Members that the events of one destination have in common, and that select their code. */
+/** Members by which items select their code. Items with equal members share one group. */
 export interface ItemGroup {
   workspaceId: string;
-  /** JSON of these members of the items; undefined when they have none. */
+  /** Span of `destination`'s JSON in the body; undefined without it. The next two are alike. */
   destination: Span | undefined;
   libraries: Span | undefined;
   credentials: Span | undefined;
 }
 
-/** One event with its metadata, as JSON objects between two offsets of the body. */
+/** Spans of an event and its metadata, JSON objects in the body; undefined where missing. */
 export interface RequestItem {
   message: Span | undefined;
   metadata: Span | undefined;
@@ -47,8 +47,9 @@ const tooMany: BodyRefusal = {
 };
 
 /**
- * Finds the items in the body of a request to `/customTransform`, without building objects. The
- * offsets are those of `body`, which has valid UTF-8.
+ * Finds the items in the body of a request to `/customTransform`, without building objects. Spans
+ * in the items are offsets in `body`. Returns a `BodyRefusal` when the body is not a JSON array of
+ * objects in valid UTF-8, or has too many items.
  */
 export function itemsIn(body: Buffer): RequestItem[] | BodyRefusal {
   if (!isUtf8(body)) return notItems;
@@ -107,7 +108,7 @@ function workspaceIn(bytes: Buffer, start: number): string {
   return stringText(bytes, value, skipValue(bytes, value));
 }
 
-/** Finds items that have equal bytes in all members that select the code. */
+/** Finds one common group for items that have equal bytes in all members that select the code. */
 class GroupFinder {
   readonly #bytes: Buffer;
   readonly #groups = new Map<string, ItemGroup>();
@@ -117,7 +118,7 @@ class GroupFinder {
     this.#bytes = bytes;
   }
 
-  /** Returns the first group that equals `wanted`; this may be `wanted` itself. */
+  /** Returns the request's first group that equals `wanted`, or `wanted` if there is none. */
   find(wanted: ItemGroup): ItemGroup {
     // Almost all requests have one group.
     if (this.#last !== undefined && this.#isSame(this.#last, wanted)) return this.#last;

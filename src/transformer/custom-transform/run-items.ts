@@ -75,7 +75,7 @@ async function findProgram(
   return { problem, status: 404 };
 }
 
-/** Runs a program over all inputs, in as many batches as its outputs need. */
+/** Runs a program over all inputs, in further batches when outputs need too much memory. */
 async function runAll(
   sandbox: Sandbox,
   program: Program,

@@ -11,7 +11,7 @@ import { RequestFault, textOf } from "../requests.ts";
 import { importedNames } from "./imported-names.ts";
 import { languageOf, testInput, testRunInput, type UnstoredTest } from "./test-input.ts";
 
-/** Owner of the guests for these tests, which have no other use. No workspace has this id. */
+/** Owner id of the guests for these tests, which run nothing else. No workspace has this id. */
 const OWNER = "transformer";
 
 /** Answers the requests by which RudderStack's control plane tests code that is not stored. */
@@ -25,7 +25,7 @@ export class CodeTests {
     this.#sandbox = sandbox;
   }
 
-  /** Answers `POST /transformation/test`. */
+  /** Answers `POST /transformation/test`: runs code over events and returns its results. */
   async test(body: Record<string, unknown>): Promise<unknown> {
     const report = await this.#run(testInput(body));
     return {
@@ -36,7 +36,7 @@ export class CodeTests {
     };
   }
 
-  /** Answers `POST /transformation/testRun`. */
+  /** Answers `POST /transformation/testRun`: like `test`, with each input's metadata too. */
   async testRun(body: Record<string, unknown>): Promise<unknown> {
     const input = testRunInput(body);
     const report = await this.#run(input);
@@ -50,7 +50,7 @@ export class CodeTests {
     };
   }
 
-  /** Answers `POST /transformationLibrary/test`: `true`, or for Python the names of its imports. */
+  /** Checks a library (`POST /transformationLibrary/test`). Returns true, or Python's imports. */
   async testLibrary(body: Record<string, unknown>): Promise<unknown> {
     const code = textOf(body.code);
     if (code === "") throw new RequestFault("Invalid request. Missing code");

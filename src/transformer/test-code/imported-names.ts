@@ -5,8 +5,9 @@ import type { GuestLanguage } from "../../sandbox/program.ts";
 const STATIC = 1;
 
 /**
- * Returns for each imported module the names that code takes from it. In Python, and for whole
- * modules, the lists are empty. `modules` are the modules that the language's own parser found.
+ * Returns the names that code imports, by imported module. The list of a module is empty in Python,
+ * and when the code imports the whole module. `modules` are the modules that the language's own
+ * parser found.
  */
 export function importedNames(
   language: GuestLanguage,

@@ -21,7 +21,7 @@ export interface TestItem {
 /** Label in error traces for code without a name, the same as in RudderStack's transformer. */
 const NAMELESS = "base transformation";
 
-/** Reads the body of `/transformation/test`. Throws `RequestFault`. */
+/** Reads the body of `/transformation/test`. Throws `RequestFault` if a member is unusable. */
 export function testInput(body: Record<string, unknown>): UnstoredTest {
   const ids: unknown[] = Array.isArray(body.libraryVersionIDs) ? body.libraryVersionIDs : [];
   return {
@@ -32,7 +32,7 @@ export function testInput(body: Record<string, unknown>): UnstoredTest {
   };
 }
 
-/** Reads the body of `/transformation/testRun`. Throws `RequestFault`. */
+/** Reads the body of `/transformation/testRun`. Throws `RequestFault` if a member is unusable. */
 export function testRunInput(body: Record<string, unknown>): UnstoredTest {
   const dependencies = isObject(body.dependencies) ? body.dependencies : {};
   return {
@@ -60,7 +60,7 @@ function codeIn(revision: unknown): Pick<UnstoredTest, "name" | "code" | "langua
   };
 }
 
-/** Returns the language of a guest. RudderStack has several names for Python. */
+/** Returns the language for RudderStack's name of it. Throws `RequestFault` for other names. */
 export function languageOf(name: string): GuestLanguage {
   if (name.startsWith("python")) return "python";
   if (name === "javascript") return "javascript";

@@ -3,14 +3,14 @@ import type { StatusDeps } from "../status/local-status.ts";
 import { nodesHealth } from "../status/node-status.ts";
 import { type WorkspaceState, workspaceState } from "../status/workspace-state.ts";
 
-/** States of a destination in which it does not read events, or may not read events. */
+/** States in which a destination reads no events, or possibly none. */
 const notReading = new Set<string>(["paused", "unconnected", "unknown", "blocked", "external"]);
-/** Lag in seconds above which a destination shows too late whether its sources send events. */
+/** Maximum lag in seconds of a destination that still shows whether a source sends events. */
 const READING_LAG_SECONDS_MAX = 60;
 
 /**
- * Returns the facts that a workspace's alert rules evaluate, from the same state as the console
- * shows. Only the operator's workspace gets facts about the whole server.
+ * Returns the facts from which a workspace's alert rules are evaluated, from the state that the
+ * console shows. The facts contain the state of the whole server only for the operator's workspace.
  */
 export async function alertFacts(deps: StatusDeps, workspaceId: string): Promise<AlertFacts> {
   const state = await workspaceState(deps, workspaceId);
@@ -25,8 +25,8 @@ export async function alertFacts(deps: StatusDeps, workspaceId: string): Promise
 }
 
 /**
- * Whether a workspace is the operator's: the first workspace, whose admin token the server prints
- * or the setting `admin.token` sets.
+ * Whether a workspace is the operator's, which is the first one. The server prints its admin token,
+ * or the setting `admin.token` sets it.
  */
 export function isOperators({ catalog }: Pick<StatusDeps, "catalog">, workspaceId: string) {
   return catalog.workspaces.list()[0]?.id === workspaceId;

@@ -105,7 +105,7 @@ const AlertReceiverChange = Type.Object(
   },
 );
 
-/** Settings that a receiver of a type has. A setting that ends with `?` is optional. */
+/** Settings of the receivers of each type. `?` marks optional settings. */
 const settingsOf: Record<ReceiverType, readonly string[]> = {
   slack: ["url"],
   pagerduty: ["routingKey", "url?"],
@@ -187,7 +187,7 @@ export const alertReceiverRoutes = [
   }),
 ] as const;
 
-/** Returns a receiver with a request's changes. Throws if a secret would go to another receiver. */
+/** Returns a receiver with changes. Throws if stored secrets would go to another host. */
 function changed(
   before: StoredReceiver,
   change: Static<typeof AlertReceiverChange>,
@@ -208,7 +208,7 @@ function changed(
   return after;
 }
 
-/** Checks that a receiver has the settings of its type. Throws when it does not. */
+/** Returns a receiver. Throws if settings are missing, invalid or of another receiver type. */
 function validReceiver(input: AlertReceiverInput, { alerts }: RouteDeps): AlertReceiverInput {
   const { type, url } = input;
   const known = settingsOf[type];

@@ -202,8 +202,9 @@ function changed(before: AlertRuleInput, change: Static<typeof AlertRuleChange>)
 }
 
 /**
- * Returns a fault for each item that the rule cannot evaluate, and would be silent about. Items of
- * `before` may have been removed since.
+ * Returns an error for each of the rule's `subjectIds` that is no item of the workspace, because
+ * the rule would never raise an alert about it. Ids in `before`, the rule's stored ids, are
+ * allowed: such an item may have been removed after it was added to the rule.
  */
 function subjectFaults(
   catalog: Catalog,
@@ -224,7 +225,7 @@ function subjectFaults(
   );
 }
 
-/** Throws an error with these faults, unless there are none. */
+/** Throws a validation error with these details. Does nothing if there are none. */
 export function expectNone([first, ...others]: readonly Detail[]): void {
   if (first !== undefined) throw validationError([first, ...others]);
 }

@@ -97,7 +97,7 @@ export const auditRoutes = [
   }),
 ] as const;
 
-/** Responds with all entries that match, a page at a time, as fast as the client reads. */
+/** Responds with all matching audit entries. Reads pages as fast as the client reads them. */
 function exportEntries(deps: RouteDeps, workspaceId: string, filter: AuditFilter): Response {
   const resources = new DisposableStack();
   resources.use(deps.limiters.longLists.acquire(workspaceId));

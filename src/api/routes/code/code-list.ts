@@ -42,7 +42,7 @@ const { id, versionId, name, description, language, updatedAt, destinations } =
   example.transformation;
 const exampleRow = { id, versionId, name, description, language, updatedAt, destinations };
 
-/** Route of the console's list of code: without the code itself, searched, sorted and paged. */
+/** Route of the console's lists of transformations and libraries, without their code. */
 export const codeListRoutes = [
   route("GET /v2/code", {
     summary: "List transformations or libraries, published or not, without their code",

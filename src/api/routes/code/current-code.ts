@@ -16,10 +16,10 @@ import { libraryAnswer, transformationAnswer } from "./revision-answers.ts";
 type CodeDeps = Pick<ApiDeps, "catalog" | "python">;
 
 /**
- * Returns an answer about a transformation or library with its entity tag. The tag begins with the
- * versionId of the newest revision. It is the same whichever revision the answer shows, and changes
- * with the newest and the published revision, the note of the last change, the external id and the
- * linked destinations.
+ * Returns an answer about a transformation or library with an entity tag. The tag begins with the
+ * versionId of the newest revision, whichever revision the answer shows. It changes with the newest
+ * and the published revision, the note of the last change, the external id and the linked
+ * destinations.
  */
 export function taggedCode<T>({ catalog }: CodeDeps, resource: Resource, answer: T): Tagged<T> {
   const { workspaceId, kind, id, newest, published, externalId, note } = resource;
@@ -35,7 +35,7 @@ export function taggedCode<T>({ catalog }: CodeDeps, resource: Resource, answer:
   );
 }
 
-/** Returns the answer about a transformation, with its linked destinations if `hasLinks`. */
+/** Returns answer and entity tag of a transformation, with linked destinations if `hasLinks`. */
 export function taggedTransformation(
   deps: CodeDeps,
   found: Parameters<typeof transformationAnswer>[1],
@@ -46,8 +46,8 @@ export function taggedTransformation(
 }
 
 /**
- * Returns the function that reads the current state of the revision that a request's path names.
- * The code of a revision never changes, so that its entity tag needs no hash of it.
+ * Returns a function that reads the current state of the revision that a request's path names. The
+ * code of a revision never changes, so its entity tag is computed without the code.
  */
 export function namedRevision<T extends { code: string }>(
   kind: CodeKind,
@@ -68,7 +68,7 @@ export function removeCode(kind: CodeKind) {
   };
 }
 
-/** Returns the function that reads the current state of the code that a request's path names. */
+/** Returns a function that reads the current transformation or library that a path names. */
 export function currentCode(kind: CodeKind) {
   return ({ deps, workspaceId, params }: ResourceCall<"/{id}", unknown>): CurrentResource[] => [
     codeState(deps, workspaceId, kind, params.id),
@@ -76,8 +76,8 @@ export function currentCode(kind: CodeKind) {
 }
 
 /**
- * Returns the current state of the code whose revisions a publish request names. Empty when some of
- * it was deleted, since publishing then creates it again.
+ * Returns the current state of the transformations and libraries whose revisions a publish request
+ * names. Returns an empty list if one of them was deleted, because publishing creates it again.
  */
 export function namedCode(
   deps: CodeDeps,
@@ -127,7 +127,7 @@ function answerOf(
     : transformationAnswer(deps, found, { destinations: true });
 }
 
-/** Returns the revision of a resource that was the newest one in the state that a tag names. */
+/** Returns the revision that was newest at this entity tag. Undefined if there is none. */
 function revisionOfTag({ catalog }: CodeDeps, resource: Resource, tag: string) {
   const { workspaceId, kind, id } = resource;
   const [versionId = ""] = tag.split(".", 1);

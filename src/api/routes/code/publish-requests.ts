@@ -12,8 +12,8 @@ import { validationError } from "../../request/validation.ts";
 import { AnyObject, Id, type publishQuery, TestEvents } from "../../schema/common.ts";
 
 /**
- * Schemas for the request fields of publishing. Some fields accept several forms, and the functions
- * below convert these to one.
+ * Schemas of the fields of publish requests. Some fields can be sent in several forms, which the
+ * functions below convert to one.
  */
 
 export const PublishFlag = Type.Optional(
@@ -32,7 +32,7 @@ export interface LinkingPublishRequest extends PublishRequest {
 
 const storedFields = ["name", "language", "code", "description", "note"] as const;
 
-/** Returns the fields of a request to create or to update code, and who sent it. */
+/** Returns the catalog's input for creating or updating code: fields, sender, publishing. */
 export function revisionInput<Body extends PublishRequest["body"]>(
   call: Omit<PublishRequest, "body"> & { principal: Principal; body: Body; request: Request },
 ) {
@@ -63,8 +63,8 @@ export function eventList(events: TestEvent[] | TestEvent): TestEvent[] {
 }
 
 /**
- * Schema of `testInput` in a publish request: an array of events, or that array as a JSON text,
- * which is RudderStack's older form.
+ * Schema of `testInput` in a publish request: an array of events. RudderStack's older clients send
+ * the array as a string of JSON.
  */
 export const TestInput = Type.Optional(
   Type.Union([TestEvents, Type.String()], { description: eventsToTest }),

@@ -15,7 +15,7 @@ import { namedCode } from "./current-code.ts";
 import { TestInput, testInputList } from "./publish-requests.ts";
 import { Warnings } from "./revision-answers.ts";
 
-/** Routes that publish several revisions at once, or run their tests without publishing them. */
+/** Routes that publish several revisions together, or only test them. */
 
 export const TestSuite = Type.Object(
   {
@@ -171,7 +171,7 @@ export const publishRoutes = [
   }),
 ] as const;
 
-/** Returns the current state of all code that a publish request names. */
+/** Returns the current state of the transformations and libraries that a publish request names. */
 function namedResources({ deps, workspaceId, body }: ResourceCall<"/", Revisions>) {
   if (isEmpty(body)) return [];
   const { transformations, libraries } = items(body);
@@ -182,8 +182,8 @@ function namedResources({ deps, workspaceId, body }: ResourceCall<"/", Revisions
 }
 
 /**
- * Whether a request has a list of transformations and a list of libraries, and both are empty, as
- * from a repository without code.
+ * Whether a request sends an empty list of transformations and an empty list of libraries, for
+ * example from a repository without code.
  */
 function isEmpty({ transformations, libraries }: Revisions): boolean {
   return transformations?.length === 0 && libraries?.length === 0;
@@ -225,7 +225,7 @@ function selection(body: Revisions, { signal }: Request): CodeSelection {
   };
 }
 
-/** Returns a test suite with an id: its name, when the request has none. */
+/** Returns a test suite with an id. The id is the suite's name if the request has none. */
 export function named({ id, ...suite }: Static<typeof TestSuite>): SuiteInput {
   return { ...suite, id: id ?? suite.name };
 }

@@ -8,12 +8,12 @@ import type { StoredCode } from "../../../publishing/publisher.ts";
 import type { ApiDeps } from "../../deps.ts";
 import { Id, isoTime, Language, Time } from "../../schema/common.ts";
 
-/** Dependencies of the functions that build the responses. */
+/** Objects that the functions of this file need. */
 type AnswerDeps = Pick<ApiDeps, "catalog" | "python">;
 
 /**
- * Schemas of transformations, libraries and their revisions, and the functions that build such
- * answers.
+ * Schemas of transformations, libraries and their revisions in responses, and the functions that
+ * build these.
  */
 
 /** Schema of the warnings in the response to a successful publish request. */
@@ -68,7 +68,7 @@ export const Transformation = Type.Object(
   { $id: "Transformation" },
 );
 
-/** An item of a list, which may leave out the code. */
+/** A transformation in a list, with or without its code. */
 export const ListedTransformation = Type.Object(
   { ...Transformation.properties, code: Type.Optional(Type.String()) },
   { $id: "ListedTransformation" },
@@ -95,7 +95,7 @@ export const ListedLibrary = Type.Object(
   { $id: "ListedLibrary" },
 );
 
-/** Returns the item of a list for an answer, without its code unless `hasCode`. */
+/** Returns a list item, without its code unless `hasCode` is true. */
 export function listed<T extends { code: string }>(answer: T, hasCode: boolean) {
   const { code, ...rest } = answer;
   return hasCode ? answer : rest;
@@ -112,8 +112,8 @@ function warningsAnswer({ warnings = [] }: PublishWarnings): PublishWarnings {
 }
 
 /**
- * Builds the response that describes a transformation. `createdAt` is the creation of the
- * transformation, and `updatedAt` the creation of its newest revision.
+ * Builds the answer about a transformation. `createdAt` is when the transformation was created,
+ * `updatedAt` when its newest revision was.
  */
 export function transformationAnswer(
   deps: AnswerDeps,

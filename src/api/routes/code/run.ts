@@ -112,5 +112,5 @@ export const runRoutes = [
   }),
 ] as const;
 
-/** Name by which error messages refer to code for which the request has no name. */
+/** Name of code in error messages, if the request gives it none. */
 const UNNAMED = "code";

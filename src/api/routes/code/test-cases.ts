@@ -130,7 +130,7 @@ function current({
   return [currentState("test case", now, now.answer.testCase)];
 }
 
-/** Returns the answer about a test case. Its versionId is new with every change. */
+/** Returns a test case's answer. Its entity tag is the versionId, which each change renews. */
 function taggedTestCase(testCase: StoredTestCase): Tagged<Static<typeof TestCaseAnswer>> {
   return new Tagged({ testCase: testCaseAnswer(testCase) }, testCase.versionId);
 }

@@ -12,8 +12,8 @@ import { ids } from "../../schema/examples.ts";
 import { readsAllWorkspaces } from "./server-token.ts";
 
 /**
- * Routes by which a rudder-transformer fetches user code. It caches the answers, and drops events
- * after a refusal that is neither 401, 403 nor 503.
+ * Routes from which rudder-transformer fetches user code. It caches the code. It drops events if it
+ * gets an error other than 401, 403 and 503.
  */
 
 const createdAt = "2026-02-16T01:11:11.586Z";
@@ -86,7 +86,11 @@ export const publishedCodeRoutes = [
   }),
 ] as const;
 
-/** A request without a token, which the settings may allow, reads the code of all workspaces. */
+/**
+ * Returns the revision that the query names, if the caller may read it. A request without a token,
+ * which the setting `rudderstack.code.open` allows, may read the code of all workspaces. Throws
+ * `missing` otherwise.
+ */
 function publishedCode(
   { deps, workspaceId, query }: RequestContext<string, { versionId?: string }, unknown>,
   kind: CodeKind,

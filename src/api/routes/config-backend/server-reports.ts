@@ -4,8 +4,8 @@ import { route } from "../../route.ts";
 import { ids } from "../../schema/examples.ts";
 
 /**
- * Routes to which a rudder-server reports data for RudderStack's cloud: its features, and live
- * events. They answer as it expects, and do not read the bodies.
+ * Routes to which rudder-server sends data for RudderStack's cloud, such as its features and live
+ * events. They give the answers that it expects, and ignore the bodies.
  */
 
 const reports = {
@@ -23,7 +23,7 @@ const suppressions = {
   },
   answer: Type.Object({ items: Type.Array(Type.Object({})), token: Type.String() }),
 } as const;
-/** rudder-server expects a token, which it sends back with its next request. */
+/** List without suppressed users. rudder-server needs `token`, and sends it back next time. */
 const noSuppressions = { items: [], token: "none" };
 
 export const serverReportRoutes = [

@@ -4,8 +4,8 @@ import type { RouteDeps } from "../../deps.ts";
 import { isOperators } from "../alerts/alert-facts.ts";
 
 /**
- * Throws for callers who are persons: they have permissions for the console, in which secrets are
- * never shown.
+ * Throws if the caller is a person. Persons have permissions for the console, which never shows
+ * secrets.
  */
 export function expectServiceToken({ memberId }: Principal, { headers }: Request): void {
   if (memberId === undefined && headers.has("authorization")) return;
@@ -13,8 +13,8 @@ export function expectServiceToken({ memberId }: Principal, { headers }: Request
 }
 
 /**
- * Whether the tokens of a workspace let a rudder-server or rudder-transformer read all workspaces.
- * Only tokens of the first workspace do, and only when the settings name a namespace.
+ * Whether a workspace's tokens let rudder-server and rudder-transformer read the data of all
+ * workspaces. This is so for the first workspace, if the setting `rudderstack.namespace` is set.
  */
 export function readsAllWorkspaces(
   deps: Pick<RouteDeps, "catalog" | "namespace">,

@@ -75,7 +75,7 @@ function timeOf(text: string | undefined): number | undefined {
   throw validationError([{ path: "/updatedAfter", message }]);
 }
 
-/** Answers the configuration, compressed if it can be, or 304 to a client that has it. */
+/** Responds with a configuration, compressed if possible, or 304 if the client has it. */
 function configResponse({ headers }: Request, config: ConfigBody): Response {
   const { json, tag } = config;
   const sent = headers.get("if-none-match");

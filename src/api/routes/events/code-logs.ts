@@ -4,11 +4,11 @@ import { Id, isoTime, MissingNodes, Time } from "../../schema/common.ts";
 import * as example from "../../schema/examples.ts";
 import { latestCodeLogs } from "../status/node-status.ts";
 
-/** Number of lines in the response to a request without `limit`. */
+/** Number of log lines in the response to a request without `limit`. */
 const LINES_DEFAULT = 100;
-/** Maximum number of lines in a response. */
+/** Maximum number of log lines in a response. */
 const LINES_MAX = 500;
-/** Maximum length of the text that lines must contain. */
+/** Maximum length of the text by which a request filters log lines. */
 const TEXT_CHARS_MAX = 255;
 
 const CodeLogLine = Type.Object(

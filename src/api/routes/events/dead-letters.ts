@@ -31,10 +31,10 @@ import {
 } from "./letter-selection.ts";
 import { replayAnswer } from "./replays.ts";
 
-/** Maximum number of dead letters per read. Between reads, the event loop runs other requests. */
+/** Maximum number of dead letters per read. Other requests run between two reads. */
 const LETTERS_AT_ONCE = 10;
 const batchSize = (left: number) => Math.min(left, LETTERS_AT_ONCE);
-/** Number of reads without a matching dead letter after which a page ends, perhaps empty. */
+/** Number of reads without a matching dead letter after which a page ends, even if empty. */
 const FRUITLESS_READS_MAX = 5;
 
 const AsOf = Type.Object({
@@ -204,8 +204,8 @@ type SelectionCall = Pick<
 >;
 
 /**
- * Checks the count that a request expects. Then starts the job of a request with `all`, and returns
- * it; undefined for other requests.
+ * Starts the job of a request with `all`, and resolves with it; with undefined for other requests.
+ * Rejects before that if the request's filter finds more dead letters than `expected`.
  */
 async function startedJob({ deps, workspaceId, principal, body }: SelectionCall, kind: Kind) {
   const { deadLetters, replays } = deps.pipeline;
@@ -218,7 +218,7 @@ async function startedJob({ deps, workspaceId, principal, body }: SelectionCall,
 
 type Kind = "dead-letters" | "purge";
 
-/** Creates the replay that lists the dead letters of one request. */
+/** Creates the job that records which dead letters a request without `all` replays or deletes. */
 function selectionRecord({ deps, workspaceId, principal, body }: SelectionCall, kind: Kind) {
   const startedBy = authorOf(deps, principal);
   const request = { kind, filter: filterOf(body.filter ?? {}), startedBy };

@@ -48,8 +48,8 @@ export const destinationFailureRoutes = [
 ] as const;
 
 /**
- * Returns the failure of the destination's last dead letter that has not been replayed or deleted.
- * After a restart, no other failure is known.
+ * Returns the last delivery failure among the destination's stored dead letters, that is, those not
+ * replayed or deleted. After a restart, the server knows no other failures.
  */
 function storedFailure(
   deadLetters: DeadLetters,

@@ -21,7 +21,7 @@ const responseFields = {
   isCut: Type.Optional(Type.Boolean({ description: "Whether the receiver sent more than `body`" })),
 };
 
-/** Schema of a receiver's answer. */
+/** Schema of the answer of a receiver to a delivery. */
 export const ReceiverResponse = Type.Object(responseFields, {
   $id: "ReceiverResponse",
   description: "What the receiver answered, with secrets replaced by `***`",

@@ -12,10 +12,10 @@ import { PreconditionFailed } from "../../response/errors.ts";
 import { Id, isoTime, strict, Time } from "../../schema/common.ts";
 import { Rate, Replay } from "./replays.ts";
 
-/** Number of ids of dead letters that are counted before other requests run. */
+/** Number of dead letters that are counted before the event loop runs other requests. */
 const COUNTED_AT_ONCE = 1_000;
 
-/** Fields of the query of a list of dead letters. */
+/** Query parameters that filter a list of dead letters. */
 export const filterQuery = {
   destinationId: Type.Optional(Id),
   groupId: Type.Optional({ ...Id, description: "Id of a group of dead letters" }),
@@ -87,7 +87,7 @@ export const LetterSelection = Type.Object(
 );
 export type LetterSelection = Static<typeof LetterSelection>;
 
-/** Fields after the list. A client needs them to request the rest with the same filter. */
+/** Fields of a partial replay or deletion. A client sends `before` to request the next part. */
 export const restFields = {
   more: Type.Optional(Type.Boolean({ description: "With a filter: whether it finds more" })),
   before: Type.Optional({
@@ -98,9 +98,8 @@ export const restFields = {
 };
 
 /**
- * Returns the filter and rate of a request with `all`, which applies to all dead letters that
- * match. Undefined for a request without `all`. Throws when `all` comes with ids or without a
- * filter.
+ * Returns filter and rate of a request with `all`, which selects all matching dead letters.
+ * Undefined for a request without `all`. Throws if a request with `all` has ids or has no filter.
  */
 export function allOf({ ids, filter, all, rate, before }: LetterSelection) {
   if (all !== true) return undefined;
@@ -143,8 +142,9 @@ export async function selected(
 }
 
 /**
- * Throws when a request names how many dead letters its filter should find, and the filter finds
- * more now. Letters that are added later are not included: `before` is at most the current time.
+ * Throws if a request says how many dead letters its filter should find (`expected`), and the
+ * filter finds more. Counts only dead letters from before `before`; without it, from before this
+ * call.
  */
 export async function expectCount(
   deadLetters: DeadLetters,

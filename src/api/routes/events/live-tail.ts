@@ -11,12 +11,12 @@ import { encodeTailMessage } from "../../tail-frames.ts";
 
 /**
  * Milliseconds between two heartbeats of a live tail (a stream of new events). At each heartbeat,
- * the server checks the client's token again.
+ * the server authenticates the client again.
  */
 const TAIL_HEARTBEAT_MS = 1_000;
 /**
- * Number of consecutive heartbeats with a full client buffer after which the server ends a live
- * tail (a stream of new events).
+ * Number of consecutive heartbeats at which a client's buffer may be full. At the next one, the
+ * server ends the live tail.
  */
 const TAIL_STALLED_BEATS_MAX = 30;
 
@@ -58,10 +58,10 @@ export const tailRoutes = [
 type TailContext = RequestContext<string, TailFilter, unknown>;
 
 /**
- * Creates the stream of a live tail, which sends a workspace's new events. A client misses messages
- * when it reads too slowly, and when all live tails of the workspace together receive too many
- * bytes per second. The client then receives the number of missed messages. The stream ends when
- * the token becomes invalid. At its end, the stream releases `permit`.
+ * Creates the stream of a live tail, which sends a workspace's new events. The stream skips
+ * messages for a client that reads too slowly, and while all live tails of the workspace together
+ * exceed their bytes per second; then it sends the number of skipped messages. It ends when the
+ * client's token becomes invalid, and releases `permit` at its end.
  */
 function tailStream(context: TailContext, permit: Permit): ReadableStream {
   const { deps, workspaceId, query, closing } = context;

@@ -2,7 +2,7 @@ import type { LatestOutcome } from "../../../pipeline/recent/latest-outcomes.ts"
 import type { FoundOutcome } from "../../../pipeline/search/event-outcomes.ts";
 import type { FoundEvent } from "../../../pipeline/search/search.ts";
 
-/** An event of the event logs, with its outcomes according to the ledgers. */
+/** An event from the event logs, with outcomes from the ledgers (delivery progress). */
 export interface StoredEvent
   extends Pick<FoundEvent, "messageId" | "sourceId" | "receivedAt" | "refused"> {
   received: unknown;
@@ -16,17 +16,17 @@ interface MergedOutcome
   outcome: FoundOutcome["outcome"] | LatestOutcome["outcome"];
 }
 
-/** A recent event, before user code and at its destinations. */
+/** A recent event as it was received, with its outcome at each destination. */
 export interface MergedEvent extends Omit<StoredEvent, "received" | "outcomes"> {
-  /** Time of the latest message about the event. */
+  /** Time of the event's latest known outcome. Without one, the time at which it was received. */
   at: number;
   received?: unknown;
   outcomes: MergedOutcome[];
 }
 
 /**
- * Merges events of the event logs with outcomes that nodes have in memory. Returns each event once,
- * the newest first.
+ * Merges events of the event logs with the outcomes that nodes hold in memory. Returns each event
+ * once, the one with the latest time first.
  */
 export function mergeRecent(
   stored: readonly StoredEvent[],

@@ -144,7 +144,7 @@ export const recentRoutes = [
   }),
 ] as const;
 
-/** Reads the newest events of the event logs, with their outcomes in the ledgers. */
+/** Reads the newest events of the event logs, with outcomes from ledgers (delivery progress). */
 async function latestOfLogs(call: RecentCall, limit: number) {
   const { deps, workspaceId, query, request, closing } = call;
   const { destinationId } = query;
@@ -182,7 +182,7 @@ function sourcesOf({ deps, workspaceId }: RecentCall, destinationId: string): Se
   return new Set(lane.connections.map(({ sourceId }) => sourceId));
 }
 
-/** Returns the newest events with at most `RECENT_ANSWER_BYTES_MAX` bytes, but at least one. */
+/** Returns the first events that fit `RECENT_ANSWER_BYTES_MAX` together; at least one. */
 function firstBytes(events: SearchResult["events"]): SearchResult["events"] {
   let bytes = 0;
   const end = events.findIndex(({ event }, index) => {

@@ -219,8 +219,8 @@ export function replayAnswer(job: ReplayJob): Static<typeof Replay> {
 }
 
 /**
- * Returns the state of a replay. A completed replay counts as failed when all of its events became
- * dead letters.
+ * Returns a replay's state for a response. A completed replay is shown as failed if all of its
+ * events became dead letters.
  */
 function outcomeOf({ state, error, counts }: ReplayJob): Pick<ReplayJob, "state" | "error"> {
   const { delivered, dropped, failed } = counts;

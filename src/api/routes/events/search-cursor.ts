@@ -2,22 +2,22 @@ import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
 import type { Positions } from "../../../log/positions.ts";
 
 /**
- * Cursors of searches: log positions, encrypted with a key of the workspace. The logs hold the
- * events of all workspaces, so readable positions would tell how many events the others have.
+ * Cursors of searches: log positions, encrypted with a key of the workspace. All workspaces share
+ * the logs, so readable positions would show how many events other workspaces have.
  */
 
 const CIPHER = "aes-256-gcm";
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 /**
- * Cursors are padded to multiples of this number of bytes, so that their length reveals nothing
- * about the encrypted log positions in them.
+ * A cursor's text is padded to a multiple of this number of bytes before it is encrypted, so that
+ * its length reveals nothing about the log positions in it.
  */
 const BLOCK_BYTES = 64;
 
 /**
- * Encrypts log positions as the cursor with which a client continues a search. The cursor is
- * base64url, which needs no escape in a URL.
+ * Encrypts the log positions at which a client can continue a search. Returns the cursor as
+ * base64url, which needs no escapes in a URL.
  */
 export function sealCursor(positions: Positions, key: Uint8Array): string {
   const text = JSON.stringify(positions);
@@ -28,7 +28,7 @@ export function sealCursor(positions: Positions, key: Uint8Array): string {
   return Buffer.concat(sealed).toString("base64url");
 }
 
-/** Decrypts the cursor of a search. Undefined when the text is not a cursor of this workspace. */
+/** Decrypts a search's cursor. Undefined if the string is no cursor of this workspace. */
 export function openCursor(cursor: string, key: Uint8Array): Positions | undefined {
   const bytes = Buffer.from(cursor, "base64url");
   if (bytes.length < NONCE_BYTES + TAG_BYTES) return undefined;

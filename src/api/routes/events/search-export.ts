@@ -7,7 +7,7 @@ import * as example from "../../schema/examples.ts";
 import { ownSources, type SearchCall, searchQuery, shownEvents, toSearch } from "./search.ts";
 import { sealCursor } from "./search-cursor.ts";
 
-/** Maximum number of searches that one export makes, each with its bounds of bytes and time. */
+/** Maximum number of searches of one export, each with its own limits of bytes and time. */
 const SEARCHES_OF_EXPORT_MAX = 100;
 
 const { limit: _, ...exportQuery } = searchQuery;
@@ -40,7 +40,7 @@ export const searchExportRoutes = [
   }),
 ] as const;
 
-/** Responds with the events that searches find, one after another, as fast as the client reads. */
+/** Responds with matching events as lines of JSON. Searches only as fast as the client reads. */
 function exportEvents(call: SearchCall, key: Uint8Array): Response {
   const { deps, workspaceId, query, request, closing } = call;
   const isSource = ownSources(call);

@@ -173,8 +173,8 @@ export const searchRoutes = [
 ] as const;
 
 /**
- * Returns a function that tells whether a source id belongs to the caller's workspace. When the
- * query names a source, the function accepts only this source.
+ * Returns a function that tells whether a source of the caller's workspace has this id. If the
+ * query names a source, the function returns true only for that source.
  */
 export function ownSources({
   deps,
@@ -219,7 +219,7 @@ function searchAnswer(
   };
 }
 
-/** Returns found events with their outcomes, without those that lack the requested outcome. */
+/** Returns found events with outcomes, without events that lack the query's outcome. */
 export async function shownEvents(
   { deps, workspaceId, query }: Pick<SearchCall, "deps" | "workspaceId" | "query">,
   events: readonly FoundEvent[],
@@ -251,7 +251,7 @@ function eventAnswer(
   };
 }
 
-/** Returns an event itself, or an object with the JSON value of a refused event that is none. */
+/** Returns an event's JSON if it is an object; wraps another value (of a refused event). */
 function objectOf(value: unknown): Record<string, unknown> {
   return isObject(value) ? value : { value };
 }

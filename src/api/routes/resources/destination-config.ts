@@ -17,10 +17,10 @@ import {
   secretsOf,
 } from "./stored-secrets.ts";
 
-/** How the config of a type is written: in one form, or in the form that its keys indicate. */
+/** Form of a destination type's configs. `formOf` finds the form that a config's keys show. */
 type ConfigForms = ConfigForm & Pick<DestinationKind, "formOf">;
 
-/** Returns the kind of destination with this name. Upper and lower case are equal. */
+/** Returns the destination kind with this name, in any case. Throws if there is none. */
 export function kindOf({ kinds }: Pick<ApiDeps, "kinds">, type: string): DestinationKind {
   const kind = kinds.get(type.toLowerCase());
   if (kind) return kind;
@@ -29,9 +29,8 @@ export function kindOf({ kinds }: Pick<ApiDeps, "kinds">, type: string): Destina
 }
 
 /**
- * Returns how configs of a stored type are written: the forms of a kind, or of a type that
- * rudder-server delivers. Undefined for a type that this version does not know, or that no longer
- * has a definition.
+ * Returns the config forms of a destination type, whether pixelmill or rudder-server delivers to
+ * it. Undefined if this version does not know the type, or its RudderStack definition is missing.
  */
 export function formsOf(
   { kinds, definitions }: Pick<ApiDeps, "kinds" | "definitions">,
@@ -53,7 +52,7 @@ export function expectForms(
   throw new ApiError("conflict", "The definition of the destination's type is missing now");
 }
 
-/** The type of a new destination as the catalog stores it, and how its config is written. */
+/** The type of a new destination as the catalog stores it, and the form of its config. */
 interface NewType {
   type: string;
   deliveredBy?: "rudder-server";
@@ -61,8 +60,9 @@ interface NewType {
 }
 
 /**
- * Returns the type of a new destination. pixelmill delivers the types that it has, unless the
- * request says otherwise, and rudder-server those that have a definition. Throws for other types.
+ * Returns the type of a new destination. If the request does not say who delivers to it, pixelmill
+ * does if it has the type, and rudder-server if only RudderStack has a definition of it. Throws if
+ * the one that delivers does not know the type.
  */
 export function newType(
   deps: Pick<ApiDeps, "kinds" | "definitions">,
@@ -83,9 +83,9 @@ export function newType(
 }
 
 /**
- * Returns the config to store: validated, without nulls, and with the stored secrets that the
- * request leaves out. The config of a disabled destination may lack keys. Throws when the config is
- * invalid. Also throws when a stored secret would be sent to another host than before, because the
+ * Returns the config to store: the sent one without nulls, completed with the stored secrets that
+ * it leaves out. Throws if the config is invalid; missing keys are allowed while the destination is
+ * disabled. Also throws if a stored secret would be sent to another host than before, because the
  * caller may not know the secret.
  */
 export function resolveConfig(
@@ -104,7 +104,7 @@ export function resolveConfig(
   return config;
 }
 
-/** Throws when a config lacks keys, so that its destination cannot be enabled. */
+/** Throws if a config lacks keys that an enabled destination needs. */
 export function expectWhole(kind: ConfigForms, config: DestinationConfig): void {
   expectNone(missingKeys(kind, config));
 }
@@ -120,16 +120,16 @@ function expectNone(faults: readonly Detail[]): void {
   if (fault) throw validationError([fault, ...more]);
 }
 
-/** Whether a validation error says that a key is missing, and not that its value is wrong. */
+/** Whether a validation error is about a missing key, not about a wrong value. */
 function isOfMissingKey({ path }: Detail, config: DestinationConfig): boolean {
   const [, key = ""] = path.split("/");
   return key !== "" && config[key] === undefined;
 }
 
 /**
- * Returns the config as responses show it: only known keys, and no secrets. A secret in an item of
- * a list becomes an empty text. If `headers` is `clear`, however, the secret values of webhook
- * headers and the secret parts of URLs are shown.
+ * Returns a config as responses show it: only known keys, and no secrets. A secret in a list item
+ * becomes an empty string. With `headers` `clear`, the values of secret webhook headers and the
+ * secret parts of URLs are shown.
  */
 export function configAnswer(
   kind: ConfigForms,
@@ -161,7 +161,7 @@ export function configAnswer(
   return shown;
 }
 
-/** Returns JSON pointers to the secrets that a stored config has. */
+/** Returns a JSON pointer to each secret in a stored config. */
 export function secretsSet(kind: ConfigForms, config: DestinationConfig): string[] {
   return secretPaths(formOf(kind, config), config);
 }
@@ -186,8 +186,9 @@ function formOf(kind: ConfigForms, config: DestinationConfig): ConfigForm {
 }
 
 /**
- * Returns the sent config with stored texts in place of their masked forms, which responses show. A
- * text stays masked if the sent config would show more of the stored text than before.
+ * Returns a sent config in which each masked string, as responses show it, is replaced by the
+ * stored string. Leaves a string masked if responses with the new config would show more of it than
+ * before.
  */
 function unmasked(
   { maskedKeys = [] }: ConfigForm,
@@ -204,7 +205,7 @@ function unmasked(
   return config;
 }
 
-/** Returns the text at a path such as `url` or `oauth.tokenUrl`; undefined when there is none. */
+/** Returns the string at a path such as `url` or `oauth.tokenUrl`. Undefined if there is none. */
 function textAt(config: DestinationConfig, path: string): string | undefined {
   const [key = "", inner] = path.split(".", 2);
   const holder = config[key];
@@ -212,14 +213,14 @@ function textAt(config: DestinationConfig, path: string): string | undefined {
   return typeof value === "string" ? value : undefined;
 }
 
-/** Returns a copy of a config that has a text at this path, with another text there. */
+/** Returns a copy of a config in which the string at this path is replaced by `text`. */
 function withText(config: DestinationConfig, path: string, text: string): DestinationConfig {
   const [key = "", inner] = path.split(".", 2);
   const value = inner === undefined ? text : { ...(config[key] as object), [inner]: text };
   return { ...config, [key]: value };
 }
 
-/** Returns an error for each text that contains a mask and is not the stored text. */
+/** Returns an error for each string that contains a mask and differs from the stored string. */
 function maskErrors(
   { maskedKeys = [] }: ConfigForm,
   config: DestinationConfig,

@@ -16,7 +16,7 @@ import { ReceiverResponse } from "../events/letter-answers.ts";
 import { kindOf, missingKeys, resolveConfig } from "./destination-config.ts";
 import { Config } from "./destinations.ts";
 
-/** Routes that test the settings of a destination: its stored settings, or those of a form. */
+/** Routes that test a destination's connection, with stored settings or the form's. */
 
 const ConnectionTest = Type.Object(
   {
@@ -132,7 +132,7 @@ export const destinationTestRoutes = [
   }),
 ] as const;
 
-/** Throws for a destination to which rudder-server delivers, and not pixelmill. */
+/** Throws if rudder-server, not pixelmill, delivers to the destination. */
 function expectOurs({ deliveredBy }: Pick<Destination, "deliveredBy">): void {
   if (deliveredBy === undefined) return;
   throw new ApiError(
@@ -141,7 +141,7 @@ function expectOurs({ deliveredBy }: Pick<Destination, "deliveredBy">): void {
   );
 }
 
-/** Runs the steps of a test. A workspace has only few tests at a time, and each has a deadline. */
+/** Runs a test's steps within `CONNECTION_TEST_MS_MAX`. Throws if too many tests are running. */
 async function runTest(
   deps: RouteDeps,
   { type, config, workspaceId }: Pick<Destination, "type" | "config" | "workspaceId">,
@@ -165,7 +165,7 @@ async function runTest(
   }
 }
 
-/** Returns a step without secrets, because a receiver may repeat what it was sent. */
+/** Returns a step of a test with secrets masked, because a receiver's answer may repeat them. */
 function shownStep({ answer, message, ...step }: TestStep, secrets: readonly string[]) {
   const mask = new SecretMask([...secrets, ...(answer?.sent ?? [])]);
   return {

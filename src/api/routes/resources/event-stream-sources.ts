@@ -14,8 +14,8 @@ import {
 } from "./sources.ts";
 
 /**
- * The sources under the path that rudder-cli uses for them. Answers of one source have no envelope,
- * and the key of a list is `data`.
+ * Routes of sources under the path that rudder-cli uses. A response with one source has no
+ * envelope; in a response with a list, the key of the list is `data`.
  */
 
 const path = "/v2/event-stream-sources";

@@ -24,7 +24,7 @@ const answer = {
   updatedAt: example.destination.updatedAt,
 };
 
-/** Returns the link of a destination. Empty while the destination has none. */
+/** Returns a destination's link to a transformation as a list; empty if there is none. */
 function current({ deps, workspaceId, params }: ResourceCall<"/{id}", unknown>) {
   const { catalog } = deps;
   const { id } = catalog.destinations.get(workspaceId, params.id);

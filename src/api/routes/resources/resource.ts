@@ -14,27 +14,27 @@ import {
 import { answerOf, ExternalId, enveloped, paged, type pageQuery } from "../../schema/common.ts";
 
 interface ResourceOptions<Singular, Plural, Path, Item extends TObject, Stored> {
-  /** Name of one item and name of a list of items, as in paths and JSON. */
+  /** Names of an item and of a list of items in paths and JSON (`source` and `sources`). */
   singular: Singular;
   plural: Plural;
   /** Path of the list below `/v2/`, when it is not `plural`. */
   path?: Path;
   schema: Item;
   example: Static<Item> & { id: string };
-  /** Makes the answer. If absent, the answer has the members of the item that are in the schema. */
+  /** Returns an item as responses show it. By default, the item with the fields of `schema`. */
   answer?(stored: Stored, deps: RouteDeps): Static<Item>;
   /**
    * Returns the part of an item's answer from which its entity tag is computed. If absent, that is
    * the whole answer.
    */
   state?(answer: Static<Item>): unknown;
-  /** Returns the item; throws `missing` when there is none. */
+  /** Returns the item with this id. Throws `missing` if there is none. */
   find(catalog: Catalog, workspaceId: string, id: string): Stored;
 }
 
 type Item<Name extends string, S extends TSchema> = ReturnType<typeof enveloped<Name, S>>;
 type List<Name extends string, S extends TSchema> = ReturnType<typeof paged<Name, S>>;
-/** Query of a list: each list has some of these parameters. */
+/** Query parameters of lists. Each kind of list supports some of them. */
 interface ListQuery {
   page?: number;
   hasExternalId?: boolean;
@@ -78,8 +78,7 @@ function adminRoute<
 
 /**
  * Returns functions that create the `/v2` routes of one kind of item, such as sources. The routes
- * share the form of bodies and paths, the examples and the permission `workspace:admin`. Each
- * function takes a function that selects the part of the catalog with the items.
+ * have paths, bodies and examples of the same form, and need the permission `workspace:admin`.
  */
 export function resource<
   const Singular extends string,

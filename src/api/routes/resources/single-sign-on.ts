@@ -21,9 +21,9 @@ import {
 } from "../../sign-in/openid-provider.ts";
 import type { SignOn } from "../../sign-in/sign-on.ts";
 
-/** Routes of single sign-on with OpenID Connect, and of the options of the sign-in form. */
+/** Routes of single sign-on with OpenID Connect, and of the sign-in form's options. */
 
-/** Why a sign-in at the provider failed. The console has a sentence for each. */
+/** Reasons why a sign-in at the OpenID provider failed. The console has a sentence for each. */
 type SignInFailure =
   | "expired"
   | "denied"
@@ -106,8 +106,8 @@ export const singleSignOnRoutes = [
 type Call = Pick<RequestContext<"GET /", unknown, unknown>, "deps" | "request" | "client">;
 
 /**
- * Sends a browser back to the console when the server accepts no sign-in at the moment, because a
- * person sees this answer, and an error in JSON would not help.
+ * Runs `run`. If it rejects because the server accepts no sign-in at the moment, redirects the
+ * browser to the console instead of answering with an error, which a person would see as JSON.
  */
 async function backWhenBusy(request: Request, run: () => Promise<Response>): Promise<Response> {
   try {
@@ -143,7 +143,7 @@ async function endSignIn(call: Call): Promise<Response> {
   return backToConsole(ended, call.request);
 }
 
-/** Signs in the account of a callback. Returns the cookies of its session, or why there is none. */
+/** Begins the session of a callback's account. Returns its cookies, or why there is none. */
 async function signIn(
   signOn: SignOn,
   { deps, request, client }: Call,

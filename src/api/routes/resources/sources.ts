@@ -23,8 +23,8 @@ import * as example from "../../schema/examples.ts";
 import { resource } from "./resource.ts";
 
 /**
- * Schema of settings that RudderStack's clients send. pixelmill stores them and returns them in
- * responses, but they have no effect.
+ * Schema of settings without an effect. RudderStack's clients send them, so pixelmill stores them
+ * and returns them in responses.
  */
 const storedOnly = {
   geoEnrichmentEnabled: Type.Optional(Type.Boolean()),
@@ -190,8 +190,8 @@ export function updateSource({
 }
 
 /**
- * Returns the fields that create and update requests share. A config of null counts as an empty
- * object.
+ * Returns the fields that requests to create and to update a source have in common. A config of
+ * null becomes an empty object.
  */
 function changedFields({
   enabled,

@@ -8,7 +8,7 @@ import { DETAILS_MAX } from "../../../settings/limits.ts";
 
 export type DestinationConfig = Record<string, unknown>;
 
-/** A stored secret that the request left out, so that the new config keeps it. */
+/** A stored secret that the new config keeps, because the request left it out. */
 interface RetainedSecret {
   secret: SecretKey;
   /** JSON pointer to the secret in the config. */
@@ -47,8 +47,8 @@ export function retainSecrets(
 }
 
 /**
- * Returns an error for each kept secret that the new config would send to another host than the old
- * config.
+ * Returns an error for each kept secret that would be sent to another host with the new config than
+ * with the old one.
  */
 export function audienceErrors(
   kept: readonly RetainedSecret[],
@@ -77,8 +77,8 @@ export function secretsOf({ secretKeys }: ConfigForm) {
 }
 
 /**
- * Returns JSON pointers to the secrets that a config has. An empty text is no secret: some headers
- * have an empty value.
+ * Returns a JSON pointer to each secret in a config. An empty string does not count as a secret,
+ * because some headers have an empty value.
  */
 export function secretPaths(form: ConfigForm, config: DestinationConfig): string[] {
   return secretsOf(form).flatMap(({ key, inner, secret: { isSecret = () => true } }) => {
@@ -98,8 +98,8 @@ function isSet(value: unknown): boolean {
 }
 
 /**
- * Returns the hosts that receive a secret. The list is empty when the config does not name them,
- * because the destination is disabled or the config is from an earlier version.
+ * Returns the hosts to which a config's secret is sent. Returns an empty list if the config names
+ * none: the destination is disabled, or the config was stored by an earlier version.
  */
 function audiencesOf({ audiences }: SecretKey, config: DestinationConfig): SecretAudience[] {
   try {
@@ -120,13 +120,11 @@ function textOf(audiences: readonly SecretAudience[]): string {
 interface SecretMember {
   key: string;
   inner: string;
-  /**
-   * Called for each stored secret that the new config keeps, with the JSON pointer to the secret.
-   */
+  /** Called with the JSON pointer to each stored secret that the new config keeps. */
   keep(path: string): void;
 }
 
-/** Returns an object with the stored secret if the request's secret is absent or empty. */
+/** Returns a sent config's object, with the stored secret if its own is missing or empty. */
 function retainInObject(
   value: unknown,
   before: unknown,
@@ -140,9 +138,10 @@ function retainInObject(
 }
 
 /**
- * Returns a list in which each item without a secret gets a stored secret: that of a stored item
- * whose other fields are equal. Among several equal items, each stored secret is used once, in
- * order. A list with too many items is returned unchanged, and validation refuses it later.
+ * Returns a list of the sent config. Into each item without a secret, inserts the secret of the
+ * stored item whose other fields are equal. If several stored items are equal, uses the secret of
+ * each once, in order. Returns a list with more than `max` items unchanged: validation refuses it
+ * later.
  */
 function retainInList(
   items: unknown,
@@ -163,8 +162,8 @@ function retainInList(
 }
 
 /**
- * Returns a text that is equal for items whose fields other than the secret are equal, in any
- * order.
+ * Returns a string that is equal for two items if all their fields except the secret are equal, in
+ * any order.
  */
 function identity(item: DestinationConfig, inner: string): string {
   const others = Object.entries(item).filter(([key]) => key !== inner);

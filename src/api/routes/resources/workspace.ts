@@ -16,8 +16,8 @@ const Workspace = Type.Object(
 );
 
 /**
- * Workspace fields that rudder-cli expects. pixelmill always responds with these values, because it
- * is self-hosted and has no regions or environments.
+ * Workspace fields that rudder-cli requires. Their values are constant, because pixelmill is
+ * self-hosted and has no regions or environments.
  */
 const fixed = { environment: "PRODUCTION", status: "ACTIVE", region: "SELF-HOSTED" } as const;
 
@@ -44,8 +44,8 @@ const workspaceRoute = route("GET /v2/workspace", {
 });
 
 /**
- * Routes for RudderStack products that pixelmill does not have. They respond with an empty object,
- * because rudder-cli loads all of these products before it applies changes.
+ * Routes for RudderStack products that pixelmill does not have. rudder-cli loads all of them before
+ * it applies changes, so the routes answer with an empty object.
  */
 const catalogues = [
   "GET /v2/catalog/categories",
@@ -59,8 +59,8 @@ const catalogues = [
 ] as const satisfies RouteKey[];
 
 /**
- * Route that responds with an empty list of accounts (of a warehouse, for example). RudderStack's
- * clients request the list, but pixelmill has no accounts.
+ * Route for accounts (of a warehouse, for example), which pixelmill does not have. RudderStack's
+ * clients request the list, so the route answers with an empty one.
  */
 const accountsRoute = route("GET /v2/accounts", {
   summary: "Empty: rudder-cli and the Terraform provider ask for it",

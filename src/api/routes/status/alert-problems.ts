@@ -3,10 +3,10 @@ import type { RouteDeps } from "../../deps.ts";
 import { isoTime } from "../../schema/common.ts";
 import type { OverviewProblem } from "./problems.ts";
 
-/** Kinds of alerts about facts that the overview does not list as problems itself. */
+/** Kinds of alerts that the overview lists. For other kinds, it lists the causes itself. */
 const kindsOfOwn = new Set<AlertKind>(["lag", "source-silent", "nodes-missing", "disk"]);
 
-/** Returns problems for open alerts that are not in the overview yet, and for failing receivers. */
+/** Returns a problem per open alert of a kind in `kindsOfOwn`, and per failing receiver. */
 export function alertProblems(
   { catalog }: Pick<RouteDeps, "catalog">,
   workspaceId: string,

@@ -4,17 +4,17 @@ import { answerLocally, mergeMessages } from "./node-status.ts";
 
 type ClusterNode = NonNullable<ClusterFigures["nodes"]>[number];
 
-/** Facts about the nodes from which problems are derived. */
+/** Facts about a cluster's nodes, from which its problems are derived. */
 interface ClusterFacts {
   name: string;
-  /** Members of the group. Undefined when the group's coordinator does not answer. */
+  /** Members of the nodes' Kafka group. Undefined if its coordinator does not answer. */
   members: readonly ClusterNode[] | undefined;
   partitions: ClusterFigures["partitions"];
   /** Health of the nodes that answered, this node included, by node id. */
   health: ReadonlyMap<string, NodeHealth>;
-  /** Ids of the nodes of which a message has arrived recently, whether they answered or not. */
+  /** Ids of the nodes from which any message has arrived recently. */
   heard: ReadonlySet<string>;
-  /** Sentence about why nodes cannot be asked. Undefined while questions reach them. */
+  /** Sentence about why nodes cannot be asked. Undefined if they can. */
   unasked: string | undefined;
 }
 
@@ -59,9 +59,9 @@ function nodeAnswer({ refused = [], ...member }: ClusterNode, health: NodeHealth
 }
 
 /**
- * Returns the problems of a cluster. Each names the cause that the facts show: a node counts as
- * silent only while questions get through and no message of it arrives, and a partition counts as
- * run by no node only when each node has left or reports that it does not run it.
+ * Returns the problems of a cluster, one sentence each. Names a cause only if the facts show it. A
+ * node does not answer if nodes can be asked and no message of it arrives. A partition runs at no
+ * node if the last node that ran it has left, and no present node runs it or may run it.
  */
 export function problemsOf(facts: ClusterFacts): string[] {
   const { name, members, partitions, health, heard, unasked } = facts;
@@ -84,7 +84,7 @@ export function problemsOf(facts: ClusterFacts): string[] {
   ];
 }
 
-/** Names nodes whose answers take too long, for example because a broker is far from one. */
+/** Returns a sentence about nodes that answer too late, for example because of a far broker. */
 function describeLate(late: readonly ClusterNode[]): string {
   const ids = late.map(({ id }) => id).join(", ");
   const which =
@@ -92,7 +92,7 @@ function describeLate(late: readonly ClusterNode[]): string {
   return `${which} missing here: an answer over the brokers takes too long`;
 }
 
-/** Returns a problem message about the partitions whose events no running node delivers. */
+/** Returns sentences about the partitions whose events no present node delivers. */
 function partitionsWithoutNode(
   partitions: ClusterFigures["partitions"],
   members: readonly ClusterNode[],

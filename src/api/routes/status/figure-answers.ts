@@ -34,17 +34,17 @@ import type { StatusDeps } from "./local-status.ts";
 import { unwrittenFigures } from "./node-status.ts";
 
 const DAY_SECONDS = 86_400;
-/** Possible steps of a request without `step`: the first one with few enough points is used. */
+/** Steps in seconds between points. Default: the shortest with few enough points. */
 const STEPS = [60, 300, 900, 3_600, 7_200, 14_400, DAY_SECONDS];
 
-/** Times and step of a request for figures. */
+/** Query of a request for figures: its range of time, and the seconds between two points. */
 interface Query {
   from?: string;
   to?: string;
   step?: number;
 }
 
-/** Returns the range of a request, with whole steps. Throws when it has too many points. */
+/** Returns a request's range in whole steps. Throws if it is invalid or has too many points. */
 export function rangeOf(query: Query, now: number): FigureRange {
   const to = query.to === undefined ? now : Date.parse(query.to);
   const from = query.from === undefined ? to - HOUR_MS : Date.parse(query.from);
@@ -89,7 +89,7 @@ export function ownSeries(
   }
 }
 
-/** Returns one list for each figure, with null for the points in which nothing was recorded. */
+/** Returns a list per figure, with a value per point; null where nothing was recorded. */
 export function columnsOf(series: Series, points: readonly FigurePoint[]) {
   const column = (value: (row: FigureRow) => number | undefined) =>
     points.map(({ recordedSeconds, row }) => (recordedSeconds > 0 ? (value(row) ?? null) : null));
@@ -126,8 +126,8 @@ export function totalsOf(deps: StatusDeps, series: Series, unwritten: readonly N
 }
 
 /**
- * Returns for each source when its last event was received, by the id of the source. Sources without
- * an event in the last 30 days are left out.
+ * Returns the time at which each source received its last event, by source id. Leaves out sources
+ * without an event in the last 30 days.
  */
 export async function lastReceivedTimes(
   deps: StatusDeps,

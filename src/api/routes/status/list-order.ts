@@ -2,13 +2,13 @@ import type { SortKeys } from "../../request/list-query.ts";
 import { destinationStates } from "./status-schema.ts";
 import type { ConnectionState, DestinationState, SourceState } from "./workspace-state.ts";
 
-/** Sort orders of lists with state: the most urgent items first, or by a column on request. */
+/** Sort orders of sources, destinations and connections: most urgent first, or by a column. */
 
 export function busiestFirst(one: SourceState, other: SourceState): number {
   return other.receivedPerSecond - one.receivedPerSecond || one.name.localeCompare(other.name);
 }
 
-/** Returns a comparison of connections: those of the most urgent destinations come first. */
+/** Returns a comparison of connections: enabled ones first, then by destination's urgency. */
 export function urgentConnectionFirst(destinations: readonly DestinationState[]) {
   const urgencyOf = new Map(
     destinations.map(({ id, state }) => [id, destinationStates.indexOf(state)]),

@@ -5,15 +5,15 @@ import type { Readiness, RevisionSuspension, RouteDeps } from "../../deps.ts";
 
 export interface LaneSummary extends Omit<LaneStatus, "rates" | "lastFailure"> {
   rates: Rates;
-  /** Why the server delivers nothing to this destination now. Absent while it delivers. */
+  /** Why the node delivers nothing to this destination. Absent if it delivers. */
   blocked?: string;
-  /** Time since which its user code has run without a result. Absent while it has results. */
+  /** Since when the destination's user code has had no result. Absent unless this is too long. */
   slowCodeSince?: number;
 }
 
 /**
- * State of a workspace's lanes (deliveries to a destination) and guests (processes that run user
- * code), on one node or merged from all nodes.
+ * State of a workspace's lanes (a lane delivers to one destination) and of its user code, on one
+ * node or merged from all nodes.
  */
 export interface WorkspaceStatus {
   /** State of each destination's delivery, by destination id. */
@@ -43,7 +43,7 @@ export interface NodeHealth extends Pick<WorkspaceStatus, "troubles" | "warnings
   running?: number[];
   /** Partitions that are assigned to the node and do not run. Absent in answers of older versions. */
   stopped?: { partition: number; reason: string }[];
-  /** Disk of the node's data directory. Absent in answers of older versions. */
+  /** Disk of the node's data directory. Absent in answers of nodes with an older version. */
   disk?: { freeBytes: number; sizeBytes: number };
 }
 
@@ -85,7 +85,7 @@ function slowSince({ catalog, slowCodeSince }: StatusDeps, workspaceId: string, 
   return slowCodeSince(revision.versionId);
 }
 
-/** Returns the messages of this node's failing health checks, and its warnings. */
+/** Returns this node's health: failed checks, warnings, its partitions, and its disk. */
 export function localHealth({
   ready,
   others,
@@ -110,7 +110,7 @@ function troublesOf(checks: Checks): string[] {
   return Object.keys(checks).flatMap((name) => faultOf(checks, name) ?? []);
 }
 
-/** Returns why a check fails, with its name; undefined when it does not. */
+/** Returns name and message of a check if it fails; otherwise undefined. */
 function faultOf(checks: Checks, name: string): string | undefined {
   const { ok = true, message = "not ready" } = checks[name] ?? {};
   return ok ? undefined : `${name}: ${message}`;

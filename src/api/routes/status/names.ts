@@ -9,7 +9,7 @@ import { exampleSource, Named } from "./status-schema.ts";
 const namedKinds = ["source", "destination", "transformation"] as const;
 type NamedKind = (typeof namedKinds)[number];
 
-/** Route of names only, for a select that searches thousands of items, and for rows with ids. */
+/** Route that returns only ids and names: to search thousands of items, and to show names. */
 export const nameRoutes = [
   route("GET /v2/status/names", {
     summary:
@@ -61,7 +61,7 @@ interface NamedItems {
   each(workspaceId: string): Iterable<NamedItem>;
 }
 
-/** Returns the items of one kind, with the names of their newest revisions. */
+/** Returns the items of one kind. Transformations have the names of their newest revisions. */
 export function namedItems(catalog: Catalog, kind: NamedKind): NamedItems {
   if (kind !== "transformation") return catalog[`${kind}s`];
   const { code } = catalog;

@@ -25,8 +25,9 @@ interface NodeAnswers<T> {
 }
 
 /**
- * Returns the state of the deliveries to some destinations of a workspace, and the health of all
- * nodes. Each question names a part of the destinations, because a node answers without a pause.
+ * Returns the state of the given destinations of a workspace, merged from all nodes, and the nodes'
+ * troubles and warnings. A node does nothing else while it answers a question, so each question
+ * names only a part of the destinations.
  */
 export async function workspaceStatus(
   deps: StatusDeps,
@@ -65,7 +66,7 @@ export async function workspaceSuspensions(deps: StatusDeps, workspaceId: string
   return { suspensions, missingNodes: answers.missingNodes };
 }
 
-/** Returns the rows of figures that the nodes have counted and not stored yet. */
+/** Returns the rows of these series that nodes have counted but not stored. */
 export async function unwrittenFigures(
   deps: StatusDeps,
   workspaceId: string,
@@ -79,7 +80,7 @@ export async function unwrittenFigures(
 type StatusQuestion = readonly ["activity", string, readonly string[]];
 type CodeLogQuestion = readonly ["logs", string, CodeLogFilter, number];
 
-/** Returns the latest matching lines of `log(...)` of live code on all nodes, newest first. */
+/** Returns the latest matching `log(...)` lines of published code on all nodes, newest first. */
 export async function latestCodeLogs(
   deps: StatusDeps,
   workspaceId: string,
@@ -94,7 +95,7 @@ export async function latestCodeLogs(
 
 type OutcomeQuestion = readonly ["outcomes", string, RecentFilter, number];
 
-/** Returns the matching outcomes of the latest events of each node. */
+/** Returns the matching outcomes of at most `eventsMax` of the latest events of each node. */
 export async function latestOutcomes(
   deps: StatusDeps,
   workspaceId: string,
@@ -106,7 +107,7 @@ export async function latestOutcomes(
   return { outcomes: [...byNode.values()].flat(), missingNodes };
 }
 
-/** Returns the last failure of a destination on each node that delivers its events. */
+/** Returns a destination's last failure on each node that delivers its events and knows one. */
 export async function lastFailures(deps: StatusDeps, workspaceId: string, destinationId: string) {
   const question = ["failure", destinationId];
   const answers = await askAllNodes<LastFailure | null>(deps, workspaceId, question);
@@ -119,10 +120,7 @@ export function nodesHealth(deps: StatusDeps, workspaceId: string) {
   return askAllNodes<NodeHealth>(deps, workspaceId, ["health"]);
 }
 
-/**
- * Answers a question about the state of this node alone. The question comes from a client or from
- * another node.
- */
+/** Answers a question about the state of this node. An API request or another node has asked it. */
 export function answerLocally(deps: StatusDeps, question: unknown): unknown {
   const [kind, id, ...more] = question as [string, string, ...string[]];
   switch (kind) {
@@ -230,8 +228,8 @@ function mergeById<T>(
 }
 
 /**
- * Merges the delivery states of one destination from several nodes: adds the rates, and keeps the
- * most urgent failure.
+ * Merges the states of one destination on several nodes: adds the rates, and keeps the most urgent
+ * failure.
  */
 function mergeLanes(lanes: readonly LaneSummary[]): LaneSummary {
   const failure = lanes.flatMap((lane) => lane.failure ?? []).sort(byUrgency)[0];
@@ -255,8 +253,8 @@ const byUrgency = (one: Failure, other: Failure) =>
   Number(other.isDown) - Number(one.isDown) || one.since - other.since;
 
 /**
- * Returns, for each revision, the suspension with the latest end. Each node suspends revisions
- * independently.
+ * Returns one suspension for each suspended revision. Several nodes may have suspended it: the
+ * suspension that ends last counts.
  */
 function latestSuspensions(suspensions: readonly RevisionSuspension[]): RevisionSuspension[] {
   const groups = Map.groupBy(suspensions, (it) => it.transformationVersionId).values();

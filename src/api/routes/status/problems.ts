@@ -21,7 +21,7 @@ export const problemKinds = [
   "warning",
 ] as const;
 
-/** Schema of a problem of a workspace, or of its server, that needs a person. */
+/** Schema of a problem of a workspace or its server that requires action by a person. */
 export const Problem = Type.Object(
   {
     kind: oneOf(problemKinds),
@@ -46,9 +46,9 @@ interface ProblemSources {
 }
 
 /**
- * Returns all problems of a workspace, worst first: by kind, then the oldest, then by the number of
- * dead letters. Each cause has one row: a destination has at most one problem, an alert about a
- * failing destination adds none, and dead letters of suspended code belong to the row of the code.
+ * Returns all problems of a workspace, the worst first: sorted by kind, then the longest-lasting,
+ * then by the number of dead letters. Avoids several rows for one cause: alerts about a failing or
+ * lagging destination have no row, and the dead letters of suspended code count in its row.
  */
 export function problemsOf(
   state: ProblemSources,
@@ -86,7 +86,7 @@ function worstFirst(one: OverviewProblem, other: OverviewProblem): number {
   );
 }
 
-/** Returns the problem of suspended code. `destinations` are those that the code stops. */
+/** Returns the problem of a suspended transformation, with dead letters of `destinations`. */
 function suspensionProblem(
   { id, name, suspended }: LinkedTransformation,
   destinations: readonly DestinationState[],
@@ -119,7 +119,7 @@ function destinationProblem(destination: DestinationState): OverviewProblem | un
   return { kind: "dead-letters", message, destinationId, count: deadLetters };
 }
 
-/** Adds the latest reason to a problem of dead letters, and the time of the first of them. */
+/** Adds to a problem about dead letters the latest one's reason and the first one's time. */
 export function withReason(problem: OverviewProblem, groups: readonly LetterGroup[]) {
   const latest = groups.toSorted((one, other) => other.lastAt - one.lastAt)[0];
   if (latest === undefined) return problem;

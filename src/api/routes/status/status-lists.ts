@@ -228,7 +228,7 @@ export const statusListRoutes = [
   }),
 ] as const;
 
-/** Returns the shared state of a workspace, if it has one, and all items are in it. */
+/** Returns a workspace's shared state. Undefined if it has none, or one without all items. */
 async function wholeState(deps: StatusDeps, workspaceId: string, signal: AbortSignal) {
   if (!hasSharedState(deps, workspaceId)) return undefined;
   const state = await workspaceState(deps, workspaceId, signal);

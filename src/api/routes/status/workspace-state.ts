@@ -14,10 +14,10 @@ import { workspaceStatus } from "./node-status.ts";
 import { destinationStates, type LinkedTransformation } from "./status-schema.ts";
 
 /**
- * Returns the state and event rates of a workspace's sources, transformations, destinations and
- * connections, of at most `STATUS_ITEMS_MAX` of each. A state of many destinations is shared: it may
- * be some seconds old, and is newer than every change of sources, destinations, connections and
- * published code.
+ * Returns state and event rates of a workspace's sources, transformations, destinations and
+ * connections, at most `STATUS_ITEMS_MAX` of each. For a workspace with many destinations, requests
+ * share one state: it may be some seconds old, but reflects every change of sources, destinations,
+ * connections and published code.
  */
 export async function workspaceState(
   deps: StatusDeps,
@@ -37,7 +37,7 @@ export async function workspaceState(
   );
 }
 
-/** Whether viewers share one result for a workspace's state, because it has many destinations. */
+/** Whether requests share one state of a workspace, because it has many destinations. */
 export function hasSharedState({ catalog }: StatusDeps, workspaceId: string): boolean {
   return catalog.destinations.count(workspaceId) >= STATUS_SHARED_ITEMS_MIN;
 }
@@ -86,7 +86,7 @@ export type SourceState = WorkspaceState["sources"][number];
 export type DestinationState = ReturnType<typeof destinationOf>;
 export type ConnectionState = WorkspaceState["connections"][number];
 
-/** Returns the state of some destinations and of their transformations, and the nodes' troubles. */
+/** Returns the state of given destinations and their transformations, and nodes' troubles. */
 export async function measure(
   deps: StatusDeps,
   workspaceId: string,
@@ -110,7 +110,7 @@ export async function measure(
   return { destinations, code: [...code.values()], rates, troubles, warnings, missingNodes };
 }
 
-/** Returns the state of some sources, computed from that of their destinations. */
+/** Returns the state of the given sources. Their rates come from their destinations. */
 export async function measureSources(
   deps: StatusDeps,
   workspaceId: string,
@@ -134,12 +134,12 @@ export async function measureSources(
 }
 
 interface KnownCode {
-  /** Transformations that were found before, by id. */
+  /** Transformations that were read already, by id: several destinations may have the same one. */
   known: Map<string, LinkedTransformation>;
   suspended: ReadonlyMap<string, RevisionSuspension>;
 }
 
-/** Returns the transformation that is linked to a destination. */
+/** Returns the transformation that is linked to a destination. Undefined if there is none. */
 function linkedTo(
   deps: StatusDeps,
   { workspaceId, id: destinationId }: Destination,
@@ -173,8 +173,8 @@ function linkedTransformation(
 }
 
 /**
- * Returns the rate of received events by source. Each connected destination counts all events of
- * the source; the highest rate is the most current one, because that destination lags least.
+ * Returns the rate of received events by source id. Each connected destination counts all events of
+ * a source as it reads them. The highest rate counts, because that destination lags least.
  */
 function receivedRates(connections: readonly { sourceId: string; rates: Rates }[]) {
   const receivedBy = new Map<string, number>();

@@ -2,14 +2,15 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { session } from "../../data/session.ts";
 
 /**
- * Functions that keep unsaved texts in the browser's local storage. A reload of the page does not
- * lose the texts. Their keys consist of the workspace id and the name.
+ * Functions that keep unsaved texts, such as edited code, in the browser's local storage, so that a
+ * reload of the page does not lose them. The key of a text consists of the workspace id and the
+ * text's name.
  */
 
-/** Milliseconds without input after which a text is written, since long texts take long. */
+/** Milliseconds without input before a text is written, because writing long texts is slow. */
 const WRITE_DELAY_MS = 300;
 
-/** Texts that are not written to local storage yet, by key. */
+/** Texts that wait to be written to local storage, by key. */
 const unwritten = new Map<string, string>();
 let writing: ReturnType<typeof setTimeout> | undefined;
 
@@ -56,12 +57,12 @@ function keyOf(name: string): string {
   return ["pixelmill", session.value?.workspace.id, name].join(" ");
 }
 
-/** Returns the name under which a text of a transformation or library is kept. */
+/** Returns the local storage key for a text of the transformation or library `id`. */
 export const textName = (text: "code" | "base" | "events" | "trial", id: string) => `${text} ${id}`;
 
 /**
- * Component state for a text that the user edits. While the text differs from the saved text, it
- * survives a reload of the page.
+ * Component state for a text that the user edits. Returns the text and a function that replaces it.
+ * While the text differs from `saved`, it survives a reload of the page.
  */
 export function useUnsavedText(name: string, saved: string): [string, (text: string) => void] {
   const [text, setText] = useState(() => readText(name) ?? saved);
@@ -80,8 +81,8 @@ export function useUnsavedText(name: string, saved: string): [string, (text: str
 }
 
 /**
- * Component state for the id of the revision that an edited text is based on. While the text is
- * edited, it does not change, not even after a reload of the page.
+ * Component state for the id of the revision that an edited text is based on. The id stays until
+ * the edits are saved, discarded or merged, even after a reload of the page.
  */
 export function useTextBase(
   name: string,

@@ -14,7 +14,7 @@ export function useFormat(
   showLine: (line: number) => void,
 ) {
   const [formatErrors, setFormatErrors] = useState(noErrors);
-  /** The text after the user's last change, which the next render passes as `text`. */
+  /** The latest text. It has a change before the render that passes the changed text as `text`. */
   const latest = useRef(text);
   latest.current = text;
   function replace(next: string) {
@@ -37,11 +37,11 @@ export function useFormat(
     }
   }
   return {
-    /** Replaces the text, and forgets the syntax error of the previous text. */
+    /** Replaces the text and removes the annotation of the previous text's syntax error. */
     setText: replace,
-    /** Formats the text. Undefined for a language without a formatter. */
+    /** Formats the text. Undefined for Python, which has no formatter here. */
     format: isPython(language) ? undefined : () => format().catch(showError),
-    /** The syntax error that prevented the last formatting, as annotations of the text. */
+    /** Annotations that show in the text which syntax error prevented the last formatting. */
     formatErrors,
   };
 }

@@ -8,14 +8,14 @@ import { mergeTexts } from "../../editor/merge-texts.ts";
 import { commonTexts } from "../../texts/common.ts";
 import { conflictTexts } from "../../texts/conflicts.ts";
 
-/** Code that was changed here and by another user, and the code that both started from. */
+/** Code that this and another user changed at once, and the revision that both started from. */
 export interface MergeRequest {
   base: string;
   yours: string;
   theirs: Revision;
 }
 
-/** Dialog in which the user merges the code of the editor with a revision that others saved. */
+/** Dialog to merge the code of the editor with a revision that another user saved. */
 export function MergeDialog(props: {
   request: MergeRequest;
   onUse: (code: string) => void;

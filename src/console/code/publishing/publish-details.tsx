@@ -5,7 +5,7 @@ import { isolated } from "../../format.ts";
 import { codeTexts } from "../../texts/code.ts";
 import { commonTexts } from "../../texts/common.ts";
 
-/** Shows the difference of code to the live code, and the destinations that it reaches. */
+/** Shows how the code to publish differs from the live code, and where its outputs go. */
 export function PublishDetails(props: { context: CodeContext; code: string }) {
   const { context, code } = props;
   const { kind, newest, published } = context;
@@ -33,7 +33,7 @@ export function PublishDetails(props: { context: CodeContext; code: string }) {
   );
 }
 
-/** Field for why a revision is published. The note is shown in the history and the audit log. */
+/** Field for the reason of a publication. The history and the audit log show this note. */
 export function NoteField(props: { value: string; onInput: (note: string) => void }) {
   return <TextField label={codeTexts.note} hint={codeTexts.noteHint} optional {...props} />;
 }

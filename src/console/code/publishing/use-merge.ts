@@ -7,14 +7,14 @@ interface MergedText {
   code: string;
   isChanged: boolean;
   setCode: (code: string) => void;
-  /** Revision that the edited code is based on. */
+  /** Id of the revision that the edited code is based on. */
   baseVersionId: string;
   setBaseVersionId: (versionId: string) => void;
 }
 
 /**
- * State of a merge of the edited code with a revision that others saved meanwhile. The user merges
- * before the code is saved or published.
+ * Component state for merging the edited code with a revision that another user saved after the
+ * edit began. Until the user has merged them, the code cannot be saved or published.
  */
 export function useMerge(context: CodeContext, text: MergedText) {
   const { kind, newest, newestVersionId, reload } = context;
@@ -28,7 +28,7 @@ export function useMerge(context: CodeContext, text: MergedText) {
 
   return {
     mergeRequest: request,
-    /** Whether the edited code is based on an older revision than the one to merge it with. */
+    /** Whether the code is based on another revision than `context.newest`, so must be merged. */
     isOutdated,
     openMerge: open,
     closeMerge: () => setRequest(undefined),
@@ -39,8 +39,9 @@ export function useMerge(context: CodeContext, text: MergedText) {
       setRequest(undefined);
     },
     /**
-     * Calls `save`, unless the code has to be merged first. When others saved a revision meanwhile,
-     * opens the merge. Resolves with true when `save` was successful.
+     * Calls `save`, unless the code must be merged first. Opens the merge dialog if it must, or if
+     * `save` fails because another user has saved a revision. Resolves with true if `save` was
+     * successful.
      */
     async saveOrMerge(save: () => Promise<unknown>): Promise<boolean> {
       if (isOutdated) {

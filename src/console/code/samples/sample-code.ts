@@ -7,7 +7,7 @@ import {
 } from "../../code-kinds/code-kind.ts";
 import { exportsOf } from "../../editor/completion.ts";
 
-/** Returns the code with which a new draft starts. */
+/** Returns the code that the editor shows for a new draft. */
 export function starterCode(kind: CodeKindInfo, language: Language): string {
   if (kind === libraries) {
     return isPython(language)

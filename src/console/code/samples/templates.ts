@@ -1,14 +1,14 @@
-/** Code for a common task, with which a transformation can start. */
+/** Sample code for a common task, which the user can choose for a new transformation. */
 export interface CodeTemplate {
-  /** Key of the template's name in the texts. */
+  /** Key under which the console's texts have the name of the template. */
   name: "dropInternal" | "removePersonalData" | "rename" | "split" | "lookUp";
-  /** Code in each language that can do the task. */
+  /** Code that does the task, by language. Python is missing if it cannot do the task. */
   code: { javascript: string; python?: string };
   /** An event that shows what the code does: the test event of a new transformation. */
   event: Record<string, unknown>;
   /** The outputs of the code for `event`. */
   outputs: readonly Record<string, unknown>[];
-  /** Credentials that the code reads. */
+  /** Names of the credentials that the code reads. */
   credentials?: readonly string[];
 }
 

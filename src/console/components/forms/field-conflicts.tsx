@@ -6,14 +6,14 @@ import { Button } from "../button.tsx";
 import { Badge } from "../layout.tsx";
 
 /**
- * Shows each field that both the user and others changed, with both values. The user chooses one
- * value for each.
+ * Shows each form field that both the user and another user have changed, with both values. The
+ * user chooses one value for each field.
  */
 export function FieldConflicts(props: {
   conflict: SaveConflict;
-  /** Returns the label of a field. */
+  /** Returns the label of the field with the key `key`. */
   labelOf: (key: string) => string;
-  /** Keys of the fields for which the user chose the values that other users saved. */
+  /** Keys of the fields for which this user chose the values that another user saved. */
   takenFromOthers: ReadonlySet<string>;
   onChoose: (key: string, takesTheirs: boolean) => void;
 }) {

@@ -103,8 +103,9 @@ export function TextAreaField(
 }
 
 /**
- * Date and time of day. The browser's own control for both shows a 12-hour clock in some languages.
- * The value is local time such as `2026-02-16T21:30`, or empty without a date.
+ * Field for a date and a time of day on a 24-hour clock. It does not use the browser's control for
+ * both, which has a 12-hour clock in some languages. The value is a local time such as
+ * `2026-02-16T21:30`, or empty without a date.
  */
 export function DateTimeField(
   props: FieldProps & { value: string; onInput: (value: string) => void; required?: boolean },
@@ -145,7 +146,7 @@ export function DateTimeField(
 
 const MIDNIGHT = "00:00";
 
-/** Parses a time on a 24-hour clock, such as `9:30`, `0930` or `21`. */
+/** Parses a 24-hour time such as `9:30`, `0930` or `21` to `HH:MM`, or undefined if invalid. */
 function timeOfDay(text: string): string | undefined {
   const [, hour = "", minute = "00"] = /^\s*(\d{1,2})(?:[:.]?(\d{2}))?\s*$/.exec(text) ?? [];
   if (hour === "" || Number(hour) > 23 || Number(minute) > 59) return undefined;
@@ -160,13 +161,13 @@ export interface SelectOption {
 export const optionsOf = (items: readonly { id: string; name: string }[]): SelectOption[] =>
   items.map(({ id, name }) => ({ value: id, text: name }));
 
-/** Returns select options from texts by value, such as the names of all kinds. */
+/** Returns select options from an object that has each option's text by its value. */
 export const optionsByValue = (texts: Readonly<Record<string, string>>): SelectOption[] =>
   Object.entries(texts).map(([value, text]) => ({ value, text }));
 
 /**
- * Adds an option for the current value if the list lacks the value, such as the id of a deleted
- * item.
+ * Returns select options that include the current value. It adds an option if the list lacks the
+ * value, such as the id of a deleted item.
  */
 export function includeCurrent(options: readonly SelectOption[], value: string, text = value) {
   if (value === "" || options.some((option) => option.value === value)) return options;
@@ -218,13 +219,13 @@ export function Checkbox(props: {
   );
 }
 
-/** Field for a list of texts, one per line. `value` is the typed text; `linesOf` splits it. */
+/** Field for a list of strings, one per line. `linesOf` splits the typed text in `value`. */
 export function LinesField(props: {
   label: string;
   hint: string;
   value: string;
   onInput: (value: string) => void;
-  /** JSON pointer of the list in the request. */
+  /** JSON pointer to the list in the request's body. */
   path: string;
   errorAt: (path: string) => string | undefined;
 }) {
@@ -234,7 +235,7 @@ export function LinesField(props: {
   return <TextAreaField {...shown} optional code error={error} />;
 }
 
-/** Returns the lines of a text that are not blank. */
+/** Returns the lines of a text without spaces at both ends, and without the blank lines. */
 export function linesOf(text: string): string[] {
   const lines = text.split("\n").map((line) => line.trim());
   return lines.filter((line) => line !== "");

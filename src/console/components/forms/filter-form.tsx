@@ -3,7 +3,7 @@ import { replaceQuery } from "../../router.ts";
 import { Button } from "../button.tsx";
 import { type Fields, useFields } from "./use-fields.ts";
 
-/** Form of a list, whose values are in the query of the page's address. */
+/** Filter form of a list. Submitting writes its values into the query of the page's address. */
 export function FilterForm<Values extends object>(props: {
   submitted: Values;
   /** Label of the submit button. */

@@ -7,8 +7,8 @@ import { ErrorNotice, fieldError } from "../error-notice.tsx";
 import { useSubmit } from "./use-submit.ts";
 
 /**
- * Form with a submit button. When `onSubmit` rejects, the form keeps its values and shows each
- * error at its field, and below the fields those errors that belong to no field.
+ * Form with a submit button. If `onSubmit` rejects, the form keeps its values and shows each error
+ * at the field that it concerns. Errors that concern no field are shown below the fields.
  */
 export function Form(props: {
   children:
@@ -19,7 +19,7 @@ export function Form(props: {
   needs?: Permission | undefined;
   onSubmit: () => Promise<unknown>;
   onCancel?: () => void;
-  /** Second button, which tests the values without saving them. */
+  /** Second button, such as one that tests the form's values without saving them. */
   trial?: { action: string; run: () => Promise<unknown> };
   isNarrow?: boolean;
 }) {
@@ -30,7 +30,7 @@ export function Form(props: {
   useEffect(() => {
     form.current?.querySelector<HTMLElement>("[aria-invalid=true]")?.focus();
   }, [error]);
-  /** Paths for which a field shows the error. The fields are rendered before the notice. */
+  /** Paths of error details that fields show, rendered before the notice, which omits them. */
   const shownPaths = new Set<string>();
   const errorAt = (path: string) => {
     shownPaths.add(path);

@@ -1,4 +1,4 @@
-/** The schemas of forms: their properties, the control of each, and its label. */
+/** Derives a form's fields from a JSON Schema: each property's control and label. */
 
 /** The part of JSON Schema that the config schemas of destinations use. */
 export interface JsonSchema {
@@ -18,7 +18,7 @@ export interface JsonSchema {
   maxLength?: number;
   maxItems?: number;
   contentMediaType?: string;
-  /** Whether most users set this optional property, so that a form does not fold it. */
+  /** Whether most users set this optional property. If so, a form does not fold its field away. */
   "x-essential"?: boolean;
   /**
    * The settings beside which this one has an effect, each with the values that it must have for
@@ -62,7 +62,7 @@ type ControlKind =
   | "object"
   | "json";
 
-/** Returns the kind of control for a value. Undefined for a schema without a type. */
+/** Returns the form control for values of a schema, or undefined for one without a type. */
 export function kindOf(schema: JsonSchema): ControlKind | undefined {
   if (choicesOf(schema) !== undefined) return "choice";
   switch (schema.type) {
@@ -84,7 +84,7 @@ export function kindOf(schema: JsonSchema): ControlKind | undefined {
   }
 }
 
-/** Returns the texts from which the user can choose. Undefined for other values. */
+/** Returns the strings to choose from, or undefined if the schema also allows other values. */
 export function choicesOf({ anyOf, enum: values }: JsonSchema): readonly string[] | undefined {
   const choices = values ?? anyOf?.map((schema) => schema.const);
   return choices?.every((choice) => typeof choice === "string") ? choices : undefined;
@@ -92,7 +92,7 @@ export function choicesOf({ anyOf, enum: values }: JsonSchema): readonly string[
 
 const acronyms: Record<string, string> = { url: "URL", id: "ID", ms: "(ms)", tls: "TLS", ca: "CA" };
 
-/** Makes a label from a property name: `webhookUrl` becomes “Webhook URL”. */
+/** Returns the label for a property name: `Webhook URL` for `webhookUrl`. */
 export function labelOf(name: string): string {
   const words = name
     .replace(/([a-z0-9])([A-Z])/g, "$1 $2")

@@ -22,15 +22,15 @@ export interface FormProps {
   /** JSON pointer to the object that the form edits. */
   path: string;
   /**
-   * The stored values of the object, with `STORED_SECRET` in place of each secret. Undefined when
-   * the object is not stored. A blank field of a stored secret keeps the secret.
+   * The stored values of the object, with `STORED_SECRET` in place of each secret. Undefined if the
+   * object is not stored yet. A blank field for a stored secret keeps the secret.
    */
   stored: FormValues | undefined;
   /** Whether the form creates an item, so that the browser asks for every required secret. */
   isNew: boolean;
-  /** Whether the optional properties that few users set are folded. */
+  /** Whether the form folds away the optional properties that lack `x-essential`. */
   foldsAdvanced?: boolean;
-  /** Further fields that are folded together with these, and whether one of them has a value. */
+  /** Further fields folded with the optional ones. `isSet`: one has a value, so they unfold. */
   advanced?: { fields: ComponentChildren; isSet: boolean } | undefined;
 }
 
@@ -87,7 +87,7 @@ export function SchemaForm(props: FormProps) {
 /** Whether a value is more than that of an empty field. */
 const isFilled = (value: unknown) => ![undefined, null, false, ""].includes(value as null);
 
-/** Returns a copy of the object with the property set. An empty value removes the property. */
+/** Returns a copy of `values` with the property `key` set, or removed if the value is empty. */
 function withValue(values: FormValues, key: string, value: unknown): FormValues {
   const { [key]: _, ...rest } = values;
   return value === undefined || value === "" ? rest : { ...rest, [key]: value };
@@ -245,8 +245,8 @@ const formatJson = (value: unknown) =>
   value === undefined ? "" : typeof value === "string" ? value : JSON.stringify(value, null, 2);
 
 /**
- * Parses the text of a JSON field. Invalid JSON is returned as text, and the server's error says
- * what it expects.
+ * Parses the text of a JSON field. Returns invalid JSON as a string. The server then refuses the
+ * string with an error that says which value it expects.
  */
 function parseJson(text: string): unknown {
   try {

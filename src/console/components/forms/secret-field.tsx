@@ -4,8 +4,9 @@ import { withCode } from "../inline-code.tsx";
 import { TextField } from "./fields.tsx";
 
 /**
- * Field for a secret, which answers of the API do not show. It says whether the secret is set. A
- * blank field keeps the stored secret. A button removes an optional one, as the value null.
+ * Field for a secret. It says whether a secret is stored, because the API never returns one. A
+ * blank field keeps the stored secret. A button removes a stored optional secret: the value is then
+ * null.
  */
 export function SecretField(props: {
   label: string;
@@ -15,7 +16,7 @@ export function SecretField(props: {
   required: boolean;
   /** Whether the server has stored the secret; undefined in a form that creates an item. */
   isSet: boolean | undefined;
-  /** The typed secret; null when the stored secret is to be removed. */
+  /** The typed secret. Null if the user removes the stored secret. */
   value: string | null;
   onChange: (value: string | null) => void;
 }) {

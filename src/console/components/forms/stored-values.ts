@@ -1,24 +1,24 @@
 type Values = Record<string, unknown>;
 
-/** The part of JSON Schema that says which values are secrets. */
+/** The part of JSON Schema that marks the values that are secrets. */
 interface SecretSchema {
   writeOnly?: boolean;
   properties?: Record<string, SecretSchema>;
   items?: SecretSchema;
 }
 
-/** Stands for a stored secret, which answers of the API do not show. */
+/** Stands for a stored secret in the values of a form, because the API never returns a secret. */
 export const STORED_SECRET = Symbol();
 
-/** Whether a value has a part that answers of the API never show. */
+/** Whether a schema has a secret, at any depth. */
 export function hasSecret({ writeOnly, properties = {}, items }: SecretSchema): boolean {
   if (writeOnly || (items && hasSecret(items))) return true;
   return Object.values(properties).some(hasSecret);
 }
 
 /**
- * Returns a copy of the values that the API answered, with `STORED_SECRET` at each of the JSON
- * pointers to stored secrets.
+ * Returns a copy of the values that the API answered, with `STORED_SECRET` in place of each stored
+ * secret. `secretsSet` has the JSON pointers to these secrets.
  */
 export function storedValues(values: Values, secretsSet: readonly string[]): Values {
   const stored = structuredClone(values);
@@ -32,8 +32,9 @@ export function storedValues(values: Values, secretsSet: readonly string[]): Val
 }
 
 /**
- * Returns for each item of a list the stored item whose secrets it keeps: one whose other fields
- * are equal. Each stored item is returned at most once.
+ * Returns, for each item of a list, the stored item whose secrets it keeps, or undefined if there
+ * is none. An item keeps the secrets of a stored item that is equal except for its secrets. Each
+ * stored item is returned at most once.
  */
 export function storedItemsOf(
   items: readonly Values[],
@@ -47,7 +48,7 @@ export function storedItemsOf(
   });
 }
 
-/** Returns a text that is equal for items whose fields other than the secrets are equal. */
+/** Returns a string that is equal for two items if they differ only in their secrets. */
 function identity(item: Values, { properties = {} }: SecretSchema): string {
   const others = Object.entries(item).filter(([key]) => !properties[key]?.writeOnly);
   return JSON.stringify(others.sort());

@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 
 export type Fields<Values> = ReturnType<typeof useFields<Values>>;
 
-/** State of a form's fields, by their names. */
+/** Component state for the values of a form's fields, by field name. */
 export function useFields<Values>(initial: Values | (() => Values)) {
   const [values, setValues] = useState(initial);
   const set = (change: Partial<Values>) => setValues((before) => ({ ...before, ...change }));
@@ -11,11 +11,11 @@ export function useFields<Values>(initial: Values | (() => Values)) {
   return {
     values,
     set,
-    /** Properties of the text field with this name. */
+    /** Returns the properties of the text field with this name. */
     input: (name: keyof Values) => ({ value: values[name] as string, onInput: setOne(name) }),
-    /** Properties of the select with this name. */
+    /** Returns the properties of the select with this name. */
     select: (name: keyof Values) => ({ value: values[name] as string, onChange: setOne(name) }),
-    /** Properties of the checkbox with this name. */
+    /** Returns the properties of the checkbox with this name. */
     checkbox: (name: keyof Values) => ({ on: values[name] as boolean, onChange: setOne(name) }),
   };
 }

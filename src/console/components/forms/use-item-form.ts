@@ -4,12 +4,13 @@ import { showToast } from "../toasts.ts";
 import { useSave } from "./use-save.ts";
 
 /**
- * State of a form that edits a stored item. Typed values stay until they are saved or discarded, also
- * when the item is loaded again meanwhile. It is saved over the state in which the user began to edit.
+ * Component state for a form that edits a stored item. Typed values stay until they are saved or
+ * discarded, even if the item is loaded again before that. A save compares them with the item as it
+ * was when the user began to edit.
  */
 export function useItemForm(
   item: Parameters<typeof useSave>[0] & {
-    /** Name of the form, with the id of its item. */
+    /** Key under which the form's unsaved values are kept. It contains the id of the item. */
     name: string;
     savedText: string;
     reload: () => Promise<void>;

@@ -4,9 +4,9 @@ import { conflictTexts } from "../../texts/conflicts.ts";
 import { showToast } from "../toasts.ts";
 
 /**
- * State of a form whose item others may change meanwhile. `save` sends the values with the header
- * ETag of the state that the form shows. After a conflict, the next `save` sends the values that
- * the user chose.
+ * Component state for saving an item that another user may change while the form is open. `save`
+ * sends the values with the header ETag of the item as it was loaded. If another user has changed
+ * the same fields, the user chooses between both values, and the next `save` sends the choice.
  */
 export function useSave(item: {
   base: Values;
@@ -19,7 +19,7 @@ export function useSave(item: {
   const [conflict, setConflict] = useState<SaveConflict>();
   const [takenFromOthers, setTaken] = useState<ReadonlySet<string>>(new Set());
 
-  /** Resolves with false when the user has to choose between values first. */
+  /** Saves, or resolves with false if the user must first choose between conflicting values. */
   async function save(yours: Values): Promise<boolean> {
     const { send, valuesOf, labelOf, isSecret } = item;
     // Once the user has seen the values of others, these are what the next save starts from.
@@ -65,7 +65,7 @@ export function useSave(item: {
   };
 }
 
-/** Returns the user's values, and others' values for fields that the user left or gave up. */
+/** Returns this user's values, but the other user's for fields not changed here or given up. */
 function chosenValues(
   base: Values,
   yours: Values,

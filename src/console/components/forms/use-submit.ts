@@ -1,9 +1,9 @@
 import { useState } from "preact/hooks";
 
 /**
- * State of a form's submission. It ignores a second submit while one is pending, and keeps the
- * error until the next submit. `run` performs another action with the form's values, and keeps its
- * error in the same place.
+ * Component state for submitting a form. It ignores a submit while an earlier one is pending, and
+ * keeps the error until the next submit. `run` performs another action with the form's values, and
+ * stores its error in `error` too.
  */
 export function useSubmit(send: () => Promise<unknown>) {
   const [error, setError] = useState<unknown>();

@@ -13,11 +13,11 @@ import { filterTexts } from "../../texts/event-filter.ts";
 type EventFilter = NonNullable<Destination["filter"]>;
 type Condition = EventFilter["conditions"][number];
 
-/** Mode of the form when the destination has no filter. */
+/** Mode that the form shows if the destination has no filter and gets all events. */
 const ALL = "all";
 const modes = [ALL, "only", "except"] as const;
 
-/** Panel with the form for a destination's event filter, which needs no code. */
+/** Panel with the form for a destination's event filter, which works without user code. */
 export function EventFilterPanel(props: StoredState & { destination: Destination }) {
   const { destination, tag, reload } = props;
   const params = { id: destination.id };
@@ -91,7 +91,7 @@ function ConditionFields(props: {
   condition: Condition;
   errorAt: (field: keyof Condition) => string | undefined;
   onChange: (condition: Condition) => void;
-  /** Removes the condition. Absent for the only condition. */
+  /** Removes the condition. Absent if it is the only condition of the filter. */
   onRemove?: () => void;
 }) {
   const { number, condition, errorAt, onChange, onRemove } = props;
@@ -131,7 +131,7 @@ function valuesOf({ filter }: Pick<Destination, "filter">): Values {
   return { filter: filter ?? null };
 }
 
-/** Returns the filter as it is stored: without blank lines among its values. */
+/** Returns the filter to send: paths and values are trimmed, and blank values removed. */
 function sent(filter: EventFilter | null): EventFilter | null {
   if (filter === null) return null;
   const conditions = filter.conditions.map(({ path, values }) => ({

@@ -24,8 +24,9 @@ export class AccessTokenError extends Error {
   override readonly name = "AccessTokenError";
 
   /**
-   * `isFinal`: true when only a change of the config helps. `afterMs`: the delay in milliseconds
-   * that the token server asks for. `status`: the HTTP status of its response.
+   * `isFinal`: requesting a token fails until the config is changed. `afterMs`: the delay in
+   * milliseconds that the token server asks for. `status`: the HTTP status of the token server's
+   * response.
    */
   constructor(
     readonly isFinal: boolean,
@@ -38,29 +39,30 @@ export class AccessTokenError extends Error {
 }
 
 /**
- * Milliseconds before its expiry at which a token is replaced, but at most a tenth of its lifetime.
+ * Milliseconds by which a token is replaced before it expires. For a token with a short lifetime, a
+ * tenth of the lifetime is used instead.
  */
 const MARGIN_MS_MAX = 30_000;
 /**
- * Shortest time in milliseconds between two tokens that are requested because the receiver refused
- * the previous one, if the receiver had never accepted the previous one.
+ * Minimum time in milliseconds between two replacements of refused tokens, if the receiver never
+ * accepted the token to be replaced.
  */
 const REFUSED_MS_MIN = 30_000;
 /**
- * Shortest time in milliseconds between two replacements of tokens, when the receiver had accepted
- * the refused token before: the token was revoked.
+ * Minimum time in milliseconds between two replacements of refused tokens, if the receiver accepted
+ * the token to be replaced before. Such a token was revoked, so a new one is likely to be accepted.
  */
 const REVOKED_MS_MIN = 1_000;
-/** Number of tokens accepted by the receiver that are remembered. */
+/** Maximum number of tokens in `#accepted`. */
 const ACCEPTED_TOKENS_MAX = 8;
 /**
- * Milliseconds until the next token request after a failure that only a change of the config can
- * end.
+ * Minimum milliseconds until the next token request after an error with `isFinal`, which ends only
+ * when the config is changed.
  */
 const FINAL_MS = 10_000;
 /**
- * Milliseconds until the next token request after a temporary failure, unless the server asks for
- * another delay.
+ * Minimum milliseconds until the next token request after a temporary failure, unless the token
+ * server asks for another delay.
  */
 const TEMPORARY_MS = 1_000;
 
@@ -84,7 +86,10 @@ export class AccessTokens {
   readonly #closed = new AbortController();
   #fetching: Promise<AccessToken> | undefined;
   #failure: { error: AccessTokenError; until: number } | undefined;
-  /** Time of `performance.now()` before which a refused token is not replaced. */
+  /**
+   * Time (`performance.now()`) before which a refused token is not replaced again. A token that was
+   * accepted before may be replaced `REFUSED_MS_MIN - REVOKED_MS_MIN` earlier.
+   */
   #heldUntil = Number.NEGATIVE_INFINITY;
   /** The last tokens with which the receiver accepted events. */
   readonly #accepted = new Set<string>();
@@ -107,10 +112,10 @@ export class AccessTokens {
   }
 
   /**
-   * Discards a token that the receiver refused. Returns true when the next `acquire` may return
-   * another token. To limit the number of requests, refuses to discard for `REFUSED_MS_MIN` after
-   * the last discarded token; for a token that the receiver had accepted before, only for
-   * `REVOKED_MS_MIN`.
+   * Discards a token that the receiver refused. Returns whether the next `acquire` may return
+   * another token. To limit the number of token requests, returns false and keeps the token if the
+   * previous token was discarded less than `REFUSED_MS_MIN` ago, or `REVOKED_MS_MIN` ago when the
+   * receiver has accepted this token before.
    */
   invalidate(text: string): boolean {
     if (this.#token()?.text !== text) return true;
@@ -204,16 +209,16 @@ export class AccessTokens {
 }
 
 /**
- * Encodes the client id or secret as `application/x-www-form-urlencoded`. RFC 6749 §2.3.1 requires
- * this before both are encoded as base64.
+ * Encodes the client id or the client secret as `application/x-www-form-urlencoded`, as RFC 6749
+ * §2.3.1 requires. The caller then joins and base64-encodes the two.
  */
 function formText(text: string): string {
   return new URLSearchParams({ "": text }).toString().slice(1);
 }
 
 /**
- * OAuth error codes (RFC 6749 §5.2) that are shown to users. The server's own error texts are not
- * shown, because they may contain the secret.
+ * OAuth error codes (RFC 6749 §5.2) of the token server that are shown to users. Its other error
+ * strings are not shown, because they may contain the client secret.
  */
 const codes = new Set([
   "invalid_request",
@@ -268,8 +273,8 @@ function objectOf(body: Uint8Array): Record<string, unknown> | undefined {
 }
 
 /**
- * Settles as `promise` does, but rejects as soon as `signal` is aborted. The work behind `promise`
- * continues in that case.
+ * Settles as `promise` does, or rejects as soon as `signal` is aborted. Aborting does not stop the
+ * work behind `promise`.
  */
 async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   signal.throwIfAborted();

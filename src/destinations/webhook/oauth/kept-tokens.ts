@@ -7,8 +7,9 @@ export interface AccessToken {
 }
 
 /**
- * Access tokens of open and closed destinations, by a key that names the workspace and the whole
- * config. A destination is closed after a minute without events; its next event needs no new token.
+ * Cache of access tokens, by a hash of the workspace and the whole config of a destination. It
+ * outlives the destination, which is closed after a minute without events, so that the next event
+ * can reuse the token.
  */
 export class KeptTokens {
   readonly #tokens = new Map<string, AccessToken>();

@@ -13,8 +13,9 @@ const SIGKILL = 9;
 
 const SECCOMP_SET_MODE_FILTER = 1;
 /**
- * Flag that applies the system call filter to all threads. Without the flag, Bun's pool threads,
- * which run already, would stay unrestricted.
+ * Flag of the system call `seccomp` that applies the filter to all threads of the process. Without
+ * it, the threads of Bun's pool would stay unrestricted, because they are started before the filter
+ * is installed.
  */
 const SECCOMP_FILTER_FLAG_TSYNC = 1;
 
@@ -25,9 +26,9 @@ const LANDLOCK_SCOPE_SOCKET_SIGNAL = 3n;
 const LANDLOCK_FS_RIGHTS = [13n, 14n, 15n, 15n, 16n];
 
 /**
- * Steps of the confinement, in the order of execution. A change of the user resets the parent-death
- * signal, so `setProcess` follows it. Landlock makes `/proc` unreadable, so `closeInherited`
- * precedes it.
+ * Steps of the confinement, in the order of execution. `setProcess` comes after `dropPrivileges`,
+ * because a change of the user resets the parent-death signal. `closeInherited` comes before
+ * `restrictFiles`, because Landlock makes `/proc` unreadable.
  */
 const steps = [
   closeInherited,
@@ -39,9 +40,10 @@ const steps = [
 ];
 
 /**
- * Confines this process permanently, so that it can only compute and use its open pipes. Afterwards
- * tries every forbidden action. Does as much as the system allows. Returns the parts of the
- * confinement that are missing, or undefined when it is complete.
+ * Confines this process permanently, so that it can only compute and use its open pipes, and then
+ * tries every forbidden action to verify that it fails. A step that the system does not allow does
+ * not stop the others. Returns a text that lists the missing parts of the confinement, or undefined
+ * when it is complete.
  */
 export async function confine(): Promise<string | undefined> {
   const table = process.platform === "linux" ? syscallTable(process.arch) : undefined;

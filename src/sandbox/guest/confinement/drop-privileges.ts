@@ -4,8 +4,8 @@ import type { Kernel } from "./kernel.ts";
 import type { SyscallTable } from "./syscall-table.ts";
 
 /**
- * Version of the capability structures in `linux/capability.h`. With this version, each of the
- * three sets of capabilities has two words.
+ * Version of the capability structures in `linux/capability.h` in which each of the three sets of
+ * capabilities consists of two words.
  */
 const CAPABILITY_VERSION_3 = 0x20080522;
 const CAP_KILL = 5;
@@ -20,21 +20,22 @@ const PR_CAP_AMBIENT_CLEAR_ALL = 4;
 const RLIMIT_NPROC = 6;
 
 /**
- * First user id for guests, the processes that run user code. A guest's process id is added to it.
- * No system assigns these ids to users, and they are above the ids that containers use.
+ * Number that is added to the process id of a guest (a process that runs user code) to give its
+ * user id. The resulting ids are assigned to users by no system, and are above the ids that
+ * containers use.
  */
 const USERS_START = 0x7000_0000;
 /**
- * User id of a guest (process that runs user code) in a user namespace that does not contain the
- * ids from `USERS_START` on.
+ * User id that a guest (process that runs user code) takes in a user namespace that does not
+ * contain the ids from `USERS_START` on.
  */
 const OVERFLOW_USER = 65_534;
 
 /**
  * Gives up root's privileges. The guest (process that runs user code) changes to a user id of its
- * own where it may, and gives up all capabilities. The change of the user applies to all threads
- * and removes their capabilities. A guest that may not change its user has few capabilities from
- * the start. Throws `ConfinementError` when a privilege remains.
+ * own if its capabilities allow that, and gives up all capabilities in any case. The change of the
+ * user applies to all threads and also removes their capabilities. Throws `ConfinementError` if a
+ * capability remains, or if the attempt to leave the server's user or groups fails.
  */
 export function dropPrivileges(kernel: Kernel, table: SyscallTable): void {
   const header = new Uint32Array([CAPABILITY_VERSION_3, 0]);

@@ -45,8 +45,8 @@ const STDERR = 2;
 const prototypeOf = Object.getPrototypeOf as (value: object) => object;
 
 /**
- * Removes or freezes the built-in objects of the guest process that user code could misuse,
- * permanently. Called before user code is received. The guest's modules must take the built-ins
+ * Permanently removes or freezes the built-in objects of the guest process that user code could
+ * misuse. The process calls this before it receives user code. Its modules must store the built-ins
  * that they need before this call.
  */
 export function sealRealm(): void {
@@ -59,8 +59,8 @@ export function sealRealm(): void {
 }
 
 /**
- * Prints uncaught values without running any code of the value, such as a getter. Bun's own handler
- * would run such code.
+ * Installs a handler that prints an uncaught value and ends the process. It does not run any code
+ * of the value, such as a getter; Bun's own handler would.
  */
 function printUncaughtSafely(): void {
   const { exit } = process;
@@ -80,8 +80,8 @@ function shown(thrown: unknown): string {
 }
 
 /**
- * Removes the property `constructor` of the four kinds of functions. Every function inherits that
- * property, and its value is a constructor that compiles code.
+ * Replaces `Function`, and removes the property `constructor` of the four kinds of functions. Every
+ * function inherits this property, and its value is a constructor that compiles code.
  */
 function removeFunctionConstructors(): void {
   NoFunction.prototype = Function.prototype;
@@ -123,15 +123,15 @@ function freezeLanguage(): void {
 }
 
 /**
- * Creates a `process` object that has only the properties that Bun's own modules read when a call
- * fails. Without these properties the modules would throw other errors.
+ * Creates a `process` object that has only the properties that Bun's own modules read when one of
+ * their calls fails. Without these properties the modules would throw other errors.
  */
 function processWithoutPower(): object {
   const { arch, platform, version, nextTick } = process;
   return { arch, platform, version, nextTick, env: {}, argv: [], cwd: () => "/" };
 }
 
-/** Throws the error of a system call that is refused. Bun's modules handle this error. */
+/** Throws the error that Bun's modules expect when a system call is refused (EPERM). */
 function refuse(): never {
   throw Object.assign(new Error("Operation not permitted"), { code: "EPERM" });
 }

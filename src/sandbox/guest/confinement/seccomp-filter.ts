@@ -22,8 +22,8 @@ const ENOSYS = 38;
 type Instruction = [code: number, jumpTrue: number, jumpFalse: number, operand: number];
 
 /**
- * Placeholder for the length of a jump past the remaining instructions of one alternative of a
- * rule. `ruled` replaces it by the number of instructions to skip.
+ * Placeholder for the length of a jump to the next alternative of a rule. `ruled` replaces it by
+ * the number of instructions that the jump skips.
  */
 const NEXT = -1;
 
@@ -64,8 +64,9 @@ function ruled(rule: SyscallRule): Instruction[] {
 }
 
 /**
- * Returns instructions that continue if the condition holds, and otherwise jump past the rest of
- * the alternative (`NEXT`). Both processor architectures store the low word of an argument first.
+ * Returns instructions that check one condition of an alternative. If the condition holds,
+ * execution continues after them; if it does not, they jump to the next alternative (`NEXT`). The
+ * low word of an argument comes first in memory on both processor architectures.
  */
 function checked(condition: ArgumentCondition): Instruction[] {
   const low = DATA_ARGUMENTS + ARGUMENT_BYTES * condition.argument;

@@ -1,19 +1,18 @@
 /**
- * Limits the arguments of an allowed system call that could otherwise do more than a guest process
- * needs.
+ * Restricts the arguments of a system call that is allowed, but with other arguments could do more
+ * than a guest process needs.
  */
 export interface SyscallRule {
-  /**
-   * Alternative lists of conditions. The call is allowed when all conditions of one list are met.
-   */
+  /** Lists of conditions. The call is allowed when all conditions of at least one list are met. */
   alternatives: readonly (readonly ArgumentCondition[])[];
-  /** Number of the error (errno) with which the refused system call fails. */
+  /** Error number (errno) that the system call returns when it is refused. */
   refusal: number;
 }
 
 /**
- * Condition on the argument at the index `argument`. Either its low 32 bits, or those of them in
- * the mask `bits`, equal a number in `oneOf`; or it is an address that is at least `from`.
+ * Condition on the argument at the index `argument`. With `oneOf`, the low 32 bits of the argument,
+ * restricted to the mask `bits` if present, must equal one of the numbers. With `from`, the
+ * argument is an address that must be at least `from`.
  */
 export type ArgumentCondition =
   | { argument: number; bits?: number; oneOf: readonly number[] }
@@ -23,9 +22,7 @@ const EPERM = 1;
 const ENOSYS = 38;
 
 const CLONE_THREAD = 0x0001_0000;
-/**
- * Flags that `clone` may have. glibc (0x3d0f00) and musl (0x7d0f00) pass them to start a thread.
- */
+/** All flags that `clone` may have. To start a thread, glibc passes 0x3d0f00 and musl 0x7d0f00. */
 const CLONE_THREAD_FLAGS = 0x007d_0f00;
 const PR_SET_NAME = 15;
 const PR_SET_VMA = 0x5356_4d41;

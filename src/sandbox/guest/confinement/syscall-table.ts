@@ -4,13 +4,13 @@
  */
 export interface SyscallTable {
   /**
-   * Number of the architecture, as the kernel reports it to a filter (AUDIT_ARCH_* of
-   * `linux/audit.h`).
+   * Number by which the kernel identifies the architecture in the data that it passes to a filter
+   * (AUDIT_ARCH_* of `linux/audit.h`).
    */
   auditArch: number;
   /**
-   * Allowed system calls by name, with their numbers. Calls that `syscall-rules.ts` lists are
-   * allowed only with the arguments given there, the others with any arguments.
+   * Numbers of the allowed system calls, by name. A call for which `syscall-rules.ts` has a rule is
+   * allowed only with the arguments that the rule permits, any other with all arguments.
    */
   allowed: Readonly<Record<string, number>>;
   // The following calls only set up the confinement and verify it.

@@ -3,15 +3,17 @@ import type { Realm } from "./realm.ts";
 import type { TimeBudget } from "./time-budget.ts";
 
 /**
- * Number of iterations of the event loop after which pending promises count as never settling, if
- * no host call (a function that the server executes) is pending.
+ * Number of iterations of the event loop after which pending promises count as never settling.
+ * Iterations are counted only while no host call (call of a function that the server executes) is
+ * pending.
  */
 const IDLE_ITERATIONS_MAX = 20;
 
 /**
- * Runs the promises of a program until `done` returns true, or until they can no longer settle.
- * Sends host calls (`fetch` and others, which the server executes) to the host, and sleeps until
- * their results arrive. Throws `ScriptTimeout` when the time is used up.
+ * Runs the promises of a program until `done` returns true and no host call is pending, or until
+ * the promises can no longer settle. A host call is a call of a function that the server executes,
+ * such as `fetch`: it is sent to the host, and the process sleeps until the result arrives. Throws
+ * `ScriptTimeout` when the time of `budget` is used up.
  */
 export async function settlePromises(
   realm: Realm,

@@ -79,8 +79,8 @@ async function answered(load: () => Promise<unknown>): Promise<ReplyWithBody> {
 }
 
 /**
- * Returns the user error of a `LoadError`. Rethrows any other error, since user code did not cause
- * it.
+ * Returns the user error of a `LoadError`. Rethrows any other error, because user code did not
+ * cause it.
  */
 function faultOf(error: unknown): UserError {
   if (error instanceof LoadError) return error.userError;

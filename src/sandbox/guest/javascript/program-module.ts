@@ -35,8 +35,8 @@ export interface LoadedProgram {
 }
 
 /**
- * Error of code that cannot be loaded. `userError` has the reason and its position in the user's
- * code.
+ * Error that says that user code cannot be loaded. `userError` contains the reason and its position
+ * in the code.
  */
 export class LoadError extends Error {
   override readonly name = "LoadFailure";
@@ -46,7 +46,7 @@ export class LoadError extends Error {
   }
 }
 
-/** Compiles, links and evaluates a program in a new context. Throws `LoadError`. */
+/** Compiles, links and evaluates code in a new context. Throws `LoadError` if the code fails. */
 export async function compile(given: LoadRequest): Promise<LoadedProgram> {
   const source = { ...given, libraries: [...given.libraries, ...rudderstackLibraries] };
   const files = filesOf(source.name, source.code, source.libraries);
@@ -74,8 +74,8 @@ export async function compile(given: LoadRequest): Promise<LoadedProgram> {
 }
 
 /**
- * Compiles and evaluates a library without a transformation. Throws `LoadError`, whose message does
- * not begin with the error's name (`TypeError: `).
+ * Compiles and evaluates a library without a transformation. Throws `LoadError` if that fails. The
+ * message of this error does not begin with the name of the original error (`TypeError: `).
  */
 export async function loadLibrary(request: LibraryRequest): Promise<void> {
   try {
@@ -102,8 +102,8 @@ async function loadAlone(request: LibraryRequest): Promise<void> {
 }
 
 /**
- * Returns the names of the modules that code imports, in the order of the code. Throws `LoadError`
- * when the code does not parse.
+ * Returns the names of the modules that `code` imports, in the order in which they first appear.
+ * Throws `LoadError` if the code does not parse or imports too many modules.
  */
 export function dependenciesOf(code: string): string[] {
   const module = parse(createRealm(), MAIN_FILE, { label: "code", code });

@@ -8,11 +8,13 @@ import { type RealmRunner, type RunnerStep, runnerSource } from "./runner/runner
  */
 export interface Realm {
   runner: RealmRunner;
-  /** Compiles a module. Throws its syntax error, whose line and column are positions in `code`. */
+  /** Compiles a module. Throws its syntax error, if any, with line and column in `code`. */
   module(code: string, file: string): vm.SourceTextModule;
   /**
-   * Runs one step of the runner (the code that calls user functions), and all promises that are
-   * ready. Throws `ScriptTimeout`, `OutOfMemoryError` or `BrokenBuiltIns`.
+   * Runs one step of the runner (the code that calls user functions), and then all promises that
+   * are ready. Throws `ScriptTimeout` if this takes longer than `budgetMs`, `OutOfMemoryError` if
+   * memory runs out, and `BrokenBuiltIns` if user code has replaced built-ins that the runner
+   * needs.
    */
   step(name: RunnerStep, budgetMs: number): void;
 }
@@ -23,7 +25,7 @@ export class ScriptTimeout extends Error {
 
 /**
  * Thrown when user code has replaced built-ins that the runner (the code that calls user functions)
- * needs. The value that was thrown is discarded.
+ * needs. The original error is discarded.
  */
 export class BrokenBuiltIns extends Error {
   override readonly name = "Broken";
@@ -34,8 +36,8 @@ export class BrokenBuiltIns extends Error {
 }
 
 /**
- * Error of a guest process that ran out of memory, perhaps because earlier code still holds memory.
- * The process ends, and the server tries again with another guest process.
+ * Error of a guest process that ran out of memory. Code that ran earlier in this process may hold
+ * the memory, so the process ends, and the server runs the code again in another guest process.
  */
 export class OutOfMemoryError extends Error {
   override readonly name = "OutOfMemory";
@@ -84,8 +86,8 @@ export function createRealm(): Realm {
 }
 
 /**
- * Whether the engine stopped a script because its time was used up. The thrown value may come from
- * user code, so it is examined without running any of its code.
+ * Whether `thrown` is the error with which the engine stops a script whose time is used up. User
+ * code may have thrown the value, so it is examined without running any of its code.
  */
 export function isTimeout(thrown: unknown): boolean {
   if (!isNativeError(thrown)) return false;
@@ -96,8 +98,8 @@ export function isTimeout(thrown: unknown): boolean {
 }
 
 /**
- * Whether the engine has reported that memory ran out. The thrown value may come from user code, so
- * it is examined without running any of its code.
+ * Whether `thrown` is the error with which the engine reports that memory ran out. User code may
+ * have thrown the value, so it is examined without running any of its code.
  */
 function isOutOfMemory(thrown: unknown): boolean {
   if (!isNativeError(thrown)) return false;

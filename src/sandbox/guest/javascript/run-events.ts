@@ -15,8 +15,8 @@ import { TimeBudget } from "./time-budget.ts";
 import { callerIn, eventError, type ProgramFiles, shortened } from "./user-errors.ts";
 
 /**
- * Runs a program on a batch of events. Some events may have no outcome yet (count `OPEN`);
- * `stopped` in the reply is the reason.
+ * Runs a program on a batch of events. When the run stops early, the reply contains the reason as
+ * `stopped`, and the events without an outcome have the count `OPEN`.
  */
 export async function runEvents(
   program: LoadedProgram,
@@ -46,7 +46,7 @@ export async function runEvents(
   return { reply, body: outputsOf(runner, request.count) };
 }
 
-/** Returns the output events of the run: a text of one or more lines for each event that has any. */
+/** Returns one string for each event of the run that has outputs, with one line per output. */
 function outputsOf(runner: RealmRunner, count: number): string[] {
   const outputs: string[] = [];
   for (let index = 0; index < count; index += 1) {
@@ -103,8 +103,9 @@ async function spend(program: LoadedProgram, request: RunRequest): Promise<RunSt
 }
 
 /**
- * Returns the index of the event that used up the time: the event whose function was running, or
- * else the only event whose promise has not settled. Returns undefined when there is neither.
+ * Returns the index of the event that used up the time: the event whose function was running or, if
+ * none was running, the only event whose promise has not settled. Returns undefined when there is
+ * no such event.
  */
 function culpritOf(runner: RealmRunner): number | undefined {
   if (runner.current() >= 0) return runner.current();

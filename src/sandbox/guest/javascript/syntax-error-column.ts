@@ -1,7 +1,7 @@
 /**
- * Returns the column (1-based) of the first syntax error of code, which is in `line`.
- * JavaScriptCore reports only the line. Bun's transpiler, which is another parser, finds the column
- * of most errors. Returns 1 when the two parsers find different lines.
+ * Returns the column (1-based) of the first syntax error of `code`, which is in the line `line`.
+ * JavaScriptCore reports only the line, so Bun's transpiler, a different parser, is used to find
+ * the column. Returns 1 when the transpiler finds no error, or finds it in another line.
  */
 export function columnOfSyntaxError(code: string, line: number): number {
   try {

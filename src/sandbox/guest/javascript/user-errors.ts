@@ -4,22 +4,22 @@ import type { UserError } from "../../program.ts";
 import { toV8Column, toV8Message } from "./v8-messages.ts";
 
 /**
- * Name of the transformation's file in stack traces. File names contain no whitespace, because a
- * name in a `sourceURL` comment ends at whitespace.
+ * Name of the transformation's file in stack traces. Names of files in stack traces contain no
+ * whitespace, because in a `sourceURL` comment a name ends at the first whitespace.
  */
 export const MAIN_FILE = "pixelmill:transformation";
 export const libraryFile = (index: number) => `pixelmill:library/${index}`;
 
 /**
- * Files of a program by their names in stack traces. The name is `MAIN_FILE`, or the result of
- * `libraryFile`.
+ * Files of a program, by their names in stack traces. The transformation's file has the name
+ * `MAIN_FILE`, a library's file the result of `libraryFile`.
  */
 export type ProgramFiles = ReadonlyMap<string, SourceFile>;
 
 export interface SourceFile {
   /**
-   * Name by which error messages refer to the file: the transformation's name, or `library` and the
-   * name with which code imports the library.
+   * Name by which error messages refer to the file. For the transformation this is its name; for a
+   * library it is the word `library` and the name with which code imports it.
    */
   label: string;
   /** Name with which code imports the library (its importName); absent for the transformation. */
@@ -52,8 +52,8 @@ const ENTRY_POINT = /^transform(?:Event|Batch)$/;
 
 /**
  * Describes an error that an event has caused: the first lines of its message, and the stack frames
- * in the user's files, from the one that threw to the entry point. `stack` is empty when the thrown
- * value has none.
+ * in the user's files from the function that threw down to the entry point. Pass an empty `stack`
+ * when the thrown value has none.
  */
 export function eventError(message: string, stack: string, files: ProgramFiles): UserError {
   const lines = [headOf(message, stack)];
@@ -122,13 +122,15 @@ function cut(message: string): string {
 }
 
 /**
- * Number of characters that are kept of an error message when earlier errors have filled a reply.
+ * Length to which an error message is cut when the errors before it have reached the size limit of
+ * a reply.
  */
 const SHORT_CHARS = 100;
 
 /**
- * Limits the size of the errors of one reply: once the errors have `GUEST_ERRORS_CHARS_MAX` UTF-16
- * units of JSON together, the following messages are cut to `SHORT_CHARS`.
+ * Limits the size of the errors of one reply. Once the errors exceed `GUEST_ERRORS_CHARS_MAX`
+ * UTF-16 units of JSON together, the messages of this and the following errors are cut to
+ * `SHORT_CHARS`.
  */
 export function shortened(errors: readonly UserError[]): UserError[] {
   let chars = 0;

@@ -1,7 +1,7 @@
 /**
- * Patterns of JavaScriptCore's error messages, with V8's messages for the same errors. RudderStack
- * runs transformations on V8, so people search for V8's messages. Messages that match no pattern
- * stay unchanged.
+ * Patterns of JavaScriptCore's error messages, each with V8's message for the same error. Users
+ * search the web for V8's messages, because RudderStack runs transformations on V8. A message that
+ * matches no pattern stays unchanged.
  */
 const translations: [pattern: RegExp, replace: (...groups: string[]) => string | undefined][] = [
   [
@@ -21,7 +21,7 @@ const translations: [pattern: RegExp, replace: (...groups: string[]) => string |
   [/^(Unexpected [^.]+)\. .*$/s, (same) => same],
 ];
 
-/** Translates an error message, which may begin with the error's name (`TypeError: `). */
+/** Translates JavaScriptCore's error message to V8's, and keeps a leading `TypeError: `. */
 export function toV8Message(message: string): string {
   const [, name = "", rest = ""] = /^([A-Za-z]*Error: )?(.*)$/s.exec(message) ?? [];
   for (const [pattern, replace] of translations) {
@@ -51,9 +51,9 @@ function propertyMessage(value: string, expression: string): string | undefined 
 const CALLED = /(?:new\s+[\w$.]+|await\s+import|[\w$#]+)\s*$/;
 
 /**
- * Returns the column (1-based) that V8 reports for an error at a position in a line. JavaScriptCore
- * reports the dot before a property or the parenthesis of a call; V8 reports the name of the
- * property or function.
+ * Returns the column (1-based) that V8 reports for an error that JavaScriptCore reports at `column`
+ * of `line`. JavaScriptCore reports the dot before a property or the parenthesis of a call, V8 the
+ * name of the property or function.
  */
 export function toV8Column(line: string, column: number): number {
   const at = line[column - 1];

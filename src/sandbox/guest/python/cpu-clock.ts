@@ -2,16 +2,16 @@ import { cpuTimeMs, recentCpuTimeMs } from "../cpu-time.ts";
 
 const SIGINT = 2;
 /**
- * Milliseconds between two signals to Python when the CPU time is used up. In this time, the runner
- * (the Python code that calls user code) ends the batch.
+ * Minimum milliseconds between two signals to Python when its CPU time is used up. In the time
+ * after a signal, the runner (the Python code that calls user code) ends the batch.
  */
 const REST_MS = 10;
 
 /**
  * Sends SIGINT to Python when its CPU time is used up. CPython on WebAssembly reads element 0 of a
- * signal buffer at every 50th iteration of its evaluation loop (`Python/emscripten_signal.c`). The
- * buffer is meant to be shared memory that another thread writes. Here it is an object with a
- * getter, which needs no other thread, and reads the clock once in 50 iterations.
+ * signal buffer at every 50th iteration of its evaluation loop (`Python/emscripten_signal.c`). It
+ * expects shared memory that another thread writes, but gets an instance of this class: its element
+ * 0 is a getter that reads the clock, so no other thread is needed.
  */
 export class CpuClock {
   #lookAt = Number.POSITIVE_INFINITY;
@@ -27,8 +27,8 @@ export class CpuClock {
   }
 
   /**
-   * Ignores that CPython resets the signal. The getter returns the signal again while the time is
-   * used up.
+   * Does nothing. CPython writes 0 here when it has read a signal; the getter still returns the
+   * signal again while the CPU time is used up.
    */
   set 0(_: number) {}
 

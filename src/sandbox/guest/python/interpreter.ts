@@ -7,19 +7,19 @@ const BUDGET_MS_DEFAULT = 2_000;
 /** Passes requests to the runner, the Python code that answers requests (`runner/dispatch.py`). */
 export interface Interpreter {
   /**
-   * Passes a request to the runner (the Python code that answers requests) and returns the reply,
-   * within a budget of CPU time. Request and reply are encoded messages without their length. The
-   * reply is valid until the next call. Throws when Python itself has failed; the guest process
-   * then cannot be used any more.
+   * Passes a request to the runner (the Python code that answers requests), and returns its reply.
+   * The runner stops user code that uses more than `budgetMs` of CPU time. Request and reply are
+   * encoded messages without their length. The reply is valid until the next call. Throws when
+   * Python itself has failed; the guest process then cannot be used any more.
    */
   ask(question: Uint8Array, budgetMs?: number): Uint8Array;
 }
 
 /**
- * Opens an interpreter that calls the runner through CPython's C interface. Requests and replies
- * are bytes in Python's heap. So no JavaScript object enters this heap, no string is converted
- * character by character, and JavaScript's garbage collector, which lets 200 MB accumulate, has
- * nothing large to free.
+ * Opens an interpreter that calls the runner (the Python code that answers requests) through
+ * CPython's C interface. Requests and replies are bytes in Python's heap. With bytes, no JavaScript
+ * object enters this heap, no string is converted character by character, and little is left to
+ * JavaScript's garbage collector, which would otherwise let 200 MB accumulate.
  */
 export function openInterpreter({
   python,
@@ -44,8 +44,8 @@ export function openInterpreter({
 }
 
 /**
- * Calls a Python function with a bytes object. Returns the address of its result, also a bytes
- * object.
+ * Calls a Python function with `bytes` as a bytes object. Returns the address of the result, which
+ * is a bytes object too.
  */
 function called(python: CPython, callable: number, bytes: Uint8Array): number {
   const argument = checked(python, python._PyBytes_FromStringAndSize(0, bytes.length));
@@ -56,7 +56,8 @@ function called(python: CPython, callable: number, bytes: Uint8Array): number {
 }
 
 /**
- * Returns a view of the content of a Python bytes object, which is valid until Python runs again.
+ * Returns a view of the content of the Python bytes object at the address `bytes`. The view is
+ * valid until Python runs again.
  */
 function contentOf(python: CPython, bytes: number): Uint8Array {
   const start = python._PyBytes_AsString(bytes);
@@ -72,7 +73,7 @@ function attribute(python: CPython, object: number, name: string): number {
   return checked(python, named(python, name, get));
 }
 
-/** Calls `call` with the address of `name` as a C string. */
+/** Passes the address of `name`, stored as a C string in Python's heap, to `call`. */
 function named<T>(python: CPython, name: string, call: (address: number) => T): T {
   const bytes = Buffer.from(`${name}\0`);
   const address = python._malloc(bytes.length);

@@ -9,8 +9,8 @@ export type Pyodide = Awaited<ReturnType<typeof loadPyodide>>;
 type Options = NonNullable<Parameters<typeof loadPyodide>[0]>;
 
 /**
- * Functions of CPython's C interface and of Emscripten in Pyodide's module. Numbers are addresses
- * in Python's heap, or sizes.
+ * Functions of CPython's C interface and of Emscripten that Pyodide's WebAssembly module exports.
+ * Numbers are addresses in Python's heap, or sizes in bytes.
  */
 export interface CPython {
   HEAPU8: Uint8Array;
@@ -30,7 +30,7 @@ export interface RestoredPython {
   python: CPython;
   /** Sets the object whose element 0 CPython reads as the number of a pending signal. */
   setSignalSource(source: { 0: number }): void;
-  /** Defines a function of a Python module. It takes a text and returns a text. */
+  /** Defines a function in a Python module. It takes a string and returns a string. */
   provide(module: string, name: string, call: (text: string) => string): void;
   /** Whether the heap has reached its limit. Objects in the heap may be broken from then on. */
   exhausted(): boolean;
@@ -40,7 +40,7 @@ const WASM_PAGE_BYTES = 65_536;
 /** Number of bytes before the heap in a snapshot whose heap contains no JavaScript object. */
 const SNAPSHOT_HEADER_BYTES = 128;
 
-/** Seed of the secret of `hash` in Python. */
+/** Seed from which Python derives the secret of its function `hash`. */
 const HASH_SEED = "1";
 
 const ABI = { abi_version: "2026_0" };
@@ -64,8 +64,9 @@ const options: Options = {
 };
 
 /**
- * Loads a new interpreter, of which a memory snapshot can be made. The secret of `hash` is the same
- * in every snapshot; everybody who has the executable can read it there in any case.
+ * Loads a new interpreter whose memory can be stored as a snapshot. The secret of Python's `hash`
+ * is the same in every snapshot, because everybody who has the executable could read a random one
+ * in it as well.
  */
 export function loadForSnapshot(): Promise<Pyodide> {
   const env = { HOME: "/home/pyodide", PYTHONHASHSEED: HASH_SEED };
@@ -109,7 +110,7 @@ export async function restore(compressed: Uint8Array): Promise<RestoredPython> {
 }
 
 interface SnapshotApi {
-  /** Copies a snapshot into the heap. Pyodide calls it once. */
+  /** Copies a snapshot into the heap. Pyodide calls this function once, while it loads. */
   restoreSnapshot(snapshot: Uint8Array): unknown;
 }
 
@@ -124,14 +125,14 @@ function provideSnapshot(api: SnapshotApi, snapshot: Uint8Array): void {
 
 interface Heap {
   memory: WebAssembly.Memory;
-  /** Grows the memory to `bytes`. A snapshot may be larger than a module's initial memory. */
+  /** Grows Python's memory to `bytes`: a snapshot may be larger than the initial memory. */
   growMemory(bytes: number): void;
 }
 
 /**
- * Bounds Python's heap. `onLimit` is called when the limit is reached. Python then raises
- * MemoryError, and may leave objects broken (in Pyodide 314.0.7, `s += s` left a str without a
- * type). So the interpreter must not be used any more.
+ * Limits the size of Python's heap, and calls `onLimit` when the heap reaches the limit. Python
+ * then raises MemoryError, but may leave objects broken (in Pyodide 314.0.7, `s += s` left a str
+ * without a type). Therefore the interpreter must not be used after `onLimit` was called.
  */
 function limitMemory(memory: WebAssembly.Memory, onLimit: () => void): void {
   const grow = memory.grow.bind(memory);

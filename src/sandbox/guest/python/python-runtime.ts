@@ -6,15 +6,15 @@ import { openInterpreter } from "./interpreter.ts";
 import { type RestoredPython, restore } from "./pyodide.ts";
 
 /**
- * Number of bytes of requests and replies after which a Python guest process collects JavaScript's
- * garbage again.
+ * Number of bytes of requests and replies that a Python guest process handles between two
+ * collections of JavaScript's garbage.
  */
 const GUEST_PYTHON_GARBAGE_BYTES = 32 << 20;
 
 /**
  * Opens the Python runtime of a guest process: CPython on WebAssembly (Pyodide), restored from a
- * memory snapshot before the process is confined. Programs share the interpreter, but each has
- * standard modules of its own (`runner/realms.py`). A failure of the interpreter ends the process.
+ * memory snapshot before the process is confined. Programs share the interpreter, but each has its
+ * own standard modules (`runner/realms.py`). When the interpreter fails, the process ends.
  */
 export async function openPython(): Promise<GuestRuntime> {
   const interpreter = await restored();
@@ -53,16 +53,18 @@ function budgetMs(request: HostRequest): number | undefined {
 }
 
 /**
- * Collects JavaScript's garbage. After the start, this frees 50 MB; later it frees used frames
- * (messages), of which the engine by itself lets 200 MB accumulate beside a heap of 40 MB.
+ * Collects JavaScript's garbage. After the start, this frees 50 MB. Later it frees frames
+ * (messages) that are not needed any more: without it, the engine lets 200 MB of them accumulate
+ * beside a heap of 40 MB.
  */
 function collectGarbage(): void {
   Bun.gc(true);
 }
 
 /**
- * Performs one host call (`fetch` and others, which the server executes), and returns its result.
- * This process sleeps meanwhile, which costs no CPU time.
+ * Sends one host call (call of a function that the server executes, such as `fetch`) to the server,
+ * and returns its result. While the server executes the call, this process sleeps and uses no CPU
+ * time.
  */
 function callHost(call: string): string {
   send({ kind: "wait" }, [`[${call}]`]);
@@ -76,8 +78,8 @@ async function restored(): Promise<RestoredPython> {
 }
 
 /**
- * Returns the path of the snapshot. The executable contains a snapshot. In a source checkout, it is
- * made when its inputs have changed.
+ * Returns the path of the memory snapshot. The compiled executable contains it. In a source
+ * checkout, this function first makes the snapshot if its inputs have changed.
  */
 async function snapshotPath(): Promise<string> {
   if (!import.meta.path.startsWith("/$bunfs/")) {

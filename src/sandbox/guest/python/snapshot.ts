@@ -1,8 +1,9 @@
 /**
  * Makes the memory snapshot from which Python guest processes start: CPython with its standard
- * modules imported and the runner loaded. It takes 3 s to make and 0.2 s to restore. The same
- * version of Bun must make and restore it. `bun src/sandbox/guest/python/snapshot.ts` makes it,
- * unless one of the same inputs exists. The first Python guest in a source checkout does the same.
+ * modules imported and the runner (the Python code that answers requests) loaded. The snapshot
+ * takes 3 s to make and 0.2 s to restore, and must be made and restored by the same version of Bun.
+ * `bun src/sandbox/guest/python/snapshot.ts` makes it, unless one of the same inputs exists. The
+ * first Python guest in a source checkout does the same.
  */
 import { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -23,7 +24,7 @@ const RUNNER = join(import.meta.dir, "runner");
 const DIRECTORY = join(import.meta.dir, "../../../../dist/python");
 const SNAPSHOT = join(DIRECTORY, "snapshot.zst");
 const KEY = join(DIRECTORY, "snapshot.key");
-/** The lowest level whose window holds repetitions across the heap: 5.6 MB instead of 7.3 at 9. */
+/** Lowest zstd level that finds repetitions across the heap: 5.6 MB, against 7.3 MB at level 9. */
 const ZSTD_LEVEL = 20;
 
 /** Returns the runner's Python files by name. `limits.py` is generated from limits of the host. */
@@ -76,8 +77,8 @@ function put(path: string, content: string | Uint8Array): void {
 }
 
 /**
- * Makes the snapshot. No time passes and no number is random meanwhile, so that the same inputs give
- * the same bytes.
+ * Makes the snapshot with a fixed clock and fixed random numbers, so that the same inputs give the
+ * same bytes.
  */
 async function makeSnapshot(files: [name: string, text: string][]): Promise<Uint8Array> {
   const { loadForSnapshot } = await import("./pyodide.ts");

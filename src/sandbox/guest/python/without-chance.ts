@@ -4,8 +4,8 @@ import nodeCrypto from "node:crypto";
 const NOW_MS = 1_700_000_000_000;
 
 /**
- * Fixes the clock (in UTC) and the sequence of random numbers until `restore` is called. Only for a
- * process that builds a file: Pyodide reads the globals that this replaces.
+ * Fixes the clock (in UTC) and the sequence of random numbers until `restore` is called. It
+ * replaces globals that Pyodide reads, so it may be used only in a process that builds a file.
  */
 export function withoutChance(): { restore(): void } {
   let state = 1;

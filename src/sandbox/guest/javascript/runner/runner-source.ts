@@ -16,54 +16,55 @@ import run from "./run-events.realm.js" with { type: "text" };
 import calls from "./user-functions.realm.js" with { type: "text" };
 
 /**
- * A step of the runner, the code that calls user functions inside a program's context. `run` runs
- * the events, `arrive` settles the promises of host calls (`fetch` and others, which the server
- * executes), and `describe` describes a thrown value. `drain` itself does nothing: after every
- * step, promises that are ready continue.
+ * Step of the runner (the code that calls user functions inside a program's context). `run` runs
+ * the events. `arrive` settles the promises of host calls, which are calls of functions that the
+ * server executes, such as `fetch`. `describe` describes a thrown value. `drain` does nothing
+ * itself, but promises that are ready continue after every step.
  */
 export type RunnerStep = "run" | "drain" | "arrive" | "describe";
 
 /**
- * Interface to the runner, the code that calls user functions inside a program's context. Only
- * text, numbers and objects of that context are passed.
+ * Interface to the runner, the code that calls user functions inside a program's context. All
+ * arguments and results are strings, numbers, or objects of that context.
  */
 export interface RealmRunner {
-  /** Sets the secrets that `getCredential` returns: a JSON object of texts by name. */
+  /** Sets the secrets that `getCredential` returns, from a JSON object of strings by name. */
   setCredentials(json: string): void;
   /**
-   * Takes the entry point (the user's function for events) from a module namespace. Returns the
-   * names of all entry points that the module exports, separated by a comma.
+   * Stores the entry point (the user's function for events) that a module namespace exports.
+   * Returns the names of all entry points that the module exports, separated by commas.
    */
   install(namespace: object): string;
   /**
-   * Sets the events of the next run: `events` is a JSON array, `metadata` a text of `metadataJson`.
-   * The run may write `logs` lines with `log(...)`, with `logChars` UTF-16 units of JSON.
+   * Sets the events of the next run. `events` is a JSON array of `count` events, `metadata` a
+   * result of `metadataJson`. With `log(...)` the run may write up to `logs` lines, which may have
+   * up to `logChars` UTF-16 units of JSON together.
    */
   take(events: string, metadata: string, count: number, logs: number, logChars: number): void;
   arm(step: RunnerStep): void;
   /**
-   * Stores a thrown value. The step `describe` turns it into JSON `[message, stack]` for
-   * `description`.
+   * Stores a thrown value. The step `describe` then turns it into the JSON `[message, stack]`,
+   * which `description` returns.
    */
   hold(thrown: unknown): void;
   description(): string;
-  /** Number of promises of user functions that have not settled. */
+  /** Number of promises returned by user functions that have not settled. */
   pending(): number;
   /** Index of the event whose function is running; −1 when no function is running. */
   current(): number;
-  /** Clock time in ms since the epoch at which the running event's function was called. */
+  /** Time in ms since the epoch at which the user function that is running was called. */
   calledAt(): number;
   /**
    * Number of host calls (`fetch` and others, which the server executes) that have no result yet.
    */
   awaited(): number;
   /**
-   * Returns the host calls (`fetch` and others, which the server executes) that were not sent yet,
-   * as a JSON array. They then count as sent.
+   * Returns the host calls (calls of functions that the server executes, such as `fetch`) that were
+   * not sent yet, as a JSON array, and marks them as sent.
    */
   outgoing(): string;
   incoming(answers: string): void;
-  /** Whether the run ended early because its outputs reached the limit of one reply. */
+  /** Whether the run ended early because its outputs reached the size limit of one reply. */
   full(): boolean;
   /**
    * Error of the whole batch as JSON `[message, stack]`, when the batch has several events;
@@ -74,20 +75,21 @@ export interface RealmRunner {
   counts(): string;
   faults(): string;
   /**
-   * Lines of `log(...)` as a JSON array of `[text, index of the event or −1, stack of the caller]`.
+   * Returns the lines that user code wrote with `log(...)`, as a JSON array of `[text, index of the
+   * event or −1, stack of the caller]`.
    */
   logs(): string;
-  /** Returns the outputs of an event, one line of JSON each; an empty text without outputs. */
+  /** Returns the outputs of the event at `index`, one line of JSON each, or an empty string. */
   outputsOf(index: number): string;
 }
 
 /**
- * Number of characters of an error's message, and of its stack, that are kept until the frames of
- * the stack are parsed.
+ * Number of characters of an error's message, and of its stack, that the runner keeps. The frames
+ * of the stack are parsed later, which shortens the stack.
  */
 const RAW_ERROR_CHARS_MAX = 4 * GUEST_ERROR_CHARS_MAX;
 
-/** Number of characters of a stack trace that are searched for the first frame of user code. */
+/** Characters of a `log(...)` call's stack that are searched for the first frame of user code. */
 const LOG_STACK_CHARS_MAX = 1_024;
 
 const limits = {
@@ -104,8 +106,8 @@ const limits = {
 };
 
 /**
- * Source of a script that creates the runner (the code that calls user functions) in the context
- * where the script runs. The value of the script is the runner.
+ * Source of a script that evaluates to a new runner (the code that calls user functions), created
+ * in the context where the script runs.
  */
 export const runnerSource = `"use strict";
 {
@@ -118,14 +120,15 @@ export const runnerSource = `"use strict";
   (${expression(run)})(own, calls, network, outcomes, limits);
 }`;
 
-/** Removes the semicolon at the end of a file, which the formatter requires. */
+/** Removes the semicolon at the end of a file, so that the text is an expression. */
 function expression(text: string): string {
   return text.trim().replace(/;$/, "");
 }
 
 /**
- * Returns the members of an object literal, which is ten times as fast as setting the keys one by
- * one. `values` in the literal is an event's row of `metadataJson`, `shared` the row's object.
+ * Returns the members of an object literal that creates the metadata of an event. Such a literal is
+ * ten times as fast as code that sets the keys one by one. In the literal, `values` is the event's
+ * row of `metadataJson`, and `shared` is the object that the row refers to.
  */
 function metadataMembers(): string {
   const members = [...metadataKeys, ...relayedMetadataKeys].map((key) => {
