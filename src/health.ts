@@ -2,11 +2,12 @@ import { existsSync } from "node:fs";
 import { freemem, totalmem } from "node:os";
 import { AggregatorRegistry } from "prom-client";
 import type { Readiness, RevisionSuspension, SystemFigures } from "./api/deps.ts";
-import { type Backend, checkOf } from "./backend/backend.ts";
+import { type Backend, type Check, checkOf } from "./backend/backend.ts";
 import type { Certificate } from "./backend/reloadable/certificates.ts";
 import { holdFile } from "./first-start/data-directory.ts";
 import type { ProcessMetrics } from "./ingest/messages.ts";
 import type { Ingest } from "./ingest/supervisor/supervisor.ts";
+import { CONSEQUENCE } from "./observe/consequence.ts";
 import type { DiskUsage } from "./observe/disk.ts";
 import type { Metrics } from "./observe/metrics.ts";
 import type { Pipeline } from "./pipeline/pipeline.ts";
@@ -56,20 +57,36 @@ export function readiness({
     catalog: checkOf(backend.catalog.trouble() ?? starting),
     ...backend.checks(),
   };
-  return {
-    ready: Object.values(checks).every(({ ok }) => ok),
-    checks,
-    warnings: [
-      ...(insecure ? [SANDBOX_INSECURE] : []),
-      ...(existsSync(holdFile(config)) ? [DELIVERIES_HELD] : []),
-      ...pixels.warnings,
-      ...backend.logs.warnings(),
-      ...backend.warnings(),
-      ...pipeline.warnings(),
-      ...(backups?.warnings() ?? []),
-      ...Object.values(certificates).flatMap((certificate) => certificate.warnings()),
-    ],
-  };
+  const warnings = [
+    ...(insecure ? [SANDBOX_INSECURE] : []),
+    ...(existsSync(holdFile(config)) ? [DELIVERIES_HELD] : []),
+    ...pixels.warnings,
+    ...backend.logs.warnings(),
+    ...backend.warnings(),
+    ...pipeline.warnings(),
+    ...(backups?.warnings() ?? []),
+    ...Object.values(certificates).flatMap((certificate) => certificate.warnings()),
+  ];
+  return { ready: Object.values(checks).every(({ ok }) => ok), ...mergeByCause(checks, warnings) };
+}
+
+/**
+ * Gives each cause one sentence: a warning with the cause of a failed check is left out, and its
+ * consequences are added to the message of the check.
+ */
+function mergeByCause(
+  checks: Record<string, Check>,
+  warnings: readonly string[],
+): Pick<Readiness, "checks" | "warnings"> {
+  const rest = Map.groupBy(warnings, (warning) => warning.split(CONSEQUENCE)[0]);
+  const merged = Object.entries(checks).map(([name, check]): [string, Check] => {
+    if (check.ok || check.message === undefined) return [name, check];
+    const clauses = check.message.split(CONSEQUENCE);
+    const added = rest.get(clauses[0])?.flatMap((it) => it.split(CONSEQUENCE)) ?? [];
+    rest.delete(clauses[0]);
+    return [name, checkOf([...new Set([...clauses, ...added])].join(CONSEQUENCE))];
+  });
+  return { checks: Object.fromEntries(merged), warnings: [...rest.values()].flat() };
 }
 
 interface FigureSources {

@@ -134,6 +134,7 @@ async function run(files: string[]): Promise<FileResult[]> {
     ...[child.stdout, child.stderr].map((stream) => readLines(stream, lines)),
   ]);
   const exitCode = await child.exited;
+  endGroup(child.pid);
   running.delete(child);
   const ended = performance.now();
   const found = parseOutput(files, lines, { started, ended, exitCode, spinningSeconds });
@@ -174,6 +175,15 @@ function stop(signal: "SIGINT" | "SIGTERM"): void {
   for (const { pid, exitCode } of running) if (exitCode === null) process.kill(-pid, "SIGKILL");
   removeTemporary();
   process.exit(signal === "SIGINT" ? 130 : 143);
+}
+
+/** Kills the processes that a test process left behind, such as the server of a failed test. */
+function endGroup(pid: number): void {
+  try {
+    process.kill(-pid, "SIGKILL");
+  } catch {
+    // The group is empty.
+  }
 }
 
 /** A test that was killed may have left a mounted disk. */

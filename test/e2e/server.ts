@@ -106,7 +106,6 @@ function collect(stream: ReadableStream<Uint8Array>): () => string {
   return () => text;
 }
 
-/** Timeout of waits, generous for a busy machine. */
 /**
  * Whether each lane has a final outcome for all of its events, when there are `lanes` lanes. The
  * server needs `metrics.tenants` to tell lanes of one kind apart. It answers `/metrics` with a text
