@@ -8,8 +8,8 @@ export const tierVariable = "TEST_TIER";
 export const isQuickTier = process.env[tierVariable] === "quick";
 
 /**
- * Every fourth of `items` in the quick tier (with `step`, one of so many), beginning with item
- * `first`; all of them in the long tier and without the runner.
+ * Returns every `step`-th of `items` in the quick tier, beginning with item `first`. Returns all of
+ * them in the long tier and without the runner.
  */
 export const sample = <T>(items: readonly T[], first = 0, step = 4): T[] =>
   items.filter((_, index) => !isQuickTier || index % step === first % step);

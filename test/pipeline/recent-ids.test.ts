@@ -62,7 +62,7 @@ test("a source keeps at most twice the slots that its ids take", () => {
 });
 
 test.each([0, 1])(
-  "ids with one equal hash are told apart by the other, which is hash %p",
+  "two ids whose first or second hash is equal differ by the other hash, %p",
   (other) => {
     const seeds: unknown[] = [];
     const { wyhash } = Bun.hash;
