@@ -7,7 +7,7 @@ import type { Certificate } from "./backend/reloadable/certificates.ts";
 import { holdFile } from "./first-start/data-directory.ts";
 import type { ProcessMetrics } from "./ingest/messages.ts";
 import type { Ingest } from "./ingest/supervisor/supervisor.ts";
-import { CONSEQUENCE } from "./observe/consequence.ts";
+import { CONSEQUENCE, joinConsequences } from "./observe/consequence.ts";
 import type { DiskUsage } from "./observe/disk.ts";
 import type { Metrics } from "./observe/metrics.ts";
 import type { Pipeline } from "./pipeline/pipeline.ts";
@@ -81,10 +81,10 @@ function mergeByCause(
   const rest = Map.groupBy(warnings, (warning) => warning.split(CONSEQUENCE)[0]);
   const merged = Object.entries(checks).map(([name, check]): [string, Check] => {
     if (check.ok || check.message === undefined) return [name, check];
-    const clauses = check.message.split(CONSEQUENCE);
-    const added = rest.get(clauses[0])?.flatMap((it) => it.split(CONSEQUENCE)) ?? [];
-    rest.delete(clauses[0]);
-    return [name, checkOf([...new Set([...clauses, ...added])].join(CONSEQUENCE))];
+    const cause = check.message.split(CONSEQUENCE)[0]!;
+    const sentences = [check.message, ...(rest.get(cause) ?? [])];
+    rest.delete(cause);
+    return [name, checkOf(joinConsequences(cause, sentences))];
   });
   return { checks: Object.fromEntries(merged), warnings: [...rest.values()].flat() };
 }

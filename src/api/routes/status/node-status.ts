@@ -1,6 +1,6 @@
 import type { NodeRow } from "../../../figures/figure-tables.ts";
 import type { Series } from "../../../figures/series.ts";
-import { CONSEQUENCE } from "../../../observe/consequence.ts";
+import { CONSEQUENCE, joinConsequences } from "../../../observe/consequence.ts";
 import type { CodeLogFilter, CodeLogLine } from "../../../pipeline/monitoring/code-logs.ts";
 import type { LastFailure } from "../../../pipeline/monitoring/lane-gauges.ts";
 import type { LatestOutcome, RecentFilter } from "../../../pipeline/recent/latest-outcomes.ts";
@@ -204,8 +204,8 @@ export function mergeMessages(told: ReadonlyMap<string, Messages>): Messages {
   for (const by of Map.groupBy(all, ({ text }) => causeOf(text)).values()) {
     const ids = [...new Set(by.map(({ id }) => id))].sort();
     const { text, isTrouble } = by.find((it) => it.isTrouble) ?? by[0]!;
-    const clauses = new Set(by.flatMap((it) => it.text.split(CONSEQUENCE).slice(1)));
-    const message = [text.split(CONSEQUENCE)[0], ...clauses].join(CONSEQUENCE);
+    const sentences = by.map((it) => it.text);
+    const message = joinConsequences(text.split(CONSEQUENCE)[0]!, sentences);
     const row = ids.length === told.size ? message : `${ids.join(", ")}: ${message}`;
     merged[isTrouble ? "troubles" : "warnings"].push(row);
   }
