@@ -68,7 +68,7 @@ function checkDataDirectory(config: Config, data: string, isNew: boolean): Check
 function checkFreeSpace(data: string): CheckResult {
   const { bavail, bsize } = statfsSync(data);
   const free = bavail * bsize;
-  const detail = `${(free / GIB).toFixed(1)} GiB free, ${fileSystemOf(data)}`;
+  const detail = `${(free / GIB).toFixed(1)} GiB free, ${fileSystemOf(data, readFileSync("/proc/self/mounts", "utf8"))}`;
   return free >= FREE_BYTES_MIN
     ? { state: "ok", subject: "disk space", detail }
     : {
@@ -80,11 +80,12 @@ function checkFreeSpace(data: string): CheckResult {
 
 /**
  * Returns the type of the file system that contains a path, such as `ext4`. It is the file system
- * at the longest mount point above the path.
+ * at the longest mount point above the path. `mounts` is the text of `/proc/self/mounts`.
  */
-function fileSystemOf(path: string): string {
-  const mounts = readFileSync("/proc/self/mounts", "utf8").trim().split("\n");
+export function fileSystemOf(path: string, mounts: string): string {
   const above = mounts
+    .trim()
+    .split("\n")
     .map((line) => line.split(" "))
     .filter(([, point = ""]) => `${path}/`.startsWith(point === "/" ? "/" : `${point}/`))
     .sort(([, a = ""], [, b = ""]) => b.length - a.length);

@@ -2,7 +2,7 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
-import { checkDisk } from "../../src/check/disk.ts";
+import { checkDisk, fileSystemOf } from "../../src/check/disk.ts";
 import { checkPort, checkSystem } from "../../src/check/system.ts";
 import { formatFile, prepareDataDirectory } from "../../src/first-start/data-directory.ts";
 import type { Config } from "../../src/settings/keys.ts";
@@ -66,6 +66,24 @@ describe("the check of the disk", () => {
     );
     expect(readdirSync(data)).toEqual([]);
   });
+});
+
+test.each([
+  ["/", "ext4"],
+  ["/srv/data", "ext4"],
+  ["/mnt", "xfs"],
+  ["/mnt/a", "xfs"],
+  ["/mnt/data", "btrfs"],
+  ["/mnt/data/x", "btrfs"],
+  ["/mnt/data2", "xfs"],
+])("the file system of %s is that of the longest mount point above it, %s", (path, type) => {
+  const mounts = "/dev/b /mnt/data btrfs rw 0 0\n/dev/r / ext4 rw 0 0\n/dev/a /mnt xfs rw 0 0\n";
+  expect(fileSystemOf(path, mounts)).toBe(type);
+});
+
+test("a path that no mount point contains has an unknown file system, as in a chroot", () => {
+  expect(fileSystemOf("/data", "/dev/a /mnt xfs rw 0 0\n")).toBe("an unknown file system");
+  expect(fileSystemOf("/data", "")).toBe("an unknown file system");
 });
 
 describe("the check of the system", () => {

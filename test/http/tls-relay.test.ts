@@ -9,6 +9,7 @@ import { relayTls } from "../../src/http/tls/relay.ts";
 import { RelayedSocket } from "../../src/http/tls/relayed-socket.ts";
 import { missingPrograms, testWith } from "../counterpart.ts";
 import { until } from "../until.ts";
+import { newKeys } from "./new-keys.ts";
 
 const MODULES = `${import.meta.dir}/../../src/http`;
 
@@ -25,14 +26,6 @@ const SCRIPT = `
   relay.stop();
   console.log("stopped");
 `;
-
-function newKeys() {
-  const request =
-    "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj /CN=a -keyout -";
-  const pems = Bun.spawnSync(request.split(" "), { stderr: "ignore" }).stdout.toString();
-  const [key = "", cert = ""] = pems.split(/(?=-----BEGIN CERTIFICATE)/);
-  return { key, cert };
-}
 
 testWith(missingPrograms("openssl"))("a stopped TLS relay does not keep its process", async () => {
   const { key, cert } = newKeys();

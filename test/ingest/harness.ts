@@ -51,6 +51,7 @@ export function openListener(parts: Partial<IngestListenerOptions> = {}) {
     port,
     records,
     events: () => records.map((record) => JSON.parse(Buffer.from(eventOf(record).json).toString())),
+    configure: listener.configure,
     stop: () => listener.stop(),
   };
 }

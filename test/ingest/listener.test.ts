@@ -1,8 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { X509Certificate } from "node:crypto";
+import { once } from "node:events";
 import { connect } from "node:net";
+import { connect as connectTls } from "node:tls";
 import { Registry } from "prom-client";
 import { LogUnavailable } from "../../src/log/event-log.ts";
+import { missingPrograms, testWith } from "../counterpart.ts";
 import { waitFor } from "../e2e/server.ts";
+import { newKeys } from "../http/new-keys.ts";
 import { get, openListener, send, WRITE_KEY } from "./harness.ts";
 
 const PAGE = `/pixel/v1/page?writeKey=${WRITE_KEY}&anonymousId=a`;
@@ -263,3 +268,29 @@ test("stop waits for the responses in progress", async () => {
   await stopped;
   await expect(fetch(`${slow.url}/health`)).rejects.toThrow();
 });
+
+testWith(missingPrograms("openssl"))(
+  "a changed certificate is shown to new clients, and settings without one keep the last",
+  async () => {
+    const [first, second] = [newKeys(), newKeys()];
+    const secure = openListener({ tls: first });
+    const shown = async () => {
+      const options = { host: "127.0.0.1", rejectUnauthorized: false };
+      const client = connectTls({ ...options, port: secure.port });
+      await once(client, "secureConnect");
+      const { fingerprint256 } = client.getPeerCertificate();
+      client.destroy();
+      return fingerprint256;
+    };
+    const of = ({ cert }: { cert: string }) => new X509Certificate(cert).fingerprint256;
+    const limits = { pixelsPerSecondMax: 1_000, connectionsPerNetworkMax: 100 };
+    expect(await shown()).toBe(of(first));
+    secure.configure({ ...limits, tls: second });
+    expect(await shown()).toBe(of(second));
+    secure.configure({ ...limits, tls: undefined });
+    expect(await shown()).toBe(of(second));
+    secure.configure({ ...limits, tls: first });
+    expect(await shown()).toBe(of(first));
+    await secure.stop();
+  },
+);
