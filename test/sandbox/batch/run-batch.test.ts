@@ -155,6 +155,23 @@ test("good events among events that end their guest have their outputs", async (
   }
 });
 
+test("events run one by one once a guest does not know which of them used up the time", async () => {
+  const guests = new SimulatedGuests();
+  guests.isCulpritUnknown = true;
+  const events = mixed((n) => n === 1, 0.1, 4);
+  const { outcomes } = await run(guests, events);
+  expect(shown(outcomes)).toEqual(expected(events));
+  expect(guests.runs.map((one) => one.events)).toEqual([[0, 1, 2, 3], [1], [2], [3]]);
+});
+
+test("the other events of a batch stay together once the suspect has run alone", async () => {
+  const guests = new SimulatedGuests(1, true);
+  const events = mixed((n) => n === 2, 0.1, 6);
+  const { outcomes } = await run(guests, events);
+  expect(shown(outcomes)).toEqual(expected(events));
+  expect(guests.runs.map((one) => one.events)).toEqual([[0, 1, 2, 3, 4, 5], [2], [3, 4, 5]]);
+});
+
 test("an event that others delayed is not blamed for their time", async () => {
   // Together they need half as much again as a batch may.
   const events = mixed(() => false, (1.5 * GUEST_CPU_MS_MAX) / EVENTS);

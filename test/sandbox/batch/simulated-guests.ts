@@ -41,6 +41,8 @@ export class SimulatedGuests implements GuestSource {
   /** Loads of the program: its number, and the numbers of those that are dropped. */
   readonly loads: { program: number; drop: readonly number[] }[] = [];
   starts = 0;
+  /** Whether guests do not know which of several events used up the time, as with async code. */
+  isCulpritUnknown = false;
   readonly #share: number;
   readonly #isPython: boolean;
   #guest: Guest | undefined;
@@ -123,11 +125,9 @@ export class SimulatedGuests implements GuestSource {
       if (usedMs > limitMs) throw this.#kill("timeout");
       if (usedMs === allowedMs) {
         const culpritMs = Math.round(usedMs - before);
-        reply.stopped = {
-          reason: "timeout",
-          culprit: index,
-          ...(!this.#isPython && { culpritMs }),
-        };
+        const known = { culprit: index, ...(!this.#isPython && { culpritMs }) };
+        const isUnknown = this.isCulpritUnknown && events.length > 1;
+        reply.stopped = { reason: "timeout", ...(!isUnknown && known) };
         break;
       }
       counts[index] = 1;

@@ -1,4 +1,4 @@
-import { afterAll, beforeEach, expect, test } from "bun:test";
+import { afterAll, beforeEach, expect, spyOn, test } from "bun:test";
 import fs from "node:fs";
 import {
   receive,
@@ -74,6 +74,20 @@ test("large requests are read whole, and small ones after them", () => {
     expect(received.header).toEqual({ exchange: size });
     expect(received.body.length).toBe(size);
   }
+});
+
+test("a buffer of up to 8 MiB is kept for later requests, and a larger one is used once", () => {
+  const made = spyOn(Buffer, "allocUnsafeSlow");
+  const receiveOf = (bytes: number) => {
+    arriving = [frame({ exchange: 1 }, Buffer.alloc(bytes, "x"))];
+    made.mockClear();
+    expect(receive()!.body.length).toBe(bytes);
+    return made.mock.calls.length;
+  };
+  const [kept, large] = [7 << 20, 9 << 20];
+  expect([receiveOf(kept), receiveOf(kept), receiveOf(5)]).toEqual([1, 0, 0]);
+  expect([receiveOf(large), receiveOf(large), receiveOf(kept)]).toEqual([1, 1, 0]);
+  made.mockRestore();
 });
 
 test("requests that arrive before the results of host calls are returned later", () => {

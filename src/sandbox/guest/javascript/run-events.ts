@@ -48,12 +48,8 @@ export async function runEvents(
 
 /** Returns one string for each event of the run that has outputs, with one line per output. */
 function outputsOf(runner: RealmRunner, count: number): string[] {
-  const outputs: string[] = [];
-  for (let index = 0; index < count; index += 1) {
-    const lines = runner.outputsOf(index);
-    if (lines !== "") outputs.push(lines);
-  }
-  return outputs;
+  const outputs = Array.from({ length: count }, (_, index) => runner.outputsOf(index));
+  return outputs.filter((lines) => lines !== "");
 }
 
 function logLines(json: string, files: ProgramFiles): LogLine[] {
