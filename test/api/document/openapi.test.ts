@@ -72,6 +72,22 @@ describe("the OpenAPI document", () => {
     expect(statusesOf("/transformations")).toContain("429");
   });
 
+  test("says what If-None-Match does: 304 for reads, 412 for changes", () => {
+    const told = operations().flatMap(({ key, operation }) => {
+      const parameters: any[] = operation.parameters ?? [];
+      const { description } = parameters.find(({ name }) => name === "If-None-Match") ?? {};
+      return description === undefined
+        ? []
+        : [{ isRead: key.startsWith("GET "), description, operation }];
+    });
+    expect(new Set(told.map(({ isRead }) => isRead))).toEqual(new Set([true, false]));
+    for (const { isRead, description, operation } of told) {
+      const effect = isRead ? "304 when it has one" : "412, and no change, when it has one";
+      expect(description).toEndWith(`none of which the resource may have: ${effect}`);
+      expect(Object.keys(operation.responses)).toContain(isRead ? "304" : "412");
+    }
+  });
+
   test("shows an example of every parameter in a path, every body and every answer", () => {
     for (const { key, operation } of operations()) {
       const lacking = [

@@ -48,6 +48,53 @@ test("each built-in destination has settings for the type of each built-in sourc
   }
 });
 
+test("the built-in definitions have the secrets, the settings and the types of RudderStack's", () => {
+  const storage = [
+    ...["accessKeyID", "accessKey", "secretAccessKey"],
+    ...["accountKey", "sasToken", "credentials", "sshPrivateKey"],
+  ];
+  const secrets = {
+    WEBHOOK: ["headers.to"],
+    HTTP: ["password", "bearerToken", "apiKeyValue", "headers.to"],
+    S3: ["accessKeyID", "accessKey"],
+    GCS: ["credentials"],
+    MINIO: ["accessKeyID", "secretAccessKey"],
+    KAFKA: ["password"],
+    REDIS: ["password", "caCertificate"],
+    POSTGRES: ["password", "clientKey", ...storage],
+    CLICKHOUSE: ["password", ...storage],
+    RS: ["password", ...storage],
+    SNOWFLAKE: ["password", "privateKey", "privateKeyPassphrase", ...storage],
+    BQ: storage,
+  };
+  const steps = { HTTP: "router", S3: "none", GCS: "none", MINIO: "none" };
+  const more = {
+    HTTP: { cdkV2Enabled: true },
+    REDIS: { supportedMessageTypes: { cloud: ["identify"] } },
+  };
+  const keys = ["connectionMode", "consentManagement", "oneTrustCookieCategories"];
+  const types = [
+    ...["web", "android", "androidKotlin", "ios", "iosSwift", "unity", "amp", "cloud", "warehouse"],
+    ...["reactnative", "flutter", "cordova", "shopify"],
+  ];
+  const destConfig = Object.fromEntries(types.map((type) => [type, keys]));
+  expect(builtInDestinations.map(({ name, config }) => [name, config])).toEqual(
+    Object.entries(secrets).map(([name, secretKeys]) => {
+      const transformAtV1 = steps[name as keyof typeof steps] ?? "processor";
+      const own = { transformAtV1, secretKeys, ...more[name as keyof typeof more] };
+      return [name, { ...own, saveDestinationResponse: true, destConfig } as never];
+    }),
+  );
+  const typeOf = {
+    ...{ HTTP: "cloud", Javascript: "web", Android: "android", android_kotlin: "androidKotlin" },
+    ...{ iOS: "ios", ios_swift: "iosSwift", ReactNative: "reactnative", Flutter: "flutter" },
+    ...{ Cordova: "cordova", Unity: "unity", AMP: "amp", Go: "cloud", Java: "cloud" },
+    ...{ Node: "cloud", PHP: "cloud", Python: "cloud", Ruby: "cloud", Rust: "cloud" },
+    ".NET": "cloud",
+  };
+  expect(Object.fromEntries(builtInSources.map(({ name, type }) => [name, type]))).toEqual(typeOf);
+});
+
 test("the built-in warehouses are marked as such, so that rudder-server loads them in batches", () => {
   const marked = builtInDestinations.filter(({ category }) => category === "warehouse");
   expect(marked.map(({ name }) => name)).toEqual([
