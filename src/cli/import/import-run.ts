@@ -8,7 +8,8 @@ export class ImportRun {
   readonly isDry: boolean;
   /** Number of items that were copied, or in a dry run, that would be. */
   copied = 0;
-  failures = 0;
+  /** Whether the server has refused an item, or a step of the import. */
+  hasFailed = false;
   /** Ids here by id in RudderStack. A dry run has only items that earlier runs copied. */
   readonly ids = new Map<string, string>();
 
@@ -59,7 +60,7 @@ export class ImportRun {
   }
 
   fail(title: string, reason: string): void {
-    this.failures += 1;
+    this.hasFailed = true;
     this.#output.note(`pixelmill: ${plain(title)}: ${plain(reason)}`);
   }
 }

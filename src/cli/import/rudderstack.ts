@@ -50,7 +50,7 @@ const rudderstack = clientCommand(
     await importResources(client, run, { sources, destinations, connections });
     await importCode(client, run, { libraries, transformations });
     output.print(`${pluralize(run.copied, "item")} ${run.isDry ? "to copy" : "copied"}`);
-    return run.failures > 0 ? 1 : 0;
+    return run.hasFailed ? 1 : 0;
   },
 );
 

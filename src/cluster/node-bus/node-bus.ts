@@ -178,7 +178,7 @@ function receive(fetcher: Fetcher, logger: Logger, take: (value: Buffer) => void
   let next: bigint | undefined;
 
   async function step(): Promise<void> {
-    next ??= (await fetcher.offsets("end"))[0] ?? 0n;
+    next ??= (await fetcher.offsets("end"))[0]!;
     const fetched = await Promise.race([fetcher.fetch(0, next), stop.promise]);
     if (fetched === undefined) return;
     for (const { value } of fetched.values) take(value);
