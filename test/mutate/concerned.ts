@@ -29,11 +29,15 @@ interface Loaded {
   children: Map<string, number>;
 }
 
-/** Timeout of a file that has not passed yet. */
-const FIRST_MS_MAX = 180_000;
+/**
+ * Timeouts of a quick and of a slow file that has not passed yet. If a quick file hangs with a
+ * mutant, its time without the mutant tells whether this was enough.
+ */
+const FIRST_MS_MAX = 30_000;
+const FIRST_SLOW_MS_MAX = 180_000;
 /** Factor of the timeout: a run hangs after this many times its usual time plus `MORE_MS`. */
 const SLOWER_MAX = 4;
-const MORE_MS = 15_000;
+const MORE_MS = 8_000;
 /** Compares the generated reference with the limits, settings, metrics and errors of all folders. */
 const REFERENCE_TEST = "test/docs/documents.test.ts";
 /**
@@ -73,19 +77,21 @@ export class TestFiles {
 
   /** Runs a test file with the mutant, which it kills if it fails then alone. */
   async judge(copy: Copy, test: string, mutant: Mutant): Promise<Fate> {
-    const ms = this.#passed.get(test)?.ms;
-    const msMax = ms === undefined ? FIRST_MS_MAX : SLOWER_MAX * ms + MORE_MS;
-    const run = await copy.with(mutant, () => this.#run(copy, test, msMax, mutant.file));
+    const runMutant = (msMax: number) =>
+      copy.with(mutant, () => this.#run(copy, test, msMax, mutant.file));
+    const msMax = this.#timeoutOf(test);
+    const run = await runMutant(msMax);
     if (run.ending === "passed") {
       const { children } = this.#loaded.get(test)!;
       const isRun = children.has(mutant.file) || this.#uncounted.has(test);
       return isRun || isCounted(run.lines, mutant.file, mutant.line) ? "survived" : "uncovered";
     }
     // A test that fails or hangs by itself at the present load kills nothing.
-    const without = await this.#run(copy, test, msMax / (run.ending === "stopped" ? 3 : 1));
+    const without = await this.#run(copy, test, FIRST_SLOW_MS_MAX / 3);
     if (without.ending === "passed") {
-      if (!run.isSlowed) return run.ending;
-      const again = await copy.with(mutant, () => this.#run(copy, test, msMax, mutant.file));
+      const isEarly = run.ending === "stopped" && msMax < this.#timeoutOf(test);
+      if (!run.isSlowed && !isEarly) return run.ending;
+      const again = await runMutant(this.#timeoutOf(test));
       return again.ending === "passed" ? "survived" : again.ending;
     }
     if (this.#uncounted.has(test)) {
@@ -94,6 +100,12 @@ export class TestFiles {
     }
     this.#uncounted.add(test);
     return "survived";
+  }
+
+  #timeoutOf(test: string): number {
+    const ms = this.#passed.get(test)?.ms;
+    if (ms !== undefined) return SLOWER_MAX * ms + MORE_MS;
+    return this.#slow.has(test) ? FIRST_SLOW_MS_MAX : FIRST_MS_MAX;
   }
 
   async #run(copy: Copy, test: string, msMax: number, mutated?: string) {

@@ -12,6 +12,12 @@ export interface Equivalent {
 const anyNegative = "Every negative number says the same";
 
 export const equivalents: Equivalent[] = [
+  {
+    file: "src/event/sdk/json-scanner.ts",
+    line: "export const OBJECT_END = -2;",
+    change: "2 → (2 + 1)",
+    why: "Every negative number but NOT_JSON says the same",
+  },
   ...["0 → (0 - 1)", "this.length === 0 → false"].map((change) => ({
     file: "src/concurrency/fifo.ts",
     line: "if (this.length === 0) return undefined;",
