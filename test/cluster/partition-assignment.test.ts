@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import {
   assignPartitions,
+  type BrokerOf,
   type GroupMember,
 } from "../../src/cluster/membership/partition-assignment.ts";
 
@@ -10,10 +11,10 @@ const holders = (held: Record<string, number[]>): GroupMember[] =>
   Object.entries(held).map(([id, own]) => ({ id, generation: 1, held: own }));
 
 /** Rounds until nothing changes: what each is left with is what it says that it holds. */
-function settle(members: readonly GroupMember[], partitions: number) {
+function settle(members: readonly GroupMember[], partitions: number, brokerOf?: BrokerOf) {
   let current = members;
   for (let round = 1; round < 5; round++) {
-    const given = assignPartitions(current, partitions);
+    const given = assignPartitions(current, partitions, brokerOf);
     const next = [...given].map(([id, held]) => ({ id, generation: round + 1, held }));
     // A member that is new has nothing to let go of.
     const isSame = next.every(({ id, held }) => {
@@ -56,6 +57,37 @@ describe("partitions are shared out", () => {
   });
 });
 
+describe("partitions of one broker run on one member", () => {
+  const ofThree: BrokerOf = (partition) => partition % 3;
+  /** Number of brokers that lead the partitions of each member. */
+  const brokers = (given: Map<string, number[]>) =>
+    [...given.values()].map((own) => new Set(own.map(ofThree)).size);
+
+  test("when all join at once", () => {
+    const { given } = settle(holders({ a: [], b: [], c: [] }), 12, ofThree);
+    expect(brokers(given)).toEqual([1, 1, 1]);
+  });
+
+  test("when members join one after the other, leave, and come back", () => {
+    const joining = (given: Map<string, number[]>, id: string) =>
+      settle(holders({ ...plain(given), [id]: [] }), 12, ofThree).given;
+    const one = settle(holders({ a: [] }), 12, ofThree).given;
+    const two = joining(one, "c");
+    expect(brokers(two)).toEqual([2, 2]);
+    const three = joining(two, "b");
+    expect(brokers(three)).toEqual([1, 1, 1]);
+    const { a: _, ...left } = plain(three);
+    const without = settle(holders(left), 12, ofThree).given;
+    expect(brokers(without)).toEqual([2, 2]);
+    expect(brokers(joining(without, "d"))).toEqual([1, 1, 1]);
+  });
+
+  test("of which none moves for this alone", () => {
+    const mixed = { a: [0, 1, 2], b: [3, 4, 5] };
+    expect(plain(assignPartitions(holders(mixed), 6, ofThree))).toEqual(mixed);
+  });
+});
+
 describe("whatever partitions members hold, partitions are assigned", () => {
   /** Each partition is held by one member, or by none. */
   const groups = fc
@@ -69,6 +101,7 @@ describe("whatever partitions members hold, partitions are assigned", () => {
         .array(holder, { minLength: partitions, maxLength: partitions })
         .map((holderOf) => ({ partitions, members: membersOf(holderOf, members) }));
     });
+  const byBroker: BrokerOf = (partition) => (partition % 7 === 6 ? undefined : partition % 7);
   const membersOf = (holderOf: number[], members: number): GroupMember[] =>
     Array.from({ length: members }, (_, member) => ({
       id: `member-${member}`,
@@ -79,7 +112,7 @@ describe("whatever partitions members hold, partitions are assigned", () => {
   test("evenly, each to one, within two rounds", () => {
     fc.assert(
       fc.property(groups, ({ members, partitions }) => {
-        const { given, rounds } = settle(members, partitions);
+        const { given, rounds } = settle(members, partitions, byBroker);
         const counts = [...given.values()].map(({ length }) => length);
         expect(Math.max(...counts) - Math.min(...counts)).toBeLessThanOrEqual(1);
         const all = [...given.values()].flat().sort((a, b) => a - b);
@@ -92,7 +125,7 @@ describe("whatever partitions members hold, partitions are assigned", () => {
   test("moving as few as possible", () => {
     fc.assert(
       fc.property(groups, ({ members, partitions }) => {
-        const { given } = settle(members, partitions);
+        const { given } = settle(members, partitions, byBroker);
         const moved = members.flatMap(({ id, held }) =>
           held.filter((it) => !given.get(id)!.includes(it)),
         );
@@ -109,7 +142,7 @@ describe("whatever partitions members hold, partitions are assigned", () => {
   test("never to another while its holder has it", () => {
     fc.assert(
       fc.property(groups, ({ members, partitions }) => {
-        const given = assignPartitions(members, partitions);
+        const given = assignPartitions(members, partitions, byBroker);
         for (const { id, held } of members) {
           for (const [other, own] of given) {
             if (other !== id) expect(own.filter((it) => held.includes(it))).toEqual([]);
@@ -127,8 +160,8 @@ describe("whatever partitions members hold, partitions are assigned", () => {
     );
     fc.assert(
       fc.property(shuffled, ({ members, other, partitions }) => {
-        expect(plain(assignPartitions(other, partitions))).toEqual(
-          plain(assignPartitions(members, partitions)),
+        expect(plain(assignPartitions(other, partitions, byBroker))).toEqual(
+          plain(assignPartitions(members, partitions, byBroker)),
         );
       }),
     );

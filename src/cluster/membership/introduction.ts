@@ -60,8 +60,9 @@ function introductionOf(metadata: Metadata): Introduction | undefined {
 export function assignToMembers(
   joined: Parameters<GroupPartitionsAssigner>[1],
   topic: string,
-  partitions: number,
+  { topics }: Parameters<GroupPartitionsAssigner>[3],
 ): GroupPartitionsAssignments[] {
+  const { partitions = [] } = topics.get(topic) ?? {};
   const holders = [...joined.values()].map((member) => {
     const { memberId, generationId, ownedPartitions, metadata } = member;
     const { refused = [], canRun } = introductionOf(metadata) ?? {};
@@ -73,7 +74,9 @@ export function assignToMembers(
       ...(canRun && { canRun: new Set(canRun) }),
     };
   });
-  return [...assignPartitions(holders, partitions)].map(([memberId, own]) => ({
+  // Kafka makes the first replica the leader again whenever it is in sync.
+  const brokerOf = (partition: number) => partitions[partition]?.replicas[0];
+  return [...assignPartitions(holders, partitions.length, brokerOf)].map(([memberId, own]) => ({
     memberId,
     assignments: new Map([[topic, { topic, partitions: own }]]),
   }));

@@ -118,9 +118,7 @@ export class Membership {
       sessionTimeout: sessionMs,
       rebalanceTimeout: sessionMs,
       heartbeatInterval: Math.min(HEARTBEAT_MS, sessionMs / 5),
-      partitionAssigner: (_, members, __, metadata) => {
-        return assignToMembers(members, topic, metadata.topics.get(topic)?.partitionsCount ?? 0);
-      },
+      partitionAssigner: (_, members, __, metadata) => assignToMembers(members, topic, metadata),
       protocolsMetadata: (_, __, metadata) => {
         this.#partitions = metadata.topics.get(topic)?.partitionsCount ?? 0;
         return this.#introduce();

@@ -17,6 +17,11 @@ export interface GroupMember {
 const REFUSED_SHARE_MAX = 0.5;
 
 /**
+ * Returns the id of the broker that leads a partition while all brokers run; undefined if unknown.
+ */
+export type BrokerOf = (partition: number) => number | undefined;
+
+/**
  * Computes which partitions each member of the group runs, by member id. The fewest possible
  * partitions move. This rebalance assigns a moving partition to no member, so that the member that
  * runs it stops it first; the next rebalance assigns it.
@@ -24,10 +29,15 @@ const REFUSED_SHARE_MAX = 0.5;
  * A member that refuses a partition loses it if another member can run it, and keeps it if none
  * can. A member that refuses any partition gets no further ones. The other members get equal
  * numbers of partitions, which differ by at most one.
+ *
+ * Of the partitions that move anyway, a member gives up those whose broker has the fewest of its
+ * partitions, and gets those whose broker has the most. A member sends a fetch to each broker that
+ * leads one of its partitions, so fewer brokers mean fewer and fuller fetches.
  */
 export function assignPartitions(
   holders: readonly GroupMember[],
   partitions: number,
+  brokerOf: BrokerOf = () => undefined,
 ): Map<string, number[]> {
   const holderOf = holdersOf(holders, partitions);
   const released = releasedOf(holders, holderOf, partitions);
@@ -36,13 +46,16 @@ export function assignPartitions(
     if (!released.has(partition)) kept.get(id)?.push(partition);
   }
   const quotas = quotasOf(holders, kept, partitions);
-  const given = withinQuotas(sorted(holders), kept, quotas);
+  const given = withinQuotas(sorted(holders), kept, quotas, brokerOf);
+  // Moving partitions belong to no member yet, but already take room at one.
+  const planned = new Map([...given].map(([id, own]) => [id, [...own]]));
   const room = new Map([...given].map(([id, own]) => [id, quotas.get(id)! - own.length]));
   const taken = new Set([...given.values()].flat());
-  for (let partition = 0; partition < partitions; partition++) {
-    if (taken.has(partition)) continue;
-    const { id } = chosenFor(partition, sorted(holders), room);
+  const free = Array.from({ length: partitions }, (_, it) => it).filter((it) => !taken.has(it));
+  for (const partition of [...Map.groupBy(free, brokerOf).values()].flat()) {
+    const { id } = chosenFor(partition, byNeighbours(partition, holders, planned, brokerOf), room);
     room.set(id, room.get(id)! - 1);
+    planned.get(id)!.push(partition);
     if (!holderOf.has(partition)) given.get(id)!.push(partition);
   }
   for (const own of given.values()) own.sort((a, b) => a - b);
@@ -89,11 +102,13 @@ function withinQuotas(
   members: readonly GroupMember[],
   kept: ReadonlyMap<string, readonly number[]>,
   quotas: ReadonlyMap<string, number>,
+  brokerOf: BrokerOf,
 ): Map<string, number[]> {
   const room = new Map([...kept].map(([id, own]) => [id, quotas.get(id)! - own.length]));
   const left = new Map([...kept].map(([id, own]) => [id, [...own]]));
   for (const [id, own] of left) {
-    for (const partition of own.toReversed()) {
+    const groups = [...Map.groupBy(own.toReversed(), brokerOf).values()];
+    for (const partition of groups.sort((a, b) => a.length - b.length).flat()) {
       if (own.length <= quotas.get(id)!) break;
       const taker = members.find((it) => room.get(it.id)! > 0 && mayRun(it, partition));
       if (taker === undefined) continue;
@@ -125,6 +140,20 @@ function chosenFor(
     withRoom.find(({ refused }) => !refused?.has(partition)) ??
     byRoom[0]!
   );
+}
+
+/** Returns the members sorted by their number of partitions with the broker of `partition`. */
+function byNeighbours(
+  partition: number,
+  holders: readonly GroupMember[],
+  planned: ReadonlyMap<string, readonly number[]>,
+  brokerOf: BrokerOf,
+): GroupMember[] {
+  const broker = brokerOf(partition);
+  if (broker === undefined) return sorted(holders);
+  const count = ({ id }: GroupMember) =>
+    planned.get(id)!.filter((it) => brokerOf(it) === broker).length;
+  return sorted(holders).sort((a, b) => count(b) - count(a));
 }
 
 /** Returns whether a member reports that it can run a partition and does not refuse it. */
