@@ -30,9 +30,9 @@ export type BrokerOf = (partition: number) => number | undefined;
  * can. A member that refuses any partition gets no further ones. The other members get equal
  * numbers of partitions, which differ by at most one.
  *
- * Of the partitions that move anyway, a member gives up those whose broker has the fewest of its
- * partitions, and gets those whose broker has the most. A member sends a fetch to each broker that
- * leads one of its partitions, so fewer brokers mean fewer and fuller fetches.
+ * A member gives up partitions of the broker that leads the fewest of its own, and gets those of the
+ * broker that leads the most. No partition moves for this alone. A member sends a fetch to each
+ * broker that leads one of its partitions, so fewer brokers mean fewer and fuller fetches.
  */
 export function assignPartitions(
   holders: readonly GroupMember[],
