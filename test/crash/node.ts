@@ -28,9 +28,18 @@ export class Node {
   async start(): Promise<void> {
     const { directory, flags, command } = this;
     const options = { directory, flags, ...(command && { command }) };
+    let failure: unknown;
     // The port of a killed node may be in use for a moment longer.
-    const start = () => startServer(options).catch(() => undefined);
-    this.#server = await waitFor(start, `${this.name} to start`, START_MS_MAX);
+    const start = () =>
+      startServer(options).catch((error) => {
+        failure = error;
+        return undefined;
+      });
+    try {
+      this.#server = await waitFor(start, `${this.name} to start`, START_MS_MAX);
+    } catch (error) {
+      throw new Error(`${(error as Error).message}: ${failure}`);
+    }
   }
 
   async stop(): Promise<void> {

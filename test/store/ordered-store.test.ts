@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, test } from "bun:test";
+import { afterAll, describe, expect, spyOn, test } from "bun:test";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -87,6 +87,35 @@ describe("stores on one ordered log", () => {
     expect(taken).toHaveLength(20);
     for (const outcome of outcomes) {
       if (outcome.status === "rejected") expect(outcome.reason.message).toBe("Taken");
+    }
+    await closeAll(nodes);
+  });
+
+  test.each([
+    [9_000, "was not changed: each of 3 attempts took 7 s, because brokers or this node are slow"],
+    [200, "is changed too often by other nodes"],
+  ])("say why a change came too late each time, with %d ms an attempt", async (ms, reason) => {
+    const { log, nodes } = openNodes(2);
+    const [own, other] = [nodes[0]!, nodes[1]!];
+    const now = performance.now.bind(performance);
+    let passedMs = 0;
+    const clock = spyOn(performance, "now").mockImplementation(() => now() + passedMs);
+    const append = log.append.bind(log);
+    let isOther = false;
+    log.append = async (entry) => {
+      if (!isOther && entry.length > 0) {
+        isOther = true;
+        await other.change(() => numbersOf(other).put("a", passedMs));
+        isOther = false;
+        passedMs += ms;
+      }
+      return append(entry);
+    };
+    try {
+      const changed = own.change(() => numbersOf(own).put("a", numbersOf(own).get("a") ?? 0));
+      await expect(changed).rejects.toThrow(reason);
+    } finally {
+      clock.mockRestore();
     }
     await closeAll(nodes);
   });

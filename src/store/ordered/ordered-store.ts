@@ -9,7 +9,12 @@ import { LogCompaction, type LogCompactionOptions } from "./log-compaction.ts";
 import { LogShortenedError, OrderedLogEnd } from "./log-end.ts";
 import type { Follower, LogEntry } from "./ordered-log.ts";
 import { type ApplyResult, OrderedView } from "./ordered-view.ts";
-import { dryRunChanges, type PendingChange, resolveChanges } from "./pending-change.ts";
+import {
+  dryRunChanges,
+  outrunState,
+  type PendingChange,
+  resolveChanges,
+} from "./pending-change.ts";
 import { Proposals } from "./proposals.ts";
 import { ViewProgress } from "./view-progress.ts";
 
@@ -152,11 +157,13 @@ export class OrderedStore implements Store {
   async #decide(batch: readonly PendingChange[]): Promise<void> {
     const { local, changeSetBytesMax } = this.#options;
     const until = performance.now() + CHANGE_MS_MAX;
+    let attempts = 0;
     try {
       const isKnown = batch.every(({ allowStale }) => allowStale);
       // Whether the view has all changes that were acknowledged before the calls.
       let isCurrent = false;
       while (performance.now() < until) {
+        attempts += 1;
         if (!this.#canRead()) await this.catchUp();
         const { outcomes, writes, base } = await dryRunChanges(local, this.#view, batch);
         if (base === undefined) continue;
@@ -175,7 +182,7 @@ export class OrderedStore implements Store {
         if (isDecided) return resolveChanges(batch, outcomes);
         isCurrent = true;
       }
-      throw this.#unavailable("is changed too often by other nodes");
+      throw this.#unavailable(outrunState(attempts, CHANGE_MS_MAX));
     } catch (error) {
       for (const { reject } of batch) reject(error);
     }

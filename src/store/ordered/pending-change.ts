@@ -39,3 +39,17 @@ export async function dryRunChanges(
   const { outcomes, writes } = await local.dryRun([learn, ...changes.map(({ apply }) => apply)]);
   return { outcomes: outcomes.slice(1), writes, base };
 }
+
+/** Number of attempts of a change from which other nodes' changes are frequent. */
+const FREQUENT_MIN = 20;
+
+/**
+ * Describes a store in which another node's change took effect before each of the attempts of a
+ * change, which together took `ms` milliseconds.
+ */
+export function outrunState(attempts: number, ms: number): string {
+  if (attempts >= FREQUENT_MIN) return "is changed too often by other nodes";
+  const seconds = Math.round(ms / attempts / 1_000);
+  const slow = `each of ${attempts} attempts took ${seconds} s, because brokers or this node are slow`;
+  return `was not changed: ${slow}, and another node's change came first`;
+}
