@@ -4,9 +4,10 @@ import {
   languageName,
   libraries,
 } from "../code-kinds/code-kind.ts";
+import { ItemLink } from "../components/item-link.tsx";
 import { Badge } from "../components/layout.tsx";
 import { type ListPage, type ListQuery, ListScreen } from "../components/list-screen.tsx";
-import { ItemLink, Name } from "../components/name.tsx";
+import { Name } from "../components/name.tsx";
 import { column, nameColumn, narrowColumn } from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
 import { client, missingPermission } from "../data/session.ts";

@@ -3,12 +3,12 @@ import type { AnswerOf } from "../../api/client.ts";
 import type { CodeContext } from "../code-kinds/code-kind.ts";
 import { Button } from "../components/button.tsx";
 import { TextField } from "../components/forms/fields.tsx";
+import { NamedLink } from "../components/item-link.tsx";
 import { PermissionRequired } from "../components/layout.tsx";
-import { ItemLink } from "../components/name.tsx";
 import { type Column, column, nameColumn, narrowColumn, TablePanel } from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
 import { client, missingPermission } from "../data/session.ts";
-import { type NameLookup, useNames } from "../data/use-names.ts";
+import { useFirstNames } from "../data/use-names.ts";
 import { useResource } from "../data/use-resource.ts";
 import { hrefTo } from "../router.ts";
 import { withoutPrefix } from "../testing/run-report.ts";
@@ -30,7 +30,7 @@ export function CodeLogs({ newest }: CodeContext) {
 }
 
 function LogTable({ transformationId }: { transformationId: string }) {
-  const names = useNames();
+  useFirstNames();
   const [text, setText] = useState("");
   const [isPaused, setPaused] = useState(false);
   const query = { transformationId, limit: LINES_MAX, ...(text !== "" && { text }) };
@@ -57,7 +57,7 @@ function LogTable({ transformationId }: { transformationId: string }) {
       )}
       <TablePanel
         label={codeLogTexts.logs}
-        columns={columnsOf(names)}
+        columns={columns}
         rows={lines}
         keyOf={({ id }) => id}
         empty={{ icon: "tail", ...codeLogTexts.none }}
@@ -68,8 +68,7 @@ function LogTable({ transformationId }: { transformationId: string }) {
   );
 }
 
-function columnsOf(names: NameLookup): Column<CodeLogLine>[] {
-  return [
+const columns: Column<CodeLogLine>[] = [
     narrowColumn(commonTexts.time, ({ at }) => <Time at={at} exact />),
     nameColumn(codeLogTexts.message, ({ text }) => (
       <pre class="log-line">
@@ -78,7 +77,7 @@ function columnsOf(names: NameLookup): Column<CodeLogLine>[] {
     )),
     narrowColumn(codeLogTexts.line, ({ line, library }) => codeLogTexts.place(line, library)),
     column(commonTexts.destination, ({ destinationId }) => (
-      <ItemLink screen="destinations" id={destinationId} name={names.destination(destinationId)} />
+      <NamedLink kind="destination" id={destinationId} />
     )),
     column(commonTexts.event, ({ messageId }) =>
       messageId === undefined ? (
@@ -92,5 +91,4 @@ function columnsOf(names: NameLookup): Column<CodeLogLine>[] {
     narrowColumn(codeLogTexts.revision, ({ revision, transformationVersionId }) => (
       <span title={transformationVersionId}>{revision}</span>
     )),
-  ];
-}
+];

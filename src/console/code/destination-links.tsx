@@ -1,8 +1,8 @@
 import { useState } from "preact/hooks";
 import type { CodeContext } from "../code-kinds/code-kind.ts";
 import { Button } from "../components/button.tsx";
+import { ItemLink } from "../components/item-link.tsx";
 import { Badge, Panel } from "../components/layout.tsx";
-import { ItemLink } from "../components/name.tsx";
 import { SearchedNameField } from "../components/name-select.tsx";
 import { type Column, nameColumn, narrowColumn, Table } from "../components/table.tsx";
 import { showToast } from "../components/toasts.ts";

@@ -7,8 +7,8 @@ import { commonTexts } from "../texts/common.ts";
 import { Button } from "./button.tsx";
 import { ErrorNotice } from "./error-notice.tsx";
 import type { IconName } from "./icon.tsx";
+import { ItemLink } from "./item-link.tsx";
 import { Panel, ScreenHeader } from "./layout.tsx";
-import { ItemLink } from "./name.tsx";
 import { SearchField } from "./search-field.tsx";
 import { type Column, Pagination, Table } from "./table.tsx";
 

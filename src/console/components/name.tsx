@@ -1,5 +1,4 @@
 import { marked } from "../format.ts";
-import { hrefTo } from "../router.ts";
 
 /**
  * Name that a user gave, on at most two lines. Hovering it shows the whole name. The text direction
@@ -14,19 +13,4 @@ export function Name({ children, cut }: { children: string | undefined; cut?: bo
     </bdi>
   );
   return cut ? <span class="cut">{shown}</span> : shown;
-}
-
-/** Link to the page of an item. It shows the item's name. */
-export function ItemLink(props: {
-  /** Name of the screen for items of this kind, which is the first segment of its routes. */
-  screen: "sources" | "destinations" | "transformations" | "libraries";
-  id: string;
-  name: string | undefined;
-  cut?: boolean;
-}) {
-  return (
-    <a class={props.cut ? "cut" : undefined} href={hrefTo(props.screen, props.id)}>
-      <Name>{props.name}</Name>
-    </a>
-  );
 }

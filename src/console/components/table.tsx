@@ -1,4 +1,4 @@
-import type { ComponentChildren } from "preact";
+import { Component, type ComponentChildren } from "preact";
 import { commonTexts } from "../texts/common.ts";
 import { Button } from "./button.tsx";
 import { ErrorNotice } from "./error-notice.tsx";
@@ -86,19 +86,40 @@ export function Table<Row>(props: TableProps<Row>) {
                   ))}
                 </tr>
               ))
-            : rows.map((row) => (
-                <tr key={keyOf(row)}>
-                  {columns.map(({ title, cell, kind }) => (
-                    <td key={title} class={kind} data-title={title}>
-                      {cell(row)}
-                    </td>
-                  ))}
-                </tr>
-              ))}
+            : rows.map((row) => <TableRow key={keyOf(row)} columns={columns} row={row} />)}
         </tbody>
       </table>
     </section>
   );
+}
+
+interface RowProps<Row> {
+  columns: readonly Column<Row>[];
+  row: Row;
+}
+
+/**
+ * Row of a table. It is rendered again only when its item or the columns change, because the table
+ * of a busy live tail has 200 rows.
+ */
+class TableRow<Row> extends Component<RowProps<Row>> {
+  override shouldComponentUpdate(next: Readonly<RowProps<Row>>, state: unknown): boolean {
+    const { columns, row } = this.props;
+    // A signal that a cell has read changes the state.
+    return next.row !== row || next.columns !== columns || state !== this.state;
+  }
+
+  override render({ columns, row }: RowProps<Row>) {
+    return (
+      <tr>
+        {columns.map(({ title, cell, kind }) => (
+          <td key={title} class={kind} data-title={title}>
+            {cell(row)}
+          </td>
+        ))}
+      </tr>
+    );
+  }
 }
 
 /** Panel with a table of loaded rows. If loading fails, it shows the error in their place. */

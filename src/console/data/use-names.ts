@@ -1,5 +1,5 @@
 import { signal } from "@preact/signals";
-import { useEffect, useMemo } from "preact/hooks";
+import { useEffect } from "preact/hooks";
 import { client, missingOneOf, session } from "./session.ts";
 
 export type NamedKind = "source" | "destination" | "transformation";
@@ -30,22 +30,23 @@ const waiting: Record<NamedKind, Set<string>> = {
 let first: { workspaceId: string | undefined; at: number; done: Promise<unknown> } | undefined;
 
 /**
- * Returns functions that look up names. Together with the screen, it loads the first names of the
- * workspace, so that most workspaces see no ids. After each rendering, it requests all further
- * names that the screen has looked up, in as few requests as possible. Until a name is loaded, the
- * id takes its place.
+ * Returns functions that look up names. It loads the first names of the workspace, so that most
+ * workspaces see no ids. After each rendering, it requests all further names that the screen has
+ * looked up, in as few requests as possible. Until a name is loaded, the id takes its place.
  */
 export function useNames(): NameLookup {
   const known = names.value;
+  useFirstNames();
+  return {
+    source: (id) => lookUp(known, "source", id),
+    destination: (id) => lookUp(known, "destination", id),
+    transformation: (id) => lookUp(known, "transformation", id),
+  };
+}
+
+/** Loads the first names of the workspace together with a screen whose rows will look them up. */
+export function useFirstNames(): void {
   useEffect(loadFirst, []);
-  return useMemo(
-    () => ({
-      source: (id) => lookUp(known, "source", id),
-      destination: (id) => lookUp(known, "destination", id),
-      transformation: (id) => lookUp(known, "transformation", id),
-    }),
-    [known],
-  );
 }
 
 function loadFirst(): void {

@@ -5,7 +5,7 @@ import { FactList } from "../components/layout.tsx";
 import { showToast } from "../components/toasts.ts";
 import { changedState } from "../data/save.ts";
 import { client } from "../data/session.ts";
-import type { NameLookup } from "../data/use-names.ts";
+import { useNames } from "../data/use-names.ts";
 import { hrefTo, navigate } from "../router.ts";
 import { commonTexts } from "../texts/common.ts";
 import { deadLetterTexts } from "../texts/dead-letters.ts";
@@ -45,19 +45,18 @@ export function BulkActions(props: {
   target: BulkTarget;
   /** Phrase in the button labels that names the dead letters, as in `Replay ${description}`. */
   description: string;
-  names: NameLookup;
   reload: () => Promise<void>;
   /** Loads the list again; resolves with what the action then applies to, or undefined if none. */
   loadTarget: () => Promise<BulkTarget | undefined>;
 }) {
-  const { target, description, names, reload, loadTarget } = props;
+  const { target, description, reload, loadTarget } = props;
 
   function confirm(action: BulkAction, confirmed: BulkTarget, notice?: string) {
     const { count } = confirmed;
     confirmAction({
       title: deadLetterTexts.bulkQuestion[action](count),
       text: [notice, deadLetterTexts.bulkConsequence[action](count)].filter(Boolean).join(" "),
-      details: <AffectedLetters target={confirmed} names={names} />,
+      details: <AffectedLetters target={confirmed} />,
       action: deadLetterTexts.bulkActions[action],
       danger: action === "purge",
       onConfirm: () => run(action, confirmed),
@@ -91,7 +90,8 @@ export function BulkActions(props: {
 }
 
 /** Lists the destinations and failure reasons of the dead letters that an action affects. */
-function AffectedLetters({ target, names }: { target: BulkTarget; names: NameLookup }) {
+function AffectedLetters({ target }: { target: BulkTarget }) {
+  const names = useNames();
   const destinations = target.failures.map((it) => names.destination(it.destinationId));
   const reasons = target.failures.map(({ reason }) => reason || deadLetterTexts.noReasonGiven);
   return (

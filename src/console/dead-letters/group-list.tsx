@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { ErrorNotice } from "../components/error-notice.tsx";
+import { NamedLink } from "../components/item-link.tsx";
 import { Badge, Panel, ScreenHeader } from "../components/layout.tsx";
-import { ItemLink } from "../components/name.tsx";
 import { NameFilter } from "../components/name-select.tsx";
 import { SearchField } from "../components/search-field.tsx";
 import {
@@ -16,7 +16,7 @@ import {
 import { Time } from "../components/time.tsx";
 import type { DeadLetterGroup, DeadLetterGroups } from "../data/model.ts";
 import { client } from "../data/session.ts";
-import { type NameLookup, useNames } from "../data/use-names.ts";
+import { useNames } from "../data/use-names.ts";
 import { useResource } from "../data/use-resource.ts";
 import { formatCount } from "../format.ts";
 import { hrefTo, navigate } from "../router.ts";
@@ -72,7 +72,6 @@ export function GroupList({ destinationId }: { destinationId: string | undefined
         {target !== undefined && target.count > 0 && (
           <BulkActions
             target={target}
-            names={names}
             reload={reload}
             loadTarget={async () => targetOf(await load())}
             description={
@@ -106,7 +105,7 @@ export function GroupList({ destinationId }: { destinationId: string | undefined
         </header>
         <Table
           label={deadLetterTexts.reasons}
-          columns={columnsOf(names, destinationId)}
+          columns={columnsOf(destinationId)}
           rows={matches?.slice((page - 1) * PAGE_ITEMS, page * PAGE_ITEMS)}
           keyOf={({ id }) => id}
           empty={{
@@ -121,10 +120,7 @@ export function GroupList({ destinationId }: { destinationId: string | undefined
   );
 }
 
-function columnsOf(
-  names: NameLookup,
-  destinationId: string | undefined,
-): Column<DeadLetterGroup>[] {
+function columnsOf(destinationId: string | undefined): Column<DeadLetterGroup>[] {
   return [
     nameColumn(commonTexts.reason, ({ id, reason }) => (
       <a class="clamp" href={hrefTo("dead-letters", { groupId: id, destinationId })}>
@@ -132,7 +128,7 @@ function columnsOf(
       </a>
     )),
     column(commonTexts.destination, ({ destinationId }) => (
-      <ItemLink screen="destinations" id={destinationId} name={names.destination(destinationId)} />
+      <NamedLink kind="destination" id={destinationId} />
     )),
     narrowColumn(deadLetterTexts.failedIn, ({ stage }) => <StageBadge stage={stage} />),
     numberColumn(commonTexts.events, ({ count }) => formatCount(count)),

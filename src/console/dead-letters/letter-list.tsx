@@ -2,8 +2,8 @@ import { useState } from "preact/hooks";
 import { Button } from "../components/button.tsx";
 import { ClampedText } from "../components/clamped-text.tsx";
 import { ErrorNotice } from "../components/error-notice.tsx";
+import { ItemName } from "../components/item-link.tsx";
 import { Panel, ScreenHeader } from "../components/layout.tsx";
-import { Name } from "../components/name.tsx";
 import {
   type Column,
   column,
@@ -22,7 +22,7 @@ import type {
   LetterPage,
 } from "../data/model.ts";
 import { client } from "../data/session.ts";
-import { type NameLookup, useNames } from "../data/use-names.ts";
+import { useFirstNames } from "../data/use-names.ts";
 import { useResource } from "../data/use-resource.ts";
 import { formatCount } from "../format.ts";
 import { hrefTo } from "../router.ts";
@@ -49,7 +49,7 @@ export type LetterListQuery = Record<"groupId" | "destinationId" | "all", string
  * oldest first.
  */
 export function DeadLetterList({ filter }: { filter: LetterFilter }) {
-  const names = useNames();
+  useFirstNames();
   /**
    * Value of the query parameter `after` for each page from the first to the current one: the id of
    * the last dead letter before the page. Undefined for the first page.
@@ -106,7 +106,6 @@ export function DeadLetterList({ filter }: { filter: LetterFilter }) {
         {target !== undefined && target.count > 0 && (
           <BulkActions
             target={target}
-            names={names}
             description={
               selected.size > 0
                 ? deadLetterTexts.selected(selected.size)
@@ -125,7 +124,7 @@ export function DeadLetterList({ filter }: { filter: LetterFilter }) {
       <Panel flush>
         <Table
           label={commonTexts.deadLetters}
-          columns={columnsOf(names, filter, selected, toggle)}
+          columns={columnsOf(filter, selected, toggle)}
           rows={letters}
           keyOf={({ id }) => id}
           empty={{
@@ -199,7 +198,6 @@ async function groupsOf({ groupId, destinationId }: LetterFilter): Promise<Lette
 }
 
 function columnsOf(
-  names: NameLookup,
   { groupId, destinationId }: LetterFilter,
   selected: ReadonlyMap<string, DeadLetter>,
   toggle: (letter: DeadLetter) => void,
@@ -220,8 +218,8 @@ function columnsOf(
       </a>
     )),
     column(commonTexts.reason, ({ reason }) => <ClampedText text={reason} tone="bad" />),
-    column(commonTexts.from, ({ sourceId }) => <Name>{names.source(sourceId)}</Name>),
-    column(commonTexts.to, ({ destinationId }) => <Name>{names.destination(destinationId)}</Name>),
+    column(commonTexts.from, ({ sourceId }) => <ItemName kind="source" id={sourceId} />),
+    column(commonTexts.to, ({ destinationId }) => <ItemName kind="destination" id={destinationId} />),
     numberColumn(deadLetterTexts.attempts, ({ attempts }) => formatCount(attempts)),
     narrowColumn(deadLetterTexts.failedAt, ({ createdAt }) => <Time at={createdAt} />),
   ];

@@ -2,10 +2,10 @@ import { Button, CopyableCode } from "../components/button.tsx";
 import { ClampedText } from "../components/clamped-text.tsx";
 import { CodeBlock, JsonBlock } from "../components/code-block.tsx";
 import { ConfirmButton } from "../components/dialog.tsx";
+import { NamedLink } from "../components/item-link.tsx";
 import { FactList, Panel, ScreenHeader } from "../components/layout.tsx";
 import { Loaded } from "../components/loaded.tsx";
 import { ActionMenu } from "../components/menu.tsx";
-import { ItemLink } from "../components/name.tsx";
 import { type Column, column, narrowColumn, numberColumn, Table } from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
 import { showToast } from "../components/toasts.ts";
@@ -13,7 +13,6 @@ import { eventName } from "../data/event-name.ts";
 import type { DeadLetter } from "../data/model.ts";
 import { addSampleEvent } from "../data/sample-events.ts";
 import { client } from "../data/session.ts";
-import { useNames } from "../data/use-names.ts";
 import { useResource } from "../data/use-resource.ts";
 import { formatCount, formatDuration } from "../format.ts";
 import { hrefTo, navigate } from "../router.ts";
@@ -81,22 +80,11 @@ function LetterDetails({ letter }: { letter: DeadLetter }) {
 
 function LetterFacts({ letter }: { letter: DeadLetter }) {
   const { sourceId, destinationId, messageId, attempts, receivedAt, createdAt } = letter;
-  const names = useNames();
   return (
     <FactList
       facts={[
-        [
-          commonTexts.source,
-          <ItemLink screen="sources" id={sourceId} name={names.source(sourceId)} />,
-        ],
-        [
-          commonTexts.destination,
-          <ItemLink
-            screen="destinations"
-            id={destinationId}
-            name={names.destination(destinationId)}
-          />,
-        ],
+        [commonTexts.source, <NamedLink kind="source" id={sourceId} />],
+        [commonTexts.destination, <NamedLink kind="destination" id={destinationId} />],
         [deadLetterTexts.attempts, formatCount(attempts)],
         [commonTexts.received, <Time at={receivedAt} />],
         [deadLetterTexts.failedAt, <Time at={createdAt} />],

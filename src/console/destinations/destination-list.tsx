@@ -1,6 +1,7 @@
 import type { QueryOf } from "../../api/client.ts";
 import { ClampedText } from "../components/clamped-text.tsx";
 import { FilterSelect } from "../components/filter-select.tsx";
+import { ItemLink } from "../components/item-link.tsx";
 import { Badge } from "../components/layout.tsx";
 import {
   halfOf,
@@ -9,7 +10,6 @@ import {
   type ListQuery,
   ListScreen,
 } from "../components/list-screen.tsx";
-import { ItemLink } from "../components/name.tsx";
 import { type Column, column, narrowColumn, numberColumn } from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
 import type { Destination, DestinationRow } from "../data/model.ts";

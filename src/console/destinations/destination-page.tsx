@@ -2,6 +2,7 @@ import { useState } from "preact/hooks";
 import { CopyableCode, LinkButton, Switch } from "../components/button.tsx";
 import { DeleteButton } from "../components/dialog.tsx";
 import { ErrorNotice } from "../components/error-notice.tsx";
+import { ItemLink } from "../components/item-link.tsx";
 import {
   FactList,
   Panel,
@@ -12,7 +13,6 @@ import {
 } from "../components/layout.tsx";
 import { Loaded } from "../components/loaded.tsx";
 import { ActionMenu } from "../components/menu.tsx";
-import { ItemLink } from "../components/name.tsx";
 import { Time } from "../components/time.tsx";
 import { ConnectionList } from "../connections/connection-list.tsx";
 import type { Destination, DestinationRow } from "../data/model.ts";

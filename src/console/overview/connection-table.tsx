@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { ErrorNotice } from "../components/error-notice.tsx";
+import { ItemLink } from "../components/item-link.tsx";
 import { Badge } from "../components/layout.tsx";
-import { ItemLink } from "../components/name.tsx";
 import { SearchField } from "../components/search-field.tsx";
 import {
   type Column,

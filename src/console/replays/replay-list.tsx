@@ -2,13 +2,13 @@ import type { AnswerOf } from "../../api/client.ts";
 import { LinkButton } from "../components/button.tsx";
 import { ClampedText } from "../components/clamped-text.tsx";
 import { ConfirmButton } from "../components/dialog.tsx";
+import { ItemName, NamedLink } from "../components/item-link.tsx";
 import { Badge, ScreenHeader } from "../components/layout.tsx";
-import { ItemLink } from "../components/name.tsx";
 import { type Column, column, nameColumn, narrowColumn, TablePanel } from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
 import { showToast } from "../components/toasts.ts";
 import { client } from "../data/session.ts";
-import { type NameLookup, useNames } from "../data/use-names.ts";
+import { useFirstNames } from "../data/use-names.ts";
 import { useResource } from "../data/use-resource.ts";
 import { formatCount, formatRate } from "../format.ts";
 import { hrefTo } from "../router.ts";
@@ -31,7 +31,7 @@ const REASONS_MAX = 3;
 
 /** Lists the running and finished replays and purges, with their progress. */
 export function ReplayList() {
-  const names = useNames();
+  useFirstNames();
   const { value, error, reload } = useResource(
     async () => (await client.call("GET /v2/replays")).replays,
     [],
@@ -46,7 +46,7 @@ export function ReplayList() {
       </ScreenHeader>
       <TablePanel
         label={commonTexts.replays}
-        columns={columnsOf(names, reload)}
+        columns={columnsOf(reload)}
         rows={value}
         keyOf={({ id }) => id}
         empty={{ icon: "turn", ...replayTexts.noReplays }}
@@ -57,10 +57,10 @@ export function ReplayList() {
   );
 }
 
-function columnsOf(names: NameLookup, reload: () => Promise<void>): Column<Replay>[] {
+function columnsOf(reload: () => Promise<void>): Column<Replay>[] {
   return [
     narrowColumn(replayTexts.started, ({ createdAt }) => <Time at={createdAt} />),
-    nameColumn(replayTexts.scope, (replay) => <ReplayScope replay={replay} names={names} />),
+    nameColumn(replayTexts.scope, (replay) => <ReplayScope replay={replay} />),
     narrowColumn(commonTexts.state, (replay) => {
       const state = shownState(replay);
       return <Badge tone={tones[state]}>{replayTexts.states[state]}</Badge>;
@@ -102,7 +102,7 @@ function destinationOf({ destinationId, groupIds }: NonNullable<Replay["filter"]
   return destinationId ?? (others.length === 0 ? id : undefined);
 }
 
-function ReplayScope({ replay, names }: { replay: Replay; names: NameLookup }) {
+function ReplayScope({ replay }: { replay: Replay }) {
   const { kind, destinationId = destinationOf(replay.filter), sourceId, from, to: end } = replay;
   const { error, missingBefore, reason, startedBy, isSelection } = replay;
   return (
@@ -110,15 +110,11 @@ function ReplayScope({ replay, names }: { replay: Replay; names: NameLookup }) {
       {replayTexts.scopeOf(
         isSelection ? replayTexts.selectedKinds[kind] : replayTexts.kinds[kind],
         kind === "events",
-        sourceId && names.source(sourceId),
+        sourceId && <ItemName kind="source" id={sourceId} />,
         destinationId === undefined ? (
           replayTexts.severalDestinations
         ) : (
-          <ItemLink
-            screen="destinations"
-            id={destinationId}
-            name={names.destination(destinationId)}
-          />
+          <NamedLink kind="destination" id={destinationId} />
         ),
       )}
       {reason !== undefined && (

@@ -2,8 +2,8 @@ import { useState } from "preact/hooks";
 import { LinkButton } from "../components/button.tsx";
 import { DateTimeField, SelectField, TextField } from "../components/forms/fields.tsx";
 import { FilterForm } from "../components/forms/filter-form.tsx";
+import { ItemName } from "../components/item-link.tsx";
 import { Badge, ScreenHeader } from "../components/layout.tsx";
-import { Name } from "../components/name.tsx";
 import { NameField } from "../components/name-select.tsx";
 import {
   type Column,
@@ -15,7 +15,7 @@ import {
 } from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
 import { eventName } from "../data/event-name.ts";
-import { type NameLookup, useNames } from "../data/use-names.ts";
+import { useFirstNames } from "../data/use-names.ts";
 import { hrefTo, type ScreenProps } from "../router.ts";
 import { EventDialog } from "../tail/event-dialog.tsx";
 import { OutcomeBadge } from "../tail/tail-table.tsx";
@@ -36,7 +36,7 @@ const USER_CHARS_MAX = 100;
 
 /** Screen that searches stored events by user, message id, name, source, outcome and time. */
 export function Screen({ query }: ScreenProps) {
-  const names = useNames();
+  useFirstNames();
   const form = readSearchForm(query);
   const replay = replayHref(form);
   const [openEvent, setOpenEvent] = useState<FoundEvent>();
@@ -57,7 +57,7 @@ export function Screen({ query }: ScreenProps) {
       <SearchPanel key={JSON.stringify(form)} submitted={form} restart={restart} />
       <TablePanel
         label={commonTexts.results}
-        columns={columnsOf(names, setOpenEvent)}
+        columns={columnsOf(setOpenEvent)}
         rows={events}
         keyOf={({ messageId }) => messageId}
         empty={
@@ -93,7 +93,6 @@ export function Screen({ query }: ScreenProps) {
             received: openEvent.event,
             hasAllOutcomes: true,
           }}
-          names={names}
           onClose={() => setOpenEvent(undefined)}
         />
       )}
@@ -133,7 +132,7 @@ function SearchPanel(props: { submitted: SearchForm; restart: () => void }) {
   );
 }
 
-function columnsOf(names: NameLookup, open: (event: FoundEvent) => void): Column<FoundEvent>[] {
+function columnsOf(open: (event: FoundEvent) => void): Column<FoundEvent>[] {
   return [
     narrowColumn(commonTexts.received, ({ receivedAt }) => <Time at={receivedAt} exact />),
     nameColumn(commonTexts.event, (result) => (
@@ -141,14 +140,14 @@ function columnsOf(names: NameLookup, open: (event: FoundEvent) => void): Column
         {eventName(result.event)}
       </button>
     )),
-    column(commonTexts.source, ({ sourceId }) => <Name>{names.source(sourceId)}</Name>),
+    column(commonTexts.source, ({ sourceId }) => <ItemName kind="source" id={sourceId} />),
     column(searchTexts.userColumn, ({ event }) => <span class="cut">{userOf(event)}</span>),
     {
       title: commonTexts.outcome,
       kind: "wide",
       cell: ({ outcomes, refused }) =>
         refused === undefined ? (
-          <Outcomes outcomes={outcomes} names={names} />
+          <Outcomes outcomes={outcomes} />
         ) : (
           <span title={commonTexts.refused}>
             <Badge tone="bad" flat>
@@ -161,16 +160,12 @@ function columnsOf(names: NameLookup, open: (event: FoundEvent) => void): Column
 }
 
 /** Outcome of an event at each destination. A dead letter's outcome links to its page. */
-function Outcomes(props: { outcomes: FoundEvent["outcomes"]; names: NameLookup }) {
-  if (props.outcomes.length === 0) {
-    return <span class="quiet">{commonTexts.noDestination}</span>;
-  }
+function Outcomes({ outcomes }: Pick<FoundEvent, "outcomes">) {
+  if (outcomes.length === 0) return <span class="quiet">{commonTexts.noDestination}</span>;
   return (
     <span class="badges">
-      {props.outcomes.map(({ destinationId, outcome, deadLetterId }) => {
-        const badge = (
-          <OutcomeBadge outcome={outcome} name={props.names.destination(destinationId)} />
-        );
+      {outcomes.map(({ destinationId, outcome, deadLetterId }) => {
+        const badge = <OutcomeBadge outcome={outcome} destinationId={destinationId} />;
         return deadLetterId === undefined ? (
           <span key={destinationId}>{badge}</span>
         ) : (

@@ -5,12 +5,11 @@ import { Button } from "../components/button.tsx";
 import { JsonBlock } from "../components/code-block.tsx";
 import { ErrorNotice } from "../components/error-notice.tsx";
 import { TextField } from "../components/forms/fields.tsx";
+import { NamedLink } from "../components/item-link.tsx";
 import { Badge } from "../components/layout.tsx";
-import { ItemLink } from "../components/name.tsx";
 import { Time } from "../components/time.tsx";
 import type { ReceiverResponse, Source } from "../data/model.ts";
 import { client, missingPermission } from "../data/session.ts";
-import { useNames } from "../data/use-names.ts";
 import { FoldedResponse } from "../dead-letters/receiver-response.tsx";
 import { hrefTo } from "../router.ts";
 import { outcomeTones } from "../tail/tail-table.tsx";
@@ -91,7 +90,6 @@ export function TestEvent({ source, dataPlane }: { source: Source; dataPlane: st
 }
 
 function Arrivals({ messages }: { messages: readonly FollowedMessage[] }) {
-  const names = useNames();
   const permission = missingPermission("events:read");
   if (permission !== undefined) {
     return <p class="notice">{sourceTexts.deliveryRequires(permission)}</p>;
@@ -111,11 +109,7 @@ function Arrivals({ messages }: { messages: readonly FollowedMessage[] }) {
               {sourceTexts.stages[stage] ?? stage}
             </Badge>
             {typeof data.destinationId === "string" && (
-              <ItemLink
-                screen="destinations"
-                id={data.destinationId}
-                name={names.destination(data.destinationId)}
-              />
+              <NamedLink kind="destination" id={data.destinationId} />
             )}
             {typeof data.reason === "string" && <span class="bad">{data.reason}</span>}
             <span class="quiet small">

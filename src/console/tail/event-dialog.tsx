@@ -1,13 +1,13 @@
 import { Button } from "../components/button.tsx";
 import { JsonBlock } from "../components/code-block.tsx";
 import { Dialog } from "../components/dialog.tsx";
-import { ItemLink } from "../components/name.tsx";
+import { NamedLink } from "../components/item-link.tsx";
 import { Time } from "../components/time.tsx";
 import { showToast } from "../components/toasts.ts";
 import { eventName } from "../data/event-name.ts";
 import { addSampleEvent } from "../data/sample-events.ts";
 import { client } from "../data/session.ts";
-import type { NameLookup } from "../data/use-names.ts";
+import { type NameLookup, useNames } from "../data/use-names.ts";
 import { useResource } from "../data/use-resource.ts";
 import { FoldedResponse } from "../dead-letters/receiver-response.tsx";
 import { hrefTo } from "../router.ts";
@@ -21,17 +21,13 @@ import { OutcomeBadge } from "./tail-table.tsx";
 const STATUS_MS = 5_000;
 
 /** Dialog that shows an event as received, and its outcome at each destination. */
-export function EventDialog(props: { event: TailEvent; names: NameLookup; onClose: () => void }) {
-  const { event, names, onClose } = props;
+export function EventDialog({ event, onClose }: { event: TailEvent; onClose: () => void }) {
+  const names = useNames();
   const { received, refused, outcomes, sourceId, at, messageId } = event;
   return (
     <Dialog title={eventName(received ?? outcomes[0]?.event)} onClose={onClose} broad>
       <p class="row quiet">
-        <span>
-          {tailTexts.from(
-            <ItemLink screen="sources" id={sourceId} name={names.source(sourceId)} />,
-          )}
-        </span>
+        <span>{tailTexts.from(<NamedLink kind="source" id={sourceId} />)}</span>
         <Time at={at} exact />
         <code class="small">{messageId}</code>
       </p>
@@ -51,10 +47,7 @@ export function EventDialog(props: { event: TailEvent; names: NameLookup; onClos
         {labelled(outcomes, names).map(({ outcome, label }, index) => (
           <section class="stack close" key={index} aria-label={label}>
             <h3 class="row">
-              <OutcomeBadge
-                outcome={outcome.outcome}
-                name={names.destination(outcome.destinationId)}
-              />
+              <OutcomeBadge {...outcome} />
             </h3>
             <OutcomeDetails outcome={outcome} label={label} received={received} />
           </section>

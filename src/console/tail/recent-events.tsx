@@ -5,7 +5,7 @@ import { FilterSelect } from "../components/filter-select.tsx";
 import { EmptyState, Panel, Skeleton } from "../components/layout.tsx";
 import { Time } from "../components/time.tsx";
 import { client, missingPermission } from "../data/session.ts";
-import { useNames } from "../data/use-names.ts";
+import { useFirstNames } from "../data/use-names.ts";
 import { useResource } from "../data/use-resource.ts";
 import { hrefTo } from "../router.ts";
 import { commonTexts } from "../texts/common.ts";
@@ -31,7 +31,7 @@ export function RecentEvents({ of }: { of: { sourceId: string } | { destinationI
 }
 
 function RecentEventsPanel({ of }: { of: { sourceId: string } | { destinationId: string } }) {
-  const names = useNames();
+  useFirstNames();
   const [outcome, setOutcome] = useState<Outcome | "">("");
   const [isWhole, setWhole] = useState(false);
   const [openId, setOpenId] = useState<string>();
@@ -77,7 +77,6 @@ function RecentEventsPanel({ of }: { of: { sourceId: string } | { destinationId:
         <TailTable
           label={tailTexts.recentEvents}
           events={isWhole ? events : events.slice(0, ROWS_FIRST)}
-          names={names}
           open={setOpenId}
           of={"sourceId" in of ? "source" : "destination"}
           hold={(change) => setHolds((before) => ({ ...before, ...change }))}
@@ -99,7 +98,7 @@ function RecentEventsPanel({ of }: { of: { sourceId: string } | { destinationId:
         </p>
       )}
       {openEvent && (
-        <EventDialog event={openEvent} names={names} onClose={() => setOpenId(undefined)} />
+        <EventDialog event={openEvent} onClose={() => setOpenId(undefined)} />
       )}
     </Panel>
   );

@@ -5,7 +5,7 @@ import { FilterSelect } from "../components/filter-select.tsx";
 import { Badge, EmptyState, Panel, ScreenHeader } from "../components/layout.tsx";
 import { NameFilter } from "../components/name-select.tsx";
 import { SearchField } from "../components/search-field.tsx";
-import { useNames } from "../data/use-names.ts";
+import { useFirstNames } from "../data/use-names.ts";
 import { formatRate } from "../format.ts";
 import { hrefTo, replaceQuery, type ScreenProps } from "../router.ts";
 import { commonTexts } from "../texts/common.ts";
@@ -19,7 +19,7 @@ const SHOWN_MAX = 200;
 
 /** Screen of the live tail. It shows events as they arrive, with their results at destinations. */
 export function Screen({ query }: ScreenProps) {
-  const names = useNames();
+  useFirstNames();
   const sourceId = query.get("sourceId") ?? "";
   const destinationId = query.get("destinationId") ?? "";
   const outcome = query.get("outcome") ?? "";
@@ -93,7 +93,6 @@ export function Screen({ query }: ScreenProps) {
         ) : (
           <TailTable
             events={events}
-            names={names}
             open={setOpenId}
             hold={(change) => setHolds((before) => ({ ...before, ...change }))}
           />
@@ -104,7 +103,7 @@ export function Screen({ query }: ScreenProps) {
         </p>
       </Panel>
       {openEvent && (
-        <EventDialog event={openEvent} names={names} onClose={() => setOpenId(undefined)} />
+        <EventDialog event={openEvent} onClose={() => setOpenId(undefined)} />
       )}
     </>
   );
