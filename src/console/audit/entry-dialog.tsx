@@ -1,4 +1,3 @@
-import type { ComponentChildren } from "preact";
 import { Button } from "../components/button.tsx";
 import { Dialog } from "../components/dialog.tsx";
 import { FactList } from "../components/layout.tsx";
@@ -17,7 +16,7 @@ export function EntryDialog({ entry, onClose }: { entry: AuditEntry; onClose: ()
   const name = resource?.name ?? resource?.id;
   return (
     <Dialog title={auditTexts.entryTitle(action, name)} onClose={onClose} broad>
-      <FactList facts={factsOf(entry)} />
+      <EntryFacts entry={entry} />
       {changes.length === 0 ? (
         entry.requests === undefined && <p class="quiet">{auditTexts.noChanges}</p>
       ) : (
@@ -38,24 +37,28 @@ export function EntryDialog({ entry, onClose }: { entry: AuditEntry; onClose: ()
   );
 }
 
-function factsOf(entry: AuditEntry): (readonly [string, ComponentChildren])[] {
+function EntryFacts({ entry }: { entry: AuditEntry }) {
   const { createdAt, actor, client, request, resource, outcome, reason, requests } = entry;
   const { tokenId, memberId } = actor;
-  const facts: (readonly [string, ComponentChildren] | undefined)[] = [
-    [commonTexts.time, <Time key="time" at={createdAt} />],
-    [auditTexts.who, <ActorName key="who" entry={entry} />],
-    memberId === undefined ? undefined : [commonTexts.member, <code key="member">{memberId}</code>],
-    tokenId === undefined ? undefined : [commonTexts.token, <code key="token">{tokenId}</code>],
-    client === undefined ? undefined : [auditTexts.address, client],
-    request && [auditTexts.request, <code key="request">{request.route}</code>],
-    resource && [commonTexts.id, <code key="id">{resource.id}</code>],
-    outcome && [commonTexts.outcome, auditTexts.outcomes[outcome]],
-    reason === undefined ? undefined : [commonTexts.reason, reason],
-    requests === undefined
-      ? undefined
-      : [auditTexts.changes, auditTexts.requests(requests, entry.addresses)],
-  ];
-  return facts.filter((fact) => fact !== undefined);
+  return (
+    <FactList
+      facts={[
+        [commonTexts.time, <Time at={createdAt} />],
+        [auditTexts.who, <ActorName entry={entry} />],
+        memberId && [commonTexts.member, <code>{memberId}</code>],
+        tokenId && [commonTexts.token, <code>{tokenId}</code>],
+        client && [auditTexts.address, client],
+        request && [auditTexts.request, <code>{request.route}</code>],
+        resource && [commonTexts.id, <code>{resource.id}</code>],
+        outcome && [commonTexts.outcome, auditTexts.outcomes[outcome]],
+        reason && [commonTexts.reason, reason],
+        requests !== undefined && [
+          auditTexts.changes,
+          auditTexts.requests(requests, entry.addresses),
+        ],
+      ]}
+    />
+  );
 }
 
 const columns: readonly Column<FieldChange>[] = [

@@ -110,18 +110,21 @@ export function StatList(props: {
   );
 }
 
-/** List of names and values, with one pair per row. */
-export function FactList(props: {
-  facts: readonly (readonly [name: string, value: ComponentChildren])[];
-}) {
+export type Fact = readonly [name: string, value: ComponentChildren];
+
+/** List of names and values, with one pair per row. A falsy entry in `facts` has no row. */
+export function FactList({ facts }: { facts: readonly (Fact | undefined | false | "")[] }) {
   return (
     <dl class="facts">
-      {props.facts.map(([label, value]) => (
-        <Fragment key={label}>
-          <dt>{label}</dt>
-          <dd>{value}</dd>
-        </Fragment>
-      ))}
+      {facts.map(
+        (fact) =>
+          fact && (
+            <Fragment key={fact[0]}>
+              <dt>{fact[0]}</dt>
+              <dd>{fact[1]}</dd>
+            </Fragment>
+          ),
+      )}
     </dl>
   );
 }

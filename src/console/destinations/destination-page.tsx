@@ -275,12 +275,10 @@ function DestinationFacts(props: StoredState & { destination: Destination }) {
       <FactList
         facts={[
           [commonTexts.type, type],
-          ...(endpoint
-            ? [[destinationTexts.endpoint, <bdi key={endpoint}>{endpoint}</bdi>] as const]
-            : []),
+          endpoint && [destinationTexts.endpoint, <bdi>{endpoint}</bdi>],
           [destinationTexts.deliveredBy, deliveredBy],
           [commonTexts.id, <CopyableCode value={id} name={commonTexts.idNoun} />],
-          ...(filter ? [[filterTexts.filter, filterTexts.modes[filter.mode]] as const] : []),
+          filter && [filterTexts.filter, filterTexts.modes[filter.mode]],
           [commonTexts.created, <Time at={createdAt} />],
           [commonTexts.updated, <Time at={updatedAt} />],
         ]}

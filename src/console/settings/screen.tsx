@@ -76,18 +76,14 @@ function WorkspaceFacts() {
               commonTexts.member,
               member ? `${isolated(member.name)} (${member.email})` : settingsTexts.serviceToken,
             ],
-            ...(member
-              ? [
-                  [
-                    settingsTexts.workspaceRole,
-                    member.workspaceRole
-                      ? settingsTexts.roles[member.workspaceRole]
-                      : settingsTexts.noRole,
-                  ] as const,
-                ]
-              : []),
+            member && [
+              settingsTexts.workspaceRole,
+              member.workspaceRole
+                ? settingsTexts.roles[member.workspaceRole]
+                : settingsTexts.noRole,
+            ],
             [commonTexts.token, token?.name],
-            ...(expiresAt ? [[settingsTexts.signedInUntil, <Time at={expiresAt} />] as const] : []),
+            expiresAt && [settingsTexts.signedInUntil, <Time at={expiresAt} />],
             [settingsTexts.permissions, <PermissionBadges of={permissions} />],
           ]}
         />

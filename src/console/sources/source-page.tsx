@@ -163,10 +163,8 @@ function SourceFacts({ source, tag, reload }: SourceProps) {
         facts={[
           [sourceTexts.writeKey, <CopyableCode value={writeKey} name={sourceTexts.writeKeyNoun} />],
           [commonTexts.id, <CopyableCode value={id} name={commonTexts.idNoun} />],
-          ...(readsEvents ? [[sourceTexts.lastEvent, <LastEvent id={id} />] as const] : []),
-          ...(readsEvents
-            ? [[sourceTexts.refusedEvents, <RefusedEventsLink id={id} />] as const]
-            : []),
+          readsEvents && [sourceTexts.lastEvent, <LastEvent id={id} />],
+          readsEvents && [sourceTexts.refusedEvents, <RefusedEventsLink id={id} />],
           [commonTexts.created, <Time at={createdAt} />],
         ]}
       />

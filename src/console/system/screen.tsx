@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import type { AnswerOf } from "../../api/client.ts";
-import { Badge, FactList, Panel, ScreenHeader, StatList } from "../components/layout.tsx";
+import { Badge, type Fact, FactList, Panel, ScreenHeader, StatList } from "../components/layout.tsx";
 import { Loaded } from "../components/loaded.tsx";
 import { SearchField } from "../components/search-field.tsx";
 import { type Column, nameColumn, Table } from "../components/table.tsx";
@@ -129,16 +129,13 @@ function Disk({ disk: { used, freeBytes } }: { disk: System["disk"] }) {
   return (
     <FactList
       facts={[
-        ...sizes.map(
-          ([name, size]) =>
-            [
-              name,
-              <>
-                <progress aria-hidden="true" max={largest} value={size} />
-                <span class="tabular">{formatBytes(size)}</span>
-              </>,
-            ] as const,
-        ),
+        ...sizes.map(([name, size]): Fact => [
+          name,
+          <>
+            <progress aria-hidden="true" max={largest} value={size} />
+            <span class="tabular">{formatBytes(size)}</span>
+          </>,
+        ]),
         [systemTexts.free, <span class="tabular">{formatBytes(freeBytes)}</span>],
       ]}
     />
@@ -154,18 +151,18 @@ function StoredEvents({ events }: { events: System["events"] }) {
   return (
     <FactList
       facts={[
-        ...(bytes === undefined ? [] : stored(bytes, oldestAt)),
+        bytes !== undefined && [
+          systemTexts.stored,
+          <span class="tabular">{formatBytes(bytes)}</span>,
+        ],
+        bytes !== undefined && [
+          systemTexts.oldest,
+          oldestAt === undefined ? commonTexts.none : <Time at={oldestAt} />,
+        ],
         [systemTexts.retainedAfterDelivery, systemTexts.retention(bounds)],
       ]}
     />
   );
-}
-
-function stored(bytes: number, oldestAt: string | undefined) {
-  return [
-    [systemTexts.stored, <span class="tabular">{formatBytes(bytes)}</span>],
-    [systemTexts.oldest, oldestAt === undefined ? commonTexts.none : <Time at={oldestAt} />],
-  ] as const;
 }
 
 const limitColumns: Column<[string, number]>[] = [
