@@ -1,4 +1,4 @@
-import { includeCurrent, type SelectOption } from "./forms/fields.tsx";
+import { includeCurrent, Select, type SelectOption } from "./forms/fields.tsx";
 
 /** Select that filters a table by one value. The option with the empty value shows all rows. */
 export function FilterSelect(props: {
@@ -9,19 +9,12 @@ export function FilterSelect(props: {
   options: readonly SelectOption[];
   onChange: (value: string) => void;
 }) {
-  const { label, all, value, options, onChange } = props;
+  const { label, all, options, ...select } = props;
   return (
-    <select
-      aria-label={label}
-      value={value}
-      onChange={({ currentTarget }) => onChange(currentTarget.value)}
-    >
-      <option value="">{all}</option>
-      {includeCurrent(options, value).map((option) => (
-        <option key={option.value} value={option.value}>
-          {option.text}
-        </option>
-      ))}
-    </select>
+    <Select
+      {...select}
+      attributes={{ "aria-label": label }}
+      options={[{ value: "", text: all }, ...includeCurrent(options, props.value)]}
+    />
   );
 }

@@ -6,7 +6,13 @@ import {
   useNameSearch,
 } from "../data/use-name-search.ts";
 import { commonTexts } from "../texts/common.ts";
-import { type ControlAttributes, Field, includeCurrent, optionsOf } from "./forms/fields.tsx";
+import {
+  type ControlAttributes,
+  Field,
+  includeCurrent,
+  optionsOf,
+  Select,
+} from "./forms/fields.tsx";
 import { Name } from "./name.tsx";
 
 /** Number of items up to which a plain select lists all names, rather than a search field. */
@@ -29,7 +35,7 @@ interface Searched {
 /** Filter of a table by one item of a kind, such as a source or destination. */
 export function NameFilter(props: SelectProps & { kind: SearchedKind }) {
   const names = useNameSearch(props.kind);
-  return <Select {...props} names={names} attributes={{ "aria-label": props.label }} />;
+  return <NameSelect {...props} names={names} attributes={{ "aria-label": props.label }} />;
 }
 
 /** Form field in which the user selects an item by its name. Its value is the item's id. */
@@ -41,7 +47,7 @@ export function NameField(props: SelectProps & { kind: SearchedKind; hint?: stri
 export function SearchedNameField(props: SelectProps & Searched & { hint?: string }) {
   return (
     <Field {...props} error={messageOf(props.names.error)}>
-      {(attributes) => <Select {...props} attributes={attributes} />}
+      {(attributes) => <NameSelect {...props} attributes={attributes} />}
     </Field>
   );
 }
@@ -51,24 +57,15 @@ const messageOf = (error: unknown) => (error instanceof Error ? error.message : 
 type Attributes = Partial<ControlAttributes> & { "aria-label"?: string };
 
 /** Plain select if there are at most `LISTED_MAX` items, otherwise a field that searches names. */
-function Select(props: SelectProps & Searched & { attributes: Attributes }) {
+function NameSelect(props: SelectProps & Searched & { attributes: Attributes }) {
   const { value, names, none, without, onChange, attributes } = props;
   if ((names.all ?? 0) > LISTED_MAX) return <Combobox {...props} />;
-  const options = optionsOf((names.found ?? []).filter(({ id }) => !without?.has(id)));
-  return (
-    <select
-      {...attributes}
-      value={value}
-      onChange={({ currentTarget }) => onChange(currentTarget.value)}
-    >
-      {none !== undefined && <option value="">{none}</option>}
-      {includeCurrent(options, value, names.nameOf(value)).map((option) => (
-        <option key={option.value} value={option.value}>
-          {option.text}
-        </option>
-      ))}
-    </select>
-  );
+  const items = optionsOf((names.found ?? []).filter(({ id }) => !without?.has(id)));
+  const options = [
+    ...(none === undefined ? [] : [{ value: "", text: none }]),
+    ...includeCurrent(items, value, names.nameOf(value)),
+  ];
+  return <Select value={value} options={options} onChange={onChange} attributes={attributes} />;
 }
 
 /** Row of the list: an item, the option for no item, or with `more` the row that loads more. */

@@ -1,6 +1,7 @@
 import { useMemo, useState } from "preact/hooks";
 import { Chart } from "../components/chart.tsx";
 import { ErrorNotice } from "../components/error-notice.tsx";
+import { Select } from "../components/forms/fields.tsx";
 import { Panel } from "../components/layout.tsx";
 import { client } from "../data/session.ts";
 import { useResource } from "../data/use-resource.ts";
@@ -12,22 +13,22 @@ import { type Metrics, perMinute, pointTimes, SECONDS_STEPS } from "./chart-valu
 type MetricsKind = "workspace" | "source" | "transformation" | "destination";
 
 const ranges = [
-  { name: "1h", text: metricTexts.lastHour, hours: 1, pollMs: 5_000 },
-  { name: "24h", text: metricTexts.lastDay, hours: 24, pollMs: 30_000 },
-  { name: "7d", text: metricTexts.lastWeek, hours: 168, pollMs: 60_000 },
-  { name: "30d", text: metricTexts.lastMonth, hours: 720, pollMs: 60_000 },
+  { value: "1h", text: metricTexts.lastHour, hours: 1, pollMs: 5_000 },
+  { value: "24h", text: metricTexts.lastDay, hours: 24, pollMs: 30_000 },
+  { value: "7d", text: metricTexts.lastWeek, hours: 168, pollMs: 60_000 },
+  { value: "30d", text: metricTexts.lastMonth, hours: 720, pollMs: 60_000 },
 ];
 
 /** Charts of an item's metrics, such as a destination's, over a range that the user selects. */
 export function MetricCharts({ kind, id }: { kind: MetricsKind; id?: string }) {
   const [selected, select] = useState("1h");
-  const range = ranges.find(({ name }) => name === selected) ?? ranges[0]!;
+  const range = ranges.find(({ value }) => value === selected) ?? ranges[0]!;
   const { value, error, reload } = useResource(
     () => {
       const from = new Date(Date.now() - range.hours * 3_600_000).toISOString();
       return client.call("GET /v2/metrics", { query: { kind, from, ...(id && { id }) } });
     },
-    [kind, id, range.name],
+    [kind, id, range.value],
     range.pollMs,
   );
   const missing = value?.missingNodes ?? [];
@@ -35,17 +36,12 @@ export function MetricCharts({ kind, id }: { kind: MetricsKind; id?: string }) {
   return (
     <div class="stack">
       <div class="row">
-        <select
-          aria-label={metricTexts.range}
+        <Select
           value={selected}
-          onChange={({ currentTarget }) => select(currentTarget.value)}
-        >
-          {ranges.map(({ name, text }) => (
-            <option key={name} value={name}>
-              {text}
-            </option>
-          ))}
-        </select>
+          options={ranges}
+          onChange={select}
+          attributes={{ "aria-label": metricTexts.range }}
+        />
         {value && (
           <span class="quiet">
             {metricTexts.pointsExplained(value.stepSeconds)}{" "}

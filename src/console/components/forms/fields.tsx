@@ -174,30 +174,35 @@ export function includeCurrent(options: readonly SelectOption[], value: string, 
   return [{ value, text }, ...options];
 }
 
-export function SelectField(
-  props: FieldProps & {
-    value: string;
-    options: readonly SelectOption[];
-    onChange: (value: string) => void;
-  },
+interface SelectProps {
+  value: string;
+  options: readonly SelectOption[];
+  onChange: (value: string) => void;
+}
+
+/** Select without a visible label. `attributes` name it for screen readers. */
+export function Select(
+  props: SelectProps & { attributes: Partial<ControlAttributes> & { "aria-label"?: string } },
 ) {
-  const { value, options, onChange } = props;
+  const { value, options, onChange, attributes } = props;
   return (
-    <Field {...props}>
-      {(attributes) => (
-        <select
-          {...attributes}
-          value={value}
-          onChange={(event) => onChange(event.currentTarget.value)}
-        >
-          {options.map((option) => (
-            <option key={option.value} value={option.value}>
-              {option.text}
-            </option>
-          ))}
-        </select>
-      )}
-    </Field>
+    <select
+      {...attributes}
+      value={value}
+      onChange={({ currentTarget }) => onChange(currentTarget.value)}
+    >
+      {options.map((option) => (
+        <option key={option.value} value={option.value}>
+          {option.text}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+export function SelectField(props: FieldProps & SelectProps) {
+  return (
+    <Field {...props}>{(attributes) => <Select {...props} attributes={attributes} />}</Field>
   );
 }
 
