@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import { type CodeContext, editorLanguage, type Revision } from "../code-kinds/code-kind.ts";
 import { Button } from "../components/button.tsx";
 import { ClampedText } from "../components/clamped-text.tsx";
-import { Dialog } from "../components/dialog.tsx";
+import { ConfirmDialog } from "../components/dialog.tsx";
 import { ErrorNotice } from "../components/error-notice.tsx";
 import { SelectField } from "../components/forms/fields.tsx";
 import { Badge, Panel } from "../components/layout.tsx";
@@ -137,25 +137,19 @@ function ConfirmPublish(props: {
   const { context, revision, onClose, onPublish } = props;
   const [note, setNote] = useState("");
   const live = context.published?.versionId;
-  const [error, setError] = useState<unknown>();
   const rollsBack = isRollback(revision, live);
   return (
-    <Dialog
+    <ConfirmDialog
       title={rollsBack ? codeTexts.rollBackQuestion : codeTexts.publishQuestion}
+      action={rollsBack ? codeTexts.rollBack : codeTexts.publish}
+      onConfirm={() => onPublish(note)}
       onClose={onClose}
       broad
     >
       <p>{effectOf(revision, live)}</p>
       <PublishDetails context={context} code={revision.code} />
       <NoteField value={note} onInput={setNote} />
-      <ErrorNotice error={error} />
-      <div class="ends">
-        <Button onClick={onClose}>{commonTexts.cancel}</Button>
-        <Button kind="main" onClick={() => onPublish(note).catch(setError)}>
-          {rollsBack ? codeTexts.rollBack : codeTexts.publish}
-        </Button>
-      </div>
-    </Dialog>
+    </ConfirmDialog>
   );
 }
 

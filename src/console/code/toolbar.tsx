@@ -2,8 +2,7 @@ import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { type CodeKindInfo, type Language, libraries } from "../code-kinds/code-kind.ts";
 import { Button } from "../components/button.tsx";
-import { Dialog } from "../components/dialog.tsx";
-import { ErrorNotice } from "../components/error-notice.tsx";
+import { ConfirmDialog } from "../components/dialog.tsx";
 import { Badge } from "../components/layout.tsx";
 import { outcomeOf, type TestRunReport, warningOf } from "../testing/run-report.ts";
 import { codeTexts } from "../texts/code.ts";
@@ -88,14 +87,19 @@ export function PublishDialog(props: {
   onPublish: () => Promise<unknown>;
 }) {
   const { report, kind, details, onClose, onPublish } = props;
-  const [error, setError] = useState<unknown>();
   const warning = warningOf(report);
   const { testSuites = [] } = report;
   const passed = testSuites.filter(({ status }) => status === "pass").length;
   const outcomes = Object.entries(Object.groupBy(report.results, (it) => outcomeOf(it).text));
   const counts = outcomes.map(([text, results = []]) => `${results.length} ${text.toLowerCase()}`);
   return (
-    <Dialog title={codeTexts.publishQuestion} onClose={onClose} broad>
+    <ConfirmDialog
+      title={codeTexts.publishQuestion}
+      action={codeTexts.publish}
+      onConfirm={onPublish}
+      onClose={onClose}
+      broad
+    >
       <p>{codeTexts.testedEvents(report.results.length, counts)}</p>
       {testSuites.length > 0 && <p>{testCaseTexts.summary(passed, testSuites.length)}.</p>}
       {warning && <p class="notice warn">{warning}</p>}
@@ -105,13 +109,6 @@ export function PublishDialog(props: {
           : codeTexts.transformationPublishEffect}
       </p>
       {details}
-      <ErrorNotice error={error} />
-      <div class="ends">
-        <Button onClick={onClose}>{commonTexts.cancel}</Button>
-        <Button kind="main" onClick={() => onPublish().catch(setError)}>
-          {codeTexts.publish}
-        </Button>
-      </div>
-    </Dialog>
+    </ConfirmDialog>
   );
 }

@@ -137,31 +137,49 @@ export function ConfirmationHost() {
 }
 
 function ConfirmationDialog({ request }: { request: ConfirmationRequest }) {
-  const { title, text, details, action, danger, onConfirm } = request;
-  const [error, setError] = useState<unknown>();
+  const { text, details, danger, onConfirm, ...more } = request;
+  const isShown = () => pendingConfirmation.value === request;
   const close = () => {
     // The action may have asked for another confirmation.
-    if (pendingConfirmation.value === request) pendingConfirmation.value = undefined;
+    if (isShown()) pendingConfirmation.value = undefined;
   };
 
   async function confirm() {
     try {
       await onConfirm();
       close();
-    } catch (thrown) {
-      if (pendingConfirmation.value === request) setError(thrown);
-      else showError(thrown);
+    } catch (error) {
+      if (isShown()) throw error;
+      showError(error);
     }
   }
 
   return (
-    <Dialog title={title} onClose={close}>
+    <ConfirmDialog {...more} danger={danger === true} onClose={close} onConfirm={confirm}>
       <p>{text}</p>
       {details}
+    </ConfirmDialog>
+  );
+}
+
+/** Dialog with a button to confirm an action. If `onConfirm` rejects, it shows the error. */
+export function ConfirmDialog(
+  props: Parameters<typeof Dialog>[0] & {
+    /** Label of the button that confirms the action. */
+    action: string;
+    danger?: boolean;
+    onConfirm: () => Promise<unknown>;
+  },
+) {
+  const { children, action, danger = false, onConfirm, ...dialog } = props;
+  const [error, setError] = useState<unknown>();
+  return (
+    <Dialog {...dialog}>
+      {children}
       <ErrorNotice error={error} />
       <div class="ends">
-        <Button onClick={close}>{commonTexts.cancel}</Button>
-        <Button kind="main" danger={danger === true} onClick={confirm}>
+        <Button onClick={dialog.onClose}>{commonTexts.cancel}</Button>
+        <Button kind="main" danger={danger} onClick={() => onConfirm().catch(setError)}>
           {action}
         </Button>
       </div>
