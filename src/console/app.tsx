@@ -1,12 +1,12 @@
 import { signal } from "@preact/signals";
 import type { ComponentType } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import { ConfirmationHost } from "./components/dialog.tsx";
 import { ErrorNotice } from "./components/error-notice.tsx";
 import { EmptyState, PermissionRequired, ScreenHeader } from "./components/layout.tsx";
 import { ToastList } from "./components/toast-list.tsx";
-import { loadUntilDone } from "./data/retry.ts";
 import { missingOneOf, restoreSession, session } from "./data/session.ts";
+import { useResource } from "./data/use-resource.ts";
 import { currentRoute, type ScreenProps } from "./router.ts";
 import { screens } from "./screens.ts";
 import { Palette } from "./shell/palette.tsx";
@@ -22,8 +22,7 @@ import { shellTexts } from "./texts/shell.ts";
  * sidebar and the current screen.
  */
 export function App() {
-  const [error, setError] = useState<unknown>();
-  useEffect(() => loadUntilDone(restoreSession, setError), []);
+  const { error } = useResource(restoreSession, []);
   useEffect(() => listenForShortcuts(), []);
   if (error !== undefined) return <Unreachable error={error} />;
   if (session.value === undefined) return null;
@@ -69,24 +68,20 @@ function ScreenOutlet() {
   const { segments, query } = currentRoute.value;
   const [name = "", ...subpath] = segments;
   const screen = screens.find((it) => it.name === name);
-  const [error, setError] = useState<unknown>();
+  const { error } = useResource(async () => {
+    if (screen === undefined || loadedScreens.value.has(name)) return;
+    const { Screen } = await screen.load();
+    loadedScreens.value = new Map(loadedScreens.value).set(name, Screen);
+  }, [name]);
   const main = useRef<HTMLElement>(null);
   const isFirst = useRef(true);
 
   useEffect(() => {
     isSidebarOpen.value = false;
-    setError(undefined);
     // Screen readers then announce the new screen. The first screen needs no focus, because
     // reading starts there.
     if (!isFirst.current) main.current?.focus({ preventScroll: true });
     isFirst.current = false;
-  }, [name]);
-  useEffect(() => {
-    if (screen === undefined || loadedScreens.value.has(name)) return;
-    return loadUntilDone(async () => {
-      const { Screen } = await screen.load();
-      loadedScreens.value = new Map(loadedScreens.value).set(name, Screen);
-    }, setError);
   }, [name]);
   useEffect(() => scrollTo(0, 0), [segments.join("/")]);
 
@@ -106,7 +101,9 @@ function ScreenOutlet() {
           />
         </>
       )}
-      {error !== undefined && <ErrorNotice error={error} retry={() => location.reload()} />}
+      {error !== undefined && !Screen && (
+        <ErrorNotice error={error} retry={() => location.reload()} />
+      )}
       {permission !== undefined && screen && (
         <>
           <ScreenHeader title={screen.title} />

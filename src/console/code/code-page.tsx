@@ -1,5 +1,4 @@
 import type { ComponentType } from "preact";
-import { useEffect, useState } from "preact/hooks";
 import { RequestRefused } from "../../api/client.ts";
 import {
   type CodeContext,
@@ -18,7 +17,6 @@ import {
   Tabs,
 } from "../components/layout.tsx";
 import { ActionMenu } from "../components/menu.tsx";
-import { loadUntilDone } from "../data/retry.ts";
 import { reloadIfChanged } from "../data/save.ts";
 import { missingPermission } from "../data/session.ts";
 import { useResource } from "../data/use-resource.ts";
@@ -196,14 +194,7 @@ function Lazy<Props extends object>(props: {
   load: () => Promise<ComponentType<Props>>;
   with: Props;
 }) {
-  const [loaded, setLoaded] = useState<{ Part: ComponentType<Props> }>();
-  const [error, setError] = useState<unknown>();
-  useEffect(
-    () => loadUntilDone(() => props.load().then((Part) => setLoaded({ Part })), setError),
-    [],
-  );
+  const { value: Part, error } = useResource(props.load, []);
   if (error !== undefined) return <ErrorNotice error={error} retry={() => location.reload()} />;
-  if (loaded === undefined) return <SkeletonLine />;
-  const { Part } = loaded;
-  return <Part {...props.with} />;
+  return Part ? <Part {...props.with} /> : <SkeletonLine />;
 }

@@ -47,30 +47,3 @@ export function useRetry(error: unknown, load: () => unknown): void {
     return () => clearTimeout(timer);
   }, [error]);
 }
-
-/**
- * Calls `load` until it succeeds, with a pause after each failure. Calls `setError` with each
- * error, and with undefined after the success. Returns a function that stops further attempts.
- */
-export function loadUntilDone(
-  load: () => Promise<unknown>,
-  setError: (error: unknown) => void,
-): () => void {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  let isStopped = false;
-  const attempt = () => {
-    load().then(
-      () => !isStopped && setError(undefined),
-      (error) => {
-        if (isStopped) return;
-        setError(error);
-        timer = setTimeout(attempt, retryDelayMs(error));
-      },
-    );
-  };
-  attempt();
-  return () => {
-    isStopped = true;
-    clearTimeout(timer);
-  };
-}

@@ -5,9 +5,7 @@ import { renderHook, settled, startPage } from "./page.ts";
 const page = startPage();
 const { useResource } = await import("../../../src/console/data/use-resource.ts");
 const { usePages } = await import("../../../src/console/data/use-pages.ts");
-const { asksToWait, loadUntilDone, retryDelayMs } = await import(
-  "../../../src/console/data/retry.ts"
-);
+const { asksToWait, retryDelayMs } = await import("../../../src/console/data/retry.ts");
 
 const refused = (status: number, retryAfter?: number) =>
   new RequestRefused(status, "no", [], retryAfter);
@@ -163,45 +161,6 @@ describe("a resource", () => {
     await after(500);
     expect(loads).toBe(4);
     await shown.close();
-  });
-});
-
-describe("a load until it succeeds", () => {
-  test("tells each failure, pauses after it, and ends with a success", async () => {
-    const errors: unknown[] = [];
-    results.push(refused(503), refused(404));
-    const stop = loadUntilDone(load, (error) => errors.push(error));
-    await settled();
-    await after(3_000);
-    await after(3_000);
-    expect(errors).toEqual([refused(503), refused(404), undefined]);
-    await after(60_000);
-    expect(loads).toBe(3);
-    stop();
-  });
-
-  test("that was stopped tells nothing, and does not load again", async () => {
-    const errors: unknown[] = [];
-    const pending = Promise.withResolvers<number>();
-    results.push(pending.promise, refused(503));
-    loadUntilDone(load, (error) => errors.push(error))();
-    const failing = loadUntilDone(load, (error) => errors.push(error));
-    failing();
-    pending.resolve(1);
-    await settled();
-    expect(errors).toEqual([]);
-    results.push(refused(503));
-    const waiting = loadUntilDone(load, (error) => errors.push(error));
-    await settled();
-    waiting();
-    await after(60_000);
-    expect([errors.length, loads]).toEqual([1, 3]);
-    const done = Promise.withResolvers<number>();
-    results.push(done.promise);
-    loadUntilDone(load, (error) => errors.push(error))();
-    done.resolve(1);
-    await settled();
-    expect(errors).toHaveLength(1);
   });
 });
 
