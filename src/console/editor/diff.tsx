@@ -1,7 +1,9 @@
+import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
 import { MergeView, unifiedMergeView } from "@codemirror/merge";
 import { EditorState, type Extension } from "@codemirror/state";
-import { EditorView, lineNumbers } from "@codemirror/view";
+import { EditorView, keymap, lineNumbers } from "@codemirror/view";
 import { useEffect, useRef } from "preact/hooks";
+import { conflictTexts } from "../texts/conflicts.ts";
 import { type EditorLanguage, languageExtensions } from "./create-editor.ts";
 import { markSpecialCharacters } from "./mark-special-characters.ts";
 import { theme } from "./theme.ts";
@@ -14,62 +16,80 @@ interface DiffSide {
 /** Minimum width for both texts side by side, in CSS pixels. */
 const SIDE_BY_SIDE_PX = 640;
 
-/** Shows the differences of two texts, side by side if the width allows, else in one column. */
-export function Diff(props: { before: DiffSide; after: DiffSide; language: EditorLanguage }) {
+/**
+ * Shows the differences of two texts, side by side if the width allows, else in one column. With
+ * `onChange`, the user can edit the text `after`, and an arrow at each difference copies the other
+ * text into it.
+ */
+export function Diff(props: {
+  before: DiffSide;
+  after: DiffSide;
+  language: EditorLanguage;
+  onChange?: (after: string) => void;
+}) {
   const { before, after, language } = props;
+  const isEditable = props.onChange !== undefined;
   const host = useRef<HTMLDivElement>(null);
+  const latest = useRef(props);
+  latest.current = props;
 
   useEffect(() => {
-    const element = host.current!;
-    const root = element.shadowRoot ?? element.attachShadow({ mode: "open" });
-    const isWide = element.clientWidth >= SIDE_BY_SIDE_PX;
-    const view = isWide ? sideBySide(root, props) : unified(root, props);
+    const parent = host.current!;
+    const root = parent.shadowRoot ?? parent.attachShadow({ mode: "open" });
+    const look = isEditable ? {} : { collapseUnchanged: { margin: 3, minSize: 6 } };
+    const extensions = [
+      lineNumbers(),
+      languageExtensions(language),
+      theme,
+      EditorView.lineWrapping,
+      markSpecialCharacters,
+    ];
+    const edited = [
+      extensions,
+      isEditable
+        ? editableExtensions(after.label, (text) => latest.current.onChange?.(text))
+        : readOnlyExtensions(after.label),
+    ];
+    if (parent.clientWidth < SIDE_BY_SIDE_PX) {
+      const merge = unifiedMergeView({ original: before.text, mergeControls: isEditable, ...look });
+      const view = new EditorView({
+        root,
+        parent: root,
+        doc: after.text,
+        extensions: [edited, merge],
+      });
+      return () => view.destroy();
+    }
+    const view = new MergeView({
+      root,
+      parent: root,
+      a: { doc: before.text, extensions: [extensions, readOnlyExtensions(before.label)] },
+      b: { doc: after.text, extensions: edited },
+      ...look,
+      ...(isEditable && copyArrows),
+    });
     return () => view.destroy();
-  }, [before.text, after.text, language]);
+    // While `after` can be edited, its own changes come from this editor.
+  }, [before.text, isEditable || after.text, language]);
 
   return <div class="editor diff" ref={host} />;
 }
 
-const collapse = { margin: 3, minSize: 6 };
-
-function sideBySide(root: ShadowRoot, { before, after, language }: DiffProps): MergeView {
-  return new MergeView({
-    root,
-    parent: root,
-    a: { doc: before.text, extensions: readOnlyExtensions(before.label, language) },
-    b: { doc: after.text, extensions: readOnlyExtensions(after.label, language) },
-    collapseUnchanged: collapse,
-  });
-}
-
-function unified(root: ShadowRoot, { before, after, language }: DiffProps): EditorView {
-  return new EditorView({
-    root,
-    parent: root,
-    doc: after.text,
-    extensions: [
-      readOnlyExtensions(after.label, language),
-      unifiedMergeView({
-        original: before.text,
-        mergeControls: false,
-        collapseUnchanged: collapse,
-      }),
-    ],
-  });
-}
-
-type DiffProps = Parameters<typeof Diff>[0];
-
-/** Returns the extensions of an editor whose text cannot be changed. */
-export function readOnlyExtensions(label: string, language: EditorLanguage): Extension {
+function editableExtensions(label: string, onChange: (text: string) => void): Extension {
   return [
-    lineNumbers(),
-    languageExtensions(language),
-    theme,
-    EditorView.lineWrapping,
+    history(),
+    keymap.of([...defaultKeymap, ...historyKeymap]),
+    EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false" }),
+    EditorView.updateListener.of((update) => {
+      if (update.docChanged) onChange(update.state.doc.toString());
+    }),
+  ];
+}
+
+function readOnlyExtensions(label: string): Extension {
+  return [
     EditorState.readOnly.of(true),
     EditorView.editable.of(false),
-    markSpecialCharacters,
     // It needs focus for scrolling by keyboard. CodeMirror sets `aria-multiline`, which only a text
     // box may have.
     EditorView.contentAttributes.of({
@@ -79,4 +99,21 @@ export function readOnlyExtensions(label: string, language: EditorLanguage): Ext
       tabindex: "0",
     }),
   ];
+}
+
+/** Options for an arrow at each difference that copies the text of the first editor. */
+const copyArrows = { revertControls: "a-to-b", renderRevertControl: takeButton } as const;
+
+/** Minimum width and height of a button that is tapped with a finger, in CSS pixels. */
+const TARGET_PX = 24;
+
+/** Creates the button at a difference that copies the other text into the edited one. */
+function takeButton(): HTMLElement {
+  const button = document.createElement("button");
+  button.type = "button";
+  button.textContent = "→";
+  button.ariaLabel = conflictTexts.takeChange;
+  button.style.minWidth = `${TARGET_PX}px`;
+  button.style.minHeight = `${TARGET_PX}px`;
+  return button;
 }

@@ -3,7 +3,7 @@ import { editorLanguage, type Revision } from "../../code-kinds/code-kind.ts";
 import { Button } from "../../components/button.tsx";
 import { Dialog } from "../../components/dialog.tsx";
 import { SelectField } from "../../components/forms/fields.tsx";
-import { MergeEditor } from "../../editor/merge-editor.tsx";
+import { Diff } from "../../editor/diff.tsx";
 import { mergeTexts } from "../../editor/merge-texts.ts";
 import { commonTexts } from "../../texts/common.ts";
 import { conflictTexts } from "../../texts/conflicts.ts";
@@ -43,9 +43,9 @@ export function MergeDialog(props: {
         options={Object.entries(sides).map(([value, { label }]) => ({ value, text: label }))}
         onChange={(value) => setSide(value as typeof side)}
       />
-      <MergeEditor
-        compared={sides[side]}
-        result={{ label: conflictTexts.resultOfMerge, text: result }}
+      <Diff
+        before={sides[side]}
+        after={{ label: conflictTexts.resultOfMerge, text: result }}
         language={editorLanguage(theirs.language)}
         onChange={setResult}
       />
