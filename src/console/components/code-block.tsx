@@ -1,22 +1,14 @@
 import type { ComponentChildren } from "preact";
 import { CopyButton } from "./button.tsx";
 
-/** Shows a text in monospace, with a button to copy it. */
-export function CodeBlock({ text, name, wrap }: { text: string; name: string; wrap?: boolean }) {
-  return (
-    <CopyFrame text={text} name={name} wrap={wrap === true}>
-      {text}
-    </CopyFrame>
-  );
-}
-
-function CopyFrame(props: {
+/** Shows a text in monospace, with a button to copy it. `children` are the text with markup. */
+export function CodeBlock(props: {
   text: string;
   name: string;
   wrap?: boolean;
-  children: ComponentChildren;
+  children?: ComponentChildren;
 }) {
-  const { text, name, wrap, children } = props;
+  const { text, name, wrap, children = text } = props;
   return (
     <div class={wrap ? "code wrap" : "code"}>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region needs keyboard focus */}
@@ -44,9 +36,9 @@ export function JsonBlock(props: { value: unknown; name: string; marked?: Readon
   const text = JSON.stringify(value, null, 2) ?? "undefined";
   const isPlain = text.length > HIGHLIGHTED_CHARS_MAX;
   return (
-    <CopyFrame text={text} name={name}>
+    <CodeBlock text={text} name={name}>
       {isPlain ? text : marked?.size ? highlightLines(text, marked) : highlightJson(text)}
-    </CopyFrame>
+    </CodeBlock>
   );
 }
 
