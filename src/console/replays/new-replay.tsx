@@ -1,8 +1,6 @@
-import { Button } from "../components/button.tsx";
-import { ErrorNotice } from "../components/error-notice.tsx";
 import { DateTimeField, TextField } from "../components/forms/fields.tsx";
+import { Form } from "../components/forms/form.tsx";
 import { useFields } from "../components/forms/use-fields.ts";
-import { useSubmit } from "../components/forms/use-submit.ts";
 import { Panel, ScreenHeader } from "../components/layout.tsx";
 import { NameField } from "../components/name-select.tsx";
 import { showToast } from "../components/toasts.ts";
@@ -29,20 +27,23 @@ const prefilled = [
  */
 export function NewReplay({ query }: { query: URLSearchParams }) {
   const { values, input, select } = useFields({ ...readValues(query, prefilled), rate: "1000" });
-  const { submit, busy, error } = useSubmit(async () => {
-    await client.call("POST /v2/replays", { body: bodyOf(values) });
-    showToast(replayTexts.replayStarted);
-    navigate(hrefTo("replays"));
-  });
-
   return (
     <>
       <ScreenHeader
         title={commonTexts.replayEvents}
         parent={{ href: hrefTo("replays"), text: commonTexts.replays }}
       />
-      <form onSubmit={submit}>
-        <Panel>
+      <Panel>
+        <Form
+          action={replayTexts.startReplay}
+          needs="events:replay"
+          disabledReason={values.destinationId === "" ? replayTexts.selectDestination : undefined}
+          onSubmit={async () => {
+            await client.call("POST /v2/replays", { body: bodyOf(values) });
+            showToast(replayTexts.replayStarted);
+            navigate(hrefTo("replays"));
+          }}
+        >
           <NameField
             kind="destination"
             label={commonTexts.destination}
@@ -87,22 +88,8 @@ export function NewReplay({ query }: { query: URLSearchParams }) {
             max={100_000}
             {...input("rate")}
           />
-          <ErrorNotice error={error} />
-          <div class="ends">
-            <Button
-              kind="main"
-              type="submit"
-              needs="events:replay"
-              busy={busy}
-              disabledReason={
-                values.destinationId === "" ? replayTexts.selectDestination : undefined
-              }
-            >
-              {replayTexts.startReplay}
-            </Button>
-          </div>
-        </Panel>
-      </form>
+        </Form>
+      </Panel>
     </>
   );
 }

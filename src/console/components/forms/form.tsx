@@ -17,6 +17,8 @@ export function Form(props: {
   /** Label of the submit button. */
   action: string;
   needs?: Permission | undefined;
+  /** Reason why the form cannot be submitted yet. */
+  disabledReason?: string | undefined;
   onSubmit: () => Promise<unknown>;
   onCancel?: () => void;
   /** Second button, such as one that tests the form's values without saving them. */
@@ -24,7 +26,7 @@ export function Form(props: {
   isNarrow?: boolean;
 }) {
   const { children, action, needs = "workspace:admin", onSubmit, onCancel, isNarrow } = props;
-  const { trial } = props;
+  const { trial, disabledReason } = props;
   const { submit, run, busy, error, clearError } = useSubmit(onSubmit);
   const form = useRef<HTMLFormElement>(null);
   useEffect(() => {
@@ -47,7 +49,13 @@ export function Form(props: {
             {trial.action}
           </Button>
         )}
-        <Button kind="main" type="submit" needs={needs} busy={busy}>
+        <Button
+          kind="main"
+          type="submit"
+          needs={needs}
+          disabledReason={disabledReason}
+          busy={busy}
+        >
           {action}
         </Button>
       </div>
