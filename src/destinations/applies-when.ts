@@ -4,7 +4,7 @@ import type { TSchema } from "@sinclair/typebox";
  * The settings beside which another setting has an effect, each with the values that it must have
  * for that. One of them is enough.
  */
-type Condition = Readonly<Record<string, readonly string[] | "any">>;
+export type Condition = Readonly<Record<string, readonly string[] | "any">>;
 
 /**
  * Returns the schema of a setting that has an effect only under a condition. Forms show it only
@@ -14,13 +14,20 @@ export function appliesWhen<T extends TSchema>(condition: Condition, schema: T):
   return { ...schema, "x-applies-when": condition };
 }
 
-/** Whether a setting has an effect in a config. The condition of a setting may be a default value. */
+interface ConfigSchema {
+  properties?: Record<string, { default?: unknown; "x-applies-when"?: Condition }>;
+}
+
+/**
+ * Whether a setting has an effect in a config. The condition of a setting may be a default value.
+ * Forms of the console call it too.
+ */
 export function applies(
-  { properties = {} }: TSchema,
+  { properties = {} }: ConfigSchema,
   key: string,
   config: Record<string, unknown>,
-) {
-  const condition: Condition | undefined = properties[key]?.["x-applies-when"];
+): boolean {
+  const condition = properties[key]?.["x-applies-when"];
   if (condition === undefined) return true;
   return Object.entries(condition).some(([other, values]) => {
     const value = config[other] ?? properties[other]?.default;

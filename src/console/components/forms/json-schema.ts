@@ -1,3 +1,5 @@
+import { applies, type Condition } from "../../../destinations/applies-when.ts";
+
 /** Derives a form's fields from a JSON Schema: each property's control and label. */
 
 /** The part of JSON Schema that the config schemas of destinations use. */
@@ -20,25 +22,7 @@ export interface JsonSchema {
   contentMediaType?: string;
   /** Whether most users set this optional property. If so, a form does not fold its field away. */
   "x-essential"?: boolean;
-  /**
-   * The settings beside which this one has an effect, each with the values that it must have for
-   * that. One of them is enough.
-   */
-  "x-applies-when"?: Record<string, readonly unknown[] | "any">;
-}
-
-/** Whether a property has an effect beside the others, so that a form shows and sends it. */
-export function applies(
-  { properties = {} }: JsonSchema,
-  key: string,
-  values: Record<string, unknown>,
-): boolean {
-  const condition = properties[key]?.["x-applies-when"];
-  if (condition === undefined) return true;
-  return Object.entries(condition).some(([other, expected]) => {
-    const value = values[other] ?? properties[other]?.default;
-    return expected === "any" ? value !== undefined : expected.includes(value);
-  });
+  "x-applies-when"?: Condition;
 }
 
 /** Returns the values of the properties that have an effect. */

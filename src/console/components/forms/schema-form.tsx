@@ -1,10 +1,11 @@
 import type { ComponentChildren } from "preact";
+import { applies } from "../../../destinations/applies-when.ts";
 import { commonTexts } from "../../texts/common.ts";
 import { Button } from "../button.tsx";
 import { withCode } from "../inline-code.tsx";
 import { Advanced } from "./advanced.tsx";
 import { Checkbox, SelectField, TextAreaField, TextField } from "./fields.tsx";
-import { applies, choicesOf, type JsonSchema, kindOf, labelOf } from "./json-schema.ts";
+import { choicesOf, type JsonSchema, kindOf, labelOf } from "./json-schema.ts";
 import { SecretField } from "./secret-field.tsx";
 import { hasSecret, STORED_SECRET, storedItemsOf } from "./stored-values.ts";
 
