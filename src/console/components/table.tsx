@@ -12,33 +12,28 @@ export interface Column<Row> {
    * its content, `number` aligns it right, and `wide` gives its cells the width of a card on a
    * phone.
    */
-  kind?: "name" | "wide" | "narrow" | "number" | "number narrow";
+  kind?: "name" | "wide" | "narrow" | "number" | "number narrow" | undefined;
   /** Name of the order by this column, such as `name`. Absent if the list has no such order. */
-  sort?: string;
+  sort?: string | undefined;
 }
 
-/** Returns a column. `sort` names the list's order by this column, if the list has one. */
-export function column<Row>(title: string, cell: Column<Row>["cell"], sort?: string): Column<Row> {
-  return { title, cell, ...(sort && { sort }) };
-}
+/** Returns a function for columns of one kind. Its `sort` names the list's order by the column. */
+const columnOf =
+  (kind?: Column<unknown>["kind"]) =>
+  <Row,>(title: string, cell: Column<Row>["cell"], sort?: string): Column<Row> => ({
+    title,
+    cell,
+    kind,
+    sort,
+  });
 
-/** Returns a column with the names of the rows. */
-export const nameColumn = <Row,>(...of: Parameters<typeof column<Row>>): Column<Row> => ({
-  ...column(...of),
-  kind: "name",
-});
-
-/** Returns a column that is as wide as its content. */
-export const narrowColumn = <Row,>(...of: Parameters<typeof column<Row>>): Column<Row> => ({
-  ...column(...of),
-  kind: "narrow",
-});
-
-/** Returns a column of numbers, aligned right and as wide as its content. */
-export const numberColumn = <Row,>(...of: Parameters<typeof column<Row>>): Column<Row> => ({
-  ...column(...of),
-  kind: "number narrow",
-});
+export const column = columnOf();
+export const nameColumn = columnOf("name");
+export const narrowColumn = columnOf("narrow");
+export const wideColumn = columnOf("wide");
+export const numberColumn = columnOf("number narrow");
+/** Like `numberColumn`, in a table whose columns share its width. */
+export const spreadNumberColumn = columnOf("number");
 
 /** Sort order of a table: the name of a column's order, such as `name`, or `-name` in reverse. */
 interface TableOrder {

@@ -4,7 +4,7 @@ import { ClampedText } from "../components/clamped-text.tsx";
 import { ConfirmButton } from "../components/dialog.tsx";
 import { ItemName, NamedLink } from "../components/item-link.tsx";
 import { Badge, ScreenHeader } from "../components/layout.tsx";
-import { type Column, column, nameColumn, narrowColumn, TablePanel } from "../components/table.tsx";
+import { type Column, column, nameColumn, narrowColumn, numberColumn, TablePanel } from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
 import { showToast } from "../components/toasts.ts";
 import { client } from "../data/session.ts";
@@ -81,13 +81,10 @@ function countColumn(
   title: string,
   name: "delivered" | "dropped" | "failed" | "pending",
 ): Column<Replay> {
-  return {
-    title,
-    kind: "number narrow",
-    // A purge delivers nothing.
-    cell: ({ kind, counts }) =>
-      kind === "purge" ? commonTexts.noFigure : formatCount(counts[name]),
-  };
+  // A purge delivers nothing.
+  return numberColumn(title, ({ kind, counts }) =>
+    kind === "purge" ? commonTexts.noFigure : formatCount(counts[name]),
+  );
 }
 
 /** Returns the state to show: `partlyFailed` for a done replay of which some events failed. */

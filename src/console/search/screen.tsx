@@ -12,6 +12,7 @@ import {
   narrowColumn,
   OlderRows,
   TablePanel,
+  wideColumn,
 } from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
 import { eventName } from "../data/event-name.ts";
@@ -142,20 +143,17 @@ function columnsOf(open: (event: FoundEvent) => void): Column<FoundEvent>[] {
     )),
     column(commonTexts.source, ({ sourceId }) => <ItemName kind="source" id={sourceId} />),
     column(searchTexts.userColumn, ({ event }) => <span class="cut">{userOf(event)}</span>),
-    {
-      title: commonTexts.outcome,
-      kind: "wide",
-      cell: ({ outcomes, refused }) =>
-        refused === undefined ? (
-          <Outcomes outcomes={outcomes} />
-        ) : (
-          <span title={commonTexts.refused}>
-            <Badge tone="bad" flat>
-              {refused}
-            </Badge>
-          </span>
-        ),
-    },
+    wideColumn(commonTexts.outcome, ({ outcomes, refused }) =>
+      refused === undefined ? (
+        <Outcomes outcomes={outcomes} />
+      ) : (
+        <span title={commonTexts.refused}>
+          <Badge tone="bad" flat>
+            {refused}
+          </Badge>
+        </span>
+      ),
+    ),
   ];
 }
 

@@ -1,7 +1,7 @@
 import type { AnswerOf } from "../../api/client.ts";
 import { Icon } from "../components/icon.tsx";
 import { Badge, Panel } from "../components/layout.tsx";
-import { type Column, column, nameColumn, Table } from "../components/table.tsx";
+import { type Column, column, nameColumn, spreadNumberColumn, Table } from "../components/table.tsx";
 import { client } from "../data/session.ts";
 import { useResource } from "../data/use-resource.ts";
 import { formatCount } from "../format.ts";
@@ -75,5 +75,5 @@ const columns: Column<NodeRow>[] = [
   column(systemTexts.version, ({ version }) => version),
   column(systemTexts.controlPlane, ({ url }) => <code>{url}</code>),
   column(systemTexts.partitions, ({ partitions }) => partitions),
-  { title: systemTexts.lag, kind: "number", cell: ({ lagEvents }) => formatCount(lagEvents) },
+  spreadNumberColumn(systemTexts.lag, ({ lagEvents }) => formatCount(lagEvents)),
 ];

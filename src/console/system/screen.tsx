@@ -3,7 +3,7 @@ import type { AnswerOf } from "../../api/client.ts";
 import { Badge, type Fact, FactList, Panel, ScreenHeader, StatList } from "../components/layout.tsx";
 import { Loaded } from "../components/loaded.tsx";
 import { SearchField } from "../components/search-field.tsx";
-import { type Column, nameColumn, Table } from "../components/table.tsx";
+import { type Column, nameColumn, spreadNumberColumn, Table } from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
 import { client } from "../data/session.ts";
 import { useResource } from "../data/use-resource.ts";
@@ -72,16 +72,8 @@ function Ready({ readiness: { ready } }: { readiness: System["readiness"] }) {
 
 const processColumns: Column<Process>[] = [
   nameColumn(systemTexts.process, ({ name: process }) => process),
-  {
-    title: systemTexts.memory,
-    kind: "number",
-    cell: ({ residentBytes }) => formatBytes(residentBytes),
-  },
-  {
-    title: systemTexts.cpuTime,
-    kind: "number",
-    cell: ({ cpuSeconds }) => formatDuration(cpuSeconds),
-  },
+  spreadNumberColumn(systemTexts.memory, ({ residentBytes }) => formatBytes(residentBytes)),
+  spreadNumberColumn(systemTexts.cpuTime, ({ cpuSeconds }) => formatDuration(cpuSeconds)),
 ];
 
 function SystemStats({ system }: { system: System }) {
@@ -167,7 +159,7 @@ function StoredEvents({ events }: { events: System["events"] }) {
 
 const limitColumns: Column<[string, number]>[] = [
   nameColumn(systemTexts.limit, ([limit]) => <code>{limit}</code>),
-  { title: commonTexts.value, kind: "number", cell: ([, value]) => formatCount(value) },
+  spreadNumberColumn(commonTexts.value, ([, value]) => formatCount(value)),
 ];
 
 function Limits({ limits }: { limits: System["limits"] }) {

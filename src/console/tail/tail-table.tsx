@@ -3,7 +3,7 @@ import { useEffect, useMemo } from "preact/hooks";
 import { ClampedText } from "../components/clamped-text.tsx";
 import { ItemName } from "../components/item-link.tsx";
 import { Badge, type Tone } from "../components/layout.tsx";
-import { type Column, column, nameColumn, narrowColumn, Table } from "../components/table.tsx";
+import { type Column, column, nameColumn, narrowColumn, Table, wideColumn } from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
 import { eventName } from "../data/event-name.ts";
 import { useNames } from "../data/use-names.ts";
@@ -75,15 +75,11 @@ function columnsOf(open: (messageId: string) => void, of: Scope): Column<TailEve
       </button>
     )),
     ...(of === "source" ? [] : [source]),
-    {
-      title: commonTexts.outcome,
-      kind: "wide",
-      cell: (event) => (
-        <span class="row">
-          <OutcomeBadges event={event} of={of} />
-        </span>
-      ),
-    },
+    wideColumn(commonTexts.outcome, (event) => (
+      <span class="row">
+        <OutcomeBadges event={event} of={of} />
+      </span>
+    )),
   ];
 }
 
