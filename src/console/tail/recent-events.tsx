@@ -12,7 +12,7 @@ import { commonTexts } from "../texts/common.ts";
 import { tailTexts } from "../texts/tail.ts";
 import { tailEventOf } from "./event-buffer.ts";
 import { EventDialog } from "./event-dialog.tsx";
-import { noHolds, outcomeOptions, TailTable } from "./tail-table.tsx";
+import { outcomeOptions, TailTable } from "./tail-table.tsx";
 
 const POLL_MS = 10_000;
 /** Number of rows that the panel shows until the user asks for all. */
@@ -35,7 +35,7 @@ function RecentEventsPanel({ of }: { of: { sourceId: string } | { destinationId:
   const [outcome, setOutcome] = useState<Outcome | "">("");
   const [isWhole, setWhole] = useState(false);
   const [openId, setOpenId] = useState<string>();
-  const [holds, setHolds] = useState(noHolds);
+  const [isHeld, setHeld] = useState(false);
   const { value, error, reload } = useResource(
     async () => {
       const query = { ...of, ...(outcome && { outcome }) };
@@ -46,8 +46,8 @@ function RecentEventsPanel({ of }: { of: { sourceId: string } | { destinationId:
     POLL_MS,
   );
   const held = useRef(value);
-  const isHeld = openId !== undefined || holds.pointer || holds.focus;
-  if (!isHeld || held.current?.outcome !== outcome) held.current = value;
+  const isFrozen = openId !== undefined || isHeld;
+  if (!isFrozen || held.current?.outcome !== outcome) held.current = value;
   const { events, missingNodes = [], reachedAt } = held.current ?? {};
   const openEvent = events?.find(({ messageId }) => messageId === openId);
   return (
@@ -79,7 +79,7 @@ function RecentEventsPanel({ of }: { of: { sourceId: string } | { destinationId:
           events={isWhole ? events : events.slice(0, ROWS_FIRST)}
           open={setOpenId}
           of={"sourceId" in of ? "source" : "destination"}
-          hold={(change) => setHolds((before) => ({ ...before, ...change }))}
+          onHold={setHeld}
         />
       )}
       {!isWhole && events !== undefined && events.length > ROWS_FIRST && (

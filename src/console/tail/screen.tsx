@@ -12,7 +12,7 @@ import { commonTexts } from "../texts/common.ts";
 import { tailTexts } from "../texts/tail.ts";
 import { type EventBuffer, latestOf, searchedText, type TailEvent } from "./event-buffer.ts";
 import { EventDialog } from "./event-dialog.tsx";
-import { noHolds, outcomeOptions, TailTable } from "./tail-table.tsx";
+import { outcomeOptions, TailTable } from "./tail-table.tsx";
 import { type TailState, useTail } from "./use-tail.ts";
 
 const SHOWN_MAX = 200;
@@ -29,8 +29,8 @@ export function Screen({ query }: ScreenProps) {
   const filter = { ...(sourceId && { sourceId }), ...(destinationId && { destinationId }) };
   const tail = useTail(filter);
   const { buffer, tick } = tail;
-  const [holds, setHolds] = useState(noHolds);
-  const frozen = useFrozen(buffer, isPaused || holds.pointer || holds.focus);
+  const [isHeld, setHeld] = useState(false);
+  const frozen = useFrozen(buffer, isPaused || isHeld);
   const lowerCase = text.trim().toLowerCase();
   const events = useMemo(
     () =>
@@ -94,7 +94,7 @@ export function Screen({ query }: ScreenProps) {
           <TailTable
             events={events}
             open={setOpenId}
-            hold={(change) => setHolds((before) => ({ ...before, ...change }))}
+            onHold={setHeld}
           />
         )}
         <p class="pages">

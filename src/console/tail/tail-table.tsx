@@ -1,5 +1,5 @@
 import { Fragment } from "preact";
-import { useEffect, useMemo } from "preact/hooks";
+import { useEffect, useMemo, useRef } from "preact/hooks";
 import { ClampedText } from "../components/clamped-text.tsx";
 import { ItemName } from "../components/item-link.tsx";
 import { Badge, type Tone } from "../components/layout.tsx";
@@ -11,18 +11,7 @@ import { commonTexts } from "../texts/common.ts";
 import { tailTexts } from "../texts/tail.ts";
 import type { DestinationOutcome, TailEvent } from "./event-buffer.ts";
 
-/** Reasons why no row of the table may move: the pointer is over it, or it has the focus. */
-export interface TailHolds {
-  pointer: boolean;
-  focus: boolean;
-}
-
-export const noHolds: TailHolds = { pointer: false, focus: false };
-
-/**
- * Table of events. Calls `hold` when the pointer enters or leaves, and when the focus moves into
- * the table or out of it, so that no row moves under the user.
- */
+/** Table of events. While the pointer is over it, or it has the focus, no row may move. */
 export function TailTable(props: {
   /** Name of the table for screen readers. */
   label?: string;
@@ -34,10 +23,16 @@ export function TailTable(props: {
    * several.
    */
   of?: "source" | "destination";
-  hold: (change: Partial<TailHolds>) => void;
+  /** Called with whether rows may not move, whenever that may have changed. */
+  onHold: (isHeld: boolean) => void;
 }) {
-  const { label = commonTexts.events, events, open, of, hold } = props;
-  useEffect(() => () => hold(noHolds), []);
+  const { label = commonTexts.events, events, open, of, onHold } = props;
+  const holds = useRef({ pointer: false, focus: false });
+  const hold = (change: { pointer: boolean } | { focus: boolean }) => {
+    Object.assign(holds.current, change);
+    onHold(holds.current.pointer || holds.current.focus);
+  };
+  useEffect(() => () => onHold(false), []);
   const columns = useMemo(() => columnsOf(open, of), [of]);
   return (
     <div
