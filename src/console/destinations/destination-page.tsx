@@ -16,7 +16,7 @@ import { ActionMenu } from "../components/menu.tsx";
 import { Time } from "../components/time.tsx";
 import { ConnectionList } from "../connections/connection-list.tsx";
 import type { Destination, DestinationRow } from "../data/model.ts";
-import { reloadIfChanged, type StoredState, saveValues } from "../data/save.ts";
+import { reloadIfChanged, type StoredState } from "../data/save.ts";
 import { client, missingPermission } from "../data/session.ts";
 import { useResource } from "../data/use-resource.ts";
 import { hrefTo, navigate } from "../router.ts";
@@ -92,7 +92,6 @@ export function DestinationPage({ id, tab }: { id: string; tab: string }) {
         <HealthTab
           id={id}
           destination={value}
-          tag={tag}
           status={status.value}
           error={resource.error ?? status.error}
           reload={reloadAll}
@@ -121,12 +120,12 @@ interface PartProps extends StoredState {
 }
 
 function HealthTab(
-  props: PartProps & {
+  props: Omit<PartProps, "tag"> & {
     status: Awaited<ReturnType<typeof loadStatus>> | undefined;
     error: unknown;
   },
 ) {
-  const { id, destination, tag, status, error, reload } = props;
+  const { id, destination, status, error, reload } = props;
   const [tests, setTests] = useState(0);
   const state = status?.destination;
   // The panels are rendered together, because a panel that loads later would move the others.
@@ -164,7 +163,7 @@ function HealthTab(
             <ReadOnlyFacts state={state!} sources={status?.sources ?? []} />
           ) : (
             <>
-              <DestinationFacts destination={destination} tag={tag} reload={reload} />
+              <DestinationFacts destination={destination} reload={reload} />
               {isOurs && <ConnectionTest destinationId={id} requested={tests} />}
               <LinkedTransformation
                 destination={destination}
@@ -248,7 +247,7 @@ function DestinationActions({ id, destination, tag, reload }: PartProps) {
   );
 }
 
-function DestinationFacts(props: StoredState & { destination: Destination }) {
+function DestinationFacts(props: { destination: Destination; reload: () => Promise<void> }) {
   const { id, type, deliveredBy, endpoint, enabled, filter, createdAt, updatedAt } =
     props.destination;
   return (
@@ -257,16 +256,8 @@ function DestinationFacts(props: StoredState & { destination: Destination }) {
         on={enabled}
         needs="workspace:admin"
         onChange={async (on) => {
-          await saveValues({
-            base: { enabled },
-            tag: props.tag,
-            yours: { enabled: on },
-            send: (body, ifMatch) =>
-              client.call("PUT /v2/destinations/{id}", { params: { id }, body, ifMatch }),
-            valuesOf: (now: { destination: Destination }) => ({
-              enabled: now.destination.enabled,
-            }),
-          });
+          const body = { enabled: on };
+          await client.call("PUT /v2/destinations/{id}", { params: { id }, body });
           await props.reload();
         }}
       >

@@ -12,7 +12,7 @@ import { MinuteTime, Time } from "../components/time.tsx";
 import { showToast } from "../components/toasts.ts";
 import { ConnectionList } from "../connections/connection-list.tsx";
 import type { Source } from "../data/model.ts";
-import { reloadIfChanged, type StoredState, saveValues } from "../data/save.ts";
+import { reloadIfChanged, type StoredState } from "../data/save.ts";
 import { client, missingPermission } from "../data/session.ts";
 import { useResource } from "../data/use-resource.ts";
 import { MetricCharts } from "../metrics/metric-charts.tsx";
@@ -146,14 +146,7 @@ function SourceFacts({ source, tag, reload }: SourceProps) {
         on={enabled}
         needs="workspace:admin"
         onChange={async (on) => {
-          await saveValues({
-            base: { enabled },
-            tag,
-            yours: { enabled: on },
-            send: (body, ifMatch) =>
-              client.call("PUT /v2/sources/{id}", { params: { id }, body, ifMatch }),
-            valuesOf: (now: { source: Source }) => ({ enabled: now.source.enabled }),
-          });
+          await client.call("PUT /v2/sources/{id}", { params: { id }, body: { enabled: on } });
           await reload();
         }}
       >
