@@ -1,6 +1,5 @@
-import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
-import { type CodeKindInfo, type Language, libraries } from "../code-kinds/code-kind.ts";
+import { type CodeContext, type CodeKindInfo, type Language, libraries } from "../code-kinds/code-kind.ts";
 import { Button } from "../components/button.tsx";
 import { ConfirmDialog } from "../components/dialog.tsx";
 import { Badge } from "../components/layout.tsx";
@@ -9,6 +8,7 @@ import { codeTexts } from "../texts/code.ts";
 import { commonTexts } from "../texts/common.ts";
 import { testCaseTexts } from "../texts/test-cases.ts";
 import { FunctionHelp } from "./function-help.tsx";
+import { NoteField, PublishDetails } from "./publishing/publish-details.tsx";
 import type { Editor } from "./use-editor.ts";
 
 /** Buttons to run, save, publish and discard the edited code. */
@@ -80,13 +80,11 @@ export function EditorToolbar(props: {
 
 /** Dialog that shows the result of the test run before publishing, and asks whether to publish. */
 export function PublishDialog(props: {
+  context: CodeContext;
+  editor: Editor;
   report: TestRunReport;
-  kind: CodeKindInfo;
-  details: ComponentChildren;
-  onClose: () => void;
-  onPublish: () => Promise<unknown>;
 }) {
-  const { report, kind, details, onClose, onPublish } = props;
+  const { context, editor, report } = props;
   const warning = warningOf(report);
   const { testSuites = [] } = report;
   const passed = testSuites.filter(({ status }) => status === "pass").length;
@@ -96,19 +94,20 @@ export function PublishDialog(props: {
     <ConfirmDialog
       title={codeTexts.publishQuestion}
       action={codeTexts.publish}
-      onConfirm={onPublish}
-      onClose={onClose}
+      onConfirm={editor.publish}
+      onClose={editor.cancelPublish}
       broad
     >
       <p>{codeTexts.testedEvents(report.results.length, counts)}</p>
       {testSuites.length > 0 && <p>{testCaseTexts.summary(passed, testSuites.length)}.</p>}
       {warning && <p class="notice warn">{warning}</p>}
       <p class="quiet">
-        {kind === libraries
+        {context.kind === libraries
           ? codeTexts.libraryPublishEffect
           : codeTexts.transformationPublishEffect}
       </p>
-      {details}
+      <PublishDetails context={context} code={editor.code} />
+      <NoteField value={editor.note} onInput={editor.setNote} />
     </ConfirmDialog>
   );
 }

@@ -13,7 +13,6 @@ import { conflictTexts } from "../texts/conflicts.ts";
 import { testCaseTexts } from "../texts/test-cases.ts";
 import { knownEvents, useCompletionData } from "./completion-data.ts";
 import { MergeDialog } from "./publishing/merge-dialog.tsx";
-import { NoteField, PublishDetails } from "./publishing/publish-details.tsx";
 import { Tests } from "./tests.tsx";
 import { EditorToolbar, PublishDialog } from "./toolbar.tsx";
 import { type Editor, useEditor } from "./use-editor.ts";
@@ -143,15 +142,6 @@ export function Workbench(context: CodeContext) {
           />
         </section>
       </div>
-      <EditorDialogs context={context} editor={editor} />
-    </>
-  );
-}
-
-/** Dialogs to merge with a revision that another user saved, and to publish. */
-function EditorDialogs({ context, editor }: { context: CodeContext; editor: Editor }) {
-  return (
-    <>
       {editor.mergeRequest && (
         <MergeDialog
           request={editor.mergeRequest}
@@ -160,18 +150,7 @@ function EditorDialogs({ context, editor }: { context: CodeContext; editor: Edit
         />
       )}
       {editor.publishReport && (
-        <PublishDialog
-          kind={context.kind}
-          details={
-            <>
-              <PublishDetails context={context} code={editor.code} />
-              <NoteField value={editor.note} onInput={editor.setNote} />
-            </>
-          }
-          report={editor.publishReport}
-          onClose={editor.cancelPublish}
-          onPublish={editor.publish}
-        />
+        <PublishDialog context={context} editor={editor} report={editor.publishReport} />
       )}
     </>
   );
