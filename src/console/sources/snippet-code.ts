@@ -6,7 +6,7 @@ const quoted = (text: string) => JSON.stringify(text);
 
 /** Sample code, by way to send events to the data plane with the write key of a source. */
 export const snippetOf = {
-  script: (dataPlane: string, writeKey: string) => `<script>
+  script: (dataPlane, writeKey) => `<script>
   const random = () => Math.random().toString(36).slice(2);
   const anonymousId = (localStorage.visitor ??= random());
   const pixel = (type, fields) => {
@@ -17,18 +17,18 @@ export const snippetOf = {
   };
   pixel("page", { name: document.title });
 </script>`,
-  image: (dataPlane: string, writeKey: string) =>
+  image: (dataPlane, writeKey) =>
     `<img src="${dataPlane}/pixel/v1/page?writeKey=${writeKey}&amp;anonymousId=VISITOR_ID&amp;name=Home" width="1" height="1" alt="">`,
-  curl: (dataPlane: string, writeKey: string) =>
+  curl: (dataPlane, writeKey) =>
     `curl -G "${dataPlane}/pixel/v1/track" \\
   -d writeKey=${writeKey} \\
   -d anonymousId=visitor-1 \\
   --data-urlencode "event=Signed up" \\
   -d properties.plan=pro`,
-  http: (dataPlane: string, writeKey: string) => `curl "${dataPlane}/v1/track" \\
+  http: (dataPlane, writeKey) => `curl "${dataPlane}/v1/track" \\
   -u ${writeKey}: \\
   -d '{"userId":"user-1","event":"Signed up","properties":{"plan":"pro"}}'`,
-  javascript: (dataPlane: string, writeKey: string) => `// npm install @rudderstack/analytics-js
+  javascript: (dataPlane, writeKey) => `// npm install @rudderstack/analytics-js
 import { RudderAnalytics } from "@rudderstack/analytics-js/bundled";
 
 const analytics = new RudderAnalytics();
@@ -37,7 +37,7 @@ analytics.load(${quoted(writeKey)}, ${quoted(dataPlane)}, {
 });
 analytics.page();
 analytics.track("Signed up", { plan: "pro" });`,
-  node: (dataPlane: string, writeKey: string) => `// npm install @rudderstack/rudder-sdk-node
+  node: (dataPlane, writeKey) => `// npm install @rudderstack/rudder-sdk-node
 import RudderAnalytics from "@rudderstack/rudder-sdk-node";
 
 const analytics = new RudderAnalytics(${quoted(writeKey)}, {
@@ -48,14 +48,14 @@ analytics.track({
   event: "Signed up",
   properties: { plan: "pro" },
 });`,
-  python: (dataPlane: string, writeKey: string) => `# pip install rudder-sdk-python
+  python: (dataPlane, writeKey) => `# pip install rudder-sdk-python
 import rudderstack.analytics as analytics
 
 analytics.write_key = ${quoted(writeKey)}
 analytics.dataPlaneUrl = ${quoted(dataPlane)}
 analytics.track("user-1", "Signed up", {"plan": "pro"})
 analytics.flush()`,
-  go: (dataPlane: string, writeKey: string) => `// go get github.com/rudderlabs/analytics-go/v4
+  go: (dataPlane, writeKey) => `// go get github.com/rudderlabs/analytics-go/v4
 package main
 
 import "github.com/rudderlabs/analytics-go/v4"
@@ -69,7 +69,7 @@ func main() {
 		Properties: analytics.NewProperties().Set("plan", "pro"),
 	})
 }`,
-  java: (dataPlane: string, writeKey: string) =>
+  java: (dataPlane, writeKey) =>
     `// com.rudderstack.sdk.java.analytics:analytics:3.1.2
 import com.rudderstack.sdk.java.analytics.RudderAnalytics;
 import com.rudderstack.sdk.java.analytics.messages.TrackMessage;
@@ -83,7 +83,7 @@ analytics.enqueue(TrackMessage.builder("Signed up")
     .userId("user-1")
     .properties(Map.of("plan", "pro")));
 analytics.flush();`,
-  kotlin: (dataPlane: string, writeKey: string) =>
+  kotlin: (dataPlane, writeKey) =>
     `// implementation("com.rudderstack.sdk.kotlin:android:VERSION")
 import com.rudderstack.sdk.kotlin.android.Analytics
 import com.rudderstack.sdk.kotlin.android.Configuration
@@ -97,7 +97,7 @@ val analytics = Analytics(
     )
 )
 analytics.track("Signed up", buildJsonObject { put("plan", "pro") })`,
-  swift: (dataPlane: string, writeKey: string) =>
+  swift: (dataPlane, writeKey) =>
     `// Package: https://github.com/rudderlabs/rudder-sdk-swift
 import RudderStackAnalytics
 
@@ -108,7 +108,7 @@ let configuration = Configuration(
 )
 let analytics = Analytics(configuration: configuration)
 analytics.track(name: "Signed up", properties: ["plan": "pro"])`,
-  segmentJavascript: (dataPlane: string, writeKey: string) => {
+  segmentJavascript: (dataPlane, writeKey) => {
     const { protocol, host, pathname } = new URL(dataPlane);
     const apiHost = `${host}${pathname.replace(/\/$/, "")}/v1`;
     return `// npm install @segment/analytics-next
@@ -125,7 +125,7 @@ const analytics = AnalyticsBrowser.load(
 analytics.page();
 analytics.track("Signed up", { plan: "pro" });`;
   },
-  segmentNode: (dataPlane: string, writeKey: string) => `// npm install @segment/analytics-node
+  segmentNode: (dataPlane, writeKey) => `// npm install @segment/analytics-node
 import { Analytics } from "@segment/analytics-node";
 
 const analytics = new Analytics({
@@ -137,11 +137,11 @@ analytics.track({
   event: "Signed up",
   properties: { plan: "pro" },
 });`,
-  segmentPython: (dataPlane: string, writeKey: string) => `# pip install segment-analytics-python
+  segmentPython: (dataPlane, writeKey) => `# pip install segment-analytics-python
 import segment.analytics as analytics
 
 analytics.write_key = ${quoted(writeKey)}
 analytics.host = ${quoted(dataPlane)}
 analytics.track("user-1", "Signed up", {"plan": "pro"})
 analytics.flush()`,
-};
+} satisfies Record<string, (dataPlane: string, writeKey: string) => string>;
