@@ -1,4 +1,5 @@
 import { type JsonSchema, labelOf } from "../components/forms/json-schema.ts";
+import { holderOf } from "../components/forms/stored-values.ts";
 import type { Destination } from "../data/model.ts";
 import { destinationTexts } from "../texts/destinations.ts";
 
@@ -38,17 +39,6 @@ export function secretLabel(schema: JsonSchema, config: Values, pointer: string)
   if (last === undefined) return destinationTexts.secretOf(label, labelOf(inner));
   const { from } = (config[key] as Values[])[Number(inner)] ?? {};
   return destinationTexts.secretOf(label, typeof from === "string" ? from : labelOf(last));
-}
-
-/** Returns the object that contains the value at a JSON pointer, and the value's key in it. */
-function holderOf(config: Values, pointer: string): { holder: Values | undefined; key: string } {
-  const keys = pointer.split("/").slice(1);
-  const key = keys.pop() ?? "";
-  const holder = keys.reduce<Values | undefined>(
-    (it, at) => it?.[at] as Values | undefined,
-    config,
-  );
-  return { holder, key };
 }
 
 /** Returns JSON pointers to the strings of which the API hides a part. */

@@ -23,12 +23,18 @@ export function hasSecret({ writeOnly, properties = {}, items }: SecretSchema): 
 export function storedValues(values: Values, secretsSet: readonly string[]): Values {
   const stored = structuredClone(values);
   for (const pointer of secretsSet) {
-    const keys = pointer.split("/").slice(1);
-    const last = keys.pop() ?? "";
-    const holder = keys.reduce<unknown>((it, key) => (it as Values | undefined)?.[key], stored);
-    if (holder !== undefined) (holder as Values)[last] = STORED_SECRET;
+    const { holder, key } = holderOf(stored, pointer);
+    if (holder !== undefined) holder[key] = STORED_SECRET;
   }
   return stored;
+}
+
+/** Returns the object that contains the value at a JSON pointer, and the value's key in it. */
+export function holderOf(values: Values, pointer: string) {
+  const keys = pointer.split("/").slice(1);
+  const key = keys.pop() ?? "";
+  const holder = keys.reduce<unknown>((it, at) => (it as Values | undefined)?.[at], values);
+  return { holder: holder as Values | undefined, key };
 }
 
 /**
