@@ -61,7 +61,7 @@ const columns: Column<Alert>[] = [
   }),
   column(alertsTexts.rule, ({ rule }) => <Name cut>{rule.name}</Name>),
   narrowColumn(alertsTexts.began, ({ beganAt }) => <Time at={beganAt} />),
-  narrowColumn(alertsTexts.endedAt, ({ endedAt }) => endedAt && <Time at={endedAt} />),
+  narrowColumn(alertsTexts.ended, ({ endedAt }) => endedAt && <Time at={endedAt} />),
   column(alertsTexts.notified, ({ notifications }) => {
     const sent = notifications.filter(({ state }) => state === "sent").length;
     const text = alertsTexts.notifications(sent, notifications.length);

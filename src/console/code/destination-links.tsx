@@ -55,7 +55,7 @@ export function DestinationLinks({ newest, published, reload }: CodeContext) {
                   needs={missingPermission("destinations:connect") ?? "transformations:connect"}
                   onClick={() => disconnect(it.id)}
                 >
-                  {codeTexts.disconnect}
+                  {commonTexts.deletions.disconnect.label}
                 </Button>
               )),
             ] satisfies Column<(typeof linked)[number]>[]

@@ -57,7 +57,7 @@ export function BulkActions(props: {
       title: deadLetterTexts.bulkQuestion[action](count),
       text: [notice, deadLetterTexts.bulkConsequence[action](count)].filter(Boolean).join(" "),
       details: <AffectedLetters target={confirmed} />,
-      action: deadLetterTexts.bulkActions[action],
+      action: deadLetterTexts[action],
       danger: action === "purge",
       onConfirm: () => run(action, confirmed),
     });

@@ -15,6 +15,13 @@ import { hrefTo } from "../router.ts";
 import { outcomeTones } from "../tail/tail-table.tsx";
 import { commonTexts } from "../texts/common.ts";
 import { sourceTexts } from "../texts/sources.ts";
+import { tailTexts } from "../texts/tail.ts";
+
+/** Outcomes of the test event, by the name of the tail message that reports the outcome. */
+const stageNames: Record<string, string> = {
+  received: commonTexts.received,
+  ...tailTexts.outcomeNames,
+};
 
 /**
  * Milliseconds for which the page follows a test event after sending it. They include the first
@@ -106,7 +113,7 @@ function Arrivals({ messages }: { messages: readonly FollowedMessage[] }) {
         <Fragment key={stage + data.destinationId}>
           <p class="row">
             <Badge tone={outcomeTones[stage] ?? "accent"}>
-              {sourceTexts.stages[stage] ?? stage}
+              {stageNames[stage] ?? stage}
             </Badge>
             {typeof data.destinationId === "string" && (
               <NamedLink kind="destination" id={data.destinationId} />

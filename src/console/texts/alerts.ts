@@ -19,7 +19,6 @@ export const alertsTexts = {
     text: "Until you set up a receiver, no alert begins. The first receiver creates rules with default values.",
   },
   notifications: (sent: number, all: number) => `${sent} of ${all}`,
-  endedAt: "Ended",
   noRules: {
     title: "No rules",
     text: "The first receiver creates rules with default values.",

@@ -37,7 +37,6 @@ export const codeTexts = {
   transformationDeleteEffect: "Its destinations receive their events unchanged from then on.",
   publishFirst: "Publish before connecting",
   connectedDestinations: "Connected destinations",
-  disconnect: "Disconnect",
   noDestinationsHint: "A connected destination receives the outputs of the transformation.",
   connectRequiresAdmin: "Connecting a destination requires workspace:admin.",
   connected: "Connected: applies from the next batch",

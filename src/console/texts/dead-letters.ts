@@ -51,7 +51,6 @@ export const deadLetterTexts = {
   selected: (count: number) => `${formatCount(count)} selected`,
   replayOf: (letters: string) => `Replay ${letters}`,
   purgeOf: (letters: string) => `Purge ${letters}`,
-  bulkActions: { replay: "Replay", purge: "Purge" },
   bulkQuestion: {
     replay: (count: number) => `Replay ${pluralize(count, "dead letter")}?`,
     purge: (count: number) => `Purge ${pluralize(count, "dead letter")}?`,

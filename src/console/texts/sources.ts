@@ -125,11 +125,4 @@ export const sourceTexts = {
     `This browser cannot reach ${url}. The setting public.url holds the address of the data plane`,
   dataPlaneAnswered: (status: number) => `The data plane answered ${status}`,
   deliveryRequires: (permission: string) => `Stored. To see its delivery requires ${permission}.`,
-  /** Outcomes of the test event, by the name of the tail message that reports the outcome. */
-  stages: {
-    received: "Received",
-    delivered: "Delivered",
-    dropped: "Dropped",
-    "dead-letter": "Failed",
-  } as Record<string, string>,
 };
