@@ -39,11 +39,10 @@ export function CodePage(props: { kind: CodeKindInfo; id: string; query: URLSear
   const tab = query.get("tab") ?? "code";
   const line = Number(query.get("line") ?? Number.NaN);
   const { value, error, reload } = useResource(() => loadCode(kind, id), [kind.screen, id]);
-  const parent = { href: hrefTo(kind.screen), text: kind.title };
   if (value === undefined) {
     return (
       <>
-        <ScreenHeader title={kind.heading} parent={parent} />
+        <ScreenHeader title={kind.heading} parent={parentOf(kind)} />
         {error === undefined ? (
           <Panel>
             <SkeletonLine />
@@ -60,7 +59,7 @@ export function CodePage(props: { kind: CodeKindInfo; id: string; query: URLSear
         icon="search"
         title={codeTexts.notFound(kind.singular)}
         text={codeTexts.notFoundHint}
-        action={<a href={parent.href}>{codeTexts.allItems}</a>}
+        action={<a href={hrefTo(kind.screen)}>{codeTexts.allItems}</a>}
       />
     );
   }
@@ -74,8 +73,10 @@ export function CodePage(props: { kind: CodeKindInfo; id: string; query: URLSear
   };
   if (Number.isInteger(line)) context.line = line;
   if (query.get("testCase") === "new") context.isNewTestCase = true;
-  return <LoadedCodePage context={context} tab={tab} parent={parent} />;
+  return <LoadedCodePage context={context} tab={tab} />;
 }
+
+const parentOf = ({ screen, title }: CodeKindInfo) => ({ href: hrefTo(screen), text: title });
 
 async function loadCode(kind: CodeKindInfo, id: string) {
   try {
@@ -92,12 +93,7 @@ async function loadCode(kind: CodeKindInfo, id: string) {
   }
 }
 
-function LoadedCodePage(props: {
-  context: CodeContext;
-  tab: string;
-  parent: { href: string; text: string };
-}) {
-  const { context, tab, parent } = props;
+function LoadedCodePage({ context, tab }: { context: CodeContext; tab: string }) {
   const { kind, newest, published } = context;
   // Code is suspended while its page is open, in the middle of an edit too.
   const suspensions = useResource(() => listSuspensions(kind), [kind.screen], POLL_MS);
@@ -123,7 +119,7 @@ function LoadedCodePage(props: {
     <>
       <ScreenHeader
         title={newest.name}
-        parent={parent}
+        parent={parentOf(kind)}
         status={
           <>
             <CodeStateBadge isPublished={published !== undefined} suspended={suspended} />
