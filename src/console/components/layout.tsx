@@ -24,7 +24,7 @@ export function ScreenHeader(props: {
     <div class="head">
       <div class="titles">
         {parent && (
-          <a class="parent" href={parent.href}>
+          <a class="parent small" href={parent.href}>
             {parent.text}
           </a>
         )}
@@ -102,7 +102,7 @@ export function StatList(props: {
     <dl class={`figures ${props.class ?? ""}`}>
       {props.figures.map(([label, figure]) => (
         <div key={label}>
-          <dt>{label}</dt>
+          <dt class="quiet small">{label}</dt>
           <dd>{figure ?? "–"}</dd>
         </div>
       ))}
