@@ -4,18 +4,18 @@ import type { TSchema } from "@sinclair/typebox";
  * The settings beside which another setting has an effect, each with the values that it must have
  * for that. One of them is enough.
  */
-export type Condition = Readonly<Record<string, readonly string[] | "any">>;
+export type EffectCondition = Readonly<Record<string, readonly string[] | "any">>;
 
 /**
  * Returns the schema of a setting that has an effect only under a condition. Forms show it only
  * then, and a config that has it without the condition is refused.
  */
-export function appliesWhen<T extends TSchema>(condition: Condition, schema: T): T {
+export function appliesWhen<T extends TSchema>(condition: EffectCondition, schema: T): T {
   return { ...schema, "x-applies-when": condition };
 }
 
 interface ConfigSchema {
-  properties?: Record<string, { default?: unknown; "x-applies-when"?: Condition }>;
+  properties?: Record<string, { default?: unknown; "x-applies-when"?: EffectCondition }>;
 }
 
 /**
@@ -23,11 +23,11 @@ interface ConfigSchema {
  * Forms of the console call it too.
  */
 export function applies(
-  { properties = {} }: ConfigSchema,
+  { properties = {} }: ConfigSchema | TSchema,
   key: string,
   config: Record<string, unknown>,
 ): boolean {
-  const condition = properties[key]?.["x-applies-when"];
+  const condition: EffectCondition | undefined = properties[key]?.["x-applies-when"];
   if (condition === undefined) return true;
   return Object.entries(condition).some(([other, values]) => {
     const value = config[other] ?? properties[other]?.default;
@@ -38,7 +38,7 @@ export function applies(
 const oneOf = new Intl.ListFormat("en", { type: "disjunction" });
 
 /** Describes the condition of a setting, such as “mode is raw”. */
-export function conditionText(condition: Condition): string {
+export function conditionText(condition: EffectCondition): string {
   const alternatives = Object.entries(condition).map(
     ([key, values]) => `${key} is ${values === "any" ? "set" : oneOf.format(values)}`,
   );

@@ -1,14 +1,7 @@
 import { useState } from "preact/hooks";
 import type { AnswerOf } from "../../api/client.ts";
 import { Name } from "../components/name.tsx";
-import {
-  type Column,
-  column,
-  nameColumn,
-  narrowColumn,
-  Pagination,
-  TablePanel,
-} from "../components/table.tsx";
+import { type Column, column, Pagination, TablePanel } from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
 import { client, missingPermission } from "../data/session.ts";
 import { useResource } from "../data/use-resource.ts";
@@ -50,19 +43,19 @@ async function loadAlerts(page: number) {
 }
 
 const columns: Column<Alert>[] = [
-  narrowColumn(commonTexts.state, ({ state }) => (
+  column.narrow(commonTexts.state, ({ state }) => (
     <span class={state === "open" ? "badge bad" : "badge"}>
       {state === "open" ? alertsTexts.open : alertsTexts.ended}
     </span>
   )),
-  nameColumn(alertsTexts.alert, (alert) => {
+  column.name(alertsTexts.alert, (alert) => {
     const href = subjectHref(alert);
     return href === undefined ? alert.message : <a href={href}>{alert.message}</a>;
   }),
-  column(alertsTexts.rule, ({ rule }) => <Name cut>{rule.name}</Name>),
-  narrowColumn(alertsTexts.began, ({ beganAt }) => <Time at={beganAt} />),
-  narrowColumn(alertsTexts.ended, ({ endedAt }) => endedAt && <Time at={endedAt} />),
-  column(alertsTexts.notified, ({ notifications }) => {
+  column.plain(alertsTexts.rule, ({ rule }) => <Name cut>{rule.name}</Name>),
+  column.narrow(alertsTexts.began, ({ beganAt }) => <Time at={beganAt} />),
+  column.narrow(alertsTexts.ended, ({ endedAt }) => endedAt && <Time at={endedAt} />),
+  column.plain(alertsTexts.notified, ({ notifications }) => {
     const sent = notifications.filter(({ state }) => state === "sent").length;
     const text = alertsTexts.notifications(sent, notifications.length);
     const unsent = notifications.find(({ state, reason }) => state !== "sent" && reason);

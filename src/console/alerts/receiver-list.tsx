@@ -4,7 +4,7 @@ import { Checkbox, optionsByValue, SelectField, TextField } from "../components/
 import { Form } from "../components/forms/form.tsx";
 import { SecretField } from "../components/forms/secret-field.tsx";
 import { useFields } from "../components/forms/use-fields.ts";
-import { type Column, column, narrowColumn } from "../components/table.tsx";
+import { type Column, column } from "../components/table.tsx";
 import { Since, Time } from "../components/time.tsx";
 import { showError, showToast } from "../components/toasts.ts";
 import { client } from "../data/session.ts";
@@ -40,11 +40,11 @@ function columnsOf(
 ): Column<Receiver>[] {
   return [
     editColumn(edit),
-    narrowColumn(commonTexts.type, ({ type }) => alertsTexts.types[type]),
-    column(alertsTexts.address, ({ host, to }) => (
+    column.narrow(commonTexts.type, ({ type }) => alertsTexts.types[type]),
+    column.plain(alertsTexts.address, ({ host, to }) => (
       <span class="cut">{host ?? to?.join(", ")}</span>
     )),
-    column(alertsTexts.lastResult, ({ enabled, sentAt, failingSince, reason }) => {
+    column.plain(alertsTexts.lastResult, ({ enabled, sentAt, failingSince, reason }) => {
       if (!enabled) return commonTexts.disabled;
       if (failingSince !== undefined) {
         return (
@@ -58,7 +58,7 @@ function columnsOf(
       }
       return sentAt === undefined ? alertsTexts.neverNotified : <Time at={sentAt} />;
     }),
-    narrowColumn(alertsTexts.sendTest, (receiver) => (
+    column.narrow(alertsTexts.sendTest, (receiver) => (
       <Button compact needs="workspace:admin" onClick={() => sendTest(receiver).finally(reload)}>
         {alertsTexts.sendTest}
       </Button>

@@ -4,7 +4,7 @@ import { Checkbox, SelectField, TextField } from "../components/forms/fields.tsx
 import { Form } from "../components/forms/form.tsx";
 import { useFields } from "../components/forms/use-fields.ts";
 import { Name } from "../components/name.tsx";
-import { type Column, column, narrowColumn } from "../components/table.tsx";
+import { type Column, column } from "../components/table.tsx";
 import { client } from "../data/session.ts";
 import { type NameSearch, type SearchedKind, useNameSearch } from "../data/use-name-search.ts";
 import { type NameLookup, useNames } from "../data/use-names.ts";
@@ -49,18 +49,18 @@ function columnsOf(
 ): Column<Rule>[] {
   return [
     editColumn(edit),
-    column(alertsTexts.condition, ({ kind }) => alertsTexts.kinds[kind]),
-    column(alertsTexts.threshold, ({ kind, threshold }) =>
+    column.plain(alertsTexts.condition, ({ kind }) => alertsTexts.kinds[kind]),
+    column.plain(alertsTexts.threshold, ({ kind, threshold }) =>
       threshold === undefined ? "" : `${threshold} ${units[kind] ?? ""}`,
     ),
-    column(alertsTexts.about, ({ subject, subjectIds }) => {
+    column.plain(alertsTexts.about, ({ subject, subjectIds }) => {
       if (subject === "server") return alertsTexts.wholeServer;
       return <Chosen kind={subject} ids={subjectIds} nameOf={names[subject]} />;
     }),
-    column(alertsTexts.sentTo, ({ receiverIds }) => (
+    column.plain(alertsTexts.sentTo, ({ receiverIds }) => (
       <Chosen kind="receiver" ids={receiverIds} nameOf={receivers.nameOf} />
     )),
-    narrowColumn(commonTexts.state, ({ enabled }) =>
+    column.narrow(commonTexts.state, ({ enabled }) =>
       enabled ? commonTexts.enabled : commonTexts.disabled,
     ),
   ];

@@ -62,9 +62,9 @@ function EntryFacts({ entry }: { entry: AuditEntry }) {
 }
 
 const columns: readonly Column<FieldChange>[] = [
-  column(commonTexts.field, ({ path }) => <code>{path}</code>),
-  column(auditTexts.valueBefore, (change) => <Value change={change} of="before" />),
-  column(auditTexts.valueAfter, (change) => <Value change={change} of="after" />),
+  column.plain(commonTexts.field, ({ path }) => <code>{path}</code>),
+  column.plain(auditTexts.valueBefore, (change) => <Value change={change} of="before" />),
+  column.plain(auditTexts.valueAfter, (change) => <Value change={change} of="after" />),
 ];
 
 function Value({ change, of }: { change: FieldChange; of: "before" | "after" }) {

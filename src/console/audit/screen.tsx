@@ -8,14 +8,7 @@ import {
 import { FilterForm } from "../components/forms/filter-form.tsx";
 import { Badge, ScreenHeader } from "../components/layout.tsx";
 import { Name } from "../components/name.tsx";
-import {
-  type Column,
-  column,
-  nameColumn,
-  narrowColumn,
-  OlderRows,
-  TablePanel,
-} from "../components/table.tsx";
+import { type Column, column, OlderRows, TablePanel } from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
 import { hrefTo, type ScreenProps } from "../router.ts";
 import { auditTexts } from "../texts/audit.ts";
@@ -100,21 +93,21 @@ function FilterPanel(props: { submitted: AuditForm; restart: () => void }) {
 
 function columnsOf(open: (entry: AuditEntry) => void): Column<AuditEntry>[] {
   return [
-    narrowColumn(commonTexts.time, ({ createdAt }) => <Time at={createdAt} />),
-    column(auditTexts.who, (entry) => <Who entry={entry} />),
-    narrowColumn(auditTexts.action, (entry) => (
+    column.narrow(commonTexts.time, ({ createdAt }) => <Time at={createdAt} />),
+    column.plain(auditTexts.who, (entry) => <Who entry={entry} />),
+    column.narrow(auditTexts.action, (entry) => (
       <button type="button" class="link" onClick={() => open(entry)}>
         {entry.action}
       </button>
     )),
-    nameColumn(auditTexts.resource, (entry) => <Resource entry={entry} />),
-    narrowColumn(auditTexts.changes, ({ outcome, requests, addresses, changes }) => {
+    column.name(auditTexts.resource, (entry) => <Resource entry={entry} />),
+    column.narrow(auditTexts.changes, ({ outcome, requests, addresses, changes }) => {
       if (requests !== undefined) return auditTexts.requests(requests, addresses);
       if (outcome === "failed") return <Badge tone="bad">{auditTexts.outcomes.failed}</Badge>;
       if (outcome !== undefined) return auditTexts.outcomes[outcome];
       return auditTexts.fieldCount(changes.length);
     }),
-    narrowColumn(auditTexts.address, ({ client }) => client ?? "–"),
+    column.narrow(auditTexts.address, ({ client }) => client ?? "–"),
   ];
 }
 

@@ -8,7 +8,7 @@ import { ItemLink } from "../components/item-link.tsx";
 import { Badge } from "../components/layout.tsx";
 import { type ListPage, type ListQuery, ListScreen } from "../components/list-screen.tsx";
 import { Name } from "../components/name.tsx";
-import { column, nameColumn, narrowColumn } from "../components/table.tsx";
+import { column } from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
 import { client, missingPermission } from "../data/session.ts";
 import { isolated } from "../format.ts";
@@ -51,7 +51,7 @@ export async function listSuspensions(kind: CodeKindInfo) {
 
 function columnsOf(kind: CodeKindInfo) {
   return [
-    nameColumn(
+    column.name(
       commonTexts.name,
       ({ id, name, description }: CodeRow) => (
         <>
@@ -61,10 +61,10 @@ function columnsOf(kind: CodeKindInfo) {
       ),
       "name",
     ),
-    narrowColumn(commonTexts.state, (row: CodeRow) => (
+    column.narrow(commonTexts.state, (row: CodeRow) => (
       <CodeStateBadge isPublished={row.isPublished} suspended={row.suspended} />
     )),
-    column(
+    column.plain(
       kind === libraries ? codeTexts.importedAs : commonTexts.destinations,
       ({ destinations = [], importName }: CodeRow) =>
         kind === libraries ? (
@@ -77,8 +77,12 @@ function columnsOf(kind: CodeKindInfo) {
           </span>
         ),
     ),
-    narrowColumn(codeTexts.language, ({ language }: CodeRow) => languageName(language), "language"),
-    narrowColumn(
+    column.narrow(
+      codeTexts.language,
+      ({ language }: CodeRow) => languageName(language),
+      "language",
+    ),
+    column.narrow(
       commonTexts.updated,
       ({ updatedAt }: CodeRow) => <Time at={updatedAt} />,
       "updatedAt",

@@ -5,7 +5,7 @@ import { Button } from "../components/button.tsx";
 import { TextField } from "../components/forms/fields.tsx";
 import { NamedLink } from "../components/item-link.tsx";
 import { PermissionRequired } from "../components/layout.tsx";
-import { type Column, column, nameColumn, narrowColumn, TablePanel } from "../components/table.tsx";
+import { type Column, column, TablePanel } from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
 import { client, missingPermission } from "../data/session.ts";
 import { useFirstNames } from "../data/use-names.ts";
@@ -69,26 +69,26 @@ function LogTable({ transformationId }: { transformationId: string }) {
 }
 
 const columns: Column<CodeLogLine>[] = [
-    narrowColumn(commonTexts.time, ({ at }) => <Time at={at} exact />),
-    nameColumn(codeLogTexts.message, ({ text }) => (
-      <pre class="log-line">
-        <bdi>{withoutPrefix(text)}</bdi>
-      </pre>
-    )),
-    narrowColumn(codeLogTexts.line, ({ line, library }) => codeLogTexts.place(line, library)),
-    column(commonTexts.destination, ({ destinationId }) => (
-      <NamedLink kind="destination" id={destinationId} />
-    )),
-    column(commonTexts.event, ({ messageId }) =>
-      messageId === undefined ? (
-        <span class="quiet">{codeLogTexts.unknownEvent}</span>
-      ) : (
-        <a href={hrefTo("search", { by: "messageId", text: messageId })}>
-          <code class="small cut">{messageId}</code>
-        </a>
-      ),
+  column.narrow(commonTexts.time, ({ at }) => <Time at={at} exact />),
+  column.name(codeLogTexts.message, ({ text }) => (
+    <pre class="log-line">
+      <bdi>{withoutPrefix(text)}</bdi>
+    </pre>
+  )),
+  column.narrow(codeLogTexts.line, ({ line, library }) => codeLogTexts.place(line, library)),
+  column.plain(commonTexts.destination, ({ destinationId }) => (
+    <NamedLink kind="destination" id={destinationId} />
+  )),
+  column.plain(commonTexts.event, ({ messageId }) =>
+    messageId === undefined ? (
+      <span class="quiet">{codeLogTexts.unknownEvent}</span>
+    ) : (
+      <a href={hrefTo("search", { by: "messageId", text: messageId })}>
+        <code class="small cut">{messageId}</code>
+      </a>
     ),
-    narrowColumn(codeLogTexts.revision, ({ revision, transformationVersionId }) => (
-      <span title={transformationVersionId}>{revision}</span>
-    )),
+  ),
+  column.narrow(codeLogTexts.revision, ({ revision, transformationVersionId }) => (
+    <span title={transformationVersionId}>{revision}</span>
+  )),
 ];

@@ -4,7 +4,7 @@ import { Button } from "../components/button.tsx";
 import { ItemLink } from "../components/item-link.tsx";
 import { Badge, Panel } from "../components/layout.tsx";
 import { SearchedNameField } from "../components/name-select.tsx";
-import { type Column, nameColumn, narrowColumn, Table } from "../components/table.tsx";
+import { type Column, column, Table } from "../components/table.tsx";
 import { showToast } from "../components/toasts.ts";
 import { client, missingPermission } from "../data/session.ts";
 import { useNameSearch } from "../data/use-name-search.ts";
@@ -38,17 +38,17 @@ export function DestinationLinks({ newest, published, reload }: CodeContext) {
           keyOf={(it) => it.id}
           columns={
             [
-              nameColumn(commonTexts.name, (it) => (
+              column.name(commonTexts.name, (it) => (
                 <ItemLink screen="destinations" id={it.id} name={it.name} />
               )),
-              narrowColumn(commonTexts.state, ({ enabled }) =>
+              column.narrow(commonTexts.state, ({ enabled }) =>
                 enabled ? (
                   <Badge tone="good">{commonTexts.enabled}</Badge>
                 ) : (
                   <Badge tone="warn">{commonTexts.paused}</Badge>
                 ),
               ),
-              narrowColumn("", (it) => (
+              column.narrow("", (it) => (
                 <Button
                   compact
                   kind="plain"

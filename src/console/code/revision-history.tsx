@@ -7,7 +7,7 @@ import { ErrorNotice } from "../components/error-notice.tsx";
 import { SelectField } from "../components/forms/fields.tsx";
 import { Badge, Panel } from "../components/layout.tsx";
 import { Name } from "../components/name.tsx";
-import { type Column, column, narrowColumn, Table } from "../components/table.tsx";
+import { type Column, column, Table } from "../components/table.tsx";
 import { formatTime, Time } from "../components/time.tsx";
 import { showToast } from "../components/toasts.ts";
 import { reloadIfChanged } from "../data/save.ts";
@@ -52,19 +52,22 @@ export function RevisionHistory(context: CodeContext) {
           keyOf={({ versionId }) => versionId}
           columns={
             [
-              narrowColumn(codeTexts.number, (revision) => numberOf(revisions ?? [], revision)),
-              column(commonTexts.created, ({ createdAt, versionId }) => (
+              column.narrow(codeTexts.number, (revision) => numberOf(revisions ?? [], revision)),
+              column.plain(commonTexts.created, ({ createdAt, versionId }) => (
                 <span class="row">
                   <Time at={createdAt} />
                   {versionId === live && <Badge tone="good">{codeTexts.live}</Badge>}
                   {versionId === newest.versionId && <Badge flat>{codeTexts.newest}</Badge>}
                 </span>
               )),
-              column(codeTexts.author, ({ createdBy }) => (
+              column.plain(codeTexts.author, ({ createdBy }) => (
                 <Name>{(createdBy && names?.get(createdBy)) ?? createdBy}</Name>
               )),
-              column(codeTexts.note, ({ note }) => note && <ClampedText text={isolated(note)} />),
-              narrowColumn("", (revision) => (
+              column.plain(
+                codeTexts.note,
+                ({ note }) => note && <ClampedText text={isolated(note)} />,
+              ),
+              column.narrow("", (revision) => (
                 <span class="row fixed">
                   <Button
                     compact

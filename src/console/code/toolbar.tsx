@@ -1,5 +1,10 @@
 import { useState } from "preact/hooks";
-import { type CodeContext, type CodeKindInfo, type Language, libraries } from "../code-kinds/code-kind.ts";
+import {
+  type CodeContext,
+  type CodeKindInfo,
+  type Language,
+  libraries,
+} from "../code-kinds/code-kind.ts";
 import { Button } from "../components/button.tsx";
 import { ConfirmDialog } from "../components/dialog.tsx";
 import { Badge } from "../components/layout.tsx";

@@ -10,7 +10,7 @@ import type { IconName } from "./icon.tsx";
 import { ItemLink } from "./item-link.tsx";
 import { Panel, ScreenHeader } from "./layout.tsx";
 import { SearchField } from "./search-field.tsx";
-import { type Column, nameColumn, Pagination, Table } from "./table.tsx";
+import { type Column, column, Pagination, Table } from "./table.tsx";
 
 const PAGE_ITEMS = 50;
 
@@ -131,7 +131,7 @@ export async function halfOf<Item>(
 
 /** Table column that shows the name of an item as a link to the item's page. */
 export const itemColumn = (screen: "sources" | "destinations") =>
-  nameColumn(
+  column.name(
     commonTexts.name,
     (item: { id: string; name: string }) => (
       <ItemLink cut screen={screen} id={item.id} name={item.name} />

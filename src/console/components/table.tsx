@@ -12,28 +12,31 @@ export interface Column<Row> {
    * its content, `number` aligns it right, and `wide` gives its cells the width of a card on a
    * phone.
    */
-  kind?: "name" | "wide" | "narrow" | "number" | "number narrow" | undefined;
+  kind?: "name" | "wide" | "narrow" | "number" | "number narrow";
   /** Name of the order by this column, such as `name`. Absent if the list has no such order. */
   sort?: string | undefined;
 }
 
-/** Returns a function for columns of one kind. Its `sort` names the list's order by the column. */
+/** Returns a function that makes columns of one kind. */
 const columnOf =
-  (kind?: Column<unknown>["kind"]) =>
+  (look: Pick<Column<unknown>, "kind"> = {}) =>
   <Row,>(title: string, cell: Column<Row>["cell"], sort?: string): Column<Row> => ({
     title,
     cell,
-    kind,
     sort,
+    ...look,
   });
 
-export const column = columnOf();
-export const nameColumn = columnOf("name");
-export const narrowColumn = columnOf("narrow");
-export const wideColumn = columnOf("wide");
-export const numberColumn = columnOf("number narrow");
-/** Like `numberColumn`, in a table whose columns share its width. */
-export const spreadNumberColumn = columnOf("number");
+/** Functions that make columns, by layout. */
+export const column = {
+  plain: columnOf(),
+  name: columnOf({ kind: "name" }),
+  narrow: columnOf({ kind: "narrow" }),
+  wide: columnOf({ kind: "wide" }),
+  number: columnOf({ kind: "number narrow" }),
+  /** Numbers in a table whose columns share its width. */
+  wideNumber: columnOf({ kind: "number" }),
+};
 
 /** Sort order of a table: the name of a column's order, such as `name`, or `-name` in reverse. */
 interface TableOrder {

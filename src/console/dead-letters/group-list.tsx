@@ -4,15 +4,7 @@ import { NamedLink } from "../components/item-link.tsx";
 import { Badge, Panel, ScreenHeader } from "../components/layout.tsx";
 import { NameFilter } from "../components/name-select.tsx";
 import { SearchField } from "../components/search-field.tsx";
-import {
-  type Column,
-  column,
-  nameColumn,
-  narrowColumn,
-  numberColumn,
-  Pagination,
-  Table,
-} from "../components/table.tsx";
+import { type Column, column, Pagination, Table } from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
 import type { DeadLetterGroup, DeadLetterGroups } from "../data/model.ts";
 import { client } from "../data/session.ts";
@@ -122,18 +114,18 @@ export function GroupList({ destinationId }: { destinationId: string | undefined
 
 function columnsOf(destinationId: string | undefined): Column<DeadLetterGroup>[] {
   return [
-    nameColumn(commonTexts.reason, ({ id, reason }) => (
+    column.name(commonTexts.reason, ({ id, reason }) => (
       <a class="clamp" href={hrefTo("dead-letters", { groupId: id, destinationId })}>
         {reason || deadLetterTexts.noReasonGiven}
       </a>
     )),
-    column(commonTexts.destination, ({ destinationId }) => (
+    column.plain(commonTexts.destination, ({ destinationId }) => (
       <NamedLink kind="destination" id={destinationId} />
     )),
-    narrowColumn(deadLetterTexts.failedIn, ({ stage }) => <StageBadge stage={stage} />),
-    numberColumn(commonTexts.events, ({ count }) => formatCount(count)),
-    narrowColumn(deadLetterTexts.first, ({ firstAt }) => firstAt && <Time at={firstAt} />),
-    narrowColumn(deadLetterTexts.latest, ({ lastAt }) => <Time at={lastAt} />),
+    column.narrow(deadLetterTexts.failedIn, ({ stage }) => <StageBadge stage={stage} />),
+    column.number(commonTexts.events, ({ count }) => formatCount(count)),
+    column.narrow(deadLetterTexts.first, ({ firstAt }) => firstAt && <Time at={firstAt} />),
+    column.narrow(deadLetterTexts.latest, ({ lastAt }) => <Time at={lastAt} />),
   ];
 }
 

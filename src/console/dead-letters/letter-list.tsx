@@ -4,15 +4,7 @@ import { ClampedText } from "../components/clamped-text.tsx";
 import { ErrorNotice } from "../components/error-notice.tsx";
 import { ItemName } from "../components/item-link.tsx";
 import { Panel, ScreenHeader } from "../components/layout.tsx";
-import {
-  type Column,
-  column,
-  nameColumn,
-  narrowColumn,
-  numberColumn,
-  PageButtons,
-  Table,
-} from "../components/table.tsx";
+import { type Column, column, PageButtons, Table } from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
 import { eventName } from "../data/event-name.ts";
 import type {
@@ -204,7 +196,7 @@ function columnsOf(
 ): Column<DeadLetter>[] {
   const list = { groupId, destinationId, all: groupId === undefined ? "1" : undefined };
   return [
-    narrowColumn("", (letter) => (
+    column.narrow("", (letter) => (
       <input
         type="checkbox"
         aria-label={deadLetterTexts.select(eventName(letter.event))}
@@ -212,15 +204,17 @@ function columnsOf(
         onChange={() => toggle(letter)}
       />
     )),
-    nameColumn(commonTexts.event, ({ id, event }) => (
+    column.name(commonTexts.event, ({ id, event }) => (
       <a class="cut" href={hrefTo("dead-letters", id, list)}>
         {eventName(event)}
       </a>
     )),
-    column(commonTexts.reason, ({ reason }) => <ClampedText text={reason} tone="bad" />),
-    column(commonTexts.from, ({ sourceId }) => <ItemName kind="source" id={sourceId} />),
-    column(commonTexts.to, ({ destinationId }) => <ItemName kind="destination" id={destinationId} />),
-    numberColumn(deadLetterTexts.attempts, ({ attempts }) => formatCount(attempts)),
-    narrowColumn(deadLetterTexts.failedAt, ({ createdAt }) => <Time at={createdAt} />),
+    column.plain(commonTexts.reason, ({ reason }) => <ClampedText text={reason} tone="bad" />),
+    column.plain(commonTexts.from, ({ sourceId }) => <ItemName kind="source" id={sourceId} />),
+    column.plain(commonTexts.to, ({ destinationId }) => (
+      <ItemName kind="destination" id={destinationId} />
+    )),
+    column.number(deadLetterTexts.attempts, ({ attempts }) => formatCount(attempts)),
+    column.narrow(deadLetterTexts.failedAt, ({ createdAt }) => <Time at={createdAt} />),
   ];
 }

@@ -6,7 +6,7 @@ import { NamedLink } from "../components/item-link.tsx";
 import { FactList, Panel, ScreenHeader } from "../components/layout.tsx";
 import { Loaded } from "../components/loaded.tsx";
 import { ActionMenu } from "../components/menu.tsx";
-import { type Column, column, narrowColumn, numberColumn, Table } from "../components/table.tsx";
+import { type Column, column, Table } from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
 import { showToast } from "../components/toasts.ts";
 import { eventName } from "../data/event-name.ts";
@@ -161,10 +161,10 @@ function LetterActions({ letter, list }: { letter: DeadLetter; list: LetterListQ
 type FailedAttempt = NonNullable<DeadLetter["failedAttempts"]>[number];
 
 const columns: Column<FailedAttempt>[] = [
-  narrowColumn(commonTexts.time, ({ at }) => <Time at={at} exact />),
-  numberColumn(deadLetterTexts.duration, ({ durationMs }) => formatDuration(durationMs / 1_000)),
-  numberColumn(deadLetterTexts.httpStatus, ({ status }) => status ?? commonTexts.noFigure),
-  column(commonTexts.reason, ({ reason }) => <ClampedText text={reason} />),
+  column.narrow(commonTexts.time, ({ at }) => <Time at={at} exact />),
+  column.number(deadLetterTexts.duration, ({ durationMs }) => formatDuration(durationMs / 1_000)),
+  column.number(deadLetterTexts.httpStatus, ({ status }) => status ?? commonTexts.noFigure),
+  column.plain(commonTexts.reason, ({ reason }) => <ClampedText text={reason} />),
 ];
 
 /** Lists the first and the last attempts to deliver an event, with their times and reasons. */

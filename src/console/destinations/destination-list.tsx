@@ -10,7 +10,7 @@ import {
   type ListQuery,
   ListScreen,
 } from "../components/list-screen.tsx";
-import { type Column, column, narrowColumn, numberColumn } from "../components/table.tsx";
+import { type Column, column } from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
 import type { Destination, DestinationRow } from "../data/model.ts";
 import { client, missingPermission } from "../data/session.ts";
@@ -27,17 +27,17 @@ type Row = Pick<DestinationRow, "id" | "name" | "type" | "state"> & Partial<Dest
 
 const columns: Column<Row>[] = [
   itemColumn("destinations"),
-  narrowColumn(commonTexts.type, ({ type }) => <Badge flat>{type}</Badge>, "type"),
-  narrowColumn(destinationTexts.health, ({ state, rejecting }) => (
+  column.narrow(commonTexts.type, ({ type }) => <Badge flat>{type}</Badge>, "type"),
+  column.narrow(destinationTexts.health, ({ state, rejecting }) => (
     <DestinationStateBadge state={state} isRejecting={rejecting === true} />
   )),
-  numberColumn(
+  column.number(
     destinationTexts.deliveredRate,
     ({ rates, deliveredBy }) =>
       rates && deliveredBy === "pixelmill" ? formatRate(rates.delivered) : commonTexts.noFigure,
     "delivered",
   ),
-  numberColumn(
+  column.number(
     commonTexts.deadLetters,
     ({ id, deliveredBy, deadLetters = 0 }) =>
       deliveredBy === "rudder-server" ? (
@@ -49,7 +49,7 @@ const columns: Column<Row>[] = [
       ),
     "deadLetters",
   ),
-  column(
+  column.plain(
     destinationTexts.lastError,
     ({ lastError, state }) =>
       lastError && (
@@ -64,7 +64,7 @@ const columns: Column<Row>[] = [
         </>
       ),
   ),
-  column(commonTexts.transformation, ({ transformationId, transformationName }) =>
+  column.plain(commonTexts.transformation, ({ transformationId, transformationName }) =>
     transformationId ? (
       <ItemLink
         cut

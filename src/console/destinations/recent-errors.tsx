@@ -1,12 +1,6 @@
 import { ErrorNotice } from "../components/error-notice.tsx";
 import { Panel } from "../components/layout.tsx";
-import {
-  type Column,
-  nameColumn,
-  narrowColumn,
-  numberColumn,
-  Table,
-} from "../components/table.tsx";
+import { type Column, column, Table } from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
 import type { DeadLetterGroup } from "../data/model.ts";
 import { client, missingPermission } from "../data/session.ts";
@@ -20,13 +14,13 @@ const POLL_MS = 10_000;
 const SHOWN_MAX = 5;
 
 const columns: Column<DeadLetterGroup>[] = [
-  nameColumn(commonTexts.reason, ({ id, destinationId, reason }) => (
+  column.name(commonTexts.reason, ({ id, destinationId, reason }) => (
     <a class="bad clamp" href={hrefTo("dead-letters", { destinationId, groupId: id })}>
       {reason}
     </a>
   )),
-  numberColumn(commonTexts.events, ({ count }) => pluralize(count, "event")),
-  narrowColumn(destinationTexts.last, ({ lastAt }) => <Time at={lastAt} />),
+  column.number(commonTexts.events, ({ count }) => pluralize(count, "event")),
+  column.narrow(destinationTexts.last, ({ lastAt }) => <Time at={lastAt} />),
 ];
 
 /**

@@ -3,14 +3,7 @@ import { ErrorNotice } from "../components/error-notice.tsx";
 import { ItemLink } from "../components/item-link.tsx";
 import { Badge } from "../components/layout.tsx";
 import { SearchField } from "../components/search-field.tsx";
-import {
-  type Column,
-  nameColumn,
-  narrowColumn,
-  numberColumn,
-  Pagination,
-  Table,
-} from "../components/table.tsx";
+import { type Column, column, Pagination, Table } from "../components/table.tsx";
 import type { ConnectionRow } from "../data/model.ts";
 import { client } from "../data/session.ts";
 import { useResource } from "../data/use-resource.ts";
@@ -24,27 +17,27 @@ const POLL_MS = 5_000;
 const PAGE_ITEMS = 25;
 
 const columns: Column<ConnectionRow>[] = [
-  nameColumn(commonTexts.from, ({ sourceId, sourceName }) => (
+  column.name(commonTexts.from, ({ sourceId, sourceName }) => (
     <ItemLink screen="sources" id={sourceId} name={sourceName} />
   )),
-  nameColumn(commonTexts.to, ({ destinationId, destinationName }) => (
+  column.name(commonTexts.to, ({ destinationId, destinationName }) => (
     <ItemLink screen="destinations" id={destinationId} name={destinationName} />
   )),
-  narrowColumn(commonTexts.state, ({ enabled, destinationState, rejecting }) =>
+  column.narrow(commonTexts.state, ({ enabled, destinationState, rejecting }) =>
     enabled ? (
       <DestinationStateBadge state={destinationState} isRejecting={rejecting} />
     ) : (
       <Badge>{commonTexts.disabled}</Badge>
     ),
   ),
-  numberColumn(commonTexts.received, ({ rates }) => formatRate(rates.received)),
-  numberColumn(commonTexts.delivered, ({ rates }) => formatRate(rates.delivered)),
-  numberColumn(commonTexts.dropped, ({ rates }) => formatRate(rates.dropped)),
-  numberColumn(commonTexts.failed, ({ rates }) => (
+  column.number(commonTexts.received, ({ rates }) => formatRate(rates.received)),
+  column.number(commonTexts.delivered, ({ rates }) => formatRate(rates.delivered)),
+  column.number(commonTexts.dropped, ({ rates }) => formatRate(rates.dropped)),
+  column.number(commonTexts.failed, ({ rates }) => (
     <span class={rates.failed > 0 ? "bad" : undefined}>{formatRate(rates.failed)}</span>
   )),
-  numberColumn(commonTexts.pending, ({ lagEvents }) => formatCount(lagEvents)),
-  numberColumn(commonTexts.oldestPending, ({ lagEvents, lagSeconds }) =>
+  column.number(commonTexts.pending, ({ lagEvents }) => formatCount(lagEvents)),
+  column.number(commonTexts.oldestPending, ({ lagEvents, lagSeconds }) =>
     lagEvents > 0 ? formatDuration(lagSeconds) : commonTexts.noFigure,
   ),
 ];

@@ -4,7 +4,7 @@ import { ClampedText } from "../components/clamped-text.tsx";
 import { ConfirmButton } from "../components/dialog.tsx";
 import { ItemName, NamedLink } from "../components/item-link.tsx";
 import { Badge, ScreenHeader } from "../components/layout.tsx";
-import { type Column, column, nameColumn, narrowColumn, numberColumn, TablePanel } from "../components/table.tsx";
+import { type Column, column, TablePanel } from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
 import { showToast } from "../components/toasts.ts";
 import { client } from "../data/session.ts";
@@ -59,18 +59,18 @@ export function ReplayList() {
 
 function columnsOf(reload: () => Promise<void>): Column<Replay>[] {
   return [
-    narrowColumn(replayTexts.started, ({ createdAt }) => <Time at={createdAt} />),
-    nameColumn(replayTexts.scope, (replay) => <ReplayScope replay={replay} />),
-    narrowColumn(commonTexts.state, (replay) => {
+    column.narrow(replayTexts.started, ({ createdAt }) => <Time at={createdAt} />),
+    column.name(replayTexts.scope, (replay) => <ReplayScope replay={replay} />),
+    column.narrow(commonTexts.state, (replay) => {
       const state = shownState(replay);
       return <Badge tone={tones[state]}>{replayTexts.states[state]}</Badge>;
     }),
-    column(commonTexts.progress, (replay) => <ReplayProgress replay={replay} />),
+    column.plain(commonTexts.progress, (replay) => <ReplayProgress replay={replay} />),
     countColumn(commonTexts.delivered, "delivered"),
     countColumn(commonTexts.dropped, "dropped"),
     countColumn(commonTexts.failed, "failed"),
     countColumn(commonTexts.pending, "pending"),
-    narrowColumn(
+    column.narrow(
       "",
       (replay) => replay.state === "running" && <CancelReplay replay={replay} reload={reload} />,
     ),
@@ -82,7 +82,7 @@ function countColumn(
   name: "delivered" | "dropped" | "failed" | "pending",
 ): Column<Replay> {
   // A purge delivers nothing.
-  return numberColumn(title, ({ kind, counts }) =>
+  return column.number(title, ({ kind, counts }) =>
     kind === "purge" ? commonTexts.noFigure : formatCount(counts[name]),
   );
 }

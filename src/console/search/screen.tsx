@@ -5,15 +5,7 @@ import { FilterForm } from "../components/forms/filter-form.tsx";
 import { ItemName } from "../components/item-link.tsx";
 import { Badge, ScreenHeader } from "../components/layout.tsx";
 import { NameField } from "../components/name-select.tsx";
-import {
-  type Column,
-  column,
-  nameColumn,
-  narrowColumn,
-  OlderRows,
-  TablePanel,
-  wideColumn,
-} from "../components/table.tsx";
+import { type Column, column, OlderRows, TablePanel } from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
 import { eventName } from "../data/event-name.ts";
 import { useFirstNames } from "../data/use-names.ts";
@@ -135,15 +127,15 @@ function SearchPanel(props: { submitted: SearchForm; restart: () => void }) {
 
 function columnsOf(open: (event: FoundEvent) => void): Column<FoundEvent>[] {
   return [
-    narrowColumn(commonTexts.received, ({ receivedAt }) => <Time at={receivedAt} exact />),
-    nameColumn(commonTexts.event, (result) => (
+    column.narrow(commonTexts.received, ({ receivedAt }) => <Time at={receivedAt} exact />),
+    column.name(commonTexts.event, (result) => (
       <button type="button" class="link cut" onClick={() => open(result)}>
         {eventName(result.event)}
       </button>
     )),
-    column(commonTexts.source, ({ sourceId }) => <ItemName kind="source" id={sourceId} />),
-    column(searchTexts.userColumn, ({ event }) => <span class="cut">{userOf(event)}</span>),
-    wideColumn(commonTexts.outcome, ({ outcomes, refused }) =>
+    column.plain(commonTexts.source, ({ sourceId }) => <ItemName kind="source" id={sourceId} />),
+    column.plain(searchTexts.userColumn, ({ event }) => <span class="cut">{userOf(event)}</span>),
+    column.wide(commonTexts.outcome, ({ outcomes, refused }) =>
       refused === undefined ? (
         <Outcomes outcomes={outcomes} />
       ) : (

@@ -3,7 +3,7 @@ import { TextField } from "../components/forms/fields.tsx";
 import { Form } from "../components/forms/form.tsx";
 import { useFields } from "../components/forms/use-fields.ts";
 import { Name } from "../components/name.tsx";
-import { type Column, column, nameColumn, narrowColumn } from "../components/table.tsx";
+import { type Column, column } from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
 import { client } from "../data/session.ts";
 import { commonTexts } from "../texts/common.ts";
@@ -36,15 +36,15 @@ export function CredentialList() {
 }
 
 const columns: Column<Credential>[] = [
-  nameColumn(commonTexts.name, ({ name }) => (
+  column.name(commonTexts.name, ({ name }) => (
     <code class="cut">
       <Name>{name}</Name>
     </code>
   )),
-  column(settingsTexts.inCode, ({ name }) => (
+  column.plain(settingsTexts.inCode, ({ name }) => (
     <code class="quiet cut">{settingsTexts.inCodeExample(name)}</code>
   )),
-  narrowColumn(commonTexts.updated, ({ updatedAt }) => <Time at={updatedAt} />),
+  column.narrow(commonTexts.updated, ({ updatedAt }) => <Time at={updatedAt} />),
 ];
 
 function CredentialForm({ close, reload }: FormContext<Credential>) {

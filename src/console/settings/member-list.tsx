@@ -7,7 +7,7 @@ import { useSave } from "../components/forms/use-save.ts";
 import { Badge } from "../components/layout.tsx";
 import { Loaded } from "../components/loaded.tsx";
 import { Name } from "../components/name.tsx";
-import { type Column, column, narrowColumn } from "../components/table.tsx";
+import { type Column, column } from "../components/table.tsx";
 import { client } from "../data/session.ts";
 import { useResource } from "../data/use-resource.ts";
 import { commonTexts } from "../texts/common.ts";
@@ -49,12 +49,14 @@ export function MemberList() {
 function columnsOf(edit: (member: Member) => void): Column<Member>[] {
   return [
     editColumn(edit),
-    column(settingsTexts.email, ({ email }) => <Name cut>{email}</Name>),
-    narrowColumn(
+    column.plain(settingsTexts.email, ({ email }) => <Name cut>{email}</Name>),
+    column.narrow(
       settingsTexts.workspaceRole,
       ({ workspaceRole }) => workspaceRole && <Badge flat>{workspaceRole}</Badge>,
     ),
-    column(settingsTexts.permissions, ({ permissions }) => <PermissionBadges of={permissions} />),
+    column.plain(settingsTexts.permissions, ({ permissions }) => (
+      <PermissionBadges of={permissions} />
+    )),
   ];
 }
 

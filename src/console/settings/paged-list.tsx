@@ -5,7 +5,7 @@ import { DeleteButton, Dialog } from "../components/dialog.tsx";
 import { ErrorNotice } from "../components/error-notice.tsx";
 import { type EmptyText, Panel } from "../components/layout.tsx";
 import { Name } from "../components/name.tsx";
-import { type Column, nameColumn, narrowColumn, Pagination, Table } from "../components/table.tsx";
+import { type Column, column, Pagination, Table } from "../components/table.tsx";
 import { useResource } from "../data/use-resource.ts";
 import { commonTexts } from "../texts/common.ts";
 
@@ -18,7 +18,7 @@ export interface FormContext<Item> {
 
 /** Returns the column of item names, each a button that opens the form to edit the item. */
 export const editColumn = <Item extends { name: string }>(edit: (item: Item) => void) =>
-  nameColumn(commonTexts.name, (item: Item) => (
+  column.name(commonTexts.name, (item: Item) => (
     <button type="button" class="link cut" onClick={() => edit(item)}>
       <Name>{item.name}</Name>
     </button>
@@ -49,7 +49,7 @@ export function PagedList<
   const [opened, setOpened] = useState<{ item?: Item }>();
   const { value, error, reload } = useResource(() => load(page), [title, page]);
   const close = () => setOpened(undefined);
-  const deleteColumn: Column<Item> = narrowColumn("", (item) => (
+  const deleteColumn: Column<Item> = column.narrow("", (item) => (
     <DeleteButton
       isIcon
       verb={verb}

@@ -7,7 +7,7 @@ import { Form } from "../components/forms/form.tsx";
 import { useFields } from "../components/forms/use-fields.ts";
 import { Badge } from "../components/layout.tsx";
 import { Name } from "../components/name.tsx";
-import { type Column, column, nameColumn, narrowColumn } from "../components/table.tsx";
+import { type Column, column } from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
 import type { Permission } from "../data/model.ts";
 import { client, session } from "../data/session.ts";
@@ -45,20 +45,22 @@ export function TokenList() {
 }
 
 const columns: Column<Token>[] = [
-  nameColumn(commonTexts.name, (token) => (
+  column.name(commonTexts.name, (token) => (
     <span class="row">
       <Name cut>{token.name}</Name>
       {isCurrent(token) && <Badge tone="accent">{settingsTexts.current}</Badge>}
     </span>
   )),
-  narrowColumn(settingsTexts.kind, ({ memberId }) => (
+  column.narrow(settingsTexts.kind, ({ memberId }) => (
     <Badge flat>{memberId === undefined ? settingsTexts.service : settingsTexts.personal}</Badge>
   )),
-  column(settingsTexts.permissions, ({ permissions }) => <PermissionBadges of={permissions} />),
-  narrowColumn(settingsTexts.lastUsed, ({ lastUsedAt }) =>
+  column.plain(settingsTexts.permissions, ({ permissions }) => (
+    <PermissionBadges of={permissions} />
+  )),
+  column.narrow(settingsTexts.lastUsed, ({ lastUsedAt }) =>
     lastUsedAt ? <Time at={lastUsedAt} /> : settingsTexts.never,
   ),
-  narrowColumn(settingsTexts.expires, ({ expiresAt }) =>
+  column.narrow(settingsTexts.expires, ({ expiresAt }) =>
     expiresAt ? <Time at={expiresAt} /> : settingsTexts.never,
   ),
 ];

@@ -11,7 +11,7 @@ import {
   type ListQuery,
   ListScreen,
 } from "../components/list-screen.tsx";
-import { type Column, narrowColumn, numberColumn } from "../components/table.tsx";
+import { type Column, column } from "../components/table.tsx";
 import { MinuteTime } from "../components/time.tsx";
 import { client, missingPermission } from "../data/session.ts";
 import { formatRate } from "../format.ts";
@@ -27,20 +27,20 @@ type SourceRow = Pick<ListedSource, "id" | "name" | "enabled"> & Partial<ListedS
 
 const columns: Column<SourceRow>[] = [
   itemColumn("sources"),
-  narrowColumn(commonTexts.state, ({ enabled }) =>
+  column.narrow(commonTexts.state, ({ enabled }) =>
     enabled ? (
       <Badge tone="good">{commonTexts.enabled}</Badge>
     ) : (
       <Badge>{commonTexts.disabled}</Badge>
     ),
   ),
-  numberColumn(
+  column.number(
     sourceTexts.receivedRate,
     ({ receivedPerSecond }) =>
       receivedPerSecond === undefined ? commonTexts.noFigure : formatRate(receivedPerSecond),
     "received",
   ),
-  narrowColumn(sourceTexts.lastEvent, ({ lastReceivedAt }) =>
+  column.narrow(sourceTexts.lastEvent, ({ lastReceivedAt }) =>
     lastReceivedAt === undefined ? (
       <span class="quiet">{commonTexts.noFigure}</span>
     ) : (

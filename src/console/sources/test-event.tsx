@@ -112,9 +112,7 @@ function Arrivals({ messages }: { messages: readonly FollowedMessage[] }) {
       {messages.map(({ name: stage, data }) => (
         <Fragment key={stage + data.destinationId}>
           <p class="row">
-            <Badge tone={outcomeTones[stage] ?? "accent"}>
-              {stageNames[stage] ?? stage}
-            </Badge>
+            <Badge tone={outcomeTones[stage] ?? "accent"}>{stageNames[stage] ?? stage}</Badge>
             {typeof data.destinationId === "string" && (
               <NamedLink kind="destination" id={data.destinationId} />
             )}

@@ -1,7 +1,7 @@
 import type { AnswerOf } from "../../api/client.ts";
 import { Icon } from "../components/icon.tsx";
 import { Badge, Panel } from "../components/layout.tsx";
-import { type Column, column, nameColumn, spreadNumberColumn, Table } from "../components/table.tsx";
+import { type Column, column, Table } from "../components/table.tsx";
 import { client } from "../data/session.ts";
 import { useResource } from "../data/use-resource.ts";
 import { formatCount } from "../format.ts";
@@ -66,14 +66,14 @@ function rowsOf({ node, nodes, partitions }: Cluster): NodeRow[] {
 }
 
 const columns: Column<NodeRow>[] = [
-  nameColumn(systemTexts.node, ({ id, isCurrent, answers }) => (
+  column.name(systemTexts.node, ({ id, isCurrent, answers }) => (
     <>
       {id} {isCurrent && <Badge tone="good">{systemTexts.thisNode}</Badge>}
       {!answers && <Badge tone="bad">{systemTexts.noAnswer}</Badge>}
     </>
   )),
-  column(systemTexts.version, ({ version }) => version),
-  column(systemTexts.controlPlane, ({ url }) => <code>{url}</code>),
-  column(systemTexts.partitions, ({ partitions }) => partitions),
-  spreadNumberColumn(systemTexts.lag, ({ lagEvents }) => formatCount(lagEvents)),
+  column.plain(systemTexts.version, ({ version }) => version),
+  column.plain(systemTexts.controlPlane, ({ url }) => <code>{url}</code>),
+  column.plain(systemTexts.partitions, ({ partitions }) => partitions),
+  column.wideNumber(systemTexts.lag, ({ lagEvents }) => formatCount(lagEvents)),
 ];

@@ -1,9 +1,16 @@
 import { useState } from "preact/hooks";
 import type { AnswerOf } from "../../api/client.ts";
-import { Badge, type Fact, FactList, Panel, ScreenHeader, StatList } from "../components/layout.tsx";
+import {
+  Badge,
+  type Fact,
+  FactList,
+  Panel,
+  ScreenHeader,
+  StatList,
+} from "../components/layout.tsx";
 import { Loaded } from "../components/loaded.tsx";
 import { SearchField } from "../components/search-field.tsx";
-import { type Column, nameColumn, spreadNumberColumn, Table } from "../components/table.tsx";
+import { type Column, column, Table } from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
 import { client } from "../data/session.ts";
 import { useResource } from "../data/use-resource.ts";
@@ -71,9 +78,9 @@ function Ready({ readiness: { ready } }: { readiness: System["readiness"] }) {
 }
 
 const processColumns: Column<Process>[] = [
-  nameColumn(systemTexts.process, ({ name: process }) => process),
-  spreadNumberColumn(systemTexts.memory, ({ residentBytes }) => formatBytes(residentBytes)),
-  spreadNumberColumn(systemTexts.cpuTime, ({ cpuSeconds }) => formatDuration(cpuSeconds)),
+  column.name(systemTexts.process, ({ name: process }) => process),
+  column.wideNumber(systemTexts.memory, ({ residentBytes }) => formatBytes(residentBytes)),
+  column.wideNumber(systemTexts.cpuTime, ({ cpuSeconds }) => formatDuration(cpuSeconds)),
 ];
 
 function SystemStats({ system }: { system: System }) {
@@ -121,13 +128,15 @@ function Disk({ disk: { used, freeBytes } }: { disk: System["disk"] }) {
   return (
     <FactList
       facts={[
-        ...sizes.map(([name, size]): Fact => [
-          name,
-          <>
-            <progress aria-hidden="true" max={largest} value={size} />
-            <span class="tabular">{formatBytes(size)}</span>
-          </>,
-        ]),
+        ...sizes.map(
+          ([name, size]): Fact => [
+            name,
+            <>
+              <progress aria-hidden="true" max={largest} value={size} />
+              <span class="tabular">{formatBytes(size)}</span>
+            </>,
+          ],
+        ),
         [systemTexts.free, <span class="tabular">{formatBytes(freeBytes)}</span>],
       ]}
     />
@@ -158,8 +167,8 @@ function StoredEvents({ events }: { events: System["events"] }) {
 }
 
 const limitColumns: Column<[string, number]>[] = [
-  nameColumn(systemTexts.limit, ([limit]) => <code>{limit}</code>),
-  spreadNumberColumn(commonTexts.value, ([, value]) => formatCount(value)),
+  column.name(systemTexts.limit, ([limit]) => <code>{limit}</code>),
+  column.wideNumber(commonTexts.value, ([, value]) => formatCount(value)),
 ];
 
 function Limits({ limits }: { limits: System["limits"] }) {

@@ -97,9 +97,7 @@ function RecentEventsPanel({ of }: { of: { sourceId: string } | { destinationId:
           )}
         </p>
       )}
-      {openEvent && (
-        <EventDialog event={openEvent} onClose={() => setOpenId(undefined)} />
-      )}
+      {openEvent && <EventDialog event={openEvent} onClose={() => setOpenId(undefined)} />}
     </Panel>
   );
 }

@@ -91,20 +91,14 @@ export function Screen({ query }: ScreenProps) {
         {events.length === 0 ? (
           <NoEvents isFiltered={buffer.size > 0} state={tail.state} />
         ) : (
-          <TailTable
-            events={events}
-            open={setOpenId}
-            onHold={setHeld}
-          />
+          <TailTable events={events} open={setOpenId} onHold={setHeld} />
         )}
         <p class="pages">
           <span>{tailTexts.shown(events.length, buffer.size)}</span>
           {tail.missed > 0 && <span class="warn">{tailTexts.skipped(tail.missed)}</span>}
         </p>
       </Panel>
-      {openEvent && (
-        <EventDialog event={openEvent} onClose={() => setOpenId(undefined)} />
-      )}
+      {openEvent && <EventDialog event={openEvent} onClose={() => setOpenId(undefined)} />}
     </>
   );
 }

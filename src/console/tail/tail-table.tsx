@@ -3,7 +3,7 @@ import { useEffect, useMemo, useRef } from "preact/hooks";
 import { ClampedText } from "../components/clamped-text.tsx";
 import { ItemName } from "../components/item-link.tsx";
 import { Badge, type Tone } from "../components/layout.tsx";
-import { type Column, column, nameColumn, narrowColumn, Table, wideColumn } from "../components/table.tsx";
+import { type Column, column, Table } from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
 import { eventName } from "../data/event-name.ts";
 import { useNames } from "../data/use-names.ts";
@@ -44,12 +44,7 @@ export function TailTable(props: {
       }}
       onFocusOut={() => hold({ focus: false })}
     >
-      <Table
-        label={label}
-        columns={columns}
-        rows={events}
-        keyOf={({ messageId }) => messageId}
-      />
+      <Table label={label} columns={columns} rows={events} keyOf={({ messageId }) => messageId} />
     </div>
   );
 }
@@ -57,20 +52,20 @@ export function TailTable(props: {
 type Scope = "source" | "destination" | undefined;
 
 function columnsOf(open: (messageId: string) => void, of: Scope): Column<TailEvent>[] {
-  const source = column<TailEvent>(commonTexts.source, ({ sourceId }) => (
+  const source = column.plain<TailEvent>(commonTexts.source, ({ sourceId }) => (
     <span class="quiet">
       <ItemName kind="source" id={sourceId} />
     </span>
   ));
   return [
-    narrowColumn(commonTexts.received, ({ at }) => <Time at={at} exact />),
-    nameColumn(commonTexts.event, ({ messageId, received, outcomes }) => (
+    column.narrow(commonTexts.received, ({ at }) => <Time at={at} exact />),
+    column.name(commonTexts.event, ({ messageId, received, outcomes }) => (
       <button type="button" class="link cut" onClick={() => open(messageId)}>
         {eventName(received ?? outcomes[0]?.event)}
       </button>
     )),
     ...(of === "source" ? [] : [source]),
-    wideColumn(commonTexts.outcome, (event) => (
+    column.wide(commonTexts.outcome, (event) => (
       <span class="row">
         <OutcomeBadges event={event} of={of} />
       </span>
@@ -86,7 +81,8 @@ function OutcomeBadges({ event, of }: { event: TailEvent; of: Scope }) {
     if (hasAllOutcomes) return <span class="quiet">{commonTexts.noDestination}</span>;
     return <Badge tone="accent">{tailTexts.outcomeNames["in-flight"]}</Badge>;
   }
-  if (of !== "destination") return outcomes.map((it, index) => <OutcomeBadge key={index} {...it} />);
+  if (of !== "destination")
+    return outcomes.map((it, index) => <OutcomeBadge key={index} {...it} />);
   return outcomes.map(({ outcome, reason }, index) => (
     <Fragment key={index}>
       <Badge tone={outcomeTones[outcome]}>{tailTexts.outcomeNames[outcome]}</Badge>

@@ -201,9 +201,7 @@ export function Select(
 }
 
 export function SelectField(props: FieldProps & SelectProps) {
-  return (
-    <Field {...props}>{(attributes) => <Select {...props} attributes={attributes} />}</Field>
-  );
+  return <Field {...props}>{(attributes) => <Select {...props} attributes={attributes} />}</Field>;
 }
 
 export function Checkbox(props: {

@@ -49,13 +49,7 @@ export function Form(props: {
             {trial.action}
           </Button>
         )}
-        <Button
-          kind="main"
-          type="submit"
-          needs={needs}
-          disabledReason={disabledReason}
-          busy={busy}
-        >
+        <Button kind="main" type="submit" needs={needs} disabledReason={disabledReason} busy={busy}>
           {action}
         </Button>
       </div>

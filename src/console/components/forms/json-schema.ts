@@ -1,4 +1,4 @@
-import { applies, type Condition } from "../../../destinations/applies-when.ts";
+import { applies, type EffectCondition } from "../../../destinations/applies-when.ts";
 
 /** Derives a form's fields from a JSON Schema: each property's control and label. */
 
@@ -22,7 +22,7 @@ export interface JsonSchema {
   contentMediaType?: string;
   /** Whether most users set this optional property. If so, a form does not fold its field away. */
   "x-essential"?: boolean;
-  "x-applies-when"?: Condition;
+  "x-applies-when"?: EffectCondition;
 }
 
 /** Returns the values of the properties that have an effect. */
