@@ -9,13 +9,18 @@ export const toasts = signal<readonly Toast[]>([]);
 const TOASTS_MAX = 4;
 const SHOWN_MS = 5_000;
 
+// An error tells nothing about the screen that the user opens next.
+addEventListener("hashchange", () => {
+  toasts.value = toasts.value.filter(({ error }) => error === undefined);
+});
+
 /** Shows a short message for five seconds. */
 export function showToast(text: string): void {
   const toast = addToast({ text });
   setTimeout(() => dismissToast(toast), SHOWN_MS);
 }
 
-/** Shows an error message until the user dismisses it. */
+/** Shows an error message until the user dismisses it or opens another screen. */
 export function showError(error: unknown): void {
   addToast({ error });
 }

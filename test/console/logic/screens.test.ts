@@ -408,6 +408,13 @@ describe("messages", () => {
     toasts.dismissToast(toasts.toasts.value[0]!);
     expect(toasts.toasts.value).toEqual([]);
   });
+
+  test("keep a text when another screen opens, and drop an error", () => {
+    toasts.showError("e");
+    toasts.showToast("done");
+    page.dispatchEvent(new Event("hashchange"));
+    expect(toasts.toasts.value).toEqual([{ text: "done" }]);
+  });
 });
 
 describe("a form", () => {
