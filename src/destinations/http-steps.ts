@@ -6,16 +6,18 @@ import {
   type EgressResponse,
   ResolutionFailed,
 } from "../egress/egress.ts";
+import { failureText } from "../egress/failure-text.ts";
+import { codeOf } from "../errors.ts";
 import type { TestStepName, TestSteps } from "./test-steps.ts";
 
 /** Describes a network error in one line, with its error code of node:net, node:dns or node:tls. */
 export function networkReason(error: unknown): string {
   if (!(error instanceof Error)) return "The request failed";
-  const code = "code" in error && typeof error.code === "string" ? ` (${error.code})` : "";
-  const isClear =
-    code === "" || error instanceof ResolutionFailed || error instanceof EgressRefused;
-  const message = isClear ? error.message : "The request failed";
-  return `${message}${code}`;
+  const code = codeOf(error);
+  if (code === "") return error.message;
+  const isClear = error instanceof ResolutionFailed || error instanceof EgressRefused;
+  if (isClear) return `${error.message} (${code})`;
+  return failureText(code, "The request failed", "The server's");
 }
 
 /**

@@ -165,7 +165,7 @@ describeWith(s3Missing)("backups in a bucket", () => {
       [
         restore("s3://lake/site/one/"),
         settings({ PIXELMILL_BACKUP_S3_ENDPOINT: closed }),
-        `Cannot list the backups in the bucket lake of ${closed}: The request failed (ECONNREFUSED); check backup.s3.endpoint and backup.s3.region`,
+        `Cannot list the backups in the bucket lake of ${closed}: The request failed: connection refused (ECONNREFUSED); check backup.s3.endpoint and backup.s3.region`,
       ],
       [
         restore("s3://lake/none.tar.zst"),

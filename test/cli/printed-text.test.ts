@@ -302,7 +302,7 @@ describe("a request that failed", () => {
   test("is a sentence when the server is away, and none for a bug of the program", () => {
     const coded = (code: string) => Object.assign(new Error("m"), { code });
     expect(text(coded("CERT_HAS_EXPIRED"))).toBe(
-      "Cannot reach the server at host: its certificate has expired",
+      "Cannot reach the server at host: its certificate is expired",
     );
     expect(text(coded("ENOTFOUND"))).toEndWith("the name of the host is unknown");
     expect(text(coded("ECONNREFUSED"))).toStartWith("Cannot reach the server at host: ");

@@ -102,8 +102,8 @@ test("an error without a broker's code is later's, except one of the guarded way
   ]);
   const unknown = new ResolutionFailed("no such host", "ENOTFOUND");
   expect(of(unknown)).toEqual(["later", "no such host", undefined]);
-  const reset = ["soon", "The connection failed (ECONNRESET)", undefined];
+  const reset = ["soon", "The connection failed: connection reset by peer (ECONNRESET)", undefined];
   expect(of(error("x", "ECONNRESET"))).toEqual(reset);
-  const certificate = "The broker's certificate is not accepted (CERT_HAS_EXPIRED)";
+  const certificate = "The broker's certificate is not accepted: expired (CERT_HAS_EXPIRED)";
   expect(of(error("x", "CERT_HAS_EXPIRED"))).toEqual(["later", certificate, undefined]);
 });

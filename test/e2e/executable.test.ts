@@ -51,7 +51,7 @@ test("the single executable transforms and delivers events without other files",
   const { steps } = await made(server, `/v2/destinations/${destination.id}/test`, {});
   expect(steps.map(({ step, message }: any) => [step, message])).toEqual([
     ["resolve", undefined],
-    ["connect", "Broker 127.0.0.1:1: The connection failed (ECONNREFUSED)"],
+    ["connect", "Broker 127.0.0.1:1: The connection failed: connection refused (ECONNREFUSED)"],
   ]);
 
   // The guide's pages are in the executable.

@@ -140,7 +140,7 @@ const unlike: [string, string][] = [
   ["Topic t (topic t, error 3)", "Topic t (topic t, error 29)"],
   ["HTTP 404 from enrichment", "HTTP 500 from enrichment"],
   ["can't read list of users", "can't read list of orders"],
-  ["The request failed (ECONNREFUSED)", "The request failed (ETIMEDOUT)"],
+  ["The connection failed (ECONNREFUSED)", "The connection failed (ETIMEDOUT)"],
 ];
 test.each(unlike)("two reasons that differ in words are two groups: %s", (one, other) => {
   expect(reasonTemplate(one)).not.toBe(reasonTemplate(other));

@@ -1,4 +1,5 @@
 import { RequestRefused } from "../../api/client.ts";
+import { certificateFault } from "../../egress/failure-text.ts";
 import { ApiError, messageOf, StartError, systemReason } from "../../errors.ts";
 import { plain } from "../terminal/text.ts";
 
@@ -12,12 +13,6 @@ const reasons: Record<string, string> = {
   FailedToOpenSocket: "the host or the network is unreachable",
   DNSResolveFailed: "the name of the host is unknown",
   ENOTFOUND: "the name of the host is unknown",
-  DEPTH_ZERO_SELF_SIGNED_CERT: "its certificate is self-signed",
-  SELF_SIGNED_CERT_IN_CHAIN: "its certificate is of an unknown authority",
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: "its certificate is of an unknown authority",
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: "its certificate is of an unknown authority",
-  CERT_HAS_EXPIRED: "its certificate has expired",
-  ERR_TLS_CERT_ALTNAME_INVALID: "its certificate is of another host",
   UnexpectedRedirect: "it redirects to another address",
 };
 
@@ -35,7 +30,9 @@ export function failureOf(error: unknown, server: string): string | undefined {
   }
   const code = "code" in error ? String(error.code) : "";
   if (code === "") return undefined;
-  return `Cannot reach the server at ${server}: ${reasons[code] ?? plain(systemReason(error))}`;
+  const fault = certificateFault(code);
+  const reason = fault === undefined ? reasons[code] : `its certificate is ${fault}`;
+  return `Cannot reach the server at ${server}: ${reason ?? plain(systemReason(error))}`;
 }
 
 function refusalOf({ status, message, details }: RequestRefused, server: string): string {

@@ -1,4 +1,5 @@
 import { EgressRefused, ResolutionFailed } from "../../egress/egress.ts";
+import { certificateFault, failureText } from "../../egress/failure-text.ts";
 import type { ReceiverAnswer } from "../answers/receiver-answer.ts";
 
 /**
@@ -106,9 +107,8 @@ export function failureOf(error: unknown): KafkaFailure {
   const code = "code" in error && typeof error.code === "string" ? error.code : "";
   if (code === "" || error instanceof ResolutionFailed)
     return new KafkaFailure("later", error.message);
-  return /CERT|SIGN|ALTNAME|ISSUER/.test(code)
-    ? new KafkaFailure("later", `The broker's certificate is not accepted (${code})`)
-    : new KafkaFailure("soon", `The connection failed (${code})`);
+  const outlook = certificateFault(code) === undefined ? "soon" : "later";
+  return new KafkaFailure(outlook, failureText(code, "The connection failed", "The broker's"));
 }
 
 /** Finds the first Kafka error code in an error of the client library or its nested errors. */

@@ -1,4 +1,6 @@
 import { EgressRefused, ResolutionFailed } from "../../egress/egress.ts";
+import { failureText } from "../../egress/failure-text.ts";
+import { codeOf } from "../../errors.ts";
 import { DatabaseFailure } from "../tables/table-database.ts";
 import { PostgresError } from "./postgres-session.ts";
 
@@ -77,8 +79,7 @@ export function failureOf(error: unknown): unknown {
   if (error instanceof DatabaseFailure || !(error instanceof Error)) return error;
   if (error instanceof EgressRefused) return new DatabaseFailure("refused", error.message);
   if (!(error instanceof PostgresError)) {
-    const code = "code" in error && typeof error.code === "string" ? ` (${error.code})` : "";
-    return new DatabaseFailure("later", `${networkReason(error, code)}${code}`);
+    return new DatabaseFailure("later", networkReason(error));
   }
   const { code, column, constraint, message, text } = error;
   const meaning =
@@ -103,8 +104,9 @@ export function failureOf(error: unknown): unknown {
   });
 }
 
-function networkReason(error: Error, code: string): string {
-  if (code === "" || error instanceof ResolutionFailed) return error.message;
-  if (/CERT|SIGN|ALTNAME|ISSUER/.test(code)) return "The database's certificate is not accepted";
-  return "The connection to the database failed";
+function networkReason(error: Error): string {
+  const code = codeOf(error);
+  if (code === "") return error.message;
+  if (error instanceof ResolutionFailed) return `${error.message} (${code})`;
+  return failureText(code, "The connection to the database failed", "The database's");
 }

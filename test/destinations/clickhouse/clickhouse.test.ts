@@ -316,7 +316,10 @@ describeReal("failures of ClickHouse", () => {
       [track("m", {})],
       signal,
     );
-    expect([gone.kind, reasonOf(gone)]).toEqual(["retry", "The request failed (ECONNREFUSED)"]);
+    expect([gone.kind, reasonOf(gone)]).toEqual([
+      "retry",
+      "The request failed: connection refused (ECONNREFUSED)",
+    ]);
     const guarded: DestinationKind = clickhouseKind(createEgress({ allow: [] }));
     const strict = guarded.open(configOf(), "workspace");
     expect(await strict.deliver([track("m", {})], signal)).toEqual({

@@ -40,20 +40,22 @@ describe("an error of PostgreSQL", () => {
 });
 
 describe("an error of the network to PostgreSQL", () => {
-  test.each(["CERT_HAS_EXPIRED", "DEPTH_ZERO_SELF_SIGNED_CERT", "ERR_TLS_CERT_ALTNAME_INVALID"])(
-    "%s is about the certificate",
-    (code) => {
-      const failure = failureOf(Object.assign(new Error("x"), { code })) as DatabaseFailure;
-      const message = `The database's certificate is not accepted (${code})`;
-      expect([failure.kind, failure.message]).toEqual(["later", message]);
-    },
-  );
+  test.each([
+    ["CERT_HAS_EXPIRED", "expired"],
+    ["DEPTH_ZERO_SELF_SIGNED_CERT", "self-signed"],
+    ["ERR_TLS_CERT_ALTNAME_INVALID", "of another host"],
+    ["CERT_REVOKED", "not valid"],
+  ])("%s is about the certificate", (code, fault) => {
+    const failure = failureOf(Object.assign(new Error("x"), { code })) as DatabaseFailure;
+    const message = `The database's certificate is not accepted: ${fault} (${code})`;
+    expect([failure.kind, failure.message]).toEqual(["later", message]);
+  });
 
   test("of another kind has its code, or else its own message", () => {
     const messageOf = (more: object) =>
       (failureOf(Object.assign(new Error("own"), more)) as DatabaseFailure).message;
     expect(messageOf({ code: "ECONNRESET" })).toBe(
-      "The connection to the database failed (ECONNRESET)",
+      "The connection to the database failed: connection reset by peer (ECONNRESET)",
     );
     expect(messageOf({})).toBe("own");
     expect(failureOf("text")).toBe("text");
