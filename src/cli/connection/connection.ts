@@ -3,7 +3,6 @@ import { type Client, createClient } from "../../api/client.ts";
 import { StartError, systemReason } from "../../errors.ts";
 import { clientEnvironment } from "../../settings/client-environment.ts";
 import { readProfile } from "./profile.ts";
-import { quietStreamEnds } from "./quiet-stream.ts";
 
 const SERVER_DEFAULT = "http://127.0.0.1:8081";
 
@@ -87,8 +86,6 @@ function serverUrl(text: string): string {
   return url.href.replace(/\/+$/, "");
 }
 
-/** Sends a request with a time limit. With a signal (live tail), heartbeats limit it. */
-const patientFetch = (async (url: string, init: RequestInit = {}) => {
-  if (init.signal) return quietStreamEnds(await fetch(url, init));
-  return fetch(url, { ...init, signal: AbortSignal.timeout(ANSWER_MS_MAX) });
-}) as typeof fetch;
+/** Sends a request with a time limit. A request with a signal is a live tail, which has none. */
+const patientFetch = ((url: string, init: RequestInit = {}) =>
+  fetch(url, { signal: AbortSignal.timeout(ANSWER_MS_MAX), ...init })) as typeof fetch;
