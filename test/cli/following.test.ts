@@ -19,9 +19,8 @@ const streams: (string | Response)[] = [];
 const server = startAnswers({
   "GET /v2/workspace": () => ({ workspace: { name: "Main" } }),
   "GET /v2/overview": () => troubles.shift()?.() ?? overview,
-  "GET /v2/status/sources": () => ({ sources: [{ id: "s1", name: "Site" }], total: 1 }),
-  "GET /v2/status/destinations": () => ({
-    destinations: [{ id: "d1", name: "Hook" }],
+  "GET /v2/status/names": ({ query }) => ({
+    names: [query.kind === "source" ? { id: "s1", name: "Site" } : { id: "d1", name: "Hook" }],
     total: 1,
   }),
   "GET /v2/events": () => {
@@ -161,7 +160,7 @@ describe("tail", () => {
     expect(errors.replace(/of \d+ s/, "of some s")).toBe(
       [
         `following ${server.controlPlane}`,
-        "tail lost: the server ended it; connecting again",
+        "tail lost: its stream ended; connecting again",
         "connected again; events of some s are left out",
         "2 shown\n",
       ].join("\n"),

@@ -20,8 +20,8 @@ let isEmpty = false;
 
 const server = startAnswers({
   // Two pages: the server has more names than one answer holds.
-  "GET /v2/status/destinations": ({ query }) => ({
-    destinations: query.page === "1" ? [{ id: "d1", name: "Hook" }] : [{ id: "d2", name: "Log" }],
+  "GET /v2/status/names": ({ query }) => ({
+    names: query.page === "1" ? [{ id: "d1", name: "Hook" }] : [{ id: "d2", name: "Log" }],
     total: 2,
   }),
   "GET /v2/dead-letter-groups": () => ({

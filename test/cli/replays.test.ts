@@ -14,11 +14,10 @@ const destinations = [
 let [total, lastPage] = [4, Number.POSITIVE_INFINITY];
 
 const server = startAnswers({
-  "GET /v2/status/destinations": ({ query }) => ({
-    destinations: Number(query.page) > lastPage ? [] : destinations,
-    total,
-  }),
-  "GET /v2/status/sources": () => ({ sources: [{ id: "s1", name: "Site" }], total: 1 }),
+  "GET /v2/status/names": ({ query }) => {
+    if (query.kind === "source") return { names: [{ id: "s1", name: "Site" }], total: 1 };
+    return { names: Number(query.page) > lastPage ? [] : destinations, total };
+  },
   "POST /v2/replays": () => ({ replay }),
   "GET /v2/replays": () => ({ replays }),
   "GET /v2/replays/r1": () => ({ replay: failed }),
@@ -56,9 +55,13 @@ test("names of destinations are read in pages, a bounded number of them", async 
   total = 1_000_000_000;
   const endless = await piped(["replay", "start", "--destination", "none", ...from]);
   expect(endless.code).toBe(1);
-  const pages = server.sent.filter(({ route }) => route === "GET /v2/status/destinations");
+  const pages = server.sent.filter(({ route }) => route === "GET /v2/status/names");
   expect(pages.map(({ query }) => query)).toEqual(
-    Array.from({ length: 100 }, (_, index) => ({ page: String(index + 1), count: "100" })),
+    Array.from({ length: 100 }, (_, index) => ({
+      kind: "destination",
+      page: String(index + 1),
+      count: "100",
+    })),
   );
   server.sent.length = 0;
   lastPage = 2;

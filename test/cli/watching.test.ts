@@ -129,10 +129,13 @@ describe("a server that does not answer as expected", () => {
     expect(wrong.errors).toContain("refuses the token: Invalid, expired or revoked token");
     const body = { name: "weak", permissions: ["transformations:edit"] };
     const weak = (await server.api("POST", "/v2/tokens", body)).body.token.secret;
-    for (const name of ["status", "tail"]) {
+    for (const [name, needed] of [
+      ["status", "events:read"],
+      ["tail", "events:read or workspace:admin"],
+    ] as const) {
       const { code, errors } = await client([name], { environment: { PIXELMILL_TOKEN: weak } });
       expect(code).toBe(3);
-      expect(errors).toBe("pixelmill: The token lacks the permission events:read\n");
+      expect(errors).toBe(`pixelmill: The token lacks the permission ${needed}\n`);
     }
   });
 

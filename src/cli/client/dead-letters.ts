@@ -4,7 +4,7 @@ import { formatCount, formatDuration, pluralize } from "../../console/format.ts"
 import { defined } from "../../defined.ts";
 import { StartError } from "../../errors.ts";
 import { type CommandCall, clientCommand } from "../connection/client-command.ts";
-import { destinationsOf, idOf } from "../connection/names.ts";
+import { idOf, namesOf } from "../connection/names.ts";
 import { confirmed } from "../terminal/confirm.ts";
 import { fit, jsonText, plain } from "../terminal/text.ts";
 import { finishReplay } from "./replay-text.ts";
@@ -35,7 +35,7 @@ const groups = clientCommand(
   "List why events were given up, and how often, most frequent first",
   { destination, json },
   async ({ client, args, output }) => {
-    const destinations = await destinationsOf(client);
+    const destinations = await namesOf(client, "destination");
     const names = new Map(destinations.map(({ id, name }) => [id, name]));
     const answer = await client.call("GET /v2/dead-letter-groups", {
       query: destinationOf(args, destinations),
@@ -166,7 +166,7 @@ async function selectionOf({ client, args }: CommandCall) {
 
 async function filterOf(client: Client, args: Record<string, unknown>): Promise<Filter> {
   const [from, to] = [timeOf(args, "from"), timeOf(args, "to")];
-  const destinations = args.destination === undefined ? [] : await destinationsOf(client);
+  const destinations = args.destination === undefined ? [] : await namesOf(client, "destination");
   return {
     ...destinationOf(args, destinations),
     ...(args.group !== undefined && { groupId: String(args.group) }),

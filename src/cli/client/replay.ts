@@ -1,7 +1,7 @@
 import { type ArgsDef, type CommandDef, defineCommand } from "citty";
 import { defined } from "../../defined.ts";
 import { clientCommand } from "../connection/client-command.ts";
-import { destinationsOf, idOf, sourcesOf } from "../connection/names.ts";
+import { idOf, namesOf } from "../connection/names.ts";
 import { jsonText } from "../terminal/text.ts";
 import { finishReplay, replayLine } from "./replay-text.ts";
 import { countOf, timeOf } from "./time-flag.ts";
@@ -37,12 +37,12 @@ const start = clientCommand(
   async (call) => {
     const { client, args } = call;
     const [from, to, rate] = [timeOf(args, "from")!, timeOf(args, "to"), countOf(args, "rate")];
-    const destinations = await destinationsOf(client);
+    const destinations = await namesOf(client, "destination");
     const destinationId = idOf("destination", destinations, String(args.destination));
     const sourceId =
       args.source === undefined
         ? undefined
-        : idOf("source", await sourcesOf(client), String(args.source));
+        : idOf("source", await namesOf(client, "source"), String(args.source));
     const given = { type: args.type, event: args.event, userId: args.user, text: args.grep };
     const filter = Object.fromEntries(
       Object.entries(given).flatMap(([key, value]) =>

@@ -2,7 +2,7 @@ import { RequestRefused } from "../../api/client.ts";
 import { StartError } from "../../errors.ts";
 import { type CommandCall, clientCommand } from "../connection/client-command.ts";
 import { failureOf, isPassing } from "../connection/failure.ts";
-import { destinationsOf, idOf, sourcesOf } from "../connection/names.ts";
+import { idOf, namesOf } from "../connection/names.ts";
 import { pause, stopSignal } from "../terminal/stop-signal.ts";
 import { plain } from "../terminal/text.ts";
 import { stages, type TailFilter, type TailLine, TailView, tailFilter } from "./tail-view.ts";
@@ -28,7 +28,10 @@ export const tail = clientCommand(
   async (call) => {
     const { args, output, client } = call;
     const filter = tailFilter(args);
-    const [sources, destinations] = await Promise.all([sourcesOf(client), destinationsOf(client)]);
+    const [sources, destinations] = await Promise.all([
+      namesOf(client, "source"),
+      namesOf(client, "destination"),
+    ]);
     const asked = {
       ...(args.source !== undefined && {
         sourceId: idOf("source", sources, String(args.source)),
@@ -69,7 +72,7 @@ async function follow(
     retryMs = RETRY_MS_MIN;
   };
   while (!ends.aborted) {
-    let reason = "the server ended it";
+    let reason = "its stream ended";
     try {
       for await (const { name, data } of client.follow(asked, ends, opened)) {
         const line = { stage: name, ...data } as TailLine;

@@ -2,9 +2,9 @@ import type { Client } from "../../api/client.ts";
 import { StartError } from "../../errors.ts";
 import { nearestName } from "../../settings/nearest-name.ts";
 
-/** Number of items per requested page of the lists of sources and destinations. */
+/** Number of names per requested page. */
 const PAGE_ROWS = 100;
-/** Maximum number of pages that are read of a list. Items beyond it are shown by id. */
+/** Maximum number of pages that are read. Items beyond them are shown by id. */
 const PAGES_MAX = 100;
 
 export interface NamedItem {
@@ -12,32 +12,20 @@ export interface NamedItem {
   name: string;
 }
 
-type Fetch = (query: { page: number; count: number }) => Promise<{
-  items: readonly NamedItem[];
-  total: number;
-}>;
-
-async function allOf(fetch: Fetch): Promise<NamedItem[]> {
+/** Returns ids and names of the workspace's sources or destinations. */
+export async function namesOf(
+  client: Client,
+  kind: "source" | "destination",
+): Promise<NamedItem[]> {
   const all: NamedItem[] = [];
   for (let page = 1; page <= PAGES_MAX; page++) {
-    const { items, total } = await fetch({ page, count: PAGE_ROWS });
-    all.push(...items);
-    if (all.length >= total || items.length === 0) break;
+    const query = { kind, page, count: PAGE_ROWS };
+    const { names, total } = await client.call("GET /v2/status/names", { query });
+    all.push(...names);
+    if (all.length >= total || names.length === 0) break;
   }
   return all;
 }
-
-export const sourcesOf = (client: Client) =>
-  allOf(async (query) => {
-    const { sources, total } = await client.call("GET /v2/status/sources", { query });
-    return { items: sources, total };
-  });
-
-export const destinationsOf = (client: Client) =>
-  allOf(async (query) => {
-    const { destinations, total } = await client.call("GET /v2/status/destinations", { query });
-    return { items: destinations, total };
-  });
 
 /**
  * Returns the id of the item whose id or name is `text`. Throws `StartError` when no item has it,
