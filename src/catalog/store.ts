@@ -42,6 +42,12 @@ export interface CatalogStore extends Environment {
 /** String that sorts after all ids and other ASCII keys. It ends a range of one prefix. */
 export const LAST = "\uffff";
 
+/** Returns the range of all keys that consist of these parts and one more. */
+export function keysBelow<const Parts extends readonly string[]>(...parts: Parts) {
+  const key = (last: string): [...Parts, string] => [...parts, last];
+  return { start: key(""), end: key(LAST) };
+}
+
 /**
  * Disk space in bytes that is reserved for the file of the catalog. On a full disk, alerts can still
  * be stored and sent, and users can sign in and free space. A cluster's node takes in with it what

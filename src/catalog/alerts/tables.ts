@@ -1,4 +1,4 @@
-import { type CatalogStore, LAST } from "../store.ts";
+import { type CatalogStore, keysBelow, LAST } from "../store.ts";
 import { workspaceTable } from "../tables/workspace-table.ts";
 import type { Alert, AlertMark, AlertReceiver, AlertRule, ReceiverState } from "./model.ts";
 
@@ -26,10 +26,6 @@ export function openAlertTables(store: CatalogStore) {
 
   const found = (ids: readonly string[]) =>
     ids.map((id) => alerts.get(id)).filter((alert) => alert !== undefined);
-  const alertsOf = (workspaceId: string): { start: AlertKey; end: AlertKey } => ({
-    start: [workspaceId, ""],
-    end: [workspaceId, LAST],
-  });
 
   function remove({ workspaceId, id }: Alert): void {
     alerts.remove(id);
@@ -44,7 +40,7 @@ export function openAlertTables(store: CatalogStore) {
     find: (id: string): Alert | undefined => alerts.get(id),
     /** Returns the alerts of a workspace, newest first. */
     all: (workspaceId: string): Alert[] =>
-      found([...order.getKeys(alertsOf(workspaceId))].map(([, id]) => id)).reverse(),
+      found([...order.getKeys(keysBelow(workspaceId))].map(([, id]) => id)).reverse(),
     /** Returns the open alerts of a workspace, oldest first. */
     open: (workspaceId: string): Alert[] =>
       found([...open.getRange(subjectRange(workspaceId))].map(({ value }) => value)).sort(byId),
@@ -52,7 +48,7 @@ export function openAlertTables(store: CatalogStore) {
       open.get([workspaceId, ruleId, subjectId]),
     /** Returns the alerts of a workspace that have notifications to send, oldest first. */
     pending: (workspaceId: string): Alert[] =>
-      found([...pending.getKeys(alertsOf(workspaceId))].map(([, id]) => id)),
+      found([...pending.getKeys(keysBelow(workspaceId))].map(([, id]) => id)),
     /** Returns the ids of the workspaces that have open alerts or notifications to send. */
     active: (): string[] => [
       ...[...open.getKeys({})].map(([workspaceId]) => workspaceId),
@@ -73,7 +69,7 @@ export function openAlertTables(store: CatalogStore) {
     },
     /** Removes a workspace's oldest alerts above the number `max`, except open ones. */
     trim(workspaceId: string, max: number): void {
-      const keys = [...order.getKeys(alertsOf(workspaceId))];
+      const keys = [...order.getKeys(keysBelow(workspaceId))];
       for (const [, id] of keys.slice(0, Math.max(0, keys.length - max))) {
         const alert = alerts.get(id);
         if (alert?.endedAt !== undefined) remove(alert);

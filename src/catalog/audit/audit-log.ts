@@ -1,7 +1,7 @@
 import { encodeValue } from "../../store/row-write.ts";
 import type { Store } from "../../store/store.ts";
 import { firstIdAt, isId } from "../ids.ts";
-import { LAST } from "../store.ts";
+import { keysBelow, LAST } from "../store.ts";
 import type { AuditEntry, AuditFilter } from "./audit-entry.ts";
 import {
   AUDIT_BYTES_MAX,
@@ -211,11 +211,7 @@ export class AuditTables {
   }
 
   #oldest(division: Division): AuditEntry | undefined {
-    const [start, end]: EntryKey[] = [
-      [division, ""],
-      [division, LAST],
-    ];
-    const [first] = [...this.#entries.getRange({ start: start!, end: end!, limit: 1 })];
+    const [first] = [...this.#entries.getRange({ ...keysBelow(division), limit: 1 })];
     return first?.value;
   }
 
@@ -245,11 +241,8 @@ export class AuditTables {
 
 /** Returns a range of keys that begin with `first`, backwards from second part `before`. */
 function newestBefore(first: string, before: string) {
-  const [start, end]: EntryKey[] = [
-    [first, before],
-    [first, ""],
-  ];
-  return { start: start!, end: end!, reverse: true, limit: READ_AT_ONCE_MAX };
+  const { start: end } = keysBelow(first);
+  return { start: [first, before] as EntryKey, end, reverse: true, limit: READ_AT_ONCE_MAX };
 }
 
 /** Entries about refused tokens have their own division, so that they displace no others. */

@@ -3,7 +3,7 @@ import { isId, newId } from "../ids.ts";
 import { TEST_CASES_BYTES_MAX, TEST_CASES_MAX } from "../limits.ts";
 import type { Author, TestCase } from "../model.ts";
 import { parseName } from "../name.ts";
-import { type CatalogStore, LAST } from "../store.ts";
+import { type CatalogStore, keysBelow } from "../store.ts";
 import type { CodeTables } from "../tables/code-tables.ts";
 
 export interface TestCaseInput extends Pick<TestCase, "name" | "input" | "createdBy"> {
@@ -21,8 +21,7 @@ export function openTestCases(store: CatalogStore, tables: CodeTables) {
 
   function of(transformationId: string): TestCase[] {
     if (!isId(transformationId)) return [];
-    const range = { start: [transformationId, ""], end: [transformationId, LAST] };
-    return [...cases.getRange(range as never)].map(({ value }) => value);
+    return [...cases.getRange(keysBelow(transformationId))].map(({ value }) => value);
   }
 
   function get(workspaceId: string, transformationId: string, id: string): TestCase {

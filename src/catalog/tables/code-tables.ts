@@ -4,7 +4,7 @@ import { notFound } from "../code-errors.ts";
 import { isId, timeOf } from "../ids.ts";
 import { type Family, isImportName } from "../import-name.ts";
 import type { CodeKind, Publication, Resource, Revision } from "../model.ts";
-import { type CatalogStore, LAST } from "../store.ts";
+import { type CatalogStore, keysBelow, LAST } from "../store.ts";
 import { revisionHistoryTable } from "./revision-history.ts";
 import { topologyChanges } from "./topology-changes.ts";
 
@@ -20,10 +20,9 @@ export function openCodeTables(store: CatalogStore) {
     resource,
     /** Returns how many transformations or libraries a workspace has, without deleted ones. */
     count(workspaceId: string, kind: CodeKind): number {
-      const range = { start: [workspaceId, kind, ""], end: [workspaceId, kind, LAST] };
+      const range = keysBelow(workspaceId, kind);
       return drafts.getKeysCount(range) + publications.count(workspaceId, kind);
     },
-    /** Returns the resources (transformations and libraries) of all workspaces. */
     /** Yields ids of a workspace's drafts (neither published nor deleted code), oldest first. */
     drafts: (workspaceId: string, kind: CodeKind) => idsOf(drafts, workspaceId, kind),
     /**
@@ -77,7 +76,7 @@ function* idsOf(
   workspaceId: string,
   kind: CodeKind,
 ): Generator<string> {
-  const end: ResourceKey = [workspaceId, kind, LAST];
+  const { end } = keysBelow(workspaceId, kind);
   let after = "";
   for (;;) {
     const start: ResourceKey = [workspaceId, kind, after];
@@ -109,15 +108,12 @@ function revisionTable(store: CatalogStore) {
     numberOf: (id: string, versionId: string): number =>
       order.getKeysCount({ start: [id, ""], end: [id, versionId] }) + 1,
     *of(id: string, options: { count: number; order: "asc" | "desc" }): Generator<Revision> {
-      const range =
+      const { start: first, end: last } = keysBelow(id);
+      const limit = options.count;
+      const keys =
         options.order === "asc"
-          ? { start: [id, ""] as [string, string], end: [id, LAST] as [string, string] }
-          : { start: [id, LAST] as [string, string], end: [id, ""] as [string, string] };
-      const keys = order.getKeys({
-        ...range,
-        reverse: options.order === "desc",
-        limit: options.count,
-      });
+          ? order.getKeys({ start: first, end: last, limit })
+          : order.getKeys({ start: last, end: first, reverse: true, limit });
       for (const [, versionId] of [...keys]) {
         const revision = revisions.get(versionId);
         if (revision !== undefined) yield revision;
@@ -141,7 +137,7 @@ function publicationTable(store: CatalogStore) {
     },
     ids: (workspaceId: string, kind: CodeKind) => idsOf(order, workspaceId, kind),
     count: (workspaceId: string, kind: CodeKind): number =>
-      order.getKeysCount({ start: [workspaceId, kind, ""], end: [workspaceId, kind, LAST] }),
+      order.getKeysCount(keysBelow(workspaceId, kind)),
   };
 }
 
@@ -160,8 +156,7 @@ function libraryNameTable(store: CatalogStore) {
     removeLibrary: (...name: Name) => void libraries.remove(name),
     importers(...name: Name): string[] {
       if (!isImportName(name[2])) return [];
-      const keys = importers.getKeys({ start: [...name, ""], end: [...name, LAST] });
-      return [...keys].map((key) => key[3]);
+      return [...importers.getKeys(keysBelow(...name))].map((key) => key[3]);
     },
     putImports(id: string, workspaceId: string, family: Family, imports: readonly string[]): void {
       for (const name of imports.filter(isImportName)) {
@@ -218,12 +213,8 @@ function linkTable(store: CatalogStore) {
       const link = links.get(destinationId);
       return link && timeOf(link.order);
     },
-    destinations(transformationId: string): string[] {
-      const start: [string, string] = [transformationId, ""];
-      return [...order.getRange({ start, end: [transformationId, LAST] })].map(
-        ({ value }) => value,
-      );
-    },
+    destinations: (transformationId: string): string[] =>
+      [...order.getRange(keysBelow(transformationId))].map(({ value }) => value),
     /** Links a destination to a transformation. Replaces the destination's previous link. */
     put(link: Link, destinationId: string): void {
       remove(destinationId);

@@ -1,6 +1,6 @@
 import { PAGE_ITEMS_MAX } from "../../settings/limits.ts";
 import type { Managed } from "../external-id.ts";
-import { type CatalogStore, LAST } from "../store.ts";
+import { type CatalogStore, keysBelow } from "../store.ts";
 
 type Mark = "marked" | "unmarked";
 type Key = [workspaceId: string, mark: Mark, id: string];
@@ -27,8 +27,7 @@ export function externalIdIndex(store: CatalogStore, name: string) {
     },
     page(workspaceId: string, marked: boolean, page: number): { ids: string[]; total: number } {
       const mark = marked ? "marked" : "unmarked";
-      const start: Key = [workspaceId, mark, ""];
-      const range = { start, end: [workspaceId, mark, LAST] as Key };
+      const range = keysBelow(workspaceId, mark);
       const offset = (page - 1) * PAGE_ITEMS_MAX;
       const keys = order.getKeys({ ...range, offset, limit: PAGE_ITEMS_MAX });
       return { ids: [...keys].map(([, , id]) => id), total: order.getKeysCount(range) };

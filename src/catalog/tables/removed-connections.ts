@@ -1,7 +1,7 @@
 import { isId } from "../ids.ts";
 import { REMOVED_CONNECTION_SECONDS_MAX, REMOVED_CONNECTIONS_OF_WORKSPACE_MAX } from "../limits.ts";
 import type { Connection } from "../model.ts";
-import { type CatalogStore, LAST } from "../store.ts";
+import { type CatalogStore, keysBelow } from "../store.ts";
 
 type Key = [workspaceId: string, id: string];
 
@@ -24,7 +24,7 @@ export function removedConnectionTable(store: CatalogStore) {
 
   /** Deletes a workspace's oldest removed connections above the maximum. */
   function trim(workspaceId: string): void {
-    const range: { start: Key; end: Key } = { start: [workspaceId, ""], end: [workspaceId, LAST] };
+    const range = keysBelow(workspaceId);
     // LMDB changes the object that it is given.
     if (rows.getKeysCount({ ...range }) <= REMOVED_CONNECTIONS_OF_WORKSPACE_MAX) return;
     const oldest = [...rows.getRange(range)].sort((a, b) => a.value.removedAt - b.value.removedAt);

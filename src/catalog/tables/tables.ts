@@ -9,7 +9,7 @@ import type {
   Workspace,
 } from "../model.ts";
 import { hashOf, sameHash } from "../secrets.ts";
-import { type CatalogStore, LAST } from "../store.ts";
+import { type CatalogStore, keysBelow, LAST } from "../store.ts";
 import { removedConnectionTable } from "./removed-connections.ts";
 import { topologyChanges } from "./topology-changes.ts";
 import { managedTable, type WorkspaceTable, workspaceTable } from "./workspace-table.ts";
@@ -91,7 +91,7 @@ function tokenTable(store: CatalogStore) {
       return token !== undefined && sameHash(token.hash, hash) ? token : undefined;
     },
     ofMember(memberId: string): StoredToken[] {
-      const keys = byMember.getKeys({ start: [memberId, ""], end: [memberId, LAST] });
+      const keys = byMember.getKeys(keysBelow(memberId));
       return findAll(
         tokens,
         keys.map(([, id]) => id),
@@ -138,11 +138,7 @@ function sessionTable(store: CatalogStore) {
   return {
     /** Returns sessions that began with the provider session whose hash is given. */
     ofProviderSession(providerSession: string): StoredSession[] {
-      const keys = byProvider.getKeys({
-        start: [providerSession, ""],
-        end: [providerSession, LAST],
-      });
-      return [...keys]
+      return [...byProvider.getKeys(keysBelow(providerSession))]
         .map(([, hash]) => sessions.get(hash))
         .filter((session) => session !== undefined);
     },
@@ -186,7 +182,7 @@ function credentialTable(store: CatalogStore) {
      * tests events may call this.
      */
     values(workspaceId: string): Record<string, string> {
-      const range = values.getRange({ start: [workspaceId, ""], end: [workspaceId, LAST] });
+      const range = values.getRange(keysBelow(workspaceId));
       // Built without assignment to a key, since a credential may be called `__proto__`.
       return Object.fromEntries([...range].map(({ key, value }) => [key[1], value]));
     },
@@ -237,13 +233,9 @@ function connectionTable(store: CatalogStore) {
   );
   // The keys are collected first: nothing else may run while a cursor is open.
   const idsOfSource = (sourceId: string): string[] =>
-    [...pairs.getRange({ start: [sourceId, ""], end: [sourceId, LAST] })]
-      .map(({ value }) => value)
-      .sort();
+    [...pairs.getRange(keysBelow(sourceId))].map(({ value }) => value).sort();
   const idsOfDestination = (destinationId: string): string[] =>
-    [...byDestination.getKeys({ start: [destinationId, ""], end: [destinationId, LAST] })].map(
-      ([, id]) => id,
-    );
+    [...byDestination.getKeys(keysBelow(destinationId))].map(([, id]) => id);
   return {
     ...connections,
     /** Returns the id of the connection from a source to a destination, if there is one. */

@@ -3,7 +3,7 @@ import { ApiError } from "../../errors.ts";
 import { PAGE_ITEMS_MAX } from "../../settings/limits.ts";
 import { isId } from "../ids.ts";
 import type { CatalogPage } from "../model.ts";
-import { type CatalogStore, LAST } from "../store.ts";
+import { type CatalogStore, keysBelow } from "../store.ts";
 import { externalIdIndex } from "./external-id-index.ts";
 
 type Key = [workspaceId: string, id: string];
@@ -90,16 +90,10 @@ export function workspaceTable<T extends WorkspaceItem>(
 ) {
   const items = store.table<T, string>(name);
   const order = store.table<true, Key>(`${name}-order`);
-  const key = (workspaceId: string, id: string): Key => [workspaceId, id];
 
   function find(id: string): T | undefined {
     return isId(id) ? items.get(id) : undefined;
   }
-
-  const rangeOf = (workspaceId: string) => ({
-    start: key(workspaceId, ""),
-    end: key(workspaceId, LAST),
-  });
 
   return {
     /** Returns the item with this id, of any workspace. Undefined when there is none. */
@@ -112,7 +106,7 @@ export function workspaceTable<T extends WorkspaceItem>(
     },
     /** Returns a page of items, oldest first, and the number of all. Pages begin at 1. */
     list(workspaceId: string, page: number): CatalogPage<T> {
-      const range = rangeOf(workspaceId);
+      const range = keysBelow(workspaceId);
       const offset = (page - 1) * PAGE_ITEMS_MAX;
       const keys = [...order.getKeys({ ...range, offset, limit: PAGE_ITEMS_MAX })];
       const found = keys.map(([, id]) => items.get(id)).filter((item) => item !== undefined);
@@ -123,7 +117,7 @@ export function workspaceTable<T extends WorkspaceItem>(
     /** Yields a workspace's items, oldest first. Skips items that are removed meanwhile. */
     *each(workspaceId: string): Iterable<T> {
       // The keys are collected first: nothing else may run while a cursor is open.
-      for (const [, id] of [...order.getKeys(rangeOf(workspaceId))]) {
+      for (const [, id] of [...order.getKeys(keysBelow(workspaceId))]) {
         const item = items.get(id);
         if (item !== undefined) yield item;
       }
@@ -132,7 +126,7 @@ export function workspaceTable<T extends WorkspaceItem>(
     withIds: (workspaceId: string, ids: readonly string[]) =>
       ids.map(find).filter((item) => item?.workspaceId === workspaceId) as T[],
     /** Returns the number of a workspace's items. Takes time in proportion to that number. */
-    count: (workspaceId: string) => order.getKeysCount(rangeOf(workspaceId)),
+    count: (workspaceId: string) => order.getKeysCount(keysBelow(workspaceId)),
     all: () => [...items.getRange({})].map(({ value }) => value),
     /** Stores an item. Only called inside a transaction. */
     put(item: T): void {
