@@ -76,35 +76,18 @@ export function openTestCases(store: CatalogStore, tables: CodeTables) {
         return put(transformationId, { ...fields(input), ...times, id, versionId: id });
       });
     },
-    /**
-     * Replaces a test case, which gets a new versionId. `expect` runs inside the transaction with
-     * the test case that is replaced; when it throws, nothing changes.
-     */
-    replace(
-      workspaceId: string,
-      transformationId: string,
-      id: string,
-      input: TestCaseInput,
-      expect?: (before: TestCase) => void,
-    ) {
+    /** Replaces a test case, which gets a new versionId. */
+    replace(workspaceId: string, transformationId: string, id: string, input: TestCaseInput) {
       return store.change(() => {
-        const before = get(workspaceId, transformationId, id);
-        expect?.(before);
+        const { createdAt } = get(workspaceId, transformationId, id);
         const now = Date.now();
-        const { createdAt } = before;
         const times = { createdAt, updatedAt: now };
         return put(transformationId, { ...fields(input), ...times, id, versionId: newId(now) });
       });
     },
-    remove(
-      workspaceId: string,
-      transformationId: string,
-      id: string,
-      expect?: (before: TestCase) => void,
-    ) {
+    remove(workspaceId: string, transformationId: string, id: string) {
       return store.change(() => {
-        const before = get(workspaceId, transformationId, id);
-        expect?.(before);
+        get(workspaceId, transformationId, id);
         cases.remove([transformationId, id]);
       });
     },
