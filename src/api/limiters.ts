@@ -1,7 +1,7 @@
 import { ConcurrencyLimiter } from "../concurrency/concurrency-limiter.ts";
 import { atMost, FairSemaphore, fewerThanFree } from "../concurrency/fair-semaphore.ts";
 import type { Permit } from "../concurrency/permit.ts";
-import { createRateLimiter, TokenBuckets } from "../concurrency/rate-limiter.ts";
+import { TokenBuckets } from "../concurrency/rate-limiter.ts";
 import { SharedResults } from "../concurrency/shared-results.ts";
 import { TimeSlicer } from "../concurrency/time-slicer.ts";
 import { ApiError } from "../errors.ts";
@@ -52,6 +52,7 @@ const FAILED_SIGN_INS_PER_SECOND_MAX = 5;
  */
 export function createLimiters(requestsPerSecondMax: number) {
   const requests = new TokenBuckets(apiRate(requestsPerSecondMax));
+  const failedSignIns = new TokenBuckets({ perSecond: FAILED_SIGN_INS_PER_SECOND_MAX });
   const longBodies = new FairSemaphore(LONG_BODIES_MAX, fewerThanFree);
   return {
     connectionTests: requestLimiter("connection tests of a workspace", {
@@ -79,10 +80,12 @@ export function createLimiters(requestsPerSecondMax: number) {
     providerSignIns: requestLimiter("sign-ins at once that wait for the OpenID provider", {
       perOwner: PROVIDER_SIGN_INS_MAX,
     }),
-    failedSignIns: rateLimiter(
-      FAILED_SIGN_INS_PER_SECOND_MAX,
-      `Expected at most ${FAILED_SIGN_INS_PER_SECOND_MAX} failed sign-ins of an address a second, got more`,
-    ),
+    failedSignIns: (client: string) =>
+      takeToken(
+        failedSignIns,
+        client,
+        `Expected at most ${FAILED_SIGN_INS_PER_SECOND_MAX} failed sign-ins of an address a second, got more`,
+      ),
     /** Divides the writing of long lists into short slices, and runs one slice at a time. */
     listSlices: new TimeSlicer(),
     /** Recent states of workspaces, by workspace id. Requests share them, to save work. */
@@ -103,20 +106,13 @@ export function createLimiters(requestsPerSecondMax: number) {
     /** Lets one large body at a time be parsed. Workspaces take turns. */
     largeBodies: new FairSemaphore(1, atMost(1)),
     setRequestsPerSecondMax: (perSecond: number) => requests.setRate(apiRate(perSecond)),
-    /**
-     * Counts a request against the rate of its workspace. Throws `TooManyRequests` if the workspace
-     * has used up its rate.
-     */
-    countRequest(workspaceId: string): void {
-      const waitSeconds = requests.waitSeconds(workspaceId);
-      if (waitSeconds > 0) {
-        throw new TooManyRequests(
-          waitSeconds,
-          "Expected fewer requests of this workspace, got more than the setting admin.rate allows",
-        );
-      }
-      requests.take(workspaceId);
-    },
+    /** Counts a request against the rate of its workspace. */
+    countRequest: (workspaceId: string) =>
+      takeToken(
+        requests,
+        workspaceId,
+        "Expected fewer requests of this workspace, got more than the setting admin.rate allows",
+      ),
     /** Counts each `BODY_BYTES_PER_REQUEST` of a request body as one further request. */
     countBody(workspaceId: string, bytes: number): void {
       requests.take(workspaceId, Math.floor(bytes / BODY_BYTES_PER_REQUEST));
@@ -147,13 +143,11 @@ function requestLimiter(
 }
 
 /**
- * Returns a function that counts one request under a key, such as a client address. It throws
+ * Takes a token for one request of a key, such as a workspace or a client address. Throws
  * `TooManyRequests` if the key has used up its rate.
  */
-function rateLimiter(perSecond: number, message: string): (key: string) => void {
-  const take = createRateLimiter(perSecond);
-  return (key) => {
-    const waitSeconds = take(key);
-    if (waitSeconds > 0) throw new TooManyRequests(waitSeconds, message);
-  };
+function takeToken(buckets: TokenBuckets, key: string, message: string): void {
+  const waitSeconds = buckets.waitSeconds(key);
+  if (waitSeconds > 0) throw new TooManyRequests(waitSeconds, message);
+  buckets.take(key);
 }

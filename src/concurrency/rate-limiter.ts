@@ -90,16 +90,3 @@ export class TokenBuckets {
     return Math.min(this.#burst, before.tokens + ((at - before.at) / 1_000) * this.#perSecond);
   }
 }
-
-/**
- * Creates a rate limiter. The returned function takes the key of a request. It returns 0 if it
- * admits the request, otherwise the number of seconds after which it would admit one.
- */
-export function createRateLimiter(perSecond: number, now?: () => number): (key: string) => number {
-  const buckets = new TokenBuckets({ perSecond, ...(now && { now }) });
-  return (key) => {
-    const wait = buckets.waitSeconds(key);
-    if (wait === 0) buckets.take(key);
-    return wait;
-  };
-}

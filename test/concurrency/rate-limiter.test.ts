@@ -1,14 +1,20 @@
 import { describe, expect, test } from "bun:test";
-import {
-  createRateLimiter,
-  RATE_KEYS_MAX,
-  TokenBuckets,
-} from "../../src/concurrency/rate-limiter.ts";
+import { RATE_KEYS_MAX, TokenBuckets } from "../../src/concurrency/rate-limiter.ts";
+
+/** Returns a function that takes a token of a key, and returns the seconds until it has one. */
+function limiter(perSecond: number, now: () => number) {
+  const buckets = new TokenBuckets({ perSecond, now });
+  return (key: string) => {
+    const wait = buckets.waitSeconds(key);
+    if (wait === 0) buckets.take(key);
+    return wait;
+  };
+}
 
 describe("a rate limit", () => {
   test("admits the requests of two seconds at once, and then as many as the rate", () => {
     let now = 0;
-    const take = createRateLimiter(5, () => now);
+    const take = limiter(5, () => now);
     expect(Array.from({ length: 11 }, () => take("a"))).toEqual([...Array(10).fill(0), 1]);
     now += 200;
     expect([take("a"), take("a")]).toEqual([0, 1]);
@@ -17,13 +23,13 @@ describe("a rate limit", () => {
   });
 
   test("is kept for each key", () => {
-    const take = createRateLimiter(1, () => 0);
+    const take = limiter(1, () => 0);
     expect([take("a"), take("a"), take("a"), take("b")]).toEqual([0, 0, 1, 0]);
   });
 
   test("below one a second tells how long to wait", () => {
     let now = 0;
-    const take = createRateLimiter(0.1, () => now);
+    const take = limiter(0.1, () => now);
     expect([take("a"), take("a")]).toEqual([0, 10]);
     now += 4_000;
     expect(take("a")).toBe(6);
@@ -32,12 +38,12 @@ describe("a rate limit", () => {
   });
 
   test("of 0 means no limit", () => {
-    const take = createRateLimiter(0, () => 0);
+    const take = limiter(0, () => 0);
     expect(Array.from({ length: 1_000 }, () => take("a")).every((wait) => wait === 0)).toBe(true);
   });
 
   test("forgets the key that was used longest ago, and no other", () => {
-    const take = createRateLimiter(1, () => 0);
+    const take = limiter(1, () => 0);
     take("first");
     take("second");
     for (let n = 2; n < RATE_KEYS_MAX; n++) take(`key ${n}`);
