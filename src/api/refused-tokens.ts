@@ -64,16 +64,13 @@ function summarize(counts: readonly RefusedRequests[], uncounted: number): Refus
   const sorted = counts.toSorted((a, b) => b.requests - a.requests);
   const named = sorted.slice(0, AUDIT_REFUSALS_PER_MINUTE_MAX);
   const others = new Map<string, RefusedRequests>();
-  for (const { workspaceId, requests } of sorted.slice(AUDIT_REFUSALS_PER_MINUTE_MAX)) {
+  const add = ({ workspaceId, requests }: Pick<RefusedRequests, "workspaceId" | "requests">) => {
     const { requests: before = 0, addresses = 0 } = others.get(workspaceId) ?? {};
     const sum = { requests: before + requests, addresses: addresses + 1 };
     others.set(workspaceId, { workspaceId, reason: "Several reasons", ...sum });
-  }
-  if (uncounted > 0) {
-    const { requests = 0, addresses = 0 } = others.get("") ?? {};
-    const sum = { requests: requests + uncounted, addresses: addresses + 1 };
-    others.set("", { workspaceId: "", reason: "Several reasons", ...sum });
-  }
+  };
+  sorted.slice(AUDIT_REFUSALS_PER_MINUTE_MAX).forEach(add);
+  if (uncounted > 0) add({ workspaceId: "", requests: uncounted });
   return [...named, ...others.values()];
 }
 
