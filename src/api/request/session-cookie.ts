@@ -1,13 +1,13 @@
 import { ApiError } from "../../errors.ts";
 
+const SESSION = "pixelmill-session";
+/** Name of the cookie of a begun OpenID sign-in. */
+const SIGN_IN = "pixelmill-sign-in";
 /**
- * Name of the session cookie when the browser uses TLS. The prefix `__Host-` makes browsers accept
- * the cookie only over TLS and only from this host.
+ * Prefix of a cookie's name when the browser uses TLS. It makes browsers accept the cookie only over
+ * TLS and only from this host.
  */
-const SECURE_NAME = "__Host-pixelmill-session";
-const PLAIN_NAME = "pixelmill-session";
-/** Name, without TLS, of the cookie of a begun OpenID sign-in. TLS adds the prefix `__Host-`. */
-const SIGN_IN_NAME = "pixelmill-sign-in";
+const SECURE_PREFIX = "__Host-";
 
 /**
  * Returns the session's secret from the request's session cookie; undefined without one. Over TLS,
@@ -16,7 +16,7 @@ const SIGN_IN_NAME = "pixelmill-sign-in";
  */
 export function sessionSecret(headers: Headers): string | undefined {
   const cookies = sessionCookies(headers);
-  const secure = cookies.filter(([name]) => name === SECURE_NAME);
+  const secure = cookies.filter(([name]) => name.startsWith(SECURE_PREFIX));
   const [cookie, ...others] = secure.length > 0 || usesTls(headers) ? secure : cookies;
   if (others.length === 0) return cookie?.[1];
   throw new ApiError(
@@ -27,7 +27,7 @@ export function sessionSecret(headers: Headers): string | undefined {
 
 /** Returns the value of `signInCookie`'s cookie. Undefined unless there is exactly one. */
 export function signInCookieValue(headers: Headers): string | undefined {
-  const name = usesTls(headers) ? `__Host-${SIGN_IN_NAME}` : SIGN_IN_NAME;
+  const name = nameFor(headers, SIGN_IN);
   const values = cookiesOf(headers).filter(([it]) => it === name);
   return values.length === 1 ? values[0]?.[1] : undefined;
 }
@@ -37,10 +37,8 @@ export function signInCookieValue(headers: Headers): string | undefined {
  * browser must send the cookie when the provider redirects it back, so the cookie has SameSite=Lax,
  * not Strict.
  */
-export function signInCookie(headers: Headers, value: string, seconds: number): string {
-  const isSecure = usesTls(headers);
-  const name = isSecure ? `__Host-${SIGN_IN_NAME}` : SIGN_IN_NAME;
-  return cookie({ name, value, seconds, isSecure, sameSite: "Lax" });
+export function signInCookie(headers: Headers, value: string, maxAge: number): string {
+  return cookieText(headers, { name: SIGN_IN, value, maxAge, sameSite: "lax" });
 }
 
 export function hasSessionCookie(headers: Headers): boolean {
@@ -49,7 +47,9 @@ export function hasSessionCookie(headers: Headers): boolean {
 
 /** Returns names and values of all session cookies, with and without the prefix `__Host-`. */
 function sessionCookies(headers: Headers): [name: string, value: string][] {
-  return cookiesOf(headers).filter(([name]) => name === SECURE_NAME || name === PLAIN_NAME);
+  return cookiesOf(headers).filter(
+    ([name]) => name === SESSION || name === SECURE_PREFIX + SESSION,
+  );
 }
 
 function cookiesOf(headers: Headers): [name: string, value: string][] {
@@ -63,33 +63,29 @@ function cookiesOf(headers: Headers): [name: string, value: string][] {
  * Returns a Set-Cookie header that keeps the session until `expiresAt` (milliseconds since the
  * epoch).
  */
-export function sessionCookie(request: Request, secret: string, expiresAt: number) {
-  const seconds = Math.max(1, Math.floor((expiresAt - Date.now()) / 1_000));
-  return { "Set-Cookie": sessionCookieText(request, secret, seconds) };
+export function sessionCookie({ headers }: Request, value: string, expiresAt: number) {
+  const maxAge = Math.max(1, Math.floor((expiresAt - Date.now()) / 1_000));
+  const cookie = { name: SESSION, value, maxAge, sameSite: "strict" } as const;
+  return { "Set-Cookie": cookieText(headers, cookie) };
 }
 
 /** Returns a Set-Cookie header that removes the session cookie. */
-export function expiredSessionCookie(request: Request) {
-  return { "Set-Cookie": sessionCookieText(request, "", 0) };
+export function expiredSessionCookie({ headers }: Request) {
+  const cookie = { name: SESSION, value: "", maxAge: 0, sameSite: "strict" } as const;
+  return { "Set-Cookie": cookieText(headers, cookie) };
 }
 
-function sessionCookieText({ headers }: Request, value: string, seconds: number): string {
-  const isSecure = usesTls(headers);
-  const name = isSecure ? SECURE_NAME : PLAIN_NAME;
-  return cookie({ name, value, seconds, isSecure, sameSite: "Strict" });
+function cookieText(
+  headers: Headers,
+  cookie: { name: string; value: string; maxAge: number; sameSite: "strict" | "lax" },
+): string {
+  const name = nameFor(headers, cookie.name);
+  const secure = usesTls(headers);
+  return new Bun.Cookie({ ...cookie, name, path: "/", secure, httpOnly: true }).toString();
 }
 
-function cookie(options: {
-  name: string;
-  value: string;
-  seconds: number;
-  isSecure: boolean;
-  sameSite: "Strict" | "Lax";
-}): string {
-  const { name, value, seconds, isSecure, sameSite } = options;
-  const attributes = ["HttpOnly", `SameSite=${sameSite}`, "Path=/", `Max-Age=${seconds}`];
-  if (isSecure) attributes.push("Secure");
-  return [`${name}=${value}`, ...attributes].join("; ");
+function nameFor(headers: Headers, name: string): string {
+  return usesTls(headers) ? SECURE_PREFIX + name : name;
 }
 
 /**

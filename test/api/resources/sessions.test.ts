@@ -100,7 +100,7 @@ describe("over TLS", () => {
   test.each(signs)("the cookie is secure and bound to the host when %s", async (_, headers) => {
     const { headers: answered } = await open({ headers });
     const cookie = answered.get("set-cookie")!;
-    expect(cookie).toMatch(/^__Host-pixelmill-session=pms_.*; Path=\/; .*; Secure$/);
+    expect(cookie).toMatch(/^__Host-pixelmill-session=pms_.*; Path=\/; .*; Secure; HttpOnly; /);
     const sent = { token: null, headers: { Cookie: `a=b; ${cookie.split(";")[0]}` } };
     expect((await api.send("GET", "/v2/session", sent)).status).toBe(200);
   });

@@ -29,15 +29,15 @@ describe("a session cookie", () => {
 
   test("is for this host alone, and over TLS for TLS alone", () => {
     setSystemTime(0);
-    const strict = "HttpOnly; SameSite=Strict; Path=/; Max-Age=1";
+    const strict = "HttpOnly; SameSite=Strict";
     expect(sessionCookie(request(), "s", 1_000)["Set-Cookie"]).toBe(
-      `pixelmill-session=s; ${strict}`,
+      `pixelmill-session=s; Path=/; Max-Age=1; ${strict}`,
     );
     expect(sessionCookie(request(secure), "s", 1_000)["Set-Cookie"]).toBe(
-      `__Host-pixelmill-session=s; ${strict}; Secure`,
+      `__Host-pixelmill-session=s; Path=/; Max-Age=1; Secure; ${strict}`,
     );
     expect(expiredSessionCookie(request())["Set-Cookie"]).toBe(
-      "pixelmill-session=; HttpOnly; SameSite=Strict; Path=/; Max-Age=0",
+      `pixelmill-session=; Path=/; Max-Age=0; ${strict}`,
     );
   });
 
@@ -73,10 +73,12 @@ describe("a session cookie", () => {
 
 describe("the cookie of a sign-in at a provider", () => {
   test("comes back from the provider, and only once", () => {
-    const lax = "HttpOnly; SameSite=Lax; Path=/; Max-Age=9";
-    expect(signInCookie(headers({}), "v", 9)).toBe(`pixelmill-sign-in=v; ${lax}`);
+    const lax = "HttpOnly; SameSite=Lax";
+    expect(signInCookie(headers({}), "v", 9)).toBe(
+      `pixelmill-sign-in=v; Path=/; Max-Age=9; ${lax}`,
+    );
     expect(signInCookie(headers(secure), "v", 9)).toBe(
-      `__Host-pixelmill-sign-in=v; ${lax}; Secure`,
+      `__Host-pixelmill-sign-in=v; Path=/; Max-Age=9; Secure; ${lax}`,
     );
     const value = (cookie: string, more = {}) => signInCookieValue(headers({ cookie, ...more }));
     expect(value("pixelmill-sign-in=v")).toBe("v");

@@ -195,7 +195,9 @@ test("the browser is sent with PKCE, and its cookie is out of reach of scripts",
   const { searchParams } = new URL(answer.headers.get("location")!);
   expect(searchParams.get("code_challenge_method")).toBe("S256");
   const cookie = answer.headers.get("set-cookie")!;
-  expect(cookie).toMatch(/^__Host-pixelmill-sign-in=[^;]+; HttpOnly; SameSite=Lax; Path=\/; /);
+  expect(cookie).toMatch(
+    /^__Host-pixelmill-sign-in=[^;]+; Path=\/; Max-Age=\d+; Secure; HttpOnly; SameSite=Lax$/,
+  );
   expect(cookie).toContain("Secure");
 });
 
