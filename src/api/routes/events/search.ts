@@ -257,14 +257,9 @@ function objectOf(value: unknown): Record<string, unknown> {
 }
 
 function readCursor(cursor: string, key: Uint8Array): Positions {
-  const rest: unknown = openCursor(cursor, key);
-  if (isPositions(rest)) return rest;
+  const rest = openCursor(cursor, key);
+  if (rest !== undefined) return rest;
   throw validationError([
     { path: "/cursor", message: "Expected the cursor of an answer, got another text" },
   ]);
-}
-
-function isPositions(value: unknown): value is Positions {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
-  return Object.values(value).every((it) => Number.isSafeInteger(it) && it >= 0);
 }
