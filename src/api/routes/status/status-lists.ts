@@ -1,5 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
 import type { Connection } from "../../../catalog/model.ts";
+import { unlessMissing } from "../../../errors.ts";
 import { STATUS_ITEMS_MAX } from "../../../settings/limits.ts";
 import { pageOf, searchedListQuery, sortBy, sortRows } from "../../request/list-query.ts";
 import { measuredPage } from "../../request/measured-page.ts";
@@ -23,7 +24,6 @@ import {
   exampleConnection,
   exampleDestination,
   exampleSource,
-  type LinkedTransformation,
   Named,
   SourceRow,
 } from "./status-schema.ts";
@@ -69,7 +69,6 @@ export const statusListRoutes = [
     }),
     example: { answer: { destinations: [exampleRow], total: 1, states: { ok: 1 } } },
     async handle({ deps, workspaceId, query, request: { signal } }) {
-      const code: LinkedTransformation[] = [];
       let missing: string[] = [];
       const { rows, total, measured } = await measuredPage(query, {
         ...slicingOf(deps, signal),
@@ -77,13 +76,11 @@ export const statusListRoutes = [
         isFiltered: query.state !== undefined,
         async all() {
           const found = await wholeState(deps, workspaceId, signal);
-          code.push(...(found?.code ?? []));
           missing = found?.missingNodes ?? [];
           return found?.destinations;
         },
         async measure(some) {
           const found = await measure(deps, workspaceId, some, signal);
-          code.push(...found.code);
           missing = found.missingNodes;
           return found.destinations;
         },
@@ -96,7 +93,7 @@ export const statusListRoutes = [
         },
       });
       return {
-        destinations: rows.map((it) => rowOf(deps, workspaceId, code, it)),
+        destinations: rows.map((it) => rowOf(deps, workspaceId, it)),
         total,
         ...(measured && { states: countBy(measured) }),
         ...missingOf(missing),
@@ -133,7 +130,7 @@ export const statusListRoutes = [
       const { slices } = slicingOf(deps, signal);
       await slices.each(connections.take(STATUS_ITEMS_MAX), add, signal);
       return {
-        destination: rowOf(deps, workspaceId, found.code, found.destinations[0]!),
+        destination: rowOf(deps, workspaceId, found.destinations[0]!),
         sources,
         ...missingOf(found.missingNodes),
       };
@@ -251,13 +248,14 @@ function countBy(destinations: readonly MeasuredDestination[]): Record<string, n
 }
 
 function rowOf(
-  { pipeline }: StatusDeps,
+  { pipeline, catalog }: StatusDeps,
   workspaceId: string,
-  code: readonly LinkedTransformation[],
   destination: MeasuredDestination,
 ): Static<typeof DestinationRow> {
   const { id, state, transformationId, since, reason, deadLetters } = destination;
-  const linked = code.find((it) => it.id === transformationId);
+  const linked = unlessMissing(() =>
+    catalog.code.publishedRevision(workspaceId, "transformation", transformationId ?? ""),
+  );
   const [latest] =
     deadLetters === 0
       ? []
@@ -274,7 +272,7 @@ function rowOf(
       : latest && { reason: latest.reason, at: isoTime(latest.lastAt), stage: latest.stage };
   return {
     ...destination,
-    ...(linked && { transformationName: linked.name }),
+    ...(linked && { transformationName: linked.revision.name }),
     ...(lastError && { lastError }),
   };
 }

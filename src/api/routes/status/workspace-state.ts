@@ -100,9 +100,16 @@ export async function measure(
   const code = new Map<string, LinkedTransformation>();
   const destinations: DestinationState[] = [];
   const add = (it: Destination) => {
-    const linked = linkedTo(deps, it, { known: code, suspended });
-    const lane = lanes[it.id];
-    const context = { lane, code: linked, isAllKnown: missingNodes.length === 0 };
+    const id = deps.catalog.code.linkedTransformation(workspaceId, it.id);
+    // Several destinations may have the same transformation, which is read once.
+    if (id !== undefined && !code.has(id)) {
+      code.set(id, linkedTransformation(deps, workspaceId, id, suspended));
+    }
+    const context = {
+      lane: lanes[it.id],
+      code: id === undefined ? undefined : code.get(id),
+      isAllKnown: missingNodes.length === 0,
+    };
     destinations.push(destinationOf(deps, it, context));
   };
   await deps.limiters.listSlices.each(measured, add, signal);
@@ -131,25 +138,6 @@ export async function measureSources(
     sources: sources.map((it) => sourceOf(it, receivedBy)),
     missingNodes: status.missingNodes,
   };
-}
-
-interface KnownCode {
-  /** Transformations that were read already, by id: several destinations may have the same one. */
-  known: Map<string, LinkedTransformation>;
-  suspended: ReadonlyMap<string, RevisionSuspension>;
-}
-
-/** Returns the transformation that is linked to a destination. Undefined if there is none. */
-function linkedTo(
-  deps: StatusDeps,
-  { workspaceId, id: destinationId }: Destination,
-  { known, suspended }: KnownCode,
-): LinkedTransformation | undefined {
-  const id = deps.catalog.code.linkedTransformation(workspaceId, destinationId);
-  if (id === undefined) return undefined;
-  const linked = known.get(id) ?? linkedTransformation(deps, workspaceId, id, suspended);
-  known.set(id, linked);
-  return linked;
 }
 
 function linkedTransformation(
