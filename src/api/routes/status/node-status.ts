@@ -77,9 +77,6 @@ export async function unwrittenFigures(
   return { rows: [...byNode.values()].flat(), missingNodes };
 }
 
-type StatusQuestion = readonly ["activity", string, readonly string[]];
-type CodeLogQuestion = readonly ["logs", string, CodeLogFilter, number];
-
 /** Returns the latest matching `log(...)` lines of published code on all nodes, newest first. */
 export async function latestCodeLogs(
   deps: StatusDeps,
@@ -87,13 +84,11 @@ export async function latestCodeLogs(
   filter: CodeLogFilter,
   limit: number,
 ): Promise<{ lines: CodeLogLine[]; missingNodes: string[] }> {
-  const question: CodeLogQuestion = ["logs", workspaceId, filter, limit];
+  const question = ["logs", workspaceId, filter, limit];
   const { byNode, missingNodes } = await askAllNodes<CodeLogLine[]>(deps, workspaceId, question);
   const lines = [...byNode.values()].flat().sort((one, other) => (one.id < other.id ? 1 : -1));
   return { lines: lines.slice(0, limit), missingNodes };
 }
-
-type OutcomeQuestion = readonly ["outcomes", string, RecentFilter, number];
 
 /** Returns the matching outcomes of at most `eventsMax` of the latest events of each node. */
 export async function latestOutcomes(
@@ -102,7 +97,7 @@ export async function latestOutcomes(
   filter: RecentFilter,
   eventsMax: number,
 ): Promise<{ outcomes: LatestOutcome[]; missingNodes: string[] }> {
-  const question: OutcomeQuestion = ["outcomes", workspaceId, filter, eventsMax];
+  const question = ["outcomes", workspaceId, filter, eventsMax];
   const { byNode, missingNodes } = await askAllNodes<LatestOutcome[]>(deps, workspaceId, question);
   return { outcomes: [...byNode.values()].flat(), missingNodes };
 }
@@ -120,31 +115,28 @@ export function nodesHealth(deps: StatusDeps, workspaceId: string) {
   return askAllNodes<NodeHealth>(deps, workspaceId, ["health"]);
 }
 
+type Answers = Record<string, (deps: StatusDeps, ...values: never[]) => unknown>;
+
+/** Functions that answer questions about this node, by the first item of the question. */
+const answers: Answers = {
+  activity: localStatus,
+  suspensions: localSuspensions,
+  health: localHealth,
+  logs: ({ pipeline }, ...asked: Parameters<StatusDeps["pipeline"]["codeLogs"]>) =>
+    pipeline.codeLogs(...asked),
+  outcomes: ({ pipeline }, ...asked: Parameters<StatusDeps["pipeline"]["latestOutcomes"]>) =>
+    pipeline.latestOutcomes(...asked),
+  figures: ({ figures }, ...series: string[]) => figures.unwritten(series),
+  failure: ({ pipeline }, destinationId: string) =>
+    pipeline.status(destinationId)?.lastFailure ?? null,
+};
+
 /** Answers a question about the state of this node. An API request or another node has asked it. */
 export function answerLocally(deps: StatusDeps, question: unknown): unknown {
-  const [kind, id, ...more] = question as [string, string, ...string[]];
-  switch (kind) {
-    case "activity":
-      return localStatus(deps, id, (question as StatusQuestion)[2]);
-    case "suspensions":
-      return localSuspensions(deps, id);
-    case "health":
-      return localHealth(deps);
-    case "logs": {
-      const [, , filter, limit] = question as CodeLogQuestion;
-      return deps.pipeline.codeLogs(id, filter, limit);
-    }
-    case "outcomes": {
-      const [, , filter, eventsMax] = question as OutcomeQuestion;
-      return deps.pipeline.latestOutcomes(id, filter, eventsMax);
-    }
-    case "figures":
-      return deps.figures.unwritten([id, ...more]);
-    case "failure":
-      return deps.pipeline.status(id)?.lastFailure ?? null;
-    default:
-      throw new Error(`Expected a question that this version knows, got ${kind}`);
-  }
+  const [kind, ...values] = question as [string, ...never[]];
+  const answer = Object.hasOwn(answers, kind) ? answers[kind] : undefined;
+  if (answer !== undefined) return answer(deps, ...values);
+  throw new Error(`Expected a question that this version knows, got ${kind}`);
 }
 
 /**
