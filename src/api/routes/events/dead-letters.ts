@@ -1,6 +1,5 @@
 import { Type } from "@sinclair/typebox";
 import { ApiError } from "../../../errors.ts";
-import type { LetterJob } from "../../../pipeline/model/replay-job.ts";
 import { createLetterJob } from "../../../pipeline/replays/replay-jobs.ts";
 import {
   DEAD_LETTER_GROUPS_MAX,
@@ -164,14 +163,8 @@ export const deadLetterRoutes = [
       answer: { replayed: 1 },
     },
     async handle(call) {
-      const { deps, workspaceId, body } = call;
-      const { deadLetters } = deps.pipeline;
-      const replay = await startedJob(call, "dead-letters");
-      if (replay !== undefined) return { replayed: 0, replay };
-      const { ids, ...rest } = await selected(deadLetters, workspaceId, body);
-      const record = selectionRecord(call, "dead-letters");
-      const { replayed } = await deadLetters.replay(workspaceId, ids, record);
-      return { replayed, ...recordAnswer(call, record), ...rest };
+      const { count: replayed, ...rest } = await carryOut(call, "dead-letters");
+      return { replayed, ...rest };
     },
   }),
 
@@ -186,49 +179,47 @@ export const deadLetterRoutes = [
       answer: { purged: 1 },
     },
     async handle(call) {
-      const { deps, workspaceId, body } = call;
-      const { deadLetters } = deps.pipeline;
-      const replay = await startedJob(call, "purge");
-      if (replay !== undefined) return { purged: 0, replay };
-      const { ids, ...rest } = await selected(deadLetters, workspaceId, body);
-      const record = selectionRecord(call, "purge");
-      const { purged } = await deadLetters.purge(workspaceId, ids, record);
-      return { purged, ...recordAnswer(call, record), ...rest };
+      const { count: purged, ...rest } = await carryOut(call, "purge");
+      return { purged, ...rest };
     },
   }),
 ] as const;
 
-type SelectionCall = Pick<
-  RequestContext<string, unknown, LetterSelection>,
-  "deps" | "workspaceId" | "principal" | "body"
->;
-
 /**
- * Starts the job of a request with `all`, and resolves with it; with undefined for other requests.
- * Rejects before that if the request's filter finds more dead letters than `expected`.
+ * Replays or deletes the dead letters that a request selects. A request with `all` only starts a
+ * job, which does so; the `count` is then 0. Rejects before that if the request's filter finds more
+ * dead letters than `expected`.
  */
-async function startedJob({ deps, workspaceId, principal, body }: SelectionCall, kind: Kind) {
+async function carryOut(
+  {
+    deps,
+    workspaceId,
+    principal,
+    body,
+  }: Pick<
+    RequestContext<string, unknown, LetterSelection>,
+    "deps" | "workspaceId" | "principal" | "body"
+  >,
+  kind: "dead-letters" | "purge",
+) {
   const { deadLetters, replays } = deps.pipeline;
   await expectCount(deadLetters, workspaceId, body);
   const all = allOf(body);
-  if (all === undefined) return undefined;
   const startedBy = authorOf(deps, principal);
-  return replayAnswer(await replays.startLetters(workspaceId, { ...all, kind, startedBy }));
-}
-
-type Kind = "dead-letters" | "purge";
-
-/** Creates the job that records which dead letters a request without `all` replays or deletes. */
-function selectionRecord({ deps, workspaceId, principal, body }: SelectionCall, kind: Kind) {
-  const startedBy = authorOf(deps, principal);
+  if (all !== undefined) {
+    const started = await replays.startLetters(workspaceId, { ...all, kind, startedBy });
+    return { count: 0, replay: replayAnswer(started) };
+  }
+  const { ids, ...rest } = await selected(deadLetters, workspaceId, body);
   const request = { kind, filter: filterOf(body.filter ?? {}), startedBy };
   const job = createLetterJob(workspaceId, request, Date.now());
-  return body.ids === undefined ? job : { ...job, isSelection: true as const };
-}
-
-function recordAnswer({ deps, workspaceId }: SelectionCall, record: LetterJob) {
-  const stored = deps.pipeline.replays.get(workspaceId, record.id);
-  return stored === undefined ? {} : { replay: replayAnswer(stored) };
+  const record = body.ids === undefined ? job : { ...job, isSelection: true as const };
+  const count =
+    kind === "purge"
+      ? (await deadLetters.purge(workspaceId, ids, record)).purged
+      : (await deadLetters.replay(workspaceId, ids, record)).replayed;
+  const stored = replays.get(workspaceId, record.id);
+  return { count, ...(stored && { replay: replayAnswer(stored) }), ...rest };
 }
 
 function nextPage(query: Record<string, string | number>): string {
