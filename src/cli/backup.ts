@@ -3,6 +3,13 @@ import type { BackupContents } from "../backup/verify.ts";
 import { expectDataDirectory, expectStandaloneData } from "../first-start/data-directory.ts";
 import { configFlags, loadConfig } from "../settings/reader.ts";
 
+/** Argument that names a backup to read. */
+export const archiveArgument = {
+  type: "positional",
+  required: true,
+  description: "a backup: a file, s3://BUCKET/KEY, or s3://BUCKET/PREFIX/ for the newest",
+} as const;
+
 export const backup = defineCommand({
   meta: {
     name: "backup",
@@ -31,11 +38,7 @@ export const backup = defineCommand({
 export const restore = defineCommand({
   meta: { name: "restore", description: "Make a data directory of a backup" },
   args: {
-    file: {
-      type: "positional",
-      required: true,
-      description: "a backup: a file, s3://BUCKET/KEY, or s3://BUCKET/PREFIX/ for the newest",
-    },
+    file: archiveArgument,
     hold: { type: "boolean", description: "deliver nothing there until pixelmill release" },
     ...configFlags,
   },

@@ -1,7 +1,87 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { defineCommand } from "citty";
+import { messageOf, StartError } from "../errors.ts";
+import type { Config } from "../settings/keys.ts";
 import { configFlags, loadConfig } from "../settings/reader.ts";
-import { checkBackup } from "./check-backup.ts";
-import { checkHealth } from "./check-health.ts";
+import { archiveArgument, inWords } from "./backup.ts";
+import { askServer } from "./running-server.ts";
+
+/** Milliseconds that `check health` waits for an answer of the data plane. */
+const ANSWER_MS_MAX = 5_000;
+
+const checkBackup = defineCommand({
+  meta: {
+    name: "check backup",
+    description: "Unpack a backup, read all of it, and remove it again",
+  },
+  args: {
+    file: archiveArgument,
+    directory: {
+      type: "string",
+      description: "place for what is unpacked [the temporary directory]",
+      valueHint: "directory",
+    },
+    ...configFlags,
+  },
+  async run({ args }) {
+    const config = loadConfig(args);
+    // Imported only when the command runs: LMDB unpacks a library, which `--help` must not do.
+    const { archiveSource } = await import("../backup/archive-source.ts");
+    const { verify } = await import("../backup/verify.ts");
+    const archive = await archiveSource(config, args.file as string);
+    const place = String(args.directory ?? tmpdir());
+    const directory = mkdtempSync(join(place, "pixelmill-check-"));
+    try {
+      const contents = await verify(archive, directory);
+      const name = archive.name.startsWith("s3:") ? archive.name : args.file;
+      process.stdout.write(`ok    backup ${name}: ${inWords(contents)}\n`);
+      for (const warning of contents.warnings) process.stdout.write(`warns ${warning}\n`);
+    } finally {
+      rmSync(directory, { recursive: true, force: true });
+      archive.close();
+    }
+  },
+});
+
+const checkHealth = defineCommand({
+  meta: {
+    name: "check health",
+    description: "Ask whether the running server answers, on its data plane too",
+  },
+  args: configFlags,
+  async run({ args }) {
+    const config = loadConfig(args);
+    await askServer(config, "GET", "/settings");
+    await askDataPlane(config);
+    process.stdout.write("healthy\n");
+  },
+});
+
+/** Requests the data plane's `/health`. Throws `StartError` unless it succeeds. */
+async function askDataPlane(config: Config): Promise<void> {
+  const scheme = config["tls.certificate"] === undefined ? "http" : "https";
+  const url = `${scheme}://${reachable(config.host)}:${config.port}/health`;
+  try {
+    const response = await fetch(url, {
+      signal: AbortSignal.timeout(ANSWER_MS_MAX),
+      // The certificate is issued for the name by which other machines reach this one.
+      tls: { rejectUnauthorized: false },
+    });
+    if (response.ok) return;
+    throw new Error(`it answers ${response.status}`);
+  } catch (error) {
+    throw new StartError(`Expected the data plane to answer at ${url}: ${messageOf(error)}`);
+  }
+}
+
+/** Returns the host for URLs: loopback for `0.0.0.0` and `::`; brackets around IPv6. */
+function reachable(host: string): string {
+  if (host === "0.0.0.0") return "127.0.0.1";
+  if (host === "::") return "[::1]";
+  return host.includes(":") ? `[${host}]` : host;
+}
 
 export const check = defineCommand({
   meta: { name: "check", description: "Look whether a server with these settings would work here" },

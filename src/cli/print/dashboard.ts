@@ -11,6 +11,11 @@ const rate = (metric: string, by: string) => `sum by (${by}) (rate(${metric}${RA
 const quantile = (share: number, metric: string) =>
   `histogram_quantile(${share}, sum by (le) (rate(${metric}_bucket${RATE})))`;
 
+const medianAnd99th = (metric: string): Panel["lines"] => [
+  [quantile(0.5, metric), "median"],
+  [quantile(0.99, metric), "99 %"],
+];
+
 /** Panels of the Grafana dashboard, in the order in which they are shown. */
 export const panels: readonly Panel[] = [
   {
@@ -26,10 +31,7 @@ export const panels: readonly Panel[] = [
   {
     title: "Until events are on disk",
     unit: "s",
-    lines: [
-      [quantile(0.5, "pixelmill_log_flush_seconds"), "median"],
-      [quantile(0.99, "pixelmill_log_flush_seconds"), "99 %"],
-    ],
+    lines: medianAnd99th("pixelmill_log_flush_seconds"),
   },
   {
     title: "Events by outcome",
@@ -44,10 +46,7 @@ export const panels: readonly Panel[] = [
   {
     title: "Time of a delivery",
     unit: "s",
-    lines: [
-      [quantile(0.5, "pixelmill_delivery_seconds"), "median"],
-      [quantile(0.99, "pixelmill_delivery_seconds"), "99 %"],
-    ],
+    lines: medianAnd99th("pixelmill_delivery_seconds"),
   },
   {
     title: "Oldest undelivered event",
@@ -67,10 +66,7 @@ export const panels: readonly Panel[] = [
   {
     title: "Time of a batch in user code",
     unit: "s",
-    lines: [
-      [quantile(0.5, "pixelmill_program_run_seconds"), "median"],
-      [quantile(0.99, "pixelmill_program_run_seconds"), "99 %"],
-    ],
+    lines: medianAnd99th("pixelmill_program_run_seconds"),
   },
   {
     title: "Guests",
