@@ -3,7 +3,6 @@ import type { Connection, Source } from "../../catalog/model.ts";
 import type { TimeSlicer } from "../../concurrency/time-slicer.ts";
 import type { Definitions } from "../../destinations/rudder-server/definition.ts";
 import type { Logger } from "../../observe/log.ts";
-import { PAGE_ITEMS_MAX } from "../../settings/limits.ts";
 import {
   connectionsJson,
   destinationJson,
@@ -53,11 +52,9 @@ export class RoutedResources {
     this.#bySource.clear();
     this.#pieces.clear();
     await this.#readSources();
-    const { catalog } = this.#parts;
-    const destinations = await this.#listed((page) =>
-      catalog.destinations.list(this.#workspaceId, page),
-    );
-    await this.#readDestinations(destinations.map(({ id }) => id));
+    const { catalog, slicer } = this.#parts;
+    const destinations = catalog.destinations.each(this.#workspaceId);
+    await slicer.each(destinations, ({ id }) => this.#readDestination(id), never);
   }
 
   /** Reads all sources again, and those of the given destinations that the workspace has. */
@@ -86,11 +83,13 @@ export class RoutedResources {
   }
 
   async #readSources(): Promise<void> {
-    const { catalog } = this.#parts;
-    const sources = await this.#listed((page) => catalog.sources.list(this.#workspaceId, page));
+    const { catalog, slicer } = this.#parts;
+    const sources = new Map<string, Source>();
+    const add = (it: Source) => sources.set(it.id, it);
+    await slicer.each(catalog.sources.each(this.#workspaceId), add, never);
     const before = this.#sources;
-    this.#sources = new Map(sources.map((it) => [it.id, it]));
-    for (const { id, updatedAt } of sources) {
+    this.#sources = sources;
+    for (const { id, updatedAt } of sources.values()) {
       if (before.get(id)?.updatedAt !== updatedAt) this.#pieces.delete(id);
     }
     for (const id of before.keys()) if (!this.#sources.has(id)) this.#pieces.delete(id);
@@ -153,15 +152,5 @@ export class RoutedResources {
     const connections = connectionsJson(connected.map(([, connection]) => connection));
     const hash = BigInt(Bun.hash(connections, BigInt(Bun.hash(json))));
     this.#pieces.set(source.id, { source: json, connections, hash });
-  }
-
-  /** Returns all items of a paged list. Reads each page in a slice of its own. */
-  async #listed<T>(list: (page: number) => { items: T[] }): Promise<T[]> {
-    const all: T[] = [];
-    for (let page = 1; ; page += 1) {
-      const { items } = await this.#parts.slicer.run(() => list(page));
-      all.push(...items);
-      if (items.length < PAGE_ITEMS_MAX) return all;
-    }
   }
 }

@@ -65,12 +65,11 @@ export function openDestinations(
       return store.change(() => {
         const before = destinations.get(workspaceId, id);
         const { filter, ...others } = before;
+        const { name, version, enabled, consentIds } = input;
         const changed: Destination = {
           ...others,
           ...withFilter(input.filter === undefined ? filter : input.filter),
-          name: input.name ?? before.name,
-          ...defined({ version: input.version, consentIds: input.consentIds }),
-          enabled: input.enabled ?? before.enabled,
+          ...defined({ name, version, enabled, consentIds }),
           config: input.config?.(before) ?? before.config,
           updatedAt: changeTime(before),
         };

@@ -24,12 +24,9 @@ export function openIdentities(
   function unlinked(workspaceId: string, account: ProviderAccount): Member | undefined {
     if (!account.isEmailVerified) return undefined;
     const email = account.email.toLowerCase();
-    for (let page = 1; ; page++) {
-      const { items } = members.list(workspaceId, page);
-      if (items.length === 0) return undefined;
-      const found = items.find((it) => !it.identity && it.email.toLowerCase() === email);
-      if (found) return found;
-    }
+    return Iterator.from(members.each(workspaceId)).find(
+      (it) => !it.identity && it.email.toLowerCase() === email,
+    );
   }
 
   function newMember(workspaceId: string): Member {

@@ -1,3 +1,4 @@
+import { defined } from "../../defined.ts";
 import { newId } from "../ids.ts";
 import type { Member, WorkspaceRole } from "../model.ts";
 import type { CatalogStore } from "../store.ts";
@@ -48,15 +49,12 @@ export function openMembers(store: CatalogStore, { members, tokens }: Tables, li
       return store.change(() => {
         const before = members.get(workspaceId, id);
         const { workspaceRole, ...others } = before;
+        const { name, email, role, editTransformations, permissions } = input;
         const named = input.workspaceRole === undefined ? workspaceRole : input.workspaceRole;
         const after: Member = {
           ...others,
           ...(named && { workspaceRole: named }),
-          name: input.name ?? before.name,
-          email: input.email ?? before.email,
-          role: input.role ?? before.role,
-          editTransformations: input.editTransformations ?? before.editTransformations,
-          permissions: input.permissions ?? before.permissions,
+          ...defined({ name, email, role, editTransformations, permissions }),
           updatedAt: changeTime(before),
         };
         expectOwnPermissions(permissionsOf(after).difference(permissionsOf(before)), grantor);

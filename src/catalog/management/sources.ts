@@ -52,15 +52,14 @@ export function openSources(
     update(workspaceId: string, id: string, input: Partial<SourceInput>) {
       return store.change(() => {
         const before = sources.get(workspaceId, id);
+        const { name, enabled, config } = input;
         const after = {
           ...before,
           ...rudderStackFields(input),
+          ...defined({ name, enabled, config }),
           ...(input.settings !== undefined && {
             settings: { ...before.settings, ...input.settings },
           }),
-          name: input.name ?? before.name,
-          enabled: input.enabled ?? before.enabled,
-          config: input.config ?? before.config,
           updatedAt: changeTime(before),
         };
         return put(withExternalId(after, input, sources.owner));

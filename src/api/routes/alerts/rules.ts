@@ -10,6 +10,7 @@ import {
   type AlertRule as StoredRule,
 } from "../../../catalog/alerts/model.ts";
 import type { Catalog } from "../../../catalog/catalog.ts";
+import { defined } from "../../../defined.ts";
 import type { Detail } from "../../../errors.ts";
 import {
   ALERT_HOLD_SECONDS_MAX,
@@ -184,17 +185,12 @@ function inputOf(rule: StoredRule): AlertRuleInput {
 
 /** Returns a rule with the changes of a request. Throws when it would not be valid. */
 function changed(before: AlertRuleInput, change: Static<typeof AlertRuleChange>): AlertRuleInput {
-  const { quietHours: _, ...kept } = before;
-  const quietHours = change.quietHours === undefined ? before.quietHours : change.quietHours;
+  const { quietHours: quietBefore, ...kept } = before;
+  const { quietHours = quietBefore, ...changes } = change;
   const after: AlertRuleInput = {
     ...kept,
+    ...defined(changes),
     name: change.name?.trim() ?? before.name,
-    enabled: change.enabled ?? before.enabled,
-    ...(change.threshold !== undefined && { threshold: change.threshold }),
-    forSeconds: change.forSeconds ?? before.forSeconds,
-    clearSeconds: change.clearSeconds ?? before.clearSeconds,
-    subjectIds: change.subjectIds ?? before.subjectIds,
-    receiverIds: change.receiverIds ?? before.receiverIds,
     ...(quietHours && { quietHours }),
   };
   expectNone(faultsOf(after));

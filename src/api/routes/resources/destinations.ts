@@ -171,18 +171,16 @@ export const destinationRoutes = [
     example: { name: "Warehouse hook", type: "webhook", config: example.destination.config },
     create({ deps, workspaceId, body }) {
       const { type, forms, ...delivery } = newType(deps, body);
+      const { enabled, consentIds, filter, externalId } = body;
       return deps.catalog.destinations.create(workspaceId, {
         name: body.name.trim(),
         type,
         ...(body.type !== type && { typeAs: body.type }),
         ...delivery,
-        config: resolveConfig(forms, body.config ?? {}, {}, body.enabled ?? true),
+        config: resolveConfig(forms, body.config ?? {}, {}, enabled ?? true),
         // Clients written in Go send 0 when they have no version.
         ...(body.version && { version: body.version }),
-        ...(body.enabled !== undefined && { enabled: body.enabled }),
-        ...(body.consentIds !== undefined && { consentIds: body.consentIds }),
-        ...(body.filter !== undefined && { filter: body.filter }),
-        ...(body.externalId !== undefined && { externalId: body.externalId }),
+        ...defined({ enabled, consentIds, filter, externalId }),
       });
     },
   }),
