@@ -6,8 +6,7 @@ import {
   type EgressResponse,
   ResolutionFailed,
 } from "../egress/egress.ts";
-import { failureText } from "../egress/failure-text.ts";
-import { codeOf } from "../errors.ts";
+import { codeOf, failureText } from "../errors.ts";
 import type { TestStepName, TestSteps } from "./test-steps.ts";
 
 /** Describes a network error in one line, with its error code of node:net, node:dns or node:tls. */

@@ -1,6 +1,5 @@
 import { RequestRefused } from "../../api/client.ts";
-import { certificateFault } from "../../egress/failure-text.ts";
-import { ApiError, messageOf, StartError, systemReason } from "../../errors.ts";
+import { ApiError, certificateFault, messageOf, StartError, systemReason } from "../../errors.ts";
 import { plain } from "../terminal/text.ts";
 
 /** Exit code of a command whose server cannot be reached or refuses the request. */

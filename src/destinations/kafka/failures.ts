@@ -1,5 +1,5 @@
 import { EgressRefused, ResolutionFailed } from "../../egress/egress.ts";
-import { certificateFault, failureText } from "../../egress/failure-text.ts";
+import { certificateFault, failureText } from "../../errors.ts";
 import type { ReceiverAnswer } from "../answers/receiver-answer.ts";
 
 /**

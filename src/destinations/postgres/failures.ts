@@ -1,6 +1,5 @@
 import { EgressRefused, ResolutionFailed } from "../../egress/egress.ts";
-import { failureText } from "../../egress/failure-text.ts";
-import { codeOf } from "../../errors.ts";
+import { codeOf, failureText } from "../../errors.ts";
 import { DatabaseFailure } from "../tables/table-database.ts";
 import { PostgresError } from "./postgres-session.ts";
 
