@@ -5,7 +5,7 @@ import { sessionSecret } from "../src/api/request/session-cookie.ts";
 import { readQuery } from "../src/api/request/validation.ts";
 import { listPage, uploadsPage } from "../src/backup/bucket/listing.ts";
 import { failureOf as clickhouseFailure } from "../src/destinations/clickhouse/failures.ts";
-import { memberReader } from "../src/destinations/formats/member-reader.ts";
+import { memberReader } from "../src/json/member-reader.ts";
 import {
   errorFields,
   PostgresMessageReader,
@@ -93,7 +93,7 @@ const answer = (body: Uint8Array, headers: Record<string, string> = {}) => {
 export const remoteParsers: RemoteParser[] = [
   {
     name: "the members of an event",
-    files: ["src/destinations/formats/member-reader.ts"],
+    files: ["src/json/member-reader.ts"],
     frames: [
       ["", ""],
       ['{"a":', '"}'],
@@ -141,7 +141,7 @@ export const remoteParsers: RemoteParser[] = [
     name: "the body of an SDK request",
     files: [
       ...["src/event/sdk/body.ts", "src/event/sdk/event-facts.ts", "src/event/sdk/id-text.ts"],
-      ...["src/event/sdk/json-scanner.ts", "src/event/sdk/member-names.ts"],
+      ...["src/json/json-scanner.ts", "src/json/member-names.ts"],
     ],
     frames: [
       ["", ""],
@@ -461,10 +461,7 @@ export const remoteParsers: RemoteParser[] = [
   })),
   {
     name: "frames of a guest",
-    files: [
-      ...["src/sandbox/protocol/guest-frames.ts", "src/sandbox/protocol/reply-parser.ts"],
-      "src/sandbox/protocol/json-scanner.ts",
-    ],
+    files: ["src/sandbox/protocol/guest-frames.ts", "src/sandbox/protocol/reply-parser.ts"],
     frames: [
       ["", ""],
       ['{"kind":"ran","counts":[1000],"errors":[],"logs":[]}\n', ""],

@@ -36,7 +36,7 @@ const levels: string[][] = [
   ["store"],
   ["disk"],
   ["observe"],
-  ["concurrency"],
+  ["concurrency", "json"],
   ["settings"],
   ["libc"],
   ["assert", "defined", "errors", "is-object", "self-command", "version"],
@@ -49,14 +49,14 @@ const sideways = new Set(["event → log", "catalog → log"]);
 const only: Record<string, string[]> = {
   ingest: [
     ...["assert", "catalog", "concurrency", "disk", "errors", "event"],
-    ...["http", "log", "observe", "settings"],
+    ...["http", "json", "log", "observe", "settings"],
   ],
-  sandbox: ["concurrency", "observe", "settings", "errors", "assert", "libc"],
+  sandbox: ["concurrency", "json", "observe", "settings", "errors", "assert", "libc"],
   catalog: [
     ...["log", "store", "observe", "settings"],
     ...["errors", "assert", "defined", "is-object"],
   ],
-  event: ["log", "settings", "errors", "assert", "is-object"],
+  event: ["json", "log", "settings", "errors", "assert", "is-object"],
   "take-over": ["http", "observe", "errors", "libc"],
   http: ["concurrency", "settings", "assert", "libc"],
   log: ["disk", "observe", "settings", "errors", "assert"],

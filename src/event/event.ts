@@ -31,7 +31,7 @@ import {
   QUOTE,
   SPACE,
   writeAscii,
-} from "./text/bytes.ts";
+} from "../json/bytes.ts";
 import { bytes, copyOf, JSON_START, words } from "./text/scratch.ts";
 import { copySpan, keep, type Span } from "./text/span.ts";
 import { writeIsoTime } from "./time.ts";

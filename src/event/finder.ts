@@ -5,7 +5,7 @@ import { asBuffer } from "./record/head.ts";
 import { isRefusedRecord, jsonReaderOf } from "./record/json-records.ts";
 import { pixelRecordParts } from "./record/pixel-record.ts";
 import { type EventRecord, encodedRecord, sourceOfRecord, timeOfRecord } from "./record.ts";
-import { AMPERSAND, BACKSLASH, PERCENT, PLUS } from "./text/bytes.ts";
+import { AMPERSAND, BACKSLASH, PERCENT, PLUS } from "../json/bytes.ts";
 import { percentDecode } from "./text/percent.ts";
 import { uuidBytes } from "./uuid.ts";
 

@@ -6,7 +6,7 @@ import {
 import { arrayGaps } from "./json/tree.ts";
 import { decode, ends, loadQuery, pair, readPair, starts, text, textOf } from "./pair.ts";
 import { readQuery } from "./scan.ts";
-import { BACKSLASH, QUOTE, SPACE } from "./text/bytes.ts";
+import { BACKSLASH, QUOTE, SPACE } from "../json/bytes.ts";
 import { arrayIndex } from "./text/number.ts";
 import { bytes, QUERY } from "./text/scratch.ts";
 import type { Span } from "./text/span.ts";

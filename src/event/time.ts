@@ -1,4 +1,4 @@
-import { COLON, DOT, MINUS, writeDecimal } from "./text/bytes.ts";
+import { COLON, DOT, MINUS, writeDecimal } from "../json/bytes.ts";
 
 const DAY_MS = 86_400_000;
 const LETTER_T = 0x54;

@@ -1,4 +1,4 @@
-import { hexDigit, MINUS } from "./text/bytes.ts";
+import { hexDigit, MINUS } from "../json/bytes.ts";
 
 /**
  * Sets the version and variant bits that make 16 bytes a version 4 UUID (RFC 9562). Changes the

@@ -1,3 +1,4 @@
+import { memberReader } from "../../json/member-reader.ts";
 import type { OutgoingEvent } from "../destination.ts";
 
 /**
@@ -57,33 +58,42 @@ export async function parquet(events: readonly OutgoingEvent[]): Promise<Uint8Ar
   return writer.getBytes();
 }
 
+const namedMembers = memberReader([
+  "messageId",
+  "type",
+  "event",
+  "name",
+  "userId",
+  "anonymousId",
+]);
+
+/** Returns the values of the text columns for one event. */
+function textsOf({ bytes, input }: OutgoingEvent) {
+  const [id, type, event, name, userId, anonymousId] = namedMembers(bytes).map(textOf);
+  return {
+    messageId: id ?? input.messageId,
+    type: type ?? input.type,
+    event: event ?? name,
+    userId,
+    anonymousId,
+  };
+}
+
 function columnsOf(events: readonly OutgoingEvent[]) {
-  const parsed = events.map(({ bytes }) => objectOf(bytes));
-  const texts = (key: string) => parsed.map((event) => textOf(event[key]));
+  const rows = events.map(textsOf);
+  const texts = (column: keyof (typeof rows)[number]) => rows.map((row) => row[column]);
   // When all values of a column differ, a dictionary and minimum and maximum values only make the
   // file larger.
   const plain = { encoding: "PLAIN" as const, statistics: false };
-  const ids = events.map(({ input }, at) => textOf(parsed[at]!.messageId) ?? input.messageId);
   return [
-    { name: "message_id", data: ids, ...plain },
+    { name: "message_id", data: texts("messageId"), ...plain },
     { name: "received_at", data: events.map(({ input }) => BigInt(input.receivedAt)) },
-    { name: "type", data: events.map(({ input }, at) => textOf(parsed[at]!.type) ?? input.type) },
-    { name: "event", data: parsed.map(({ event, name }) => textOf(event) ?? textOf(name)) },
+    { name: "type", data: texts("type") },
+    { name: "event", data: texts("event") },
     { name: "user_id", data: texts("userId") },
     { name: "anonymous_id", data: texts("anonymousId") },
     { name: "payload", data: events.map(({ bytes }) => bytes), ...plain },
   ];
-}
-
-/**
- * Parses the JSON text of an event. Returns an empty object when user code returned a value that is
- * no object.
- */
-function objectOf(bytes: Uint8Array): Record<string, unknown> {
-  const value: unknown = JSON.parse(
-    Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString(),
-  );
-  return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
 }
 
 /**

@@ -6,7 +6,7 @@ import {
   BRACKET_OPEN,
   COLON,
   COMMA,
-} from "../text/bytes.ts";
+} from "../../json/bytes.ts";
 import { arrayIndex } from "../text/number.ts";
 import { bytes } from "../text/scratch.ts";
 import { copySpan, keep } from "../text/span.ts";

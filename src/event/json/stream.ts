@@ -7,7 +7,7 @@ import {
   BRACKET_OPEN,
   COLON,
   COMMA,
-} from "../text/bytes.ts";
+} from "../../json/bytes.ts";
 import { arrayIndex } from "../text/number.ts";
 import { bytes, SECTION_BYTES, SECTIONS } from "../text/scratch.ts";
 import { hashOf, isSame, mix } from "../text/span.ts";

@@ -5,10 +5,10 @@ import {
   SDK_MESSAGE_ID_BYTES_MAX,
 } from "../../settings/limits.ts";
 import { type EventType, eventTypes } from "../record/event-type.ts";
-import { BRACE_OPEN, LETTER_N, QUOTE } from "../text/bytes.ts";
+import { BRACE_OPEN, LETTER_N, QUOTE } from "../../json/bytes.ts";
 import { idHash, isId } from "./id-text.ts";
-import { scanned, skipValue, stringText } from "./json-scanner.ts";
-import { ABSENT, memberSpans } from "./member-names.ts";
+import { scanned, skipValue, stringText } from "../../json/json-scanner.ts";
+import { ABSENT, memberSpans } from "../../json/member-names.ts";
 
 /** The result of scanning one event in the body of an SDK request. */
 export interface SdkEventFacts {

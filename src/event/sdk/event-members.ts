@@ -1,4 +1,4 @@
-import { memberNames, memberSpans } from "./member-names.ts";
+import { memberNames, memberSpans } from "../../json/member-names.ts";
 
 /** Names of event members that the server reads or writes. The constants are their indexes. */
 const NAMES = [

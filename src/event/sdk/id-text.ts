@@ -1,6 +1,6 @@
-import { BACKSLASH, MINUS, NINE, QUOTE, SPACE, ZERO } from "../text/bytes.ts";
+import { BACKSLASH, MINUS, NINE, QUOTE, SPACE, ZERO } from "../../json/bytes.ts";
 import { userHash } from "../user-hash.ts";
-import { stringText } from "./json-scanner.ts";
+import { stringText } from "../../json/json-scanner.ts";
 
 /**
  * Returns the text of an id, given as a JSON value between two offsets: the content of a string, or

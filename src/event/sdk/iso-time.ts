@@ -1,5 +1,5 @@
-import { BACKSLASH, COLON, DOT, MINUS, PLUS, QUOTE, SPACE, ZERO } from "../text/bytes.ts";
-import { stringText } from "./json-scanner.ts";
+import { BACKSLASH, COLON, DOT, MINUS, PLUS, QUOTE, SPACE, ZERO } from "../../json/bytes.ts";
+import { stringText } from "../../json/json-scanner.ts";
 
 /** Maximum bytes of a JSON string, with quotes, that is read as a date, time and offset. */
 const TIME_CHARS_MAX = 40;

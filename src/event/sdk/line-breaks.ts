@@ -1,4 +1,4 @@
-import { BACKSLASH, QUOTE, SPACE } from "../text/bytes.ts";
+import { BACKSLASH, QUOTE, SPACE } from "../../json/bytes.ts";
 
 const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;

@@ -8,11 +8,11 @@ import {
   COMMA,
   QUOTE,
   SPACE,
-} from "../text/bytes.ts";
+} from "../../json/bytes.ts";
 import { mix } from "../text/span.ts";
 import { CONTEXT, memberIndexOf, members } from "./event-members.ts";
-import { scanned, stringText } from "./json-scanner.ts";
-import { ABSENT, memberNames, OTHER_NAME } from "./member-names.ts";
+import { scanned, stringText } from "../../json/json-scanner.ts";
+import { ABSENT, memberNames, OTHER_NAME } from "../../json/member-names.ts";
 
 /**
  * Finds the outline of an event: the offsets at which the members of its JSON object begin and end.

@@ -1,4 +1,4 @@
-import { BACKSLASH, hexDigit, LETTER_U, SPACE, ZERO } from "./bytes.ts";
+import { BACKSLASH, hexDigit, LETTER_U, SPACE, ZERO } from "../../json/bytes.ts";
 
 /**
  * JSON text is the content of a JSON string without the quotes, exactly as `JSON.stringify` writes

@@ -1,4 +1,4 @@
-import { hexValue, PERCENT, PLUS, SPACE } from "./bytes.ts";
+import { hexValue, PERCENT, PLUS, SPACE } from "../../json/bytes.ts";
 import { escapes } from "./json-text.ts";
 
 /**

@@ -1,5 +1,5 @@
 import { constants, createGunzip } from "node:zlib";
-import { textMemory } from "../../event/sdk/text-memory.ts";
+import { textMemory } from "../../json/text-memory.ts";
 
 /** Node's internal handle of a zlib stream, with the decompression's state between calls. */
 interface ZlibHandle {

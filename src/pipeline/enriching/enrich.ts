@@ -1,7 +1,7 @@
 import type { Live } from "../../catalog/live.ts";
 import { type SourceSettings, settingsOfSource } from "../../catalog/source-settings.ts";
-import { loadText, stringText } from "../../event/sdk/json-scanner.ts";
-import { ABSENT, memberSpans } from "../../event/sdk/member-names.ts";
+import { loadText, stringText } from "../../json/json-scanner.ts";
+import { ABSENT, memberSpans } from "../../json/member-names.ts";
 import type { BuiltEvent } from "../model/input-event.ts";
 import { botName } from "./bots.ts";
 

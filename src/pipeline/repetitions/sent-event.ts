@@ -5,8 +5,8 @@ import {
   type LogEnd,
   sourceOfRecord,
 } from "../../event/record.ts";
-import { loadText, stringText } from "../../event/sdk/json-scanner.ts";
-import { ABSENT, memberSpans } from "../../event/sdk/member-names.ts";
+import { loadText, stringText } from "../../json/json-scanner.ts";
+import { ABSENT, memberSpans } from "../../json/member-names.ts";
 
 /** An event with a messageId that its client made. */
 export interface SentEvent {

@@ -1,5 +1,5 @@
 import { assert } from "../../assert.ts";
-import { jsonEnd } from "./json-scanner.ts";
+import { loadText, scanned, skipValue } from "../../json/json-scanner.ts";
 
 /**
  * Maximum size in bytes of the header of a frame (message) from a guest process. The header
@@ -137,10 +137,13 @@ export interface GuestJsonBounds {
 
 /**
  * Parses a JSON text from a guest process. Throws `GuestFrameError`, before it parses, if the text
- * is not compact JSON or exceeds a limit.
+ * is not JSON or exceeds a limit.
  */
 export function parseGuestJson(text: Buffer, { levelsMax, valuesMax }: GuestJsonBounds): unknown {
-  if (jsonEnd(text, 0, levelsMax, valuesMax) !== text.length) {
+  scanned.levels = 0;
+  scanned.values = 0;
+  const isJson = skipValue(loadText(text), 0) === text.length;
+  if (!isJson || scanned.levels > levelsMax || scanned.values > valuesMax) {
     throw new GuestFrameError(
       `Expected JSON of at most ${levelsMax} levels and ${valuesMax} values`,
     );

@@ -1,4 +1,5 @@
 import { isUtf8 } from "node:buffer";
+import { loadText, scanned, skipValue } from "../../json/json-scanner.ts";
 import {
   GUEST_ERROR_CHARS_MAX,
   GUEST_IMPORTS_MAX,
@@ -10,7 +11,6 @@ import { GUEST_ANSWER_OUTPUTS_MAX } from "../guest-limits.ts";
 import type { LogLine, ProgramOutcome, UserError } from "../program.ts";
 import { type GuestFrame, GuestFrameError, NEWLINE } from "./guest-frames.ts";
 import { FAILED, OPEN, type RunStop } from "./guest-protocol.ts";
-import { jsonEnd, TOO_DEEP } from "./json-scanner.ts";
 import { printable } from "./printable.ts";
 
 // Parses the replies of guests. User code may control its guest: every field is checked, and an
@@ -130,12 +130,15 @@ function readStop(value: unknown, outcomes: readonly unknown[]): RunStop {
  */
 class Outputs {
   readonly #body: Buffer;
+  /** Copy of the body in the memory of the JSON scanner. */
+  readonly #scannable: Buffer;
   #offset = 0;
   #count = 0;
 
   constructor(body: Buffer) {
     if (!isUtf8(body)) throw new GuestFrameError("Expected UTF-8");
     this.#body = body;
+    this.#scannable = loadText(body);
   }
 
   get done(): boolean {
@@ -152,16 +155,13 @@ class Outputs {
     for (let taken = 0; taken < count; taken += 1) {
       if (this.#body[this.#offset] !== OPENING_BRACE)
         throw new GuestFrameError("Expected an object");
-      const end = jsonEnd(this.#body, this.#offset, GUEST_OUTPUT_LEVELS_MAX);
-      if (end === TOO_DEEP) {
-        error = tooDeep;
-        this.#offset = this.#lineEnd() + 1;
-        continue;
-      }
-      if (end !== this.#body.length && this.#body[end] !== NEWLINE) {
+      const end = this.#lineEnd();
+      scanned.levels = 0;
+      if (skipValue(this.#scannable, this.#offset) !== end) {
         throw new GuestFrameError("Expected a line of JSON per output");
       }
-      events.push(this.#body.subarray(this.#offset, end));
+      if (scanned.levels > GUEST_OUTPUT_LEVELS_MAX) error = tooDeep;
+      else events.push(this.#body.subarray(this.#offset, end));
       this.#offset = end + 1;
     }
     return error ? { error } : { events };

@@ -5,9 +5,9 @@ import {
   skipValue,
   stringText,
   tokenAt,
-} from "../../event/sdk/json-scanner.ts";
-import { ABSENT, memberSpans } from "../../event/sdk/member-names.ts";
-import { BRACE_OPEN, BRACKET_CLOSE, BRACKET_OPEN, COMMA, QUOTE } from "../../event/text/bytes.ts";
+} from "../../json/json-scanner.ts";
+import { ABSENT, memberSpans } from "../../json/member-names.ts";
+import { BRACE_OPEN, BRACKET_CLOSE, BRACKET_OPEN, COMMA, QUOTE } from "../../json/bytes.ts";
 import type { Span } from "../../event/text/span.ts";
 import { TRANSFORMER_EVENTS_MAX } from "../limits.ts";
 

@@ -1,8 +1,8 @@
 import { batchBody, trackEvent } from "../../../bench/sdk-events.ts";
 import { scanBody } from "../../../src/event/sdk/body.ts";
 import { eventAt } from "../../../src/event/sdk/event-facts.ts";
-import { loadText } from "../../../src/event/sdk/json-scanner.ts";
-import { memberSpans } from "../../../src/event/sdk/member-names.ts";
+import { loadText } from "../../../src/json/json-scanner.ts";
+import { memberSpans } from "../../../src/json/member-names.ts";
 import { growthOf } from "../growth.ts";
 
 /** `BUN_JSC_useGC=0 bun allocation-child.ts WORK COUNT`: bytes of growth per operation. */

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { constants, gunzipSync, gzipSync } from "node:zlib";
 import fc from "fast-check";
-import { loadText } from "../../../src/event/sdk/json-scanner.ts";
+import { loadText } from "../../../src/json/json-scanner.ts";
 import { inflate } from "../../../src/ingest/sdk/inflate.ts";
 import { runs } from "../../tier.ts";
 

@@ -35,6 +35,8 @@ const forged: [name: string, answer: () => unknown][] = [
   ["an output that is no JSON", () => ran([1], "{garbage}")],
   ["an output with more behind it", () => ran([1], '{"a":1}{"b":1}')],
   ["two outputs for one", () => ran([1], "{}\n{}")],
+  ["an output of two lines", () => ran([1], '{"a":\n1}')],
+  ["a deep output that does not end", () => ran([1], '{"a":'.repeat(2_000))],
   ["an output that is no object", () => ran([1], "[]")],
   ["an output that is not UTF-8", () => ran([1], Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x7d]))],
   ["an output too few", () => ran([2], "{}")],

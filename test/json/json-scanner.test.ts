@@ -1,17 +1,22 @@
-import { expect, test } from "bun:test";
+import { beforeEach, expect, test } from "bun:test";
 import fc from "fast-check";
-import { jsonEnd, NOT_JSON, TOO_DEEP } from "../../../src/sandbox/protocol/json-scanner.ts";
+import { loadText, NOT_JSON, scanned, skipValue } from "../../src/json/json-scanner.ts";
 
-const end = (text: string, levelsMax = 1_000) => jsonEnd(Buffer.from(text), 0, levelsMax);
+const end = (text: string, start = 0) => skipValue(loadText(Buffer.from(text)), start);
+
+beforeEach(() => {
+  scanned.levels = 0;
+  scanned.values = 0;
+});
 
 test("the end of what JSON.stringify writes is found, whatever follows", () => {
   fc.assert(
-    fc.property(fc.jsonValue(), (value) => {
-      const text = JSON.stringify(value);
+    fc.property(fc.jsonValue(), fc.constantFrom(0, 1, "\t"), (value, space) => {
+      const text = JSON.stringify(value, null, space);
       const { length } = Buffer.from(text);
       expect(end(text)).toBe(length);
       expect(end(`${text}\n{}`)).toBe(length);
-      expect(jsonEnd(Buffer.from(`{"a":${text}}`), 5, 1_000)).toBe(5 + length);
+      expect(end(`{"a":${text}}`, 5)).toBe(5 + length);
     }),
   );
 });
@@ -42,15 +47,23 @@ test("every text that the scanner accepts is JSON", () => {
 const notJson = [
   ...'{garbage} {a:1} {\'a\':1} {"a"} {"a":} {"a":1,} {,} [1,] [,1] [ {"a":01} {"a":1.}'.split(" "),
   ...'{"a":.5} {"a":+1} {"a":1e} {"a":--1} {"a":NaN} {"a":truth} {"a":nul} {"a":"\\x"}'.split(" "),
-  ...['{"a":"\\u12g4"}', '{"a":"\n"}', '{"a":"\\', '{"a":"', '{"a" :1}', "", " {}", "[}", "{]"],
+  ...['{"a":"\\u12g4"}', '{"a":"\n"}', '{"a":"\\', '{"a":"', "", " {}", "[}", "{]"],
 ];
 
-test.each(notJson)("%j is not JSON as guests write it", (text) => {
+test.each(notJson)("%j is not JSON from its first byte on", (text) => {
   expect(end(text)).toBe(NOT_JSON);
 });
 
-test("nesting is bounded, however long the text is", () => {
-  expect(end("[".repeat(5) + "]".repeat(5), 5)).toBe(10);
-  expect(end("[".repeat(6) + "]".repeat(6), 5)).toBe(TOO_DEEP);
-  expect(end('{"a":'.repeat(1_000_000))).toBe(TOO_DEEP);
+test.each([
+  ['"[{"', 0, 1],
+  ["[]", 1, 1],
+  ['{"a":[1, true],"b":{}}', 2, 5],
+  [`${"[".repeat(5_000)}${"]".repeat(5_000)}`, 5_000, 5_000],
+])("the levels and the values of %.30j are counted", (text, levels, values) => {
+  expect(end(text)).toBe(text.length);
+  expect(scanned).toMatchObject({ levels, values });
+});
+
+test("an endless nesting is not JSON", () => {
+  expect(end('{"a":'.repeat(1_000_000))).toBe(NOT_JSON);
 });

@@ -1,19 +1,17 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { memberReader } from "../../src/destinations/formats/member-reader.ts";
+import { memberReader } from "../../src/json/member-reader.ts";
 
-const names = ["userId", "event", ""];
+const names = ["userId", "event", "", 'a"b'];
 const members = fc.dictionary(
   fc.oneof(fc.constantFrom(...names, "userI"), fc.string()),
   fc.jsonValue(),
 );
-const hasPlainNames = (object: object) =>
-  Object.keys(object).every((name) => JSON.stringify(name) === `"${name}"`);
 
 test("the members of a JSON object are read as JSON.parse reads them, whatever its white space", () => {
   const read = memberReader(names);
   fc.assert(
-    fc.property(members.filter(hasPlainNames), fc.constantFrom(0, 1, "\t"), (object, space) => {
+    fc.property(members, fc.constantFrom(0, 1, "\t"), (object, space) => {
       const text = JSON.stringify(object, null, space);
       const parsed = JSON.parse(text);
       expect(read(Buffer.from(text))).toEqual(
@@ -43,5 +41,6 @@ test("a text that is no JSON object has no members, and a part of one has those 
   }
   expect(values('{"a":1,"b":')).toEqual([1, undefined]);
   expect(values('{"a":1 "b":2}')).toEqual([undefined, undefined]);
-  expect(values('{"a":tru,"b":"\\u00e4\\""}')).toEqual([undefined, 'ä"']);
+  expect(values('{"a":"\\u00e4\\"","b":tru}')).toEqual(['ä"', undefined]);
+  expect(values('{"a":tru,"b":1}')).toEqual([undefined, undefined]);
 });

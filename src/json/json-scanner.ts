@@ -16,7 +16,7 @@ import {
   QUOTE,
   SPACE,
   ZERO,
-} from "../text/bytes.ts";
+} from "./bytes.ts";
 
 export { loadText } from "./text-memory.ts";
 
@@ -53,6 +53,11 @@ export const scanned = {
    * a string, number, boolean or `null`, 1 for an object or array that contains only these.
    */
   levels: 0,
+  /**
+   * Number of values that `skipValue` passed since the caller set this to 0: objects and arrays,
+   * and all values in them.
+   */
+  values: 0,
 };
 
 const LETTER_A = 0x61;
@@ -95,7 +100,9 @@ export function skipValue(bytes: Buffer, start: number): number {
   let level = 0;
   let inObject = 0;
   let deepest = 0;
+  let values = 0;
   for (;;) {
+    values++;
     const byte = bytes[at]!;
     if (byte === QUOTE) {
       at = stringEnd(bytes, at);
@@ -122,6 +129,7 @@ export function skipValue(bytes: Buffer, start: number): number {
     for (;;) {
       if (level === 0) {
         if (deepest > scanned.levels) scanned.levels = deepest;
+        scanned.values += values;
         return at;
       }
       let next = bytes[at]!;

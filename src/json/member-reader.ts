@@ -1,0 +1,44 @@
+import { BRACE_OPEN, QUOTE } from "./bytes.ts";
+import {
+  firstMember,
+  loadText,
+  nextMember,
+  skipValue,
+  stringText,
+  tokenAt,
+} from "./json-scanner.ts";
+import { memberNames, OTHER_NAME } from "./member-names.ts";
+
+/**
+ * Returns a function that reads the members with these names from the JSON of an object. It returns
+ * their values in the order of `names`. It stops after the last of these members, and needs a tenth
+ * to a third of the CPU time of `JSON.parse`. A value is undefined if the object has no such
+ * member, or if the bytes before the end of the member are not valid JSON. If the object has a name
+ * twice, the first member counts.
+ */
+export function memberReader(names: readonly string[]): (json: Uint8Array) => unknown[] {
+  const indexOf = memberNames(names);
+  return (json) => {
+    const values: unknown[] = names.map(() => undefined);
+    const bytes = loadText(json);
+    const start = tokenAt(bytes, 0);
+    if (bytes[start] !== BRACE_OPEN) return values;
+    let at = firstMember(bytes, start);
+    for (let left = names.length; at >= 0 && left > 0; ) {
+      const index = indexOf(bytes);
+      const end = skipValue(bytes, at);
+      if (end < 0) break;
+      if (index !== OTHER_NAME && values[index] === undefined) {
+        values[index] = valueAt(bytes, at, end);
+        left -= 1;
+      }
+      at = nextMember(bytes, end);
+    }
+    return values;
+  };
+}
+
+function valueAt(bytes: Buffer, start: number, end: number): unknown {
+  if (bytes[start] === QUOTE) return stringText(bytes, start, end);
+  return JSON.parse(bytes.toString("utf8", start, end));
+}
