@@ -58,7 +58,7 @@ const only: Record<string, string[]> = {
   ],
   event: ["json", "log", "settings", "errors", "assert", "is-object"],
   "take-over": ["http", "observe", "errors", "libc"],
-  http: ["concurrency", "settings", "assert", "libc"],
+  http: ["concurrency", "settings", "assert", "errors", "libc"],
   log: ["disk", "observe", "settings", "errors", "assert"],
   cluster: ["concurrency", "kafka", "log", "store", "observe", "settings", "errors", "assert"],
 };

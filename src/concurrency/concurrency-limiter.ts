@@ -2,8 +2,8 @@ import { assert } from "../assert.ts";
 import { Permit } from "./permit.ts";
 
 /**
- * A semaphore that never makes callers wait. It limits the permits of each owner and of all owners
- * together, and refuses a permit above a limit.
+ * A semaphore that never makes callers wait. It limits the units, such as requests or bytes, for
+ * which each owner and all owners together hold permits, and refuses a permit above a limit.
  */
 export class ConcurrencyLimiter {
   readonly #perOwner: number;
@@ -17,19 +17,20 @@ export class ConcurrencyLimiter {
   }
 
   /**
-   * Returns a permit, or undefined when the owner, or all owners together, hold as many permits as
-   * allowed.
+   * Returns a permit for `count` units, such as one request or the bytes of one. Returns undefined
+   * when the owner, or all owners together, would hold more than allowed.
    */
-  tryAcquire(owner: string): Permit | undefined {
-    const held = this.#held.get(owner) ?? 0;
-    if (this.isOwnerFull(owner) || this.#heldTotal >= this.#total) return undefined;
-    this.#count(owner, held + 1, this.#heldTotal + 1);
+  tryAcquire(owner: string, count = 1): Permit | undefined {
+    const held = (this.#held.get(owner) ?? 0) + count;
+    const heldTotal = this.#heldTotal + count;
+    if (held > this.#perOwner || heldTotal > this.#total) return undefined;
+    this.#count(owner, held, heldTotal);
     return new Permit(() => {
-      this.#count(owner, (this.#held.get(owner) ?? 0) - 1, this.#heldTotal - 1);
+      this.#count(owner, (this.#held.get(owner) ?? 0) - count, this.#heldTotal - count);
     });
   }
 
-  /** Whether the owner holds as many permits as one owner may hold. */
+  /** Whether the owner holds as many units as one owner may hold. */
   isOwnerFull(owner: string): boolean {
     return (this.#held.get(owner) ?? 0) >= this.#perOwner;
   }
@@ -37,7 +38,7 @@ export class ConcurrencyLimiter {
   #count(owner: string, held: number, heldTotal: number): void {
     assert(
       held >= 0 && held <= this.#perOwner && held <= heldTotal && heldTotal <= this.#total,
-      "The permits that owners hold are never negative and within the limiter's bounds",
+      "The units that owners hold are never negative and within the limiter's bounds",
     );
     if (held > 0) this.#held.set(owner, held);
     else this.#held.delete(owner);

@@ -1,4 +1,5 @@
 import { FFIType } from "bun:ffi";
+import { listenError } from "../errors.ts";
 import { libcFunctions } from "../libc.ts";
 import { WAITING_CONNECTIONS_MAX } from "../settings/limits.ts";
 
@@ -17,17 +18,21 @@ const FD_MIN = 3;
  * Opens a TCP socket that listens, but accepts no connections. Connections wait in the kernel's
  * queue until a process accepts them over the file descriptor: this process, or one that inherits
  * the descriptor. The queue survives the end of an accepting process. With port 0, the operating
- * system chooses a free port. Throws the operating system's error when it cannot listen.
+ * system chooses a free port. Throws `StartError` when it cannot listen.
  */
 export function openListeningSocket(address: { host: string; port: number }): ListeningSocket {
   const { host: hostname, port } = address;
-  const listener = Bun.listen({ hostname, port, socket: { data() {} } });
-  // The event loop does not run between `listen` and this line, so Bun accepts no connection here.
-  const fd = duplicate((listener as unknown as { fd: number }).fd);
-  listener.stop(true);
-  // Bun's queue has 512 places, too few for the connections that arrive while a server is replaced.
-  open().listen(fd, WAITING_CONNECTIONS_MAX);
-  return { fd, port: listener.port };
+  try {
+    const listener = Bun.listen({ hostname, port, socket: { data() {} } });
+    // The event loop does not run between `listen` and this line, so Bun accepts no connection here.
+    const fd = duplicate((listener as unknown as { fd: number }).fd);
+    listener.stop(true);
+    // Bun's queue has 512 places, too few for the connections that arrive while a server is replaced.
+    open().listen(fd, WAITING_CONNECTIONS_MAX);
+    return { fd, port: listener.port };
+  } catch (error) {
+    throw listenError(address, error);
+  }
 }
 
 /**

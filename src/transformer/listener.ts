@@ -1,5 +1,4 @@
 import type { InvariantError } from "../assert.ts";
-import { listenError } from "../errors.ts";
 import type { HttpExchange } from "../http/exchange.ts";
 import { type ListeningSocket, openListeningSocket } from "../http/listening-socket.ts";
 import type { HttpResponse } from "../http/response.ts";
@@ -46,7 +45,7 @@ const OPEN_TO_NETWORK =
 
 /** Starts the listener. Throws `StartError` when it cannot listen on its address. */
 export function startTransformer(options: TransformerOptions) {
-  const { host, port, logger } = options;
+  const { host, logger } = options;
   const count = createRequestCounter(options.metrics);
   const stopping = Promise.withResolvers<HttpResponse>();
   const handlers = transformerRoutes(options);
@@ -99,7 +98,7 @@ export function startTransformer(options: TransformerOptions) {
   }
 
   if (!isLoopback && options.secret === undefined) logger.warn(OPEN_TO_NETWORK);
-  const { socket = listen({ host, port }) } = options;
+  const { socket = openListeningSocket(options) } = options;
   const server = serveHttp({
     socket,
     handle,
@@ -137,14 +136,6 @@ async function stop(server: HttpServer, answerRest: () => void): Promise<void> {
   const timer = setTimeout(answerRest, DRAIN_MS_MAX);
   await drained;
   clearTimeout(timer);
-}
-
-function listen(address: { host: string; port: number }): ListeningSocket {
-  try {
-    return openListeningSocket(address);
-  } catch (error) {
-    throw listenError(address, error);
-  }
 }
 
 /** Creates the 404 response without an endpoint, never for a `POST` to `/customTransform`. */

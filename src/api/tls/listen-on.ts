@@ -26,11 +26,11 @@ export function listenOn(
   tlsListener: TlsListener,
   { tls, ...address }: ControlPlaneAddress,
 ): ListeningSocket {
+  const socket = tls && (address.socket ?? openListeningSocket(address));
   try {
-    if (tls === undefined) return listenPlain(app, address);
-    const socket = address.socket ?? openListeningSocket(address);
+    if (socket === undefined) return listenPlain(app, address);
     app.listen({ hostname: "127.0.0.1", port: 0, reusePort: false });
-    tlsListener.start(socket, app.server!.port!, tls);
+    tlsListener.start(socket, app.server!.port!, tls!);
     return socket;
   } catch (error) {
     throw listenError(address, error);

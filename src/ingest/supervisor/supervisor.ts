@@ -1,6 +1,5 @@
 import { closeSync } from "node:fs";
 import { Counter } from "prom-client";
-import { listenError } from "../../errors.ts";
 import { type ListeningSocket, openListeningSocket } from "../../http/listening-socket.ts";
 import { httpUrl } from "../../http/url.ts";
 import type { Metrics } from "../../observe/metrics.ts";
@@ -37,7 +36,7 @@ export type Ingest = Awaited<ReturnType<typeof startIngestProcesses>>;
 export async function startIngestProcesses(options: IngestOptions) {
   const deaths = options.metrics && deathCounter(options.metrics);
   const { host, command, count, logs, logger, metrics: _, onReceived, ...rest } = options;
-  const { socket = listenOn(options), ...settings } = rest;
+  const { socket = openListeningSocket(options), ...settings } = rest;
 
   const processes: IngestProcess[] = [];
   const outcomes = new RecentOutcomes();
@@ -114,14 +113,6 @@ export async function startIngestProcesses(options: IngestOptions) {
   } catch (error) {
     await stop();
     throw error;
-  }
-}
-
-function listenOn({ host, port }: IngestOptions): ListeningSocket {
-  try {
-    return openListeningSocket({ host, port });
-  } catch (error) {
-    throw listenError({ host, port }, error);
   }
 }
 

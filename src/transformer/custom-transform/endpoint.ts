@@ -1,13 +1,17 @@
 import { InvariantError } from "../../assert.ts";
+import { ConcurrencyLimiter } from "../../concurrency/concurrency-limiter.ts";
 import type { HttpResponse } from "../../http/response.ts";
 import type { Logger } from "../../observe/log.ts";
 import { SandboxUnavailable } from "../../sandbox/sandbox.ts";
-import { Admission } from "../admission.ts";
+import { TRANSFORMER_BYTES_MAX, TRANSFORMER_BYTES_OF_WORKSPACE_MAX } from "../limits.ts";
 import type { Handler } from "../requests.ts";
 import { againResponse, jsonResponse, textResponse } from "../responses.ts";
 import { answerOf } from "./answer.ts";
 import { itemsIn } from "./request-items.ts";
 import { type ItemRunOptions, runItems } from "./run-items.ts";
+
+/** Bytes that a request with a smaller body counts as, for its costs besides the body. */
+const REQUEST_BYTES_MIN = 65_536;
 
 export interface CustomTransformOptions extends ItemRunOptions {
   logger: Logger;
@@ -19,7 +23,10 @@ export interface CustomTransformOptions extends ItemRunOptions {
  * send the request again.
  */
 export function createCustomTransform(options: CustomTransformOptions): Handler {
-  const admission = new Admission();
+  const requests = new ConcurrencyLimiter({
+    perOwner: TRANSFORMER_BYTES_OF_WORKSPACE_MAX,
+    total: TRANSFORMER_BYTES_MAX,
+  });
 
   async function transform(
     body: Buffer,
@@ -27,7 +34,10 @@ export function createCustomTransform(options: CustomTransformOptions): Handler 
     namesDropped: boolean,
     isAwaited: () => boolean,
   ): Promise<HttpResponse> {
-    using permit = admission.tryAdmit(items[0]?.group.workspaceId ?? "", body.length);
+    using permit = requests.tryAcquire(
+      items[0]?.group.workspaceId ?? "",
+      Math.max(REQUEST_BYTES_MIN, body.length),
+    );
     if (permit === undefined)
       return againResponse("busy", "Too many requests are being transformed");
     try {
