@@ -5,7 +5,6 @@ import { sessionSecret } from "../src/api/request/session-cookie.ts";
 import { readQuery } from "../src/api/request/validation.ts";
 import { listPage, uploadsPage } from "../src/backup/bucket/listing.ts";
 import { failureOf as clickhouseFailure } from "../src/destinations/clickhouse/failures.ts";
-import { memberReader } from "../src/json/member-reader.ts";
 import {
   errorFields,
   PostgresMessageReader,
@@ -25,6 +24,7 @@ import { HttpConnection } from "../src/http/connection.ts";
 import { HttpResponse } from "../src/http/response.ts";
 import { createClientAddresses } from "../src/ingest/client-address.ts";
 import { bodyContent } from "../src/ingest/sdk/body-content.ts";
+import { memberReader } from "../src/json/member-reader.ts";
 import { AnswerLengths, boundedAnswer } from "../src/kafka/bounded-connections.ts";
 import { HostCalls } from "../src/sandbox/host-calls/host-calls.ts";
 import { decodeGuestReply, GuestFrameReader } from "../src/sandbox/protocol/guest-frames.ts";
@@ -214,7 +214,7 @@ export const remoteParsers: RemoteParser[] = [
   },
   {
     name: "the gzip body of an SDK request",
-    files: ["src/ingest/sdk/inflate.ts"],
+    files: ["src/ingest/sdk/body-content.ts"],
     frames: [
       ["", ""],
       ["\x1f\x8b\x08\0\0\0\0\0\0\x03", "\x03\0\0\0\0\0\0\0\0\0"],

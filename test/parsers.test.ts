@@ -155,7 +155,7 @@ const ownBytes = [
   ...["destinations/webhook/template", "destinations/webhook/query-url"],
   ...["destinations/webhook/request-overrides", "destinations/tables/event-rows"],
   ...["destinations/formats/parquet", "destinations/formats/json-members"],
-  ...["destinations/kafka/record", "destinations/kafka/partitioner", "pipeline/model/input-event"],
+  ...["destinations/kafka/record", "destinations/kafka/partition", "pipeline/model/input-event"],
   "publishing/testing/suite-result",
   // Parts of a body that `api/request/body` has read, and a cursor of at most a URL's length; events.
   ...[

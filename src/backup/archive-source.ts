@@ -2,10 +2,10 @@ import { createReadStream } from "node:fs";
 import { resolve } from "node:path";
 import { StartError } from "../errors.ts";
 import type { Config } from "../settings/keys.ts";
+import { BACKUP_PART_BYTES } from "../settings/limits.ts";
 import { parseBackupName } from "./backup-name.ts";
 import { type BackupUrl, backupUrlOf, urlText } from "./bucket/backup-url.ts";
 import { type Bucket, openBucket } from "./bucket/bucket.ts";
-import { readObject } from "./bucket/read-object.ts";
 
 /** A backup that can be read. */
 export interface ArchiveSource {
@@ -52,4 +52,30 @@ async function newestKey(bucket: Bucket, url: BackupUrl): Promise<string> {
   backups.sort((one, other) => other.at - one.at);
   if (backups[0] !== undefined) return backups[0].key;
   throw new StartError(`Expected a backup pixelmill-TIME.tar.zst below ${urlText(url)}, got none`);
+}
+
+/**
+ * Reads an object in parts, of which one is in memory at a time. All parts belong to the version of
+ * the object that existed at the start.
+ */
+export async function* readObject(bucket: Bucket, key: string): AsyncGenerator<Uint8Array> {
+  const about = { purpose: `read ${key}`, permission: "s3:GetObject", key };
+  const { headers } = await bucket.send({ ...about, method: "HEAD" });
+  const size = Number(headers["content-length"]);
+  const tag = headers.etag;
+  for (let at = 0; at < size; at += BACKUP_PART_BYTES) {
+    const end = Math.min(at + BACKUP_PART_BYTES, size);
+    const { body } = await bucket.send({
+      ...about,
+      method: "GET",
+      headers: { range: `bytes=${at}-${end - 1}`, ...(tag !== undefined && { "if-match": tag }) },
+      answerBytesMax: BACKUP_PART_BYTES,
+    });
+    if (body.length !== end - at) {
+      throw new StartError(
+        `Cannot read ${key}: expected ${end - at} bytes from ${at} on, got ${body.length}`,
+      );
+    }
+    yield body;
+  }
 }

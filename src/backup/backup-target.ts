@@ -1,11 +1,19 @@
-import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { join, resolve } from "node:path";
 import { syncPath } from "../disk/sync.ts";
-import { messageOf, StartError } from "../errors.ts";
+import { messageOf, StartError, systemReason } from "../errors.ts";
 import { dataIdFile } from "../first-start/data-directory.ts";
 import type { Logger } from "../observe/log.ts";
 import { type Config, environmentName, type Key, keys } from "../settings/keys.ts";
-import { listBackups, prepareBackupDirectory, removeLeftovers } from "./backup-files.ts";
 import { type BackupFile, backupName, oldestFirst, parseBackupName } from "./backup-name.ts";
 import { urlText } from "./bucket/backup-url.ts";
 import { openBucket } from "./bucket/bucket.ts";
@@ -107,5 +115,41 @@ function dataIdOf(config: Config): string {
     return id;
   } catch (error) {
     throw new StartError(`Cannot use the file ${path}: ${messageOf(error)}`);
+  }
+}
+
+/** Pattern for the directory of a backup file in progress. Group: process id. */
+const STAGING = /^\.pixelmill-[\dTZ-]+\.tar\.zst\.(\d+)$/;
+
+/** Lists the backups in a directory, oldest first. Ignores other files. */
+function listBackups(directory: string): BackupFile[] {
+  return readdirSync(directory)
+    .flatMap((name) => {
+      const parsed = parseBackupName(name);
+      // A name with a data directory's id comes from a bucket, so a person has put the file here.
+      if (parsed === undefined || parsed.dataId !== undefined) return [];
+      const path = join(directory, name);
+      return [{ path, at: parsed.at, bytes: statSync(path).size }];
+    })
+    .sort(oldestFirst);
+}
+
+/** Deletes the temporary directories of backups whose processes have ended. */
+export function removeLeftovers(directory: string): void {
+  for (const name of readdirSync(directory)) {
+    const pid = STAGING.exec(name)?.[1];
+    if (pid !== undefined && !existsSync(`/proc/${pid}`)) {
+      rmSync(join(directory, name), { recursive: true, force: true });
+    }
+  }
+}
+
+/** Creates the backups' directory, deletes leftovers. Throws `StartError` if it is unusable. */
+function prepareBackupDirectory(directory: string): void {
+  try {
+    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    removeLeftovers(directory);
+  } catch (error) {
+    throw new StartError(`Cannot use backup.directory ${directory}: ${systemReason(error)}`);
   }
 }

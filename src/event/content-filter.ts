@@ -1,3 +1,5 @@
+import { utf8Text } from "../json/bytes.ts";
+
 /** Conditions of a search that can be checked only on the JSON of an event. */
 export interface ContentFilter {
   /** Path of a field and its value, such as `properties.plan=pro`. Names are separated by dots. */
@@ -29,7 +31,7 @@ export function contentMatcher({
   // In JSON, quotes, backslashes and control characters are escaped.
   const needle = text === undefined ? "" : JSON.stringify(text).slice(1, -1).toLowerCase();
   return (json) => {
-    const whole = Buffer.from(json.buffer, json.byteOffset, json.byteLength).toString();
+    const whole = utf8Text(json);
     if (needle !== "" && !whole.toLowerCase().includes(needle)) return false;
     if (property === undefined) return true;
     return wanted !== undefined && textAt(JSON.parse(whole), wanted.path) === wanted.value;

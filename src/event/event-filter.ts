@@ -1,3 +1,4 @@
+import { utf8Text } from "../json/bytes.ts";
 import { textAt } from "./content-filter.ts";
 
 /** Chooses events by the values of their fields, without code. */
@@ -28,9 +29,7 @@ export function filterOf(filter: FieldFilter | undefined): (json: Uint8Array) =>
     return { path: path.split("."), exact, starts };
   });
   return (json) => {
-    const event: unknown = JSON.parse(
-      Buffer.from(json.buffer, json.byteOffset, json.byteLength).toString(),
-    );
+    const event: unknown = JSON.parse(utf8Text(json));
     const meets = tests.every(({ path, exact, starts }) => {
       const text = textAt(event, path);
       if (text === undefined) return false;

@@ -1,3 +1,13 @@
+import {
+  BACKSLASH,
+  BRACE_CLOSE,
+  BRACE_OPEN,
+  COMMA,
+  QUOTE,
+  SPACE,
+  utf8Text,
+  writeAscii,
+} from "../json/bytes.ts";
 import type { BuiltEvent } from "./built-event.ts";
 import { choiceOf } from "./destination-choice.ts";
 import { emitMembers, emitValue } from "./json/emit.ts";
@@ -18,20 +28,10 @@ import {
 } from "./json/tree.ts";
 import { writeString } from "./json/value.ts";
 import { textOf } from "./pair.ts";
-import { asBuffer } from "./record/head.ts";
 import { EncodedPixelRecord, MESSAGE_ID_AT } from "./record/pixel-record.ts";
 import type { EventRecord, PixelRecord } from "./record.ts";
 import { readQuery, streamQuery } from "./scan.ts";
 import { eventOfJson } from "./sdk/event.ts";
-import {
-  BACKSLASH,
-  BRACE_CLOSE,
-  BRACE_OPEN,
-  COMMA,
-  QUOTE,
-  SPACE,
-  writeAscii,
-} from "../json/bytes.ts";
 import { bytes, copyOf, JSON_START, words } from "./text/scratch.ts";
 import { copySpan, keep, type Span } from "./text/span.ts";
 import { writeIsoTime } from "./time.ts";
@@ -71,7 +71,7 @@ function namesConsent(record: PixelRecord): boolean {
 
 /** Returns the member `context.consentManagement` of an event. */
 function consentOf(json: Uint8Array): unknown {
-  return JSON.parse(asBuffer(json).toString()).context.consentManagement;
+  return JSON.parse(utf8Text(json)).context.consentManagement;
 }
 
 const HEADS = {

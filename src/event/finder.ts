@@ -1,11 +1,10 @@
+import { AMPERSAND, asBuffer, BACKSLASH, PERCENT, PLUS } from "../json/bytes.ts";
 import { PIXEL_TARGET_BYTES_MAX } from "../settings/limits.ts";
 import type { BuiltEvent } from "./built-event.ts";
 import { type ContentFilter, contentMatcher } from "./content-filter.ts";
-import { asBuffer } from "./record/head.ts";
 import { isRefusedRecord, jsonReaderOf } from "./record/json-records.ts";
 import { pixelRecordParts } from "./record/pixel-record.ts";
 import { type EventRecord, encodedRecord, sourceOfRecord, timeOfRecord } from "./record.ts";
-import { AMPERSAND, BACKSLASH, PERCENT, PLUS } from "../json/bytes.ts";
 import { percentDecode } from "./text/percent.ts";
 import { uuidBytes } from "./uuid.ts";
 

@@ -1,3 +1,4 @@
+import { BACKSLASH, QUOTE, SPACE } from "../json/bytes.ts";
 import {
   PIXEL_ARRAY_GAPS_MAX,
   PIXEL_LEVELS_MAX,
@@ -6,7 +7,6 @@ import {
 import { arrayGaps } from "./json/tree.ts";
 import { decode, ends, loadQuery, pair, readPair, starts, text, textOf } from "./pair.ts";
 import { readQuery } from "./scan.ts";
-import { BACKSLASH, QUOTE, SPACE } from "../json/bytes.ts";
 import { arrayIndex } from "./text/number.ts";
 import { bytes, QUERY } from "./text/scratch.ts";
 import type { Span } from "./text/span.ts";

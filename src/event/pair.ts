@@ -1,5 +1,5 @@
-import { PIXEL_LEVELS_MAX } from "../settings/limits.ts";
 import { AMPERSAND, BACKSLASH, DOT, EQUALS, PERCENT, PLUS, QUOTE, SPACE } from "../json/bytes.ts";
+import { PIXEL_LEVELS_MAX } from "../settings/limits.ts";
 import { writeText } from "./text/json-text.ts";
 import { percentDecode } from "./text/percent.ts";
 import { bytes, QUERY, TEXTS } from "./text/scratch.ts";

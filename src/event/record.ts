@@ -1,5 +1,6 @@
+import { asBuffer } from "../json/bytes.ts";
 import type { RecordCodec } from "../log/event-log.ts";
-import { asBuffer, HEAD_BYTES, TIME_AT } from "./record/head.ts";
+import { HEAD_BYTES, TIME_AT } from "./record/head.ts";
 import type { JsonRecord } from "./record/json-record.ts";
 import { JSON_RECORD_VERSION, jsonRecordCodec } from "./record/json-record-4.ts";
 import { jsonReaderOf } from "./record/json-records.ts";

@@ -55,3 +55,17 @@ export function writeDecimal(
   }
   return offset + width;
 }
+
+/** Returns bytes as a Buffer on the same memory. */
+export function asBuffer(bytes: Uint8Array): Buffer {
+  if (bytes instanceof Buffer) return bytes;
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
+
+/** `Buffer`'s method that decodes UTF-8. It also works on a `Uint8Array`, without wrapping. */
+const { utf8Slice } = Buffer.prototype;
+
+/** Decodes bytes of UTF-8. */
+export function utf8Text(bytes: Uint8Array): string {
+  return utf8Slice.call(bytes, 0, bytes.length);
+}

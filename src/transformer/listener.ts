@@ -1,3 +1,4 @@
+import { Counter } from "prom-client";
 import type { InvariantError } from "../assert.ts";
 import type { HttpExchange } from "../http/exchange.ts";
 import { type ListeningSocket, openListeningSocket } from "../http/listening-socket.ts";
@@ -13,11 +14,9 @@ import {
   TRANSFORMER_CONNECTIONS_MAX,
   TRANSFORMER_REQUEST_MS_MAX,
 } from "./limits.ts";
-import { createRequestCounter } from "./metrics.ts";
 import type { Handler } from "./requests.ts";
 import { againResponse, textResponse } from "./responses.ts";
-import type { RouteParts } from "./routes.ts";
-import { CUSTOM_TRANSFORM, transformerRoutes } from "./routes.ts";
+import { CUSTOM_TRANSFORM, type RouteParts, transformerRoutes } from "./routes.ts";
 
 export interface TransformerOptions
   extends Pick<RouteParts, "catalog" | "sandbox" | "logger" | "costlyMsMax"> {
@@ -142,4 +141,18 @@ async function stop(server: HttpServer, answerRest: () => void): Promise<void> {
 function nothing(path: string): HttpResponse {
   const hint = path === CUSTOM_TRANSFORM ? ": it expects POST" : "";
   return textResponse(404, `There is nothing at this path${hint}`);
+}
+
+/** Returns a function that counts a request to the transformer listener by its status. */
+function createRequestCounter(
+  metrics: Metrics | undefined,
+): (kind: "transform" | "other", status: number) => void {
+  if (metrics === undefined) return () => {};
+  const counter = new Counter({
+    name: "pixelmill_transformer_requests_total",
+    help: "Requests of rudder-server and rudder-transformer by kind and status",
+    labelNames: ["kind", "status"],
+    registers: [metrics],
+  });
+  return (kind, status) => counter.inc({ kind, status });
 }

@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
 import { evaluateRule } from "../../src/alerts/conditions.ts";
 import type { AlertFacts } from "../../src/alerts/facts.ts";
-import { Holds } from "../../src/alerts/holds.ts";
 import { isQuiet } from "../../src/alerts/quiet-hours.ts";
+import { Holds } from "../../src/alerts/rule-evaluator.ts";
 import type { AlertKind, AlertRule } from "../../src/catalog/alerts/model.ts";
 
 const rule = (kind: AlertKind): AlertRule => ({

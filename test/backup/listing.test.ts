@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { backupName, parseBackupName } from "../../src/backup/backup-name.ts";
 import { backupUrlOf } from "../../src/backup/bucket/backup-url.ts";
-import { adviceOf } from "../../src/backup/bucket/failure-advice.ts";
+import { adviceOf } from "../../src/backup/bucket/bucket.ts";
 import { listPage, uploadsPage } from "../../src/backup/bucket/listing.ts";
 import { partBytesOf } from "../../src/backup/bucket/upload.ts";
 import { BACKUP_PART_BYTES, BACKUP_PARTS_MAX } from "../../src/settings/limits.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { removeLeftovers } from "../../src/backup/backup-files.ts";
+import { removeLeftovers } from "../../src/backup/backup-target.ts";
 import type { Bucket, BucketRequest } from "../../src/backup/bucket/bucket.ts";
 import { upload } from "../../src/backup/bucket/upload.ts";
 import { BACKUP_PART_BYTES } from "../../src/settings/limits.ts";

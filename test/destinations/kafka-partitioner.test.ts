@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { partitionOf } from "../../src/destinations/kafka/partitioner.ts";
+import { partitionOf } from "../../src/destinations/kafka/partition.ts";
 
 /** Hashes that the tests of Kafka's Java client give. */
 test.each([

@@ -1,7 +1,10 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { judgeIngest, type ProcessState } from "../../src/ingest/supervisor/ingest-health.ts";
-import { RecentOutcomes } from "../../src/ingest/supervisor/recent-outcomes.ts";
+import {
+  judgeIngest,
+  type ProcessState,
+  RecentOutcomes,
+} from "../../src/ingest/supervisor/ingest-health.ts";
 import { INGEST_JUDGED_PIXELS_MIN } from "../../src/settings/limits.ts";
 import { runs } from "../tier.ts";
 

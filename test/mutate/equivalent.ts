@@ -418,7 +418,7 @@ export const equivalents: Equivalent[] = [
     why: "A quote in a decoded text always follows a backslash",
   },
   {
-    file: "src/ingest/supervisor/recent-outcomes.ts",
+    file: "src/ingest/supervisor/ingest-health.ts",
     line: "if (stored + refused === 0) return;",
     change: "0 → (0 - 1)",
     why: "A report of no pixels adds nothing to the sums",

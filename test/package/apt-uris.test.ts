@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { packagesIn } from "../../src/package/image/apt-uris.ts";
+import { packagesIn } from "../../src/package/image/base-packages.ts";
 
 test("the packages that apt prints have their versions, whose signs apt encodes, and hashes", () => {
   const uris = `'http://a/libc6_2.41-12_amd64.deb' libc6_2.41-12_amd64.deb 2 SHA256:0a1b

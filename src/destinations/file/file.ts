@@ -6,12 +6,11 @@ import type { DeliveryResult, DestinationKind, OpenDestination } from "../destin
 import { parquet } from "../formats/parquet.ts";
 import { testEvent } from "../test-event.ts";
 import { type TestStep, TestSteps } from "../test-steps.ts";
-import { writeAtomically } from "./atomic-write.ts";
 import { batchLimitsOf, FileConfig, fileFaults } from "./config.ts";
 import { JsonLinesFile } from "./json-lines-file.ts";
 import { FILE_BATCH_EVENTS_MAX } from "./limits.ts";
 import { deleteExpiredFiles, rotatedPath } from "./rotated-files.ts";
-import { openSafely, withSafePath } from "./safe-path.ts";
+import { openSafely, withSafePath, writeAtomically } from "./safe-path.ts";
 
 /**
  * Creates the kind of destination that writes events to files below `root`, in a directory for each

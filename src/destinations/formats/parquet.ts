@@ -58,14 +58,7 @@ export async function parquet(events: readonly OutgoingEvent[]): Promise<Uint8Ar
   return writer.getBytes();
 }
 
-const namedMembers = memberReader([
-  "messageId",
-  "type",
-  "event",
-  "name",
-  "userId",
-  "anonymousId",
-]);
+const namedMembers = memberReader(["messageId", "type", "event", "name", "userId", "anonymousId"]);
 
 /** Returns the values of the text columns for one event. */
 function textsOf({ bytes, input }: OutgoingEvent) {

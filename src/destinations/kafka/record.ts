@@ -1,6 +1,6 @@
+import { memberReader } from "../../json/member-reader.ts";
 import type { BatchRecord } from "../../kafka/record-batch.ts";
 import type { OutgoingEvent } from "../destination.ts";
-import { memberReader } from "../../json/member-reader.ts";
 import type { KafkaConfig } from "./config.ts";
 import { namesEvent, topicOf } from "./topic-name.ts";
 

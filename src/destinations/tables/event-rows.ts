@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { isObject } from "../../is-object.ts";
+import { utf8Text } from "../../json/bytes.ts";
 import type { OutgoingEvent } from "../destination.ts";
-import { utf8Text } from "../formats/utf8.ts";
 import { cleanText } from "./column-values.ts";
 import { MESSAGE_ID_BYTES_MAX, TABLE_EVENT_COLUMNS_MAX, TABLE_LEVELS_MAX } from "./limits.ts";
 import type { KeyPath, WarehouseNames } from "./warehouse-names.ts";

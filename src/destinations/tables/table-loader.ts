@@ -2,13 +2,13 @@ import { assert } from "../../assert.ts";
 import type { DeliveryResult, OutgoingEvent } from "../destination.ts";
 import { type EventRow, NoRowError, rawRow, rowsOf, USERS_TABLE } from "./event-rows.ts";
 import { TABLES_OF_DESTINATION_MAX } from "./limits.ts";
-import { merged } from "./merged-records.ts";
 import {
   changedByOthers,
   columnsOf,
   DatabaseFailure,
   type ExistingTable,
   isOwn,
+  merged,
   type TableDatabase,
   type TableLoad,
 } from "./table-database.ts";

@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
 import snakeCase from "lodash/snakeCase.js";
-import { reservedWords } from "./reserved-words.ts";
 
 /** Rules of a database for the names of tables and columns. */
 export interface NameRules {
@@ -144,3 +143,14 @@ function hashed(key: string): string {
   const digest = createHash("sha256").update(key).digest("hex");
   return `${key.slice(0, KEY_CHARS_MAX)}_${digest}`;
 }
+
+/** Words, in lower case, that PostgreSQL or RudderStack's PostgreSQL warehouse reserves. */
+const reservedWords: ReadonlySet<string> = new Set(
+  `all analyse analyze and any array as asc asymmetric authorization between binary both case cast
+  check collate column constraint create cross current_date current_role current_time
+  current_timestamp current_user default deferrable desc distinct do else end except false for
+  foreign freeze from full grant group having ilike in initially inner intersect into is isnull
+  join leading left like limit localtime localtimestamp natural new not notnull null off offset old
+  on only or order outer overlaps placing primary references right select session_user similar some
+  symmetric table then to trailing true union unique user using verbose when where`.split(/\s+/),
+);

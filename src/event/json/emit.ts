@@ -1,4 +1,3 @@
-import { PIXEL_ARRAY_INDEX_MAX, PIXEL_LEVELS_MAX } from "../../settings/limits.ts";
 import {
   BRACE_CLOSE,
   BRACE_OPEN,
@@ -7,6 +6,7 @@ import {
   COLON,
   COMMA,
 } from "../../json/bytes.ts";
+import { PIXEL_ARRAY_INDEX_MAX, PIXEL_LEVELS_MAX } from "../../settings/limits.ts";
 import { arrayIndex } from "../text/number.ts";
 import { bytes } from "../text/scratch.ts";
 import { copySpan, keep } from "../text/span.ts";

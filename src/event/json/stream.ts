@@ -1,5 +1,3 @@
-import { PIXEL_LEVELS_MAX } from "../../settings/limits.ts";
-import { ends, pair, starts } from "../pair.ts";
 import {
   BRACE_CLOSE,
   BRACE_OPEN,
@@ -8,6 +6,8 @@ import {
   COLON,
   COMMA,
 } from "../../json/bytes.ts";
+import { PIXEL_LEVELS_MAX } from "../../settings/limits.ts";
+import { ends, pair, starts } from "../pair.ts";
 import { arrayIndex } from "../text/number.ts";
 import { bytes, SECTION_BYTES, SECTIONS } from "../text/scratch.ts";
 import { hashOf, isSame, mix } from "../text/span.ts";

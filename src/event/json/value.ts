@@ -1,5 +1,5 @@
-import { decode, pair, text } from "../pair.ts";
 import { MINUS, NINE, PERCENT, QUOTE, ZERO } from "../../json/bytes.ts";
+import { decode, pair, text } from "../pair.ts";
 import { isText } from "../text/json-text.ts";
 import { isNumber } from "../text/number.ts";
 import { percentDecode } from "../text/percent.ts";

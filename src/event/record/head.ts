@@ -8,11 +8,6 @@ export const TIME_AT = 8;
 /** Bytes of every record up to the end of its time. */
 export const HEAD_BYTES = 16;
 
-export function asBuffer(bytes: Uint8Array): Buffer {
-  if (bytes instanceof Buffer) return bytes;
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-}
-
 /** Returns a copy of the 16-byte messageId at `offset`. The loop is faster than copying a view. */
 export function idAt(buffer: Uint8Array, offset: number): Uint8Array {
   const id = new Uint8Array(16);

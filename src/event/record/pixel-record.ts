@@ -1,5 +1,6 @@
+import { asBuffer } from "../../json/bytes.ts";
 import type { RecordCodec } from "../../log/event-log.ts";
-import { asBuffer, expectBytes, idAt, TIME_AT } from "./head.ts";
+import { expectBytes, idAt, TIME_AT } from "./head.ts";
 import { decodeEnds, encodeEnds, endOfEnds, endsBytes, type LogEnd } from "./log-ends.ts";
 
 /**

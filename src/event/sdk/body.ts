@@ -1,9 +1,5 @@
 import { isUtf8 } from "node:buffer";
-import { SDK_BATCH_EVENTS_BYTES_MAX, SDK_BATCH_EVENTS_MAX } from "../../settings/limits.ts";
 import { BRACE_OPEN, BRACKET_CLOSE, BRACKET_OPEN, COMMA, QUOTE } from "../../json/bytes.ts";
-import type { Span } from "../text/span.ts";
-import { clearEvents, eventCount, inherit, scanEvent, singleWriteKey } from "./event-facts.ts";
-import { timeAt } from "./iso-time.ts";
 import {
   firstMember,
   loadText,
@@ -16,6 +12,10 @@ import {
   tokenAt,
 } from "../../json/json-scanner.ts";
 import { ABSENT, memberNames } from "../../json/member-names.ts";
+import { SDK_BATCH_EVENTS_BYTES_MAX, SDK_BATCH_EVENTS_MAX } from "../../settings/limits.ts";
+import type { Span } from "../text/span.ts";
+import { clearEvents, eventCount, inherit, scanEvent, singleWriteKey } from "./event-facts.ts";
+import { timeAt } from "./iso-time.ts";
 
 export { eventAt, type SdkEventFacts } from "./event-facts.ts";
 

@@ -1,3 +1,6 @@
+import { BRACE_OPEN, LETTER_N, QUOTE } from "../../json/bytes.ts";
+import { scanned, skipValue, stringText } from "../../json/json-scanner.ts";
+import { ABSENT, memberSpans } from "../../json/member-names.ts";
 import {
   SDK_BATCH_EVENTS_MAX,
   SDK_EVENT_BYTES_MAX,
@@ -5,10 +8,7 @@ import {
   SDK_MESSAGE_ID_BYTES_MAX,
 } from "../../settings/limits.ts";
 import { type EventType, eventTypes } from "../record/event-type.ts";
-import { BRACE_OPEN, LETTER_N, QUOTE } from "../../json/bytes.ts";
 import { idHash, isId } from "./id-text.ts";
-import { scanned, skipValue, stringText } from "../../json/json-scanner.ts";
-import { ABSENT, memberSpans } from "../../json/member-names.ts";
 
 /** The result of scanning one event in the body of an SDK request. */
 export interface SdkEventFacts {

@@ -1,9 +1,9 @@
+import { asBuffer, BRACE_CLOSE, BRACE_OPEN, COMMA, QUOTE, writeAscii } from "../../json/bytes.ts";
+import { loadText, skipValue, stringText } from "../../json/json-scanner.ts";
 import type { BuiltEvent } from "../built-event.ts";
 import { choiceOf, type DestinationChoice } from "../destination-choice.ts";
-import { asBuffer } from "../record/head.ts";
 import type { JsonRecord } from "../record/json-record.ts";
 import { rudderId } from "../rudder-id.ts";
-import { BRACE_CLOSE, BRACE_OPEN, COMMA, QUOTE, writeAscii } from "../../json/bytes.ts";
 import { writeIsoTime } from "../time.ts";
 import { uuidText } from "../uuid.ts";
 import {
@@ -18,7 +18,6 @@ import {
 } from "./event-members.ts";
 import { type EventTimes, timesOf } from "./event-times.ts";
 import { idHash, idText, isId } from "./id-text.ts";
-import { loadText, skipValue, stringText } from "../../json/json-scanner.ts";
 import { withoutLineBreaks } from "./line-breaks.ts";
 import { outline, outlineOf } from "./outline.ts";
 import { parsedEvent } from "./parsed-event.ts";

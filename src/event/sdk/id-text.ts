@@ -1,6 +1,6 @@
 import { BACKSLASH, MINUS, NINE, QUOTE, SPACE, ZERO } from "../../json/bytes.ts";
-import { userHash } from "../user-hash.ts";
 import { stringText } from "../../json/json-scanner.ts";
+import { userHash } from "../user-hash.ts";
 
 /**
  * Returns the text of an id, given as a JSON value between two offsets: the content of a string, or

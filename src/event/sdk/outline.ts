@@ -9,10 +9,10 @@ import {
   QUOTE,
   SPACE,
 } from "../../json/bytes.ts";
-import { mix } from "../text/span.ts";
-import { CONTEXT, memberIndexOf, members } from "./event-members.ts";
 import { scanned, stringText } from "../../json/json-scanner.ts";
 import { ABSENT, memberNames, OTHER_NAME } from "../../json/member-names.ts";
+import { mix } from "../text/span.ts";
+import { CONTEXT, memberIndexOf, members } from "./event-members.ts";
 
 /**
  * Finds the outline of an event: the offsets at which the members of its JSON object begin and end.

@@ -1,5 +1,5 @@
-import { PIXEL_ARRAY_INDEX_MAX, PIXEL_NUMBER_DIGITS_MAX } from "../../settings/limits.ts";
 import { DOT, MINUS, NINE, ZERO } from "../../json/bytes.ts";
+import { PIXEL_ARRAY_INDEX_MAX, PIXEL_NUMBER_DIGITS_MAX } from "../../settings/limits.ts";
 
 /**
  * Whether a value is written to the event as a number. It must match `-?(0|[1-9][0-9]*)(\.[0-9]+)?`

@@ -1,4 +1,5 @@
 import type { Source } from "../../catalog/model.ts";
+import { settingsOfSource } from "../../catalog/source-settings.ts";
 import type { TokenBuckets } from "../../concurrency/rate-limiter.ts";
 import { inspectQuery } from "../../event/inspect.ts";
 import type { PixelRecord } from "../../event/record.ts";
@@ -9,7 +10,6 @@ import type { ClientAddresses } from "../client-address.ts";
 import type { IngestLog } from "../log/ingest-log.ts";
 import { createMessageId } from "../message-id.ts";
 import { allowsOrigin, recordedAddress } from "../source-rules.ts";
-import { recordedQuery } from "./recorded-query.ts";
 
 export interface PixelEndpointOptions {
   /**
@@ -76,4 +76,26 @@ export function createPixelEndpoint(
     options.respondWhenStored(log.append(record, user), exchange, source.id);
     return undefined;
   };
+}
+
+/** Number of characters of a user agent that are recorded. No browser sends more. */
+const USER_AGENT_CHARS_MAX = 1_024;
+
+/**
+ * Returns the query of a pixel as it is recorded. When the source marks or drops bots, the header
+ * `User-Agent` is appended as the parameter `context.userAgent`, unless the query would become too
+ * long. Because the parameter is last, it has no effect on a query that already has a parameter
+ * with this name.
+ */
+function recordedQuery(
+  source: Pick<Source, "settings">,
+  exchange: Pick<HttpExchange, "query" | "header">,
+): string {
+  const { query } = exchange;
+  if (settingsOfSource(source).bots === "keep") return query;
+  const userAgent = exchange.header("user-agent") ?? "";
+  if (userAgent === "") return query;
+  const text = encodeURIComponent(userAgent.slice(0, USER_AGENT_CHARS_MAX));
+  const recorded = `${query}&context.userAgent=${text}`;
+  return recorded.length > PIXEL_TARGET_BYTES_MAX ? query : recorded;
 }

@@ -1,6 +1,7 @@
+import { constants, createGunzip } from "node:zlib";
 import type { HttpExchange } from "../../http/exchange.ts";
+import { textMemory } from "../../json/text-memory.ts";
 import { SDK_BODY_BYTES_MAX } from "../../settings/limits.ts";
-import { inflate } from "./inflate.ts";
 
 /** Reason why a request's body is refused: the response's status and sentence. */
 export interface ContentProblem {
@@ -34,3 +35,81 @@ const noGzip: ContentProblem = {
   status: 400,
   problem: "Expected a body that is complete gzip data",
 };
+
+/** Node's internal handle of a zlib stream, with the decompression's state between calls. */
+interface ZlibHandle {
+  reset(): void;
+  writeSync(
+    flush: number,
+    ...buffers: [
+      from: Buffer,
+      start: number,
+      length: number,
+      to: Buffer,
+      start: number,
+      room: number,
+    ]
+  ): void;
+  onerror: () => void;
+}
+
+/** Minimum number of bytes of the header and the trailer of gzip data together. */
+const GZIP_FRAME_BYTES = 18;
+const MEMORY_BYTES_MIN = 16_384;
+/** Bytes by which the output buffer exceeds the data, so that zlib reports the end at once. */
+const SLACK_BYTES = 64;
+
+/**
+ * Decompresses gzip data into the working memory of the JSON scanner, where it stays until the next
+ * text is scanned. Returns "large" when the decompressed data has more than `bytesMax` bytes;
+ * decompression then stops there. Returns "damaged" when `gzip` is not complete gzip data.
+ */
+export function inflate(gzip: Buffer, bytesMax: number): Buffer | "large" | "damaged" {
+  zlib ??= openZlib();
+  const { handle, left } = zlib;
+  const roomMax = bytesMax + SLACK_BYTES;
+  let memory = textMemory(Math.min(roomMax, statedBytes(gzip) + SLACK_BYTES));
+  let start = 0;
+  let end = 0;
+  zlib.hasFailed = false;
+  handle.reset();
+  for (;;) {
+    const room = Math.min(roomMax, memory.length) - end;
+    handle.writeSync(constants.Z_FINISH, gzip, start, gzip.length - start, memory, end, room);
+    if (zlib.hasFailed) return "damaged";
+    end += room - left[0]!;
+    start = gzip.length - left[1]!;
+    if (end > bytesMax) return "large";
+    if (left[0]! > 0) return memory.subarray(0, end);
+    memory = textMemory(Math.min(roomMax, 2 * memory.length));
+  }
+}
+
+/** Returns the size that a gzip trailer states, at least `MEMORY_BYTES_MIN`. It may be wrong. */
+function statedBytes(gzip: Buffer): number {
+  if (gzip.length < GZIP_FRAME_BYTES) return MEMORY_BYTES_MIN;
+  return Math.max(MEMORY_BYTES_MIN, gzip.readUInt32LE(gzip.length - 4));
+}
+
+let zlib: ReturnType<typeof openZlib> | undefined;
+
+/**
+ * Opens a zlib stream that decompresses the bodies of all requests. `gunzipSync` would create a
+ * stream with its state and buffers for each call, and map new memory. This function uses the same
+ * internal parts of a stream as `gunzipSync` itself; they have no types.
+ */
+function openZlib() {
+  const stream = createGunzip() as unknown as { _handle: ZlibHandle; _writeState: Uint32Array };
+  const opened = {
+    // The stream frees the handle when it is collected, so it is kept.
+    stream,
+    handle: stream._handle,
+    /** Numbers that `writeSync` sets: free bytes of the output, and bytes of gzip data left. */
+    left: stream._writeState,
+    hasFailed: false,
+  };
+  stream._handle.onerror = () => {
+    opened.hasFailed = true;
+  };
+  return opened;
+}

@@ -5,9 +5,8 @@ import { httpUrl } from "../../http/url.ts";
 import type { Metrics } from "../../observe/metrics.ts";
 import { KEPT_CONNECTIONS_MS, REQUEST_EXPECTED_MS } from "../../settings/limits.ts";
 import type { ChangeableIngestSettings, IngestSettings } from "../messages.ts";
-import { judgeIngest } from "./ingest-health.ts";
+import { judgeIngest, RecentOutcomes } from "./ingest-health.ts";
 import { IngestProcess, type IngestProcessOptions } from "./ingest-process.ts";
-import { RecentOutcomes } from "./recent-outcomes.ts";
 
 export interface IngestOptions
   extends Omit<IngestSettings, "index" | "log">,

@@ -17,7 +17,6 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { output, ROOT } from "../product.ts";
-import { type BasePackage, packagesIn } from "./apt-uris.ts";
 import base from "./base.json" with { type: "json" };
 
 type DebianName = keyof typeof base;
@@ -113,3 +112,19 @@ function updateBase(): void {
 }
 
 if (import.meta.main) updateBase();
+
+/** Version of a Debian package, and the hash of its file. */
+interface BasePackage {
+  name: string;
+  version: string;
+  sha256: string;
+}
+
+/** The packages that `apt-get download --print-uris` prints, one in each line. */
+export function packagesIn(uris: string): BasePackage[] {
+  const lines = uris.trim().split("\n");
+  return lines.map((line) => {
+    const [, name, version, sha256] = line.match(/ (\S+?)_(\S+)_\w+\.deb \d+ SHA256:(\w+)$/)!;
+    return { name: name!, version: decodeURIComponent(version!), sha256: sha256! };
+  });
+}

@@ -1,5 +1,6 @@
 import type { Live } from "../../catalog/live.ts";
 import { type SourceSettings, settingsOfSource } from "../../catalog/source-settings.ts";
+import { asBuffer } from "../../json/bytes.ts";
 import { loadText, stringText } from "../../json/json-scanner.ts";
 import { ABSENT, memberSpans } from "../../json/member-names.ts";
 import type { BuiltEvent } from "../model/input-event.ts";
@@ -108,9 +109,4 @@ function inserted(json: Buffer, at: number, members: string): Uint8Array {
   while (json[before] === 0x20) before--;
   const text = json[before] === BRACE_OPEN ? members : `,${members}`;
   return Buffer.concat([json.subarray(0, at), Buffer.from(text), json.subarray(at)]);
-}
-
-function asBuffer(bytes: Uint8Array): Buffer {
-  if (bytes instanceof Buffer) return bytes;
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }

@@ -6,7 +6,6 @@ import type { Guest } from "../process/guest.ts";
 import { type GuestEndCause, GuestEndedError } from "../process/guest-end.ts";
 import type { GuestSource } from "../process/guest-source.ts";
 import type { Program, ProgramBatch, ProgramOutcome, UserError } from "../program.ts";
-import { metadataTexts } from "../protocol/event-metadata.ts";
 import { jsonArrayBytes } from "../protocol/guest-frames.ts";
 import type { RunStop } from "../protocol/guest-protocol.ts";
 import { parseRunReply, type RunReport } from "../protocol/reply-parser.ts";
@@ -14,7 +13,7 @@ import { AttemptBudget } from "./attempt-budget.ts";
 import { BatchLogs } from "./batch-logs.ts";
 import type { BatchRunOptions, BatchRunResult } from "./batch-run-options.ts";
 import { endError, notAwaited, notRun } from "./end-errors.ts";
-import { firstFrameOf, heldBytes } from "./frame-events.ts";
+import { firstFrameOf, heldBytes, metadataTexts } from "./frame-events.ts";
 import { isResponsive, loadProgram, type RunAccounting, unloadProgram } from "./load-program.ts";
 
 /**

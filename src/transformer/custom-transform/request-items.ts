@@ -1,14 +1,8 @@
 import { isUtf8 } from "node:buffer";
-import {
-  loadText,
-  NOT_JSON,
-  skipValue,
-  stringText,
-  tokenAt,
-} from "../../json/json-scanner.ts";
-import { ABSENT, memberSpans } from "../../json/member-names.ts";
-import { BRACE_OPEN, BRACKET_CLOSE, BRACKET_OPEN, COMMA, QUOTE } from "../../json/bytes.ts";
 import type { Span } from "../../event/text/span.ts";
+import { BRACE_OPEN, BRACKET_CLOSE, BRACKET_OPEN, COMMA, QUOTE } from "../../json/bytes.ts";
+import { loadText, NOT_JSON, skipValue, stringText, tokenAt } from "../../json/json-scanner.ts";
+import { ABSENT, memberSpans } from "../../json/member-names.ts";
 import { TRANSFORMER_EVENTS_MAX } from "../limits.ts";
 
 /** Members by which items select their code. Items with equal members share one group. */

@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
 import { constants, gunzipSync, gzipSync } from "node:zlib";
 import fc from "fast-check";
+import { inflate } from "../../../src/ingest/sdk/body-content.ts";
 import { loadText } from "../../../src/json/json-scanner.ts";
-import { inflate } from "../../../src/ingest/sdk/inflate.ts";
 import { runs } from "../../tier.ts";
 
 const BYTES_MAX = 400_000;

@@ -1,7 +1,6 @@
 import { expect, test } from "bun:test";
-import { ConfinementError } from "../../../src/sandbox/guest/confinement/confinement-error.ts";
 import { dropPrivileges } from "../../../src/sandbox/guest/confinement/drop-privileges.ts";
-import type { Kernel } from "../../../src/sandbox/guest/confinement/kernel.ts";
+import { ConfinementError, type Kernel } from "../../../src/sandbox/guest/confinement/kernel.ts";
 import { syscallTable } from "../../../src/sandbox/guest/confinement/syscall-table.ts";
 
 const table = syscallTable("x64")!;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { columnOfSyntaxError } from "../../../src/sandbox/guest/javascript/syntax-error-column.ts";
+import { columnOfSyntaxError } from "../../../src/sandbox/guest/javascript/program-module.ts";
 import {
   callerIn,
   eventError,

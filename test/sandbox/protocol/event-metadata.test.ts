@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
+import { metadataTexts } from "../../../src/sandbox/batch/frame-events.ts";
 import { type EventMetadata, ownMetadataKeys } from "../../../src/sandbox/program.ts";
-import { metadataTexts } from "../../../src/sandbox/protocol/event-metadata.ts";
 import { decodeFrame, GuestFrameWriter } from "../../../src/sandbox/protocol/guest-frames.ts";
 
 const shared = fc.constantFrom(

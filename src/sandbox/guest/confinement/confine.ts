@@ -1,7 +1,6 @@
-import { closeInherited } from "./close-inherited.ts";
-import { ConfinementError } from "./confinement-error.ts";
+import { readdirSync, readlinkSync } from "node:fs";
 import { dropPrivileges } from "./drop-privileges.ts";
-import { type Kernel, openKernel } from "./kernel.ts";
+import { ConfinementError, type Kernel, openKernel } from "./kernel.ts";
 import { seccompFilter } from "./seccomp-filter.ts";
 import { type SyscallTable, syscallTable } from "./syscall-table.ts";
 import { verify } from "./verify-confinement.ts";
@@ -114,4 +113,28 @@ function filterSystemCalls(kernel: Kernel, table: SyscallTable): void {
     program,
   );
   if (value !== 0) throw new ConfinementError(`this kernel has no seccomp filter (error ${errno})`);
+}
+
+const STDERR = 2;
+
+/**
+ * Closes all open files, directories and sockets except the three standard streams, because
+ * Landlock and seccomp do not prevent the use of what is already open. The runtime's own anonymous
+ * descriptors (epoll, eventfd) stay open: they give access to nothing outside the process.
+ */
+function closeInherited(kernel: Kernel, table: SyscallTable): void {
+  for (const name of readdirSync("/proc/self/fd")) {
+    const descriptor = Number(name);
+    if (descriptor > STDERR && reachesOutside(name)) {
+      kernel.syscall(table.allowed.close!, descriptor);
+    }
+  }
+}
+
+function reachesOutside(name: string): boolean {
+  try {
+    return !readlinkSync(`/proc/self/fd/${name}`).startsWith("anon_inode:");
+  } catch {
+    return false; // The directory that was being listed: closed by now.
+  }
 }

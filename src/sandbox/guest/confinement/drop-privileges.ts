@@ -1,6 +1,5 @@
 import { GUEST_THREADS_MAX } from "../../guest-limits.ts";
-import { ConfinementError } from "./confinement-error.ts";
-import type { Kernel } from "./kernel.ts";
+import { ConfinementError, type Kernel } from "./kernel.ts";
 import type { SyscallTable } from "./syscall-table.ts";
 
 /**

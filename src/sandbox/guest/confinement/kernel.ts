@@ -57,3 +57,11 @@ const functions = {
 function address(view: ArrayBufferView): bigint {
   return BigInt(ptr(view as Uint8Array));
 }
+
+/**
+ * Reports why a guest process, which runs user code, is not confined. The message is the end of the
+ * sentence "User code cannot run: …".
+ */
+export class ConfinementError extends Error {
+  override readonly name = "Unconfined";
+}

@@ -1,7 +1,6 @@
 import { openSync } from "node:fs";
 import { readFile } from "node:fs/promises";
-import { ConfinementError } from "./confinement-error.ts";
-import type { Kernel } from "./kernel.ts";
+import { ConfinementError, type Kernel } from "./kernel.ts";
 import type { SyscallTable } from "./syscall-table.ts";
 
 const AT_FDCWD = -100;
