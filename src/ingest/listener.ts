@@ -47,17 +47,17 @@ export interface IngestListenerOptions
    * Maximum number of events per second of one source. Further events are refused with status 429.
    * 0 means no limit.
    */
-  pixelsPerSecondMax?: number;
+  pixelsPerSecondMax: number;
   /** CIDRs of proxies whose `X-Forwarded-For` header is trusted. */
   trustedProxies: readonly string[];
   /** URL under which browsers reach the data plane; undefined when it is not set. */
   publicUrl?: string | undefined;
   logger: Logger;
-  metrics?: Metrics;
+  metrics: Metrics;
   /** Numbers of stored and refused pixels, to which the listener adds. */
-  outcomes?: PixelOutcomes;
+  outcomes: PixelOutcomes;
   /** Number of stored events by source id, to which the listener adds. */
-  received?: Map<string, number>;
+  received: Map<string, number>;
 }
 
 type ListenerSettings = Pick<
@@ -70,16 +70,15 @@ type ListenerSettings = Pick<
  * It passes each request to the endpoint for its path, and responds to requests for unknown paths.
  */
 export function createIngestListener(options: IngestListenerOptions) {
-  const { logger, metrics, outcomes = { stored: 0, refused: 0 } } = options;
-  const { received = new Map() } = options;
+  const { logger, metrics, outcomes, received } = options;
   const clients = createClientAddresses(options.trustedProxies);
   const count = createStatusCounter(metrics);
   const countSdk = createSdkStatusCounter(metrics);
   const countSdkEvents = createSdkEventCounter(metrics);
-  const rate = new TokenBuckets({ perSecond: options.pixelsPerSecondMax ?? 0 });
+  const rate = new TokenBuckets({ perSecond: options.pixelsPerSecondMax });
   let server: HttpServer | undefined;
   let { connectionsPerNetworkMax, tls } = options;
-  if (metrics !== undefined) registerConnectionGauge(metrics, () => server?.connections() ?? 0);
+  registerConnectionGauge(metrics, () => server?.connections() ?? 0);
 
   function refuse(status: number, message: string, headers?: Record<string, string>): HttpResponse {
     count(status);

@@ -24,20 +24,18 @@ class StatusCounts {
 }
 
 /** Returns a function that counts a response to a pixel by its status. */
-export function createStatusCounter(metrics: Metrics | undefined): (status: number) => void {
+export function createStatusCounter(metrics: Metrics): (status: number) => void {
   const counts = new StatusCounts();
-  if (metrics !== undefined) {
-    new Counter({
-      name: "pixelmill_pixel_requests_total",
-      help: "Pixel requests by status",
-      labelNames: ["status"],
-      registers: [metrics],
-      collect() {
-        this.reset();
-        counts.addTo(this);
-      },
-    });
-  }
+  new Counter({
+    name: "pixelmill_pixel_requests_total",
+    help: "Pixel requests by status",
+    labelNames: ["status"],
+    registers: [metrics],
+    collect() {
+      this.reset();
+      counts.addTo(this);
+    },
+  });
   return (status) => counts.add(status);
 }
 
@@ -49,43 +47,37 @@ export type RefusalReason = "disabled";
  * disabled source is counted separately, because its status 503 says nothing about the server.
  */
 export function createSdkStatusCounter(
-  metrics: Metrics | undefined,
+  metrics: Metrics,
 ): (status: number, reason?: RefusalReason) => void {
   const counts = new StatusCounts();
   const disabled = new StatusCounts();
-  if (metrics !== undefined) {
-    new Counter({
-      name: "pixelmill_sdk_requests_total",
-      help: "Requests of SDKs with events, by status; reason is disabled for those of a disabled source",
-      labelNames: ["status", "reason"],
-      registers: [metrics],
-      collect() {
-        this.reset();
-        counts.addTo(this);
-        disabled.addTo(this, { reason: "disabled" });
-      },
-    });
-  }
+  new Counter({
+    name: "pixelmill_sdk_requests_total",
+    help: "Requests of SDKs with events, by status; reason is disabled for those of a disabled source",
+    labelNames: ["status", "reason"],
+    registers: [metrics],
+    collect() {
+      this.reset();
+      counts.addTo(this);
+      disabled.addTo(this, { reason: "disabled" });
+    },
+  });
   return (status, reason) => (reason === undefined ? counts : disabled).add(status);
 }
 
 /** Returns a function that counts stored SDK events: delivered (`good`), or kept as refused. */
-export function createSdkEventCounter(
-  metrics: Metrics | undefined,
-): (good: number, refused: number) => void {
+export function createSdkEventCounter(metrics: Metrics): (good: number, refused: number) => void {
   const counts = { stored: 0, refused: 0 };
-  if (metrics !== undefined) {
-    new Counter({
-      name: "pixelmill_sdk_events_total",
-      help: "Events of SDKs that were stored, and that were stored as refused",
-      labelNames: ["outcome"],
-      registers: [metrics],
-      collect() {
-        this.reset();
-        for (const [outcome, events] of Object.entries(counts)) this.inc({ outcome }, events);
-      },
-    });
-  }
+  new Counter({
+    name: "pixelmill_sdk_events_total",
+    help: "Events of SDKs that were stored, and that were stored as refused",
+    labelNames: ["outcome"],
+    registers: [metrics],
+    collect() {
+      this.reset();
+      for (const [outcome, events] of Object.entries(counts)) this.inc({ outcome }, events);
+    },
+  });
   return (good, refused) => {
     counts.stored += good;
     counts.refused += refused;
@@ -108,21 +100,19 @@ const boundOf = {
  * reached.
  */
 export function createEvictionCounter(
-  metrics: Metrics | undefined,
+  metrics: Metrics,
   logger: Logger,
 ): (reason: keyof typeof boundOf) => void {
-  const counter =
-    metrics &&
-    new Counter({
-      name: "pixelmill_pixel_connections_ended_total",
-      help: "Connections that were closed to make room, for their network or for all",
-      labelNames: ["reason"],
-      registers: [metrics],
-    });
+  const counter = new Counter({
+    name: "pixelmill_pixel_connections_ended_total",
+    help: "Connections that were closed to make room, for their network or for all",
+    labelNames: ["reason"],
+    registers: [metrics],
+  });
   const counts = { network: 0, all: 0 };
   const loggedAt = { network: Number.NEGATIVE_INFINITY, all: Number.NEGATIVE_INFINITY };
   return (reason) => {
-    counter?.inc({ reason });
+    counter.inc({ reason });
     counts[reason]++;
     if (performance.now() - loggedAt[reason] < EVICTION_LINE_MS) return;
     loggedAt[reason] = performance.now();
@@ -150,7 +140,7 @@ export function registerConnectionGauge(metrics: Metrics, connections: () => num
  * Registers the counter of failed TLS handshakes. Returns a function that counts a failed handshake
  * on the port of the data plane.
  */
-export function createHandshakeCounter(metrics: Metrics | undefined): () => void {
-  const counter = metrics && createFailedHandshakes(metrics);
-  return () => counter?.inc({ plane: "data" });
+export function createHandshakeCounter(metrics: Metrics): () => void {
+  const counter = createFailedHandshakes(metrics);
+  return () => counter.inc({ plane: "data" });
 }

@@ -28,9 +28,9 @@ export interface TransformerOptions
   secret: string | undefined;
   /** Certificate and key; without them the listener speaks HTTP. */
   tls?: TlsKeys | undefined;
-  metrics?: Metrics;
+  metrics: Metrics;
   /** Called when a client did not complete the TLS handshake. */
-  onFailedHandshake?(): void;
+  onFailedHandshake(): void;
   /** Replaces `TRANSFORMER_REQUEST_MS_MAX` in tests. */
   requestMsMax?: number;
 }
@@ -111,7 +111,7 @@ export function startTransformer(options: TransformerOptions) {
       path === CUSTOM_TRANSFORM ? TRANSFORMER_BODY_BYTES_MAX : BODY_BYTES_MAX,
     connectionsMax: TRANSFORMER_CONNECTIONS_MAX,
     tls: options.tls,
-    onFailedHandshake: () => options.onFailedHandshake?.(),
+    onFailedHandshake: options.onFailedHandshake,
     onFault: (err: InvariantError) => logger.error({ err }, "connection of rudder-server failed"),
   });
   return {
@@ -145,9 +145,8 @@ function nothing(path: string): HttpResponse {
 
 /** Returns a function that counts a request to the transformer listener by its status. */
 function createRequestCounter(
-  metrics: Metrics | undefined,
+  metrics: Metrics,
 ): (kind: "transform" | "other", status: number) => void {
-  if (metrics === undefined) return () => {};
   const counter = new Counter({
     name: "pixelmill_transformer_requests_total",
     help: "Requests of rudder-server and rudder-transformer by kind and status",

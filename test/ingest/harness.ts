@@ -1,4 +1,5 @@
 import { connect, type Socket } from "node:net";
+import { Registry } from "prom-client";
 import type { Source } from "../../src/catalog/model.ts";
 import { eventOf } from "../../src/event/event.ts";
 import type { PixelRecord } from "../../src/event/record.ts";
@@ -40,6 +41,10 @@ export function openListener(parts: Partial<IngestListenerOptions> = {}) {
     log,
     trustedProxies: [],
     recordClientAddress: true,
+    pixelsPerSecondMax: 0,
+    outcomes: { stored: 0, refused: 0 },
+    received: new Map(),
+    metrics: new Registry(),
     logger: createLogger("silent"),
     ...parts,
   });

@@ -1,5 +1,6 @@
 import { afterEach } from "bun:test";
 import { pino } from "pino";
+import { Registry } from "prom-client";
 import { createPublisher } from "../../src/publishing/create-publisher.ts";
 import type { Sandbox } from "../../src/sandbox/guest-sandbox.ts";
 import {
@@ -26,6 +27,8 @@ export async function freshTransformer(
     port: 0,
     secret: undefined,
     catalog,
+    metrics: new Registry(),
+    onFailedHandshake() {},
     logger: pino({ level: "silent" }),
     ...options,
   });
