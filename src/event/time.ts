@@ -1,7 +1,6 @@
-import { COLON, DOT, MINUS, writeDecimal } from "../json/bytes.ts";
+import { COLON, DOT, writeAscii, writeDecimal } from "../json/bytes.ts";
 
 const DAY_MS = 86_400_000;
-const LETTER_T = 0x54;
 const LETTER_Z = 0x5a;
 
 /**
@@ -34,29 +33,8 @@ export function writeIsoTime(time: number, into: Uint8Array, offset: number): nu
   return at;
 }
 
-/**
- * Writes the date of a day into `dayText`. The day is a number of days since the epoch. The
- * algorithm counts years that begin in March (Howard Hinnant, "chrono-compatible low-level date
- * algorithms").
- */
+/** Writes the date of a day into `dayText`. The day is a number of days since the epoch. */
 function writeDay(day: number): void {
-  const shifted = day + 719_468;
-  const era = Math.floor(shifted / 146_097);
-  const dayOfEra = shifted - era * 146_097;
-  const leaps =
-    Math.floor(dayOfEra / 1_460) - Math.floor(dayOfEra / 36_524) + Math.floor(dayOfEra / 146_096);
-  const yearOfEra = Math.floor((dayOfEra - leaps) / 365);
-  const dayOfYear =
-    dayOfEra - (365 * yearOfEra + Math.floor(yearOfEra / 4) - Math.floor(yearOfEra / 100));
-  const marchMonth = Math.floor((5 * dayOfYear + 2) / 153);
-  const month = marchMonth < 10 ? marchMonth + 3 : marchMonth - 9;
-  const year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0);
-
-  let at = writeDecimal(year, 4, dayText, 0);
-  dayText[at++] = MINUS;
-  at = writeDecimal(month, 2, dayText, at);
-  dayText[at++] = MINUS;
-  at = writeDecimal(dayOfYear - Math.floor((153 * marchMonth + 2) / 5) + 1, 2, dayText, at);
-  dayText[at] = LETTER_T;
+  writeAscii(new Date(day * DAY_MS).toISOString().slice(0, dayText.length), dayText, 0);
   dayWritten = day;
 }
