@@ -15,14 +15,6 @@ export interface PostgresCredentials {
   scramKeys: ScramKeys;
 }
 
-/**
- * Error of a failed sign-in: the server asks for the password in an unsafe or unsupported way, or
- * cannot prove that it knows it.
- */
-class SignInRefused extends Error {
-  override readonly name = "SignInRefused";
-}
-
 const mechanism = "SCRAM-SHA-256";
 
 /** Answers the authentication messages of a PostgreSQL server until the server accepts the user. */
@@ -54,7 +46,7 @@ export class PostgresSignIn {
         return undefined;
       case 3:
         if (!this.#isSecure) {
-          throw new SignInRefused("The database asks for the password unencrypted, without TLS");
+          throw new Error("The database asks for the password unencrypted, without TLS");
         }
         return passwordFrame(password);
       case 5: {
@@ -63,7 +55,7 @@ export class PostgresSignIn {
       }
       case 10:
         if (!body.toString("latin1", 4).split("\0").includes(mechanism)) {
-          throw new SignInRefused(`The database does not offer ${mechanism}`);
+          throw new Error(`The database does not offer ${mechanism}`);
         }
         return saslInitial(mechanism, `n,,n=,r=${this.#nonce}`);
       case 11:
@@ -72,7 +64,7 @@ export class PostgresSignIn {
         this.#check(body.toString("latin1", 4));
         return undefined;
       default:
-        throw new SignInRefused("The database asks for an unsupported sign-in method");
+        throw new Error("The database asks for an unsupported sign-in method");
     }
   }
 
@@ -100,14 +92,14 @@ export class PostgresSignIn {
 
   /**
    * Checks the proof in the server's last SCRAM message that the server knows the password. Throws
-   * `SignInRefused` if the proof is wrong.
+   * an error if the proof is wrong.
    */
   #check(final: string): void {
     const match = /^v=([A-Za-z0-9+/=]+)$/.exec(final);
     const theirs = Buffer.from(match?.[1] ?? "", "base64");
     const ours = this.#serverSignature;
     if (ours === undefined || theirs.length !== ours.length || !timingSafeEqual(theirs, ours)) {
-      throw new SignInRefused("The database cannot prove that it knows the password");
+      throw new Error("The database cannot prove that it knows the password");
     }
     this.#isProved = true;
   }

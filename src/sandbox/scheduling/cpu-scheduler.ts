@@ -1,5 +1,6 @@
 import { availableParallelism } from "node:os";
 import { GUEST_BURST_CPU_MS_MAX } from "../guest-limits.ts";
+import type { Guest } from "../process/guest.ts";
 
 /**
  * Milliseconds for which a guest process may compute before its processor is given to another
@@ -8,26 +9,11 @@ import { GUEST_BURST_CPU_MS_MAX } from "../guest-limits.ts";
  */
 export const GUEST_TIME_SLICE_MS = 100;
 
-/**
- * A guest (process that runs user code) that the scheduler can pause and resume. Repeated calls of
- * either method do nothing.
- */
-export interface SchedulableGuest {
-  /**
-   * The workspace (tenant) whose code runs in the guest process; undefined while the guest has
-   * none.
-   */
-  readonly workspaceId: string | undefined;
-  /** Whether the guest process is computing, or would compute if it were not paused. */
-  readonly runnable: boolean;
-  /**
-   * CPU debt: CPU time in milliseconds that the guest process has recently used beyond its fair
-   * share.
-   */
-  readonly cpuDebtMs: number;
-  pause(): void;
-  resume(): void;
-}
+/** The part of a guest (process that runs user code) that the scheduler reads and controls. */
+export type SchedulableGuest = Pick<
+  Guest,
+  "workspaceId" | "runnable" | "cpuDebtMs" | "pause" | "resume"
+>;
 
 /**
  * Part of an equal share of the processors that a workspace (tenant) may use without CPU debt. CPU
