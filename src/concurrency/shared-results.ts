@@ -1,3 +1,5 @@
+import { unlessAborted } from "./unless-aborted.ts";
+
 interface SharedResult {
   version: string;
   result: Promise<unknown>;
@@ -29,14 +31,10 @@ export class SharedResults {
     signal.throwIfAborted();
     const latest = this.#latest.get(key);
     const shared = latest?.version === version ? latest : this.#begin(key, version, compute);
-    const left = Promise.withResolvers<never>();
-    const leave = () => left.reject(signal.reason);
-    signal.addEventListener("abort", leave);
     shared.waiting++;
     try {
-      return (await Promise.race([shared.result, left.promise])) as T;
+      return (await unlessAborted(shared.result, signal)) as T;
     } finally {
-      signal.removeEventListener("abort", leave);
       shared.waiting--;
       if (shared.waiting === 0 && signal.aborted) {
         this.#forget(key, shared);

@@ -1,4 +1,5 @@
 import type { Permit } from "../../concurrency/permit.ts";
+import { unlessAborted } from "../../concurrency/unless-aborted.ts";
 import { GUEST_MEMORY_POLL_MS } from "../guest-limits.ts";
 import type { Guest } from "../process/guest.ts";
 import type { GuestSource } from "../process/guest-source.ts";
@@ -86,20 +87,13 @@ export class ThrowAwayGuests implements GuestSource, Disposable {
  * `SandboxUnavailable`, and kills the guest as soon as it has started.
  */
 async function unlessOver(start: Promise<Guest>, budget: TestBudget): Promise<Guest> {
-  const { signal } = budget;
-  const over = Promise.withResolvers<never>();
-  const stop = () => over.reject(new SandboxUnavailable(budget.error!.message));
-  if (signal.aborted) stop();
-  signal.addEventListener("abort", stop);
   try {
-    return await Promise.race([start, over.promise]);
+    return await unlessAborted(start, budget.signal);
   } catch (error) {
     start.then(
       (guest) => guest.kill("retired"),
       () => {},
     );
-    throw error;
-  } finally {
-    signal.removeEventListener("abort", stop);
+    throw budget.error === undefined ? error : new SandboxUnavailable(budget.error.message);
   }
 }

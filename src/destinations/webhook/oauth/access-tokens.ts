@@ -1,3 +1,4 @@
+import { unlessAborted } from "../../../concurrency/unless-aborted.ts";
 import {
   type Egress,
   EgressRefused,
@@ -269,21 +270,5 @@ function objectOf(body: Uint8Array): Record<string, unknown> | undefined {
     return isObject(value) ? value : undefined;
   } catch {
     return undefined;
-  }
-}
-
-/**
- * Settles as `promise` does, or rejects as soon as `signal` is aborted. Aborting does not stop the
- * work behind `promise`.
- */
-async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  signal.throwIfAborted();
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  const onAbort = () => reject(signal.reason);
-  signal.addEventListener("abort", onAbort);
-  try {
-    return await Promise.race([promise, aborted]);
-  } finally {
-    signal.removeEventListener("abort", onAbort);
   }
 }
