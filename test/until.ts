@@ -1,7 +1,10 @@
 /** Less than the timeout of a test, so that a failure names what it waited for. */
 const PATIENCE_MS = 240_000;
 /** Pauses grow from one to the other: a short wait ends soon, and a long one costs little. */
-const [PAUSE_MS_MIN, PAUSE_MS_MAX] = [1, 20];
+const [PAUSE_MS_MIN, PAUSE_MS_MAX] = [1, 100];
+
+/** The pause that follows one of `pauseMs`: about a quarter of the time waited so far. */
+const longer = (pauseMs: number) => Math.min(PAUSE_MS_MAX, pauseMs * 1.25);
 
 /**
  * Waits until `probe` returns a value other than undefined, null and false, and resolves with it;
@@ -13,7 +16,7 @@ export async function until<T>(
   patienceMs = PATIENCE_MS,
 ): Promise<Exclude<T, false | null | undefined>> {
   const end = performance.now() + patienceMs;
-  for (let pauseMs = PAUSE_MS_MIN; ; pauseMs = Math.min(PAUSE_MS_MAX, pauseMs * 1.25)) {
+  for (let pauseMs = PAUSE_MS_MIN; ; pauseMs = longer(pauseMs)) {
     const value = await probe();
     if (value !== undefined && value !== null && value !== false) {
       return value as Exclude<T, false | null | undefined>;
@@ -32,13 +35,13 @@ const ASSERTION_PATIENCE_MS = 90_000;
  */
 export async function soon(assertion: () => Promise<void>): Promise<void> {
   const end = performance.now() + ASSERTION_PATIENCE_MS;
-  for (;;) {
+  for (let pauseMs = PAUSE_MS_MIN; ; pauseMs = longer(pauseMs)) {
     try {
       return await assertion();
     } catch (error) {
       if (performance.now() > end) throw error;
     }
-    await Bun.sleep(PAUSE_MS_MAX);
+    await Bun.sleep(pauseMs);
   }
 }
 
