@@ -12,8 +12,14 @@ const executablePath = [
 
 export const chromiumMissing: Missing = executablePath ? undefined : "Chromium not installed";
 
-/** Names below `.test` are this machine. */
-const args = ["--no-sandbox", "--host-resolver-rules=MAP *.test 127.0.0.1"];
+const args = [
+  "--no-sandbox",
+  // Names below `.test` are this machine.
+  "--host-resolver-rules=MAP *.test 127.0.0.1",
+  // Fewer processes take an eighth of the CPU time less.
+  ...["--no-zygote", "--in-process-gpu", "--renderer-process-limit=1"],
+  "--disable-features=SpareRendererForSitePerProcess,BackForwardCache",
+];
 
 export function launch(): Promise<Browser> {
   if (!executablePath) throw new Error("Chromium is not installed");

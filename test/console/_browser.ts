@@ -24,7 +24,12 @@ export function useConsole(use: (opened: { api: TestApi; browser: Browser }) => 
 
 /** Opens a page of the console in a new browser context, and records its console errors. */
 export async function openPage(browser: Browser, options: BrowserContextOptions = {}) {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 860 }, ...options });
+  const context = await browser.newContext({
+    viewport: { width: 1280, height: 860 },
+    // The skeletons of lists would be painted sixty times a second while a page waits.
+    reducedMotion: "reduce",
+    ...options,
+  });
   const page = await context.newPage();
   page.setDefaultTimeout(TIMEOUT_MS);
   page.setDefaultNavigationTimeout(TIMEOUT_MS);
