@@ -31,10 +31,11 @@ import { openLedger } from "../../src/pipeline/ledger/ledger.ts";
 import type { TailMessage } from "../../src/pipeline/live-tail.ts";
 import { createPipeline, type Pipeline } from "../../src/pipeline/pipeline.ts";
 import { createPublisher } from "../../src/publishing/create-publisher.ts";
-import { createSandbox } from "../../src/sandbox/guest-sandbox.ts";
+import { createSandbox, type GuestSandbox } from "../../src/sandbox/guest-sandbox.ts";
 import type { SandboxLimits } from "../../src/sandbox/limits.ts";
 import { openStore } from "../../src/store/lmdb/lmdb-store.ts";
 import type { OrderedLog } from "../../src/store/ordered/ordered-log.ts";
+import { pixelmillCommand } from "../e2e/command.ts";
 import { faultsOf } from "./_contract.ts";
 
 /** A control plane on a socket, over a real catalog, with an admin of a workspace of its own. */
@@ -291,7 +292,20 @@ function openTestFigures(directory: string, { figures }: Pipeline, logger: Logge
 }
 const loopback = async () => ({ addresses: ["127.0.0.1"], seconds: 60 });
 
-/** The parts below the API, all real; the sandbox starts its guests from the entry file. */
+/** A sandbox that starts no guest before a test needs one, since most tests of the API run no code. */
+function createdAtFirstUse(create: () => GuestSandbox): GuestSandbox {
+  let sandbox: GuestSandbox | undefined;
+  const get = (_: GuestSandbox, name: keyof GuestSandbox) =>
+    name === "close"
+      ? async () => sandbox?.close()
+      : (...args: never[]) => {
+          sandbox ??= create();
+          return (sandbox[name] as (...args: never[]) => unknown)(...args);
+        };
+  return new Proxy({} as GuestSandbox, { get });
+}
+
+/** The parts below the API, all real. */
 async function openParts(
   directory: string,
   logger: Logger,
@@ -303,12 +317,14 @@ async function openParts(
     ...{ directory: join(directory, "catalog"), logger },
     ...(order && { order }),
   });
-  const sandbox = createSandbox({
-    guestCommand: [process.execPath, join(import.meta.dir, "../../src/main.ts"), "guest"],
-    insecure: false,
-    log: logger,
-    limits,
-  });
+  const sandbox = createdAtFirstUse(() =>
+    createSandbox({
+      guestCommand: [...pixelmillCommand, "guest"],
+      insecure: false,
+      log: logger,
+      limits,
+    }),
+  );
   const kinds = destinationKinds({
     directory: join(directory, "files"),
     egress: createEgress({ allow: ["127.0.0.0/8"] }),

@@ -11,19 +11,21 @@ import {
   startIngestProcesses,
 } from "../../src/ingest/supervisor/supervisor.ts";
 import type { EventLogs, LogReader } from "../../src/log/event-log.ts";
+import { pixelmillCommand } from "../e2e/command.ts";
 
 export { until } from "../until.ts";
 
 export const quiet = pino({ level: "silent" });
 
-export const ingestEntry = [process.execPath, join(import.meta.dir, "ingest-entry.ts")];
+/** Starts an ingest process, as the server does. Under the runner it is the executable's. */
+export const ingestCommand = [...pixelmillCommand, "ingest"];
 
 export type Options = Partial<Omit<IngestOptions, "logs">>;
 type FileOptions = Options & Pick<FileLogsOptions, "known">;
 
 export function ingestOptions(data: string, options: Options = {}): Omit<IngestOptions, "logs"> {
   return {
-    command: ingestEntry,
+    command: ingestCommand,
     count: 1,
     catalogDirectory: join(data, "catalog"),
     host: "127.0.0.1",

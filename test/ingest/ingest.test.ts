@@ -11,7 +11,7 @@ import { metricValue } from "../log/support.ts";
 import { mountDisk, mountMissing, unmountDisk } from "../small-disk.ts";
 import {
   dataWithSource,
-  ingestEntry,
+  ingestCommand,
   isAlive,
   keptConnection,
   load,
@@ -81,8 +81,8 @@ test("a process that cannot be spawned for a while restarts later", async () => 
   const { data, writeKey } = await dataWithSource();
   const metrics = new Registry();
   const executable = join(data, "executable");
-  symlinkSync(process.execPath, executable);
-  const command = [executable, ...ingestEntry.slice(1)];
+  symlinkSync(ingestCommand[0]!, executable);
+  const command = [executable, ...ingestCommand.slice(1)];
   await using ingest = await startIngest(data, { command, metrics });
   rmSync(executable);
   const killedAt = performance.now();
@@ -92,7 +92,7 @@ test("a process that cannot be spawned for a while restarts later", async () => 
   // Each attempt comes after twice the time of the one before.
   expect(performance.now() - killedAt).toBeGreaterThan(50 + 100 + 200 + 400);
   expect(ingest.health().trouble).toBeDefined();
-  symlinkSync(process.execPath, executable);
+  symlinkSync(ingestCommand[0]!, executable);
   await until(() => ingest.health().trouble === undefined);
   expect((await fetch(pixelUrl(ingest.url, writeKey, "after"))).status).toBe(200);
 }, 300_000);
@@ -221,7 +221,7 @@ test("records of a single process note no ends of other logs", async () => {
 
 test("a low limit of descriptors bounds the connections and leaves room for pixels", async () => {
   const { data, writeKey } = await dataWithSource();
-  const command = ["sh", "-c", 'ulimit -n 256; exec "$@"', "sh", ...ingestEntry];
+  const command = ["sh", "-c", 'ulimit -n 256; exec "$@"', "sh", ...ingestCommand];
   await using ingest = await startIngest(data, { command });
   const { hostname, port } = new URL(ingest.url);
   const socket = { data() {}, error() {}, close() {} };
@@ -254,7 +254,7 @@ test("closing keeps every answered pixel and ends the process, with or without i
   const { data, writeKey } = await dataWithSource();
   const exitCode = join(data, "exit-code");
   const shell = ["sh", "-c", `"$@"; echo $? > ${exitCode}`, "sh"];
-  const ingest = await startIngest(data, { command: [...shell, ...ingestEntry] });
+  const ingest = await startIngest(data, { command: [...shell, ...ingestCommand] });
   const [pid] = ingest.pids();
   const idle = await keptConnection(ingest.url);
   const pixels = load(ingest.url, writeKey, 16);

@@ -27,6 +27,7 @@ import { createPipeline, type Pipeline } from "../../src/pipeline/pipeline.ts";
 import type { Publisher } from "../../src/publishing/create-publisher.ts";
 import { createPublisher } from "../../src/publishing/create-publisher.ts";
 import { createSandbox, type GuestSandbox } from "../../src/sandbox/guest-sandbox.ts";
+import { pixelmillCommand } from "../e2e/command.ts";
 import { holds } from "../until.ts";
 import { numbersTo, Sink, until } from "./rig.ts";
 
@@ -47,7 +48,7 @@ let heard = () => {};
 beforeEach(async () => {
   directory = mkdtempSync(join(tmpdir(), "real-parts-"));
   catalog = await openCatalog({ directory: join(directory, "catalog"), logger });
-  const guestCommand = [process.execPath, join(import.meta.dir, "../../src/main.ts"), "guest"];
+  const guestCommand = [...pixelmillCommand, "guest"];
   sandbox = createSandbox({ guestCommand, insecure: false, log: logger });
   publishing = createPublisher({ catalog, sandbox });
   workspaceId = (await catalog.workspaces.create("Acme")).id;

@@ -1,5 +1,4 @@
 import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
 import { pino } from "pino";
 import { Registry } from "prom-client";
 import { createSandbox, type SandboxOptions } from "../../src/sandbox/guest-sandbox.ts";
@@ -9,6 +8,8 @@ import {
   type ProgramOutcome,
   unsharedMetadata,
 } from "../../src/sandbox/program.ts";
+
+import { pixelmillCommand } from "../e2e/command.ts";
 
 export { until as eventually } from "../until.ts";
 
@@ -21,12 +22,13 @@ export const PATIENCE_MS = 300_000;
  */
 export const hasty = { cpuMs: 300 };
 
-export const guestEntry = join(import.meta.dir, "guest-entry.ts");
+/** Starts a guest, as the server does. Under the runner it is the executable's. */
+export const guestCommand = [...pixelmillCommand, "guest"];
 
 /** A sandbox with real guests, budgets that no honest code of a test comes near, and no log. */
 export function testSandbox(options: Partial<SandboxOptions> = {}) {
   return createSandbox({
-    guestCommand: [process.execPath, guestEntry, "guest"],
+    guestCommand,
     insecure: false,
     log: pino({ level: "silent" }),
     metrics: new Registry(),
@@ -115,7 +117,7 @@ export function watchMemory(): () => number {
   const look = () => {
     for (const pid of childProcesses()) peak = Math.max(peak, residentBytes(pid));
   };
-  const timer = setInterval(look, 10);
+  const timer = setInterval(look, 25);
   return () => {
     clearInterval(timer);
     look();

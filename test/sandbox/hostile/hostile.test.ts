@@ -8,7 +8,7 @@ import { languageProfiles } from "../../../src/sandbox/process/language-profiles
 import { testsOfTier } from "../../tier.ts";
 import {
   batch,
-  guestEntry,
+  guestCommand,
   PATIENCE_MS,
   program,
   shown,
@@ -57,9 +57,9 @@ const logged: string[] = [];
 beforeAll(() => {
   canaries = setCanaries();
   entries = {
-    realm: sandboxes(guestEntry),
-    handed: sandboxes(handedEntry),
-    escaped: sandboxes(escapedEntry),
+    realm: sandboxes(guestCommand),
+    handed: sandboxes([process.execPath, handedEntry, "guest"]),
+    escaped: sandboxes([process.execPath, escapedEntry, "guest"]),
   };
 });
 afterAll(async () => {
@@ -68,13 +68,13 @@ afterAll(async () => {
   canaries.close();
 });
 
-function sandboxes(entry: string) {
+function sandboxes(command: string[]) {
   const log = pino({ level: "trace" }, { write: (line: string) => void logged.push(line) });
   const fetch = async ({ url }: GuestFetchRequest) => {
     if (url !== "http://answers") throw new Error("refused");
     return { url, status: 200, headers: {}, body: "{}" };
   };
-  const options = { log, fetch, guestCommand: [process.execPath, entry, "guest"] };
+  const options = { log, fetch, guestCommand: command };
   return {
     hasty: testSandbox({ ...options, limits: { cpuMs: 200, wallMs: 5_000 } }),
     // Not time is to end these, however slow the processor is.

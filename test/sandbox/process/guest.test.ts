@@ -13,7 +13,7 @@ import {
   batch,
   childProcesses,
   eventually,
-  guestEntry,
+  guestCommand,
   PATIENCE_MS,
   program,
   shown,
@@ -38,7 +38,7 @@ function startGuestWith(terms: Partial<LanguageProfile>, ...command: string[]): 
 }
 
 test("a guest says that it is confined, and ends with its input", async () => {
-  const guest = startGuest(process.execPath, guestEntry, "guest");
+  const guest = startGuest(...guestCommand);
   expect(await guest.start(false)).toEqual({ ready: true });
   guest.kill("retired");
   await eventually(() => !existsSync(`/proc/${guest.pid}`));
@@ -122,7 +122,7 @@ test.each(idleBounds)("an idle guest that %s is killed", async (_, end, terms, s
 });
 
 test("the time in which a guest is paused does not count", async () => {
-  const guest = startGuest(process.execPath, guestEntry, "guest");
+  const guest = startGuest(...guestCommand);
   await guest.start(false);
   guest.pause();
   const allowance = { cpuMs: 1e6, wallMs: 4_000, replyBytesMax: 1_000 };
@@ -144,8 +144,8 @@ test("guests that do not start make the sandbox unavailable, with the reason", a
 
 test("a guest whose process cannot be created is retried, and later starts", async () => {
   // Longer than the system takes, so that it makes no process.
-  const guestCommand = ["x".repeat(1 << 20)];
-  const sandbox = testSandbox({ guestCommand });
+  const command = ["x".repeat(1 << 20)];
+  const sandbox = testSandbox({ guestCommand: command });
   const identity = program("export const transformEvent = (event) => event");
   const run = async () => shown(await sandbox.run(identity, batch({ n: 1 })));
   const patience = Bun.sleep(PATIENCE_MS / 2).then(() => "still tries");
@@ -154,7 +154,7 @@ test("a guest whose process cannot be created is retried, and later starts", asy
     "Guests do not start: the system makes no process: E2BIG",
   );
   expect(sandbox.status().state).toBe("unavailable");
-  guestCommand.splice(0, 1, process.execPath, guestEntry, "guest");
+  command.splice(0, 1, ...guestCommand);
   let outcome: unknown;
   while (outcome === undefined) {
     await Bun.sleep(20);
@@ -258,8 +258,7 @@ test.if(process.getuid?.() === 0)("guests of a root server are users without rig
   for (const language of ["javascript", "python"] as const) {
     const users = new Set<string>();
     for (let n = 0; n < 2; n += 1) {
-      const command = [process.execPath, guestEntry, "guest"];
-      const guest = new Guest(command, language, languageProfiles[language]);
+      const guest = new Guest(guestCommand, language, languageProfiles[language]);
       guests.push(guest);
       expect(await guest.start(false)).toEqual({ ready: true });
       const threads = statuses(guest.pid);
@@ -284,7 +283,7 @@ test.if(process.getuid?.() === 0)("guests of a root server are users without rig
 test("guests of a server without root's rights are confined, too", async () => {
   const unprivileged = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"];
   const root = process.getuid?.() === 0 && Bun.which("setpriv") !== null;
-  const guest = startGuest(...(root ? unprivileged : []), process.execPath, guestEntry, "guest");
+  const guest = startGuest(...(root ? unprivileged : []), ...guestCommand);
   expect(await guest.start(false)).toEqual({ ready: true });
   for (const status of statuses(guest.pid)) expect(status).toMatch(/^CapEff:\t0+$/m);
   guest.kill("retired");

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { Guest } from "../../../src/sandbox/process/guest.ts";
 import { languageProfiles } from "../../../src/sandbox/process/language-profiles.ts";
 import { type GuestFrame, jsonArrayBytes } from "../../../src/sandbox/protocol/guest-frames.ts";
-import { guestEntry, PATIENCE_MS } from "../support.ts";
+import { guestCommand, PATIENCE_MS } from "../support.ts";
 import { dedent } from "./support.ts";
 
 setDefaultTimeout(PATIENCE_MS);
@@ -10,7 +10,7 @@ setDefaultTimeout(PATIENCE_MS);
 /** One guest, asked directly: the host's deadline is far away, so that only its own can stop it. */
 let guest: Guest;
 beforeAll(async () => {
-  guest = new Guest([process.execPath, guestEntry, "guest"], "python", languageProfiles.python);
+  guest = new Guest(guestCommand, "python", languageProfiles.python);
   await guest.start(false);
 });
 afterAll(() => guest.kill("retired"));

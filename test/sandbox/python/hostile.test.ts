@@ -5,7 +5,7 @@ import { pino } from "pino";
 import { GUEST_PYTHON_MEMORY_BYTES_MAX } from "../../../src/settings/limits.ts";
 import { testsOfTier } from "../../tier.ts";
 import { type Canaries, otherWorkspacesSecret, setCanaries } from "../hostile/canaries.ts";
-import { batch, guestEntry, PATIENCE_MS, program, shown, watchMemory } from "../support.ts";
+import { batch, guestCommand, PATIENCE_MS, program, shown, watchMemory } from "../support.ts";
 import { hastyPython, python, pythonSandbox } from "./support.ts";
 
 setDefaultTimeout(PATIENCE_MS);
@@ -57,8 +57,9 @@ const logged: string[] = [];
 
 beforeAll(() => {
   canaries = setCanaries();
-  sealed = sandboxes(guestEntry);
-  unsealed = sandboxes(join(import.meta.dir, "unsealed-guest-entry.ts"));
+  sealed = sandboxes(guestCommand);
+  const entry = join(import.meta.dir, "unsealed-guest-entry.ts");
+  unsealed = sandboxes([process.execPath, entry, "guest"]);
 });
 afterAll(async () => {
   const all = [sealed.hasty, sealed.patient, unsealed.hasty, unsealed.patient];
@@ -66,9 +67,9 @@ afterAll(async () => {
   canaries.close();
 });
 
-function sandboxes(entry: string) {
+function sandboxes(command: string[]) {
   const log = pino({ level: "trace" }, { write: (line: string) => void logged.push(line) });
-  const options = { log, guestCommand: [process.execPath, entry, "guest"] };
+  const options = { log, guestCommand: command };
   return {
     hasty: pythonSandbox({ ...options, limits: hastyPython }),
     // Not time is to end these, however slow the processor is.

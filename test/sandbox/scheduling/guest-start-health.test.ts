@@ -11,7 +11,7 @@ import {
 import {
   batch,
   eventually,
-  guestEntry,
+  guestCommand,
   PATIENCE_MS,
   program,
   shown,
@@ -93,20 +93,20 @@ test("a guest's output before its death is in the reason", async () => {
 });
 
 test("guests are started again without work, and the reason is in the status at once", async () => {
-  const guestCommand = ["/nowhere/pixelmill"];
-  const sandbox = testSandbox({ guestCommand });
+  const command = ["/nowhere/pixelmill"];
+  const sandbox = testSandbox({ guestCommand: command });
   await eventually(() => sandbox.status().reason !== undefined);
   expect(sandbox.status().state).toBe("starting");
-  guestCommand.splice(0, 1, process.execPath, guestEntry, "guest");
+  command.splice(0, 1, ...guestCommand);
   await eventually(() => sandbox.status().state === "ready");
   expect(sandbox.status().reason).toBeUndefined();
   await sandbox.close();
 });
 
 test("Python guests that do not start hold up no JavaScript", async () => {
-  const script = 'case "$3" in python) exit 9;; *) exec "$0" "$@";; esac';
+  const script = 'case "$*" in *python) exit 9;; *) exec "$0" "$@";; esac';
   const sandbox = testSandbox({
-    guestCommand: ["/bin/sh", "-c", script, process.execPath, guestEntry, "guest"],
+    guestCommand: ["/bin/sh", "-c", script, ...guestCommand],
   });
   const python = program("def transformEvent(event, metadata): return event", {
     language: "python",
@@ -146,5 +146,5 @@ const spin = "ulimit -t 60; while :; do :; done";
 test("a start that makes progress is not killed, one that hangs is", async () => {
   expect(await watched(spin, true, 2_000)).toBe("still there");
   expect(await watched(spin, false, PATIENCE_MS)).toBe("timeout");
-  expect(await watched("sleep 300", true, PATIENCE_MS)).toBe("timeout");
+  expect(await watched("exec sleep 300", true, PATIENCE_MS)).toBe("timeout");
 });

@@ -3,14 +3,14 @@ import { pino } from "pino";
 import { ensureSnapshot } from "../../../src/sandbox/guest/python/snapshot.ts";
 import { createSandboxMetrics } from "../../../src/sandbox/metrics.ts";
 import { GuestStarter } from "../../../src/sandbox/scheduling/guest-starter.ts";
-import { eventually, guestEntry, PATIENCE_MS } from "../support.ts";
+import { eventually, guestCommand, PATIENCE_MS } from "../support.ts";
 
 setDefaultTimeout(PATIENCE_MS);
 await ensureSnapshot();
 
 test("the next Python guest starts a moment after one that was waited for, not beside its work", async () => {
   const starter = new GuestStarter({
-    guestCommand: [process.execPath, guestEntry, "guest"],
+    guestCommand,
     insecure: false,
     log: pino({ level: "silent" }),
     metrics: createSandboxMetrics(),
