@@ -117,6 +117,9 @@ async function run(files: string[]): Promise<FileResult[]> {
         [seedVariable]: seed,
         TMPDIR: temporary,
         ...(executable !== undefined && { [executableVariable]: executable }),
+        // Processes of the quick tier end before the last optimizing compiler pays for itself: without
+        // it they take a seventh of the CPU time less. The long tier runs with it.
+        ...(tier === "quick" && { BUN_JSC_useFTLJIT: "0" }),
       },
       stdin: "ignore",
       stdout: "pipe",
