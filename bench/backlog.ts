@@ -15,6 +15,7 @@ import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { createEgress } from "../src/egress/egress.ts";
+import { boundCommand } from "../test/bound.ts";
 import { removeDirectory, type Server, startServer, waitFor } from "../test/e2e/server.ts";
 import { type CpuByPart, cpuBetween, cpuByPart } from "./cpu.ts";
 import { cases as databaseCases } from "./destination-cases.ts";
@@ -67,7 +68,7 @@ function webhookCase(name: string, batchSize: number, transform = false): Case {
     transform,
     async start() {
       const script = `${import.meta.dir}/pipeline-sink.ts`;
-      const child = Bun.spawn([process.execPath, script], { stdout: "pipe" });
+      const child = Bun.spawn([...boundCommand, process.execPath, script], { stdout: "pipe" });
       const first = await child.stdout.getReader().read();
       const port = new TextDecoder().decode(first.value).trim();
       const to = (at: string | number) => ({ webhookUrl: `http://127.0.0.1:${at}/` });
@@ -189,10 +190,13 @@ async function run(lane: Lane, receiver: Receiver): Promise<Round> {
 /** CPU time per event of the floor in µs; undefined for a receiver without a floor. */
 async function floor({ server }: Lane, receiver: Receiver): Promise<number | undefined> {
   const argv = [join(server.directory, "data"), receiver.type, JSON.stringify(receiver.config)];
-  const child = Bun.spawn([process.execPath, `${import.meta.dir}/backlog-floor.ts`, ...argv], {
-    stdout: "pipe",
-    stderr: "inherit",
-  });
+  const child = Bun.spawn(
+    [...boundCommand, process.execPath, `${import.meta.dir}/backlog-floor.ts`, ...argv],
+    {
+      stdout: "pipe",
+      stderr: "inherit",
+    },
+  );
   const text = await new Response(child.stdout).text();
   return text === "" ? undefined : Number(text);
 }

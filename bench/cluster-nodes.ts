@@ -7,6 +7,7 @@
  */
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
+import { boundCommand } from "../test/bound.ts";
 import { startBrokers } from "../test/cluster/brokers.ts";
 import { removeDirectory, type Server, startServer, waitFor } from "../test/e2e/server.ts";
 import { type CpuByPart, cpuBetween, cpuByPart } from "./cpu.ts";
@@ -39,9 +40,12 @@ const ok = async (server: Server, path: string, body: unknown) => {
 async function open(name: string, count: number, flags: string[]): Promise<Site> {
   const nodes: Server[] = [];
   for (let n = 0; n < count; n++) nodes.push(await startServer({ ...command, flags }));
-  const sink = Bun.spawn([process.execPath, `${import.meta.dir}/pipeline-sink.ts`], {
-    stdout: "pipe",
-  });
+  const sink = Bun.spawn(
+    [...boundCommand, process.execPath, `${import.meta.dir}/pipeline-sink.ts`],
+    {
+      stdout: "pipe",
+    },
+  );
   const port = new TextDecoder().decode((await sink.stdout.getReader().read()).value).trim();
   const url = `http://127.0.0.1:${port}/`;
   const [first] = nodes as [Server];

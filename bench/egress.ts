@@ -6,6 +6,7 @@
  *   bun bench/egress.ts [--requests 10000] [--rounds 5] [--at-once 8]
  */
 import { parseArgs } from "node:util";
+import { boundCommand } from "../test/bound.ts";
 import { median } from "./load.ts";
 import { report, round2 } from "./report.ts";
 
@@ -18,7 +19,9 @@ const { values } = parseArgs({
 });
 const clients = ["egress", "node:http", "fetch", "undici", "bare socket"];
 
-const sink = Bun.spawn([process.execPath, `${import.meta.dir}/egress-sink.ts`], { stdout: "pipe" });
+const sink = Bun.spawn([...boundCommand, process.execPath, `${import.meta.dir}/egress-sink.ts`], {
+  stdout: "pipe",
+});
 const first = await sink.stdout.getReader().read();
 const port = new TextDecoder().decode(first.value).trim();
 

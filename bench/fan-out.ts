@@ -22,6 +22,7 @@ import { openLedger } from "../src/pipeline/ledger/ledger.ts";
 import { createPipeline } from "../src/pipeline/pipeline.ts";
 import { createPublisher } from "../src/publishing/create-publisher.ts";
 import { createSandbox } from "../src/sandbox/guest-sandbox.ts";
+import { boundCommand } from "../test/bound.ts";
 import { cpuByPart } from "./cpu.ts";
 import { median } from "./load.ts";
 import { QUERY } from "./parse-query.ts";
@@ -31,7 +32,7 @@ import { report, round2 } from "./report.ts";
 const [count = 20_000, rounds = 5] = Bun.argv.slice(2).map(Number);
 const logger = createLogger("error");
 const directory = mkdtempSync(join(tmpdir(), "pixelmill-bench-"));
-const sink = Bun.spawn([process.execPath, `${import.meta.dir}/pipeline-sink.ts`], {
+const sink = Bun.spawn([...boundCommand, process.execPath, `${import.meta.dir}/pipeline-sink.ts`], {
   stdout: "pipe",
 });
 const port = new TextDecoder().decode((await sink.stdout.getReader().read()).value).trim();

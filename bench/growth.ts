@@ -18,6 +18,7 @@ import { withCatalog } from "../src/cli/catalog.ts";
 import { pooledMap } from "../src/concurrency/pooled-map.ts";
 import { prepareDataDirectory } from "../src/first-start/data-directory.ts";
 import { loadConfig } from "../src/settings/reader.ts";
+import { boundCommand } from "../test/bound.ts";
 import { removeDirectory, startServer, temporaryDirectory, waitFor } from "../test/e2e/server.ts";
 import { cpuBetween, cpuByPart } from "./cpu.ts";
 import { median } from "./load.ts";
@@ -72,7 +73,7 @@ const START_DESTINATIONS = 20_000;
 const MEMORY_IDLE = 10_000;
 const MEMORY_ACTIVE = 500;
 
-const sink = Bun.spawn([process.execPath, `${import.meta.dir}/pipeline-sink.ts`], {
+const sink = Bun.spawn([...boundCommand, process.execPath, `${import.meta.dir}/pipeline-sink.ts`], {
   stdout: "pipe",
 });
 const port = new TextDecoder().decode((await sink.stdout.getReader().read()).value).trim();

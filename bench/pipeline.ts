@@ -10,6 +10,7 @@
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
+import { boundCommand } from "../test/bound.ts";
 import { removeDirectory, type Server, startServer, waitFor } from "../test/e2e/server.ts";
 import { type CpuByPart, cpuBetween, cpuByPart } from "./cpu.ts";
 import { median } from "./load.ts";
@@ -51,9 +52,12 @@ interface Lane {
 }
 
 async function startSink(): Promise<Sink> {
-  const child = Bun.spawn([process.execPath, `${import.meta.dir}/pipeline-sink.ts`], {
-    stdout: "pipe",
-  });
+  const child = Bun.spawn(
+    [...boundCommand, process.execPath, `${import.meta.dir}/pipeline-sink.ts`],
+    {
+      stdout: "pipe",
+    },
+  );
   const first = await child.stdout.getReader().read();
   const url = `http://127.0.0.1:${new TextDecoder().decode(first.value).trim()}/`;
   return {

@@ -1,4 +1,6 @@
 /** `npm run bench [NAME …]`: every benchmark, or the named ones, one after the other. */
+import { boundCommand } from "../test/bound.ts";
+
 const names = [
   "start",
   "growth",
@@ -29,7 +31,7 @@ if (unknown !== undefined)
   throw new Error(`Unknown benchmark ${unknown}; there are ${names.join(", ")}`);
 
 for (const name of chosen) {
-  const child = Bun.spawn([process.execPath, `${import.meta.dir}/${name}.ts`], {
+  const child = Bun.spawn([...boundCommand, process.execPath, `${import.meta.dir}/${name}.ts`], {
     stdio: ["ignore", "inherit", "inherit"],
   });
   if ((await child.exited) !== 0) process.exit(1);

@@ -1,5 +1,6 @@
 import { existsSync, mkdtempSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { boundCommand } from "../test/bound.ts";
 import { startNginx } from "../test/e2e/nginx.ts";
 import { childrenOf, removeDirectory, type Server, startServer } from "../test/e2e/server.ts";
 import type { Target } from "./load.ts";
@@ -82,7 +83,9 @@ async function lagEvents(server: Server): Promise<number> {
 
 /** Starts a Bun server of this folder, which prints its port. */
 export async function bunServer(name: string, file: string, long = false): Promise<Target> {
-  const child = Bun.spawn([process.execPath, join(import.meta.dir, file)], { stdout: "pipe" });
+  const child = Bun.spawn([...boundCommand, process.execPath, join(import.meta.dir, file)], {
+    stdout: "pipe",
+  });
   const reader = child.stdout.getReader();
   const port = new TextDecoder().decode((await reader.read()).value).trim();
   return {

@@ -12,6 +12,7 @@ import {
 import { hostname, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { Subprocess } from "bun";
+import { boundCommand } from "../bound.ts";
 import { freePorts } from "../free-ports.ts";
 import { fillDisk, makeSpace, mountDisk, unmountDisk } from "../small-disk.ts";
 import { brokerJars, classArchive } from "./jars.ts";
@@ -58,8 +59,6 @@ const JAVA = [
   ...["java", "-Xmx512m", "-Xms64m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto"],
   "-Dorg.slf4j.simpleLogger.defaultLogLevel=error",
 ];
-/** The kernel ends a broker with whoever started it, however that came to its end. */
-const BOUND = Bun.which("setpriv") === null ? [] : ["setpriv", "--pdeathsig", "KILL"];
 
 /** Options of Java that use the archive of classes, once a broker of an earlier run has written it. */
 function classOptions(): string[] {
@@ -250,6 +249,8 @@ function write(place: Place, index: number, places: Place[], settings: string[])
     "num.network.threads=1",
     "num.io.threads=2",
     "background.threads=1",
+    // Tests lower the time after which producers are forgotten, which the brokers read while they run.
+    "producer.id.expiration.check.interval.ms=100",
     "log.cleaner.dedupe.buffer.size=2097152",
     ...settings,
   ];
@@ -264,11 +265,14 @@ async function format(classPath: string, place: Place, scram: string[]): Promise
   const file = join(directory, "server.properties");
   const users = scram.flatMap((user) => ["--add-scram", user]);
   const tool = ["kafka.tools.StorageTool", "format", "-t", clusterId, "-c", file, ...users];
-  const child = Bun.spawn([...BOUND, ...JAVA, ...classOptions(), "-cp", classPath, ...tool], {
-    stdout: "pipe",
-    stderr: "inherit",
-    timeout: START_MS_MAX,
-  });
+  const child = Bun.spawn(
+    [...boundCommand, ...JAVA, ...classOptions(), "-cp", classPath, ...tool],
+    {
+      stdout: "pipe",
+      stderr: "inherit",
+      timeout: START_MS_MAX,
+    },
+  );
   const said = await new Response(child.stdout).text();
   if ((await child.exited) !== 0) throw new Error(`A broker's disk was not made: ${said}`);
 }
@@ -293,7 +297,7 @@ async function startBroker(
   const hosts = `-Djdk.net.hosts.file=${hostsFileOf(place)}`;
   try {
     return Bun.spawn(
-      [...BOUND, ...JAVA, ...classes, hosts, "-cp", classPath, "kafka.Kafka", file],
+      [...boundCommand, ...JAVA, ...classes, hosts, "-cp", classPath, "kafka.Kafka", file],
       {
         stdout: output,
         stderr: output,

@@ -1,6 +1,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { boundCommand } from "../bound.ts";
 import { until as waitFor } from "../until.ts";
 import { pixelmillCommand } from "./command.ts";
 
@@ -40,6 +41,7 @@ export async function startServer(options: StartOptions = {}): Promise<Server> {
   const directory = options.directory ?? temporaryDirectory();
   const child = Bun.spawn(
     [
+      ...boundCommand,
       ...(options.command ?? pixelmillCommand),
       "serve",
       ...["--data", join(directory, "data"), "--host", "127.0.0.1", "--port", "0"],
