@@ -9,13 +9,12 @@ const DISK_BYTES = 128 << 20;
 const started = new Map<string, Promise<Brokers>>();
 
 /**
- * Brokers that the test files of this process share, one set for each configuration. Each file gets
+ * Brokers that the test files of this process share, one set of each size. Each file gets
  * them running and without topics of the file before; they end with the process.
  */
-export async function sharedBrokers(count: 1 | 3, settings: string[] = []): Promise<Brokers> {
+export async function sharedBrokers(count: 1 | 3): Promise<Brokers> {
   const options = count === 3 && mountMissing === undefined ? { diskBytes: DISK_BYTES } : {};
-  const key = JSON.stringify([count, settings]);
-  const brokers = await shared(key, () => startBrokers(count, settings, options));
+  const brokers = await shared(`${count} plain`, () => startBrokers(count, [], options));
   return { ...brokers, stop: async () => {} };
 }
 

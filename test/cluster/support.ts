@@ -11,12 +11,12 @@ import { type Brokers, brokersMissing } from "./brokers.ts";
 import { sharedBrokers } from "./shared-brokers.ts";
 
 /** Shared brokers for the tests of a file, and clients of them, which end with the tests. */
-export function withBrokers(count: 1 | 3, settings: string[] = []) {
+export function withBrokers(count: 1 | 3) {
   let brokers: Brokers;
   let clients: KafkaClients;
   beforeAll(async () => {
     if (brokersMissing !== undefined) return;
-    brokers = await sharedBrokers(count, settings);
+    brokers = await sharedBrokers(count);
     clients = await connectClients(settingsOf(brokers));
   }, 300_000);
   afterAll(async () => {
