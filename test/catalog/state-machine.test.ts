@@ -9,7 +9,7 @@ import { Model } from "./model.ts";
 
 /** Workspaces that work at once: they share the disk's flushes, and must not see each other. */
 const AT_ONCE = 32;
-const SEQUENCES = runs(512, 2_048);
+const SEQUENCES = runs(256, 2_048);
 
 test(`${SEQUENCES} sequences of triggers leave the state of the model`, async () => {
   const directory = await freshDirectory();

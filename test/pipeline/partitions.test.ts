@@ -13,6 +13,7 @@ import { createPipelineHost } from "../../src/pipeline/pipeline.ts";
 import { openStore } from "../../src/store/lmdb/lmdb-store.ts";
 import { revocable } from "../../src/store/revocable-store.ts";
 import { type Store, withoutClose } from "../../src/store/store.ts";
+import { runs } from "../tier.ts";
 import { commitLetters, decode, eventOf, MemoryLog, record } from "./doubles.ts";
 import { Rig, sorted, until } from "./rig.ts";
 
@@ -189,7 +190,7 @@ test("the dead letters of several ledgers are listed as those of one", async () 
       expect(found.count("w")).toBe(letters.length - ids.length);
       await Promise.all(all.map((ledger) => ledger.close()));
     }),
-    { numRuns: 15 },
+    { numRuns: runs(6, 15) },
   );
 }, 300_000);
 

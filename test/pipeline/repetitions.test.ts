@@ -62,7 +62,7 @@ test("events are delivered as by a model that keeps all ids, across logs and res
         });
       },
     ),
-    { numRuns: runs(10, 50), endOnFailure: true },
+    { numRuns: runs(5, 50), endOnFailure: true },
   );
 }, 300_000);
 
@@ -92,7 +92,7 @@ test("at least one of the copies that several processes take at once is delivere
         expect(delivered).toEqual(new Set(ids.values()));
       });
     }),
-    { numRuns: runs(10, 50), endOnFailure: true },
+    { numRuns: runs(5, 50), endOnFailure: true },
   );
 }, 300_000);
 

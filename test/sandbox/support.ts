@@ -20,7 +20,7 @@ export const PATIENCE_MS = 300_000;
  * Budgets for tests with endless loops, which use them up. Code that ends gets the budgets of
  * `testSandbox`, since a slow processor needs many times the time of a fast one.
  */
-export const hasty = { cpuMs: 300 };
+export const hasty = { cpuMs: 200 };
 
 /** Starts a guest, as the server does. Under the runner it is the executable's. */
 export const guestCommand = [...pixelmillCommand, "guest"];

@@ -9,6 +9,7 @@ import { testsOfTier } from "../../tier.ts";
 import {
   batch,
   guestCommand,
+  hasty,
   PATIENCE_MS,
   program,
   shown,
@@ -76,7 +77,7 @@ function sandboxes(command: string[]) {
   };
   const options = { log, fetch, guestCommand: command };
   return {
-    hasty: testSandbox({ ...options, limits: { cpuMs: 200, wallMs: 5_000 } }),
+    hasty: testSandbox({ ...options, limits: { ...hasty, wallMs: 5_000 } }),
     // Not time is to end these, however slow the processor is.
     patient: testSandbox(options),
   };
