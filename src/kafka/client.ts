@@ -197,7 +197,10 @@ type Fetch = (request: Parameters<Consumer["fetch"]>[0]) => ReturnType<Consumer[
  * Makes a client accept the list of all topics although a partition in it has no leader. Without
  * this, the Kafka library fails the whole request.
  */
-function acceptLeaderlessPartitions({ kGetApi }: KafkaLibrary, client: Admin): void {
+export function acceptLeaderlessPartitions(
+  { kGetApi }: Pick<KafkaLibrary, "kGetApi">,
+  client: Admin,
+): void {
   const known = client as unknown as Record<typeof kGetApi, GetApi>;
   const getApi = known[kGetApi]!;
   known[kGetApi] = (name, callback) => {
@@ -212,7 +215,7 @@ function withoutLeaders(api: MetadataApi): MetadataApi {
     const answer = all.pop() as (error: unknown, response?: unknown) => void;
     api(...all, (error: unknown, response?: unknown) => {
       const { errors = [], response: partial } = (error ?? {}) as LeaderlessError;
-      const isWhole = errors.length > 0 && errors.every((it) => LEADERLESS.has(it.apiCode ?? 0));
+      const isWhole = errors.length > 0 && errors.every((it) => LEADERLESS.has(it.apiCode));
       if (isWhole) answer(null, partial);
       else answer(error, response);
     });
@@ -226,4 +229,4 @@ interface LeaderlessError {
 }
 
 /** Kafka's error codes for a partition without a leader (5) and with a missing replica (9). */
-const LEADERLESS = new Set([5, 9]);
+const LEADERLESS = new Set<number | undefined>([5, 9]);

@@ -93,7 +93,7 @@ test.each([
 
 test("a job wakes each destination once a step, and waits while one of the last is crowded", async () => {
   const steps = [
-    { seen: 3, to: ["d", "e", "d"] },
+    { seen: 3, to: ["e", "e", "e"] },
     { seen: 3, to: [] },
     { seen: 1, to: ["f"] },
   ];
@@ -104,7 +104,7 @@ test("a job wakes each destination once a step, and waits while one of the last 
     return count(step) === 2 && count(200) < 2 ? ["e"] : [];
   };
   const { done, woken } = await ran({}, steps, crowded);
-  expect(woken).toEqual(["d,e", "", "f", ""]);
+  expect(woken).toEqual(["e", "", "f", ""]);
   expect(done).toEqual([step, 30, step, 10, 200, 200, step, 10, step]);
 });
 
@@ -118,19 +118,18 @@ test.each([
   ["has ended", { state: "done" }],
   ["was moved", { movedAt: 1 }],
 ] as [string, Partial<LetterJob>][])("a job that %s takes no step", async (_, job) => {
-  let reads = 0;
   const stored = { id: "job", workspaceId: "w", kind: "purge", state: "running", ...job };
-  const get = () => {
-    reads++;
-    return stored;
-  };
-  const jobs = { get, running: () => [stored] };
+  const jobs = { get: () => stored, running: () => [stored] };
+  const pauses: number[] = [];
   const runner = new LetterJobRunner({
     ledger: { jobs } as unknown as Ledger,
     wake() {},
-    clock: { now: () => 0, elapsed: () => 0, age: () => 0, random: () => 0, sleep: async () => {} },
+    clock: {
+      ...{ now: () => 0, elapsed: () => 0, age: () => 0, random: () => 0 },
+      sleep: async (ms) => void pauses.push(ms),
+    },
     logger: pino({ level: "silent" }),
   });
   await runner.stop();
-  expect(reads).toBe(1);
+  expect(pauses).toEqual([]);
 });
