@@ -13,6 +13,12 @@ const anyNegative = "Every negative number says the same";
 
 export const equivalents: Equivalent[] = [
   {
+    file: "src/event/record/packed-source-id.ts",
+    line: "for (let i = 0; i < PACKED_ID_BYTES; i++) if (bytes[i] !== known[i]) return false;",
+    change: "0 → (0 - 1)",
+    why: "No array has an element at -1, so both are undefined",
+  },
+  {
     file: "src/event/sdk/json-scanner.ts",
     line: "export const OBJECT_END = -2;",
     change: "2 → (2 + 1)",

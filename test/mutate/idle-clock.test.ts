@@ -26,8 +26,11 @@ test("the clock of a process stands while the process waits for a processor", as
 }, 300_000);
 
 test("the clock of a process advances while the process sleeps", async () => {
-  const child = spawn("sleep", ["60"]);
+  const child = spawn("sleep", ["300"]);
   const clock = new IdleClock(child.pid!);
-  await until(() => clock.read() > 100, "the clock to advance");
-  child.kill("SIGKILL");
-});
+  try {
+    await until(() => clock.read() > 100, "the clock to advance", 60_000);
+  } finally {
+    child.kill("SIGKILL");
+  }
+}, 300_000);
