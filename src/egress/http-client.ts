@@ -119,10 +119,10 @@ export function createHttpClient(idleMax: number) {
   return {
     /** Sends a request to an endpoint. Resolves with the response, whatever its status. */
     async send(endpoint: Endpoint, attempt: HttpAttempt) {
-      const { address, port, tlsHost = "", ca = "" } = endpoint;
-      const key = `${attempt.workspaceId} ${address} ${port} ${tlsHost} ${ca}`;
+      const { address, port, tlsHost = "", ca } = endpoint;
+      const key = `${attempt.workspaceId} ${address} ${port} ${tlsHost}`;
       const bytes = bytesOf(attempt);
-      const kept = endpoint.onStage ? undefined : idle.take(key);
+      const kept = endpoint.onStage ? undefined : idle.take(key, ca);
       const response = kept && (await sendOver(kept, attempt, bytes));
       if (response !== undefined) return response;
       attempt.deadline.throwIfOver();

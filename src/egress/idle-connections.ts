@@ -32,10 +32,10 @@ export class IdleConnections {
 
   /**
    * Removes and returns the most recently used idle connection with the key (workspace and
-   * endpoint); undefined when there is none.
+   * endpoint) and the certificate authorities `ca`; undefined when there is none.
    */
-  take(key: string): ReceiverConnection | undefined {
-    const connection = this.#byKey.get(key)?.at(-1);
+  take(key: string, ca: string | undefined): ReceiverConnection | undefined {
+    const connection = this.#byKey.get(key)?.findLast((kept) => kept.ca === ca);
     if (connection !== undefined) this.forget(connection);
     return connection;
   }

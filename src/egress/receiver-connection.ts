@@ -22,12 +22,15 @@ interface PendingRequest {
 export class ReceiverConnection {
   /** Whether a request was completed on this connection before. */
   isUsed = false;
+  /** Whether the connection can carry another request. */
+  isOpen = true;
   /** Key of workspace (tenant) and endpoint, which all requests of the connection share. */
   readonly key: string;
+  /** Certificate authorities (PEM) that the connection trusts; undefined for the default ones. */
+  readonly ca: string | undefined;
   readonly #onEnd: (connection: ReceiverConnection) => void;
   readonly #socket: Socket;
   #isReady = false;
-  #isOpen = true;
   /** Request bytes that are written when the connection becomes ready. */
   #unsent: readonly Uint8Array[] = [];
   #pending: PendingRequest | undefined;
@@ -35,20 +38,17 @@ export class ReceiverConnection {
   /** `onEnd` is called when the connection is closed. */
   constructor(endpoint: Endpoint, key: string, onEnd: (connection: ReceiverConnection) => void) {
     this.key = key;
+    this.ca = endpoint.ca;
     this.#onEnd = onEnd;
     this.#socket = openSocket(endpoint, ["http/1.1"], (error) => {
-      if (error === undefined) this.#begin();
-      else this.destroy(error);
+      if (error !== undefined) return this.destroy(error);
+      this.#isReady = true;
+      this.#write();
     });
     this.#socket.on("data", (piece: Buffer) => this.#receive(piece));
     this.#socket.on("end", () => this.#end());
     this.#socket.on("error", (error) => this.destroy(error));
     this.#socket.on("close", () => this.#end());
-  }
-
-  /** Whether the connection can carry another request. */
-  get isOpen(): boolean {
-    return this.#isOpen;
   }
 
   /**
@@ -58,7 +58,7 @@ export class ReceiverConnection {
   send(request: readonly Uint8Array[], reader: ResponseReader): Promise<void> {
     return new Promise((resolve, reject) => {
       assert(this.#pending === undefined, "A connection carries one request at a time");
-      if (!this.#isOpen) return reject(new ConnectionClosed("The connection is closed"));
+      if (!this.isOpen) return reject(new ConnectionClosed("The connection is closed"));
       this.#pending = { reader, resolve, reject };
       this.#unsent = request;
       if (this.#isReady) this.#write();
@@ -67,15 +67,10 @@ export class ReceiverConnection {
 
   /** Closes the connection at once. A request that waits for its response rejects with `error`. */
   destroy(error?: unknown): void {
-    this.#isOpen = false;
+    this.isOpen = false;
     this.#socket.destroy();
     this.#pending?.reject(error);
     this.#onEnd(this);
-  }
-
-  #begin(): void {
-    this.#isReady = true;
-    this.#write();
   }
 
   #write(): void {

@@ -9,7 +9,7 @@ import { EGRESS_REQUESTS_MAX } from "../../src/egress/limits.ts";
 import { forbiddenHosts, publicAddresses } from "./addresses.ts";
 import { ask, failureOf, finding, ok, requestTo } from "./request-client.ts";
 import { RawSink } from "./sink.ts";
-import { ca, good } from "./tls.ts";
+import { ca, expired, good } from "./tls.ts";
 
 describe("addresses that must not be reached", () => {
   const canaries: RawSink[] = [];
@@ -142,7 +142,7 @@ describe("TLS", () => {
     expect(seen).toEqual([]);
   });
 
-  test("an idle connection is not used for another TLS name", async () => {
+  test("an idle connection is not used for another TLS name or authority", async () => {
     const options = { allow: ["127.0.0.0/8"], resolve: finding("127.0.0.1"), ca };
     const egress = createEgress(options);
     let opened = 0;
@@ -153,8 +153,14 @@ describe("TLS", () => {
       expect(status).toBe(200);
     }
     expect(opened).toBe(1);
-    const error = await failureOf(egress.request(requestTo(`https://evil.test:${port}/`)));
-    expect(String(error)).toMatch(/altnames|certificate/i);
+    const same = requestTo(`https://good.test:${port}/`);
+    const others = [
+      requestTo(`https://evil.test:${port}/`),
+      { ...same, tls: { ca: expired.cert } },
+    ];
+    for (const other of others) {
+      expect(String(await failureOf(egress.request(other)))).toMatch(/altnames|certificate/i);
+    }
     server.off("secureConnection", count);
     egress.close();
   });
