@@ -652,7 +652,7 @@ export const RETRY_AFTER_MS_MAX = 3_600_000;
  * Minimum number of failed attempts to deliver an event alone before it may be given up because it
  * is the likely cause and the destination accepts other events.
  */
-export const POISON_ATTEMPTS_MAX = 8;
+export const POISON_ATTEMPTS_MIN = 8;
 /**
  * Number of failed attempts to deliver an event alone after which the next event of the user is
  * tried, if the destination has events of this user only. The attempt shows whether the destination

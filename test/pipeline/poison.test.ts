@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { DeliveryResult } from "../../src/destinations/destination.ts";
-import { POISON_ATTEMPTS_MAX } from "../../src/settings/limits.ts";
+import { POISON_ATTEMPTS_MIN } from "../../src/settings/limits.ts";
 import { isQuickTier, sample } from "../tier.ts";
 import {
   disordered,
@@ -122,7 +122,7 @@ test.each(shapes)("two in a hundred poison events cut no stream, batches of %j",
   expect(disordered(rig.delivered())).toEqual([]);
   const poison = events.filter((event) => event.isPoison).length;
   // Each is found by halving a batch, and tried again until it is given up.
-  if (shape.batchSize > 1) expect(fed / poison).toBeLessThan(3 * POISON_ATTEMPTS_MAX);
+  if (shape.batchSize > 1) expect(fed / poison).toBeLessThan(3 * POISON_ATTEMPTS_MIN);
   await clock.runUntil(forMs + seconds(200));
   expect(rig.letters().length).toBe(poison);
   expect(rig.letters().every((letter) => letter.isPoison)).toBe(true);

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { type EventFailures, isPoison, retryDelayMs } from "../../src/pipeline/delivering/retry.ts";
 import {
-  POISON_ATTEMPTS_MAX,
+  POISON_ATTEMPTS_MIN,
   RETRY_DELAY_MS_MAX,
   RETRY_DELAY_MS_MIN,
 } from "../../src/settings/limits.ts";
@@ -38,7 +38,7 @@ describe("retry delay", () => {
 });
 
 describe("poison", () => {
-  const poison = POISON_ATTEMPTS_MAX;
+  const poison = POISON_ATTEMPTS_MIN;
   test.each([
     { count: 0, others: [0, 0], is: false },
     { count: 1_000, others: [0, 0], is: false },

@@ -1,6 +1,6 @@
 import { backoffMs } from "../../concurrency/backoff.ts";
 import {
-  POISON_ATTEMPTS_MAX,
+  POISON_ATTEMPTS_MIN,
   RETRY_DELAY_MS_MAX,
   RETRY_DELAY_MS_MIN,
 } from "../../settings/limits.ts";
@@ -20,7 +20,7 @@ export function retryDelayMs(attempts: number, random: number, afterMs = 0): num
  * If the probability that an event failed only by chance is at most this number, the event itself
  * counts as the cause of its failures.
  */
-const CHANCE_MIN = 1e-6;
+const CHANCE_MAX = 1e-6;
 
 /** Failures of one event, and the results of other events since its first failure. */
 export interface EventFailures {
@@ -39,7 +39,7 @@ export interface EventFailures {
  * it does not delay its user's other events.
  */
 export function isPoison({ count, othersFailed, othersTaken }: EventFailures): boolean {
-  if (count < POISON_ATTEMPTS_MAX || othersTaken === 0) return false;
+  if (count < POISON_ATTEMPTS_MIN || othersTaken === 0) return false;
   const chance = othersFailed / (othersTaken + othersFailed);
-  return chance ** count <= CHANCE_MIN;
+  return chance ** count <= CHANCE_MAX;
 }
