@@ -7,7 +7,7 @@ import {
   ResolutionFailed,
 } from "../egress/egress.ts";
 import { codeOf, failureText } from "../errors.ts";
-import type { TestStepName, TestSteps } from "./test-steps.ts";
+import { connectionSteps, type TestStepName, type TestSteps } from "./test-steps.ts";
 
 /** Describes a network error in one line, with its error code of node:net, node:dns or node:tls. */
 export function networkReason(error: unknown): string {
@@ -31,13 +31,7 @@ export async function requestInSteps(
   steps: TestSteps,
   decided: TestStepName,
 ): Promise<EgressResponse | undefined> {
-  const isSecure = request.url.startsWith("https:");
-  const ahead: TestStepName[] = [
-    "resolve",
-    "connect",
-    ...(isSecure ? ["tls" as const] : []),
-    decided,
-  ];
+  const ahead = [...connectionSteps(request.url.startsWith("https:")), decided];
   const onStage = (stage: ConnectStage) => {
     ahead.shift();
     steps.passed(stage);

@@ -7,6 +7,11 @@ import type { ReceiverAnswer } from "./answers/receiver-answer.ts";
 export const testSteps = ["resolve", "connect", "tls", "sign-in", "write", "clean-up"] as const;
 export type TestStepName = (typeof testSteps)[number];
 
+/** Returns the names of the steps that open a connection. */
+export function connectionSteps(isSecure: boolean): TestStepName[] {
+  return isSecure ? ["resolve", "connect", "tls"] : ["resolve", "connect"];
+}
+
 /** The result of one step of a connection test. */
 export interface TestStep {
   step: TestStepName;

@@ -1,7 +1,7 @@
 import { Deadline } from "../../egress/deadline.ts";
 import { DATABASE_TIMEOUT_MS_DEFAULT } from "../limits.ts";
 import { testEvent } from "../test-event.ts";
-import { type TestStep, type TestStepName, TestSteps } from "../test-steps.ts";
+import { connectionSteps, type TestStep, type TestStepName, TestSteps } from "../test-steps.ts";
 import { BrokerConnections, type BrokerConnectionsParts } from "./broker-connections.ts";
 import type { KafkaConfig } from "./config.ts";
 import { EventProducer } from "./event-producer.ts";
@@ -43,9 +43,7 @@ async function reach(brokers: BrokerConnections, { tls }: KafkaConfig, signal: A
   for (const address of brokers.bootstrap) {
     const steps = new TestSteps();
     first ??= steps;
-    const isSecure = tls !== "off";
-    const ahead: TestStepName[] = ["resolve", "connect", ...(isSecure ? ["tls" as const] : [])];
-    ahead.push("sign-in");
+    const ahead: TestStepName[] = [...connectionSteps(tls !== "off"), "sign-in"];
     const passed = () => steps.passed(ahead.shift()!);
     try {
       await brokers.connect(address, signal, passed);

@@ -6,7 +6,7 @@ import { ScramDerivations } from "../scram-keys.ts";
 import { acceptedCertificate } from "../secret-audience.ts";
 import { openTables } from "../tables/open-tables.ts";
 import { DatabaseFailure } from "../tables/table-database.ts";
-import { type TestStep, type TestStepName, TestSteps } from "../test-steps.ts";
+import { connectionSteps, type TestStep, type TestStepName, TestSteps } from "../test-steps.ts";
 import { PostgresConfig } from "./config.ts";
 import { PostgresDatabase } from "./database.ts";
 
@@ -55,8 +55,7 @@ async function testPostgres(
   signal: AbortSignal,
 ): Promise<TestStep[]> {
   const steps = new TestSteps();
-  const ahead: TestStepName[] = ["resolve", "connect", ...(tls === "off" ? [] : ["tls" as const])];
-  ahead.push("sign-in", "write");
+  const ahead: TestStepName[] = [...connectionSteps(tls !== "off"), "sign-in", "write"];
   const passed = () => steps.passed(ahead.shift()!);
   try {
     await database.within(signal, async () => {
