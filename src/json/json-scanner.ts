@@ -15,6 +15,7 @@ import {
   PLUS,
   QUOTE,
   SPACE,
+  utf8Text,
   ZERO,
 } from "./bytes.ts";
 
@@ -290,6 +291,6 @@ function digitsEnd(bytes: Buffer, start: number): number {
 
 /** Decodes the JSON string between two offsets, which include its quotes. */
 export function stringText(bytes: Buffer, start: number, end: number): string {
-  const content = bytes.toString("utf8", start + 1, end - 1);
+  const content = utf8Text(bytes, start + 1, end - 1);
   return content.includes("\\") ? JSON.parse(`"${content}"`) : content;
 }

