@@ -57,7 +57,7 @@ testWith(brokersMissing)(
     await clients()
       .admin()
       .createTopics({ topics: [topic], partitions: 6, replicas: 3 });
-    const config = { brokers: brokers().addresses.join(","), tls: "off", topic };
+    const config = { brokers: brokers().addresses.join(","), tls: "off" as const, topic };
     const open = kafkaKind(egress).open({ ...config, timeoutMs: 8_000 }, "workspace");
     let sent = 0;
     for (let round = 0; round < rounds; round++) {

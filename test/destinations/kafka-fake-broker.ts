@@ -1,6 +1,7 @@
 import { afterEach } from "bun:test";
 import { createServer, type Server } from "node:net";
 import { Writer } from "@platformatic/kafka";
+import type { DestinationKind } from "../../src/destinations/destination.ts";
 import { kafkaKind } from "../../src/destinations/kafka/kafka.ts";
 import { createEgress } from "../../src/egress/egress.ts";
 import { outgoing } from "./outgoing.ts";
@@ -126,7 +127,8 @@ export async function listen(
 /** One delivery; a broker that names addresses may name those of this machine alone. */
 export async function deliver(config: Record<string, unknown>) {
   const egress = createEgress({ allow: ["127.0.0.1/32"] });
-  const open = kafkaKind(egress).open({ tls: "off", topic: "events", ...config }, "workspace");
+  const kind: DestinationKind = kafkaKind(egress);
+  const open = kind.open({ tls: "off", topic: "events", ...config }, "workspace");
   try {
     return await open.deliver([outgoing({ userId: "u" })], new AbortController().signal);
   } finally {

@@ -1,6 +1,7 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { Writer } from "@platformatic/kafka";
 import fc from "fast-check";
+import type { DestinationKind } from "../../src/destinations/destination.ts";
 import { kafkaKind } from "../../src/destinations/kafka/kafka.ts";
 import { ScramDerivations } from "../../src/destinations/scram-keys.ts";
 import { createEgress } from "../../src/egress/egress.ts";
@@ -138,7 +139,7 @@ test("a broker that asks for another salt each time gets one key of a workspace 
     return authentication(`r=${nonce}x,s=${salt},i=4096`);
   });
   const egress = createEgress({ allow: ["127.0.0.1/32"] });
-  const kind = kafkaKind(egress, derivations);
+  const kind: DestinationKind = kafkaKind(egress, derivations);
   const config = { tls: "off", topic: "events", brokers, user: "u", password: "p" };
   const opens = Array.from({ length: 8 }, () => kind.open(config, "workspace"));
   const { signal } = new AbortController();

@@ -7,7 +7,11 @@ import {
   setDefaultTimeout,
   test,
 } from "bun:test";
-import type { DeliveryResult, OpenDestination } from "../../src/destinations/destination.ts";
+import type {
+  DeliveryResult,
+  DestinationKind,
+  OpenDestination,
+} from "../../src/destinations/destination.ts";
 import { kafkaKind } from "../../src/destinations/kafka/kafka.ts";
 import { KAFKA_TOPICS_MAX } from "../../src/destinations/kafka/limits.ts";
 import { partitionOf } from "../../src/destinations/kafka/partition.ts";
@@ -49,7 +53,7 @@ afterEach(async () => {
 });
 
 const egress = createEgress({ allow: ["127.0.0.0/8"] });
-const kind = kafkaKind(egress);
+const kind: DestinationKind = kafkaKind(egress);
 const { signal } = new AbortController();
 
 const yes = () => true;
@@ -411,7 +415,7 @@ describeWith(brokersMissing)("kafka", () => {
     test("brokers at private addresses are refused, with the setting that allows them", async () => {
       const guarded = createEgress({ allow: [] });
       ends.push(() => guarded.close());
-      const open = kafkaKind(guarded).open(configOf("any"), "workspace");
+      const open = (kafkaKind(guarded) as DestinationKind).open(configOf("any"), "workspace");
       expect(await open.deliver([outgoing({})], signal)).toEqual({
         kind: "rejected",
         reason: `Broker ${broker.addresses[0]}: Requests must not reach this address (loopback) unless \`egress.allow\` holds it`,

@@ -21,7 +21,13 @@ import type { SendResult } from "./record.ts";
  * Creates the kind of destination that writes events to topics of Apache Kafka or a compatible
  * broker.
  */
-export function kafkaKind(egress: Egress, derivations = new ScramDerivations()): DestinationKind {
+export function kafkaKind(
+  egress: Egress,
+  derivations = new ScramDerivations(),
+): DestinationKind<KafkaConfig> {
+  const partsOf = (config: KafkaConfig, workspaceId: string): BrokerConnectionsParts => {
+    return { egress, config, workspaceId, scramKeys: derivations.keysOf(workspaceId) };
+  };
   return {
     kind: "kafka",
     configSchema: KafkaConfig,
@@ -30,20 +36,12 @@ export function kafkaKind(egress: Egress, derivations = new ScramDerivations()):
       { path: "headers.to", audiences },
     ],
     validate: kafkaFaults,
-    endpoint({ brokers, topic }: Partial<KafkaConfig>) {
-      return topic && `kafka://${brokers}/${topic}`;
-    },
-    batchSize: (config) => (config as KafkaConfig).batchSize ?? DATABASE_BATCH_EVENTS_MAX,
+    endpoint: ({ brokers, topic }) => topic && `kafka://${brokers}/${topic}`,
+    batchSize: (config) => config.batchSize ?? DATABASE_BATCH_EVENTS_MAX,
     // A batch with an unknown outcome must be sent again before the next delivery.
     concurrency: () => 1,
-    open: (config, workspaceId) => {
-      const scramKeys = derivations.keysOf(workspaceId);
-      return openKafka({ egress, config: config as KafkaConfig, workspaceId, scramKeys });
-    },
-    test: (config, workspaceId, signal) => {
-      const scramKeys = derivations.keysOf(workspaceId);
-      return testKafka({ egress, config: config as KafkaConfig, workspaceId, scramKeys }, signal);
-    },
+    open: (config, workspaceId) => openKafka(partsOf(config, workspaceId)),
+    test: (config, workspaceId, signal) => testKafka(partsOf(config, workspaceId), signal),
   };
 }
 
@@ -51,8 +49,8 @@ export function kafkaKind(egress: Egress, derivations = new ScramDerivations()):
  * Returns the receivers of the password and of the headers: the brokers in the config. Other
  * brokers, whose addresses these brokers return, receive them too, but are not listed.
  */
-function audiences(config: Record<string, unknown>): SecretAudience[] {
-  const { brokers, tls } = config as KafkaConfig;
+function audiences(config: KafkaConfig): SecretAudience[] {
+  const { brokers, tls } = config;
   return addressesOf(brokers).map(({ host, port }) => {
     const certificate = acceptedCertificate(config, host);
     return { host: `${host.toLowerCase()}:${port}`, isTls: tls !== "off", certificate };
