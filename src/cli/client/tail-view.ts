@@ -2,6 +2,7 @@ import { formatCount } from "../../console/format.ts";
 import { StartError } from "../../errors.ts";
 import type { CommandOutput } from "../terminal/output.ts";
 import { fit, jsonText, plain } from "../terminal/text.ts";
+import { countOf } from "./time-flag.ts";
 
 export const stages = ["received", "delivered", "dropped", "dead-letter"];
 
@@ -31,8 +32,7 @@ export function tailFilter(args: Record<string, unknown>): TailFilter {
   if (unknown !== undefined) {
     throw new StartError(`Unknown stage ${unknown}; expected some of ${stages.join(", ")}`);
   }
-  const count = Number(given("count") ?? Number.POSITIVE_INFINITY);
-  if (!(count >= 1)) throw new StartError("Expected --count as a whole number from 1 on");
+  const count = countOf(args, "count") ?? Number.POSITIVE_INFINITY;
   const [event, user, grep] = [given("event"), given("user"), given("grep")?.toLowerCase()];
   return {
     count,

@@ -1,4 +1,4 @@
-import type { Client } from "../../api/client.ts";
+import type { AnswerOf, Client } from "../../api/client.ts";
 import { type CaseContent, type CodeContent, sortedTests } from "./code-item.ts";
 
 /** Number of transformations or libraries that are read from the server at the same time. */
@@ -63,23 +63,13 @@ export async function readServerItem(
   return serverCodeOf(kind, answer, tag, tests);
 }
 
-/** Fields that this client uses of an answer about a transformation or library. */
-interface Answered {
-  id: string;
-  versionId: string;
-  name: string;
-  description: string;
-  language: string;
-  code: string;
-  isPublished: boolean;
-}
-
 function serverCodeOf(
   kind: CodeContent["kind"],
-  { id, versionId, name, description, language, code, isPublished }: Answered,
+  answer: AnswerOf<"GET /libraries/{id}"> | AnswerOf<"GET /transformations/{id}">,
   tag: string | undefined,
   tests: ServerCode["tests"],
 ): ServerCode {
+  const { id, versionId, name, description, language, code, isPublished } = answer;
   const family = language === "javascript" ? "javascript" : "python";
   const order = sortedTests(tests.map(({ content }) => content));
   return {
