@@ -48,29 +48,24 @@ const SuiteResult = Type.Object(
 );
 export type SuiteResult = Static<typeof SuiteResult>;
 
+const validationFields = {
+  id: Type.String(),
+  externalId: Type.Optional(Type.String()),
+  name: Type.String(),
+  versionId: Type.String(),
+  pass: Type.Boolean(),
+  message: Type.Optional(Type.String()),
+};
 const LibraryValidation = Type.Object(
-  {
-    id: Type.String(),
-    externalId: Type.Optional(Type.String()),
-    name: Type.String(),
-    handleName: Type.String(),
-    versionId: Type.String(),
-    pass: Type.Boolean(),
-    message: Type.Optional(Type.String()),
-  },
+  { ...validationFields, handleName: Type.String() },
   { $id: "LibraryValidation" },
 );
 export type LibraryValidation = Static<typeof LibraryValidation>;
 
 const TransformationValidation = Type.Object(
   {
-    id: Type.String(),
-    externalId: Type.Optional(Type.String()),
-    name: Type.String(),
-    versionId: Type.String(),
+    ...validationFields,
     imports: Type.Array(Type.String()),
-    pass: Type.Boolean(),
-    message: Type.Optional(Type.String()),
     testResult: Type.Object({ status: Status, results: Type.Array(SuiteResult) }),
   },
   { $id: "TransformationValidation" },

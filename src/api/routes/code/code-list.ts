@@ -12,7 +12,7 @@ import {
 import { route } from "../../route.ts";
 import { Id, isoTime, Language, Time } from "../../schema/common.ts";
 import * as example from "../../schema/examples.ts";
-import { LinkedDestination } from "./revision-answers.ts";
+import { LinkedDestination, linkedDestinations } from "./revision-answers.ts";
 
 const CodeRow = Type.Object(
   {
@@ -79,13 +79,10 @@ export const codeListRoutes = [
       const drafts = catalog.code.listDrafts(workspaceId, kind);
       await listSlices.each(drafts, add(false), request.signal);
       sortRows(rows, sort, keys);
-      const destinationsOf = (id: string) =>
-        catalog.code
-          .linkedDestinations(workspaceId, id)
-          .map(({ id, name, enabled }) => ({ id, name, enabled }));
-      const code = pageOf(rows, query).map((row) =>
-        kind === "transformation" ? { ...row, destinations: destinationsOf(row.id) } : row,
-      );
+      const code = pageOf(rows, query).map((row) => {
+        if (kind === "library") return row;
+        return { ...row, destinations: linkedDestinations(catalog, { workspaceId, id: row.id }) };
+      });
       return { code, total: rows.length };
     },
   }),

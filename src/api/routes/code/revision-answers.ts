@@ -95,6 +95,15 @@ export const ListedLibrary = Type.Object(
   { $id: "ListedLibrary" },
 );
 
+/** Returns the destinations that are linked to a transformation, in the order of linking. */
+export function linkedDestinations(
+  { code }: Catalog,
+  { workspaceId, id }: { workspaceId: string; id: string },
+): Static<typeof LinkedDestination>[] {
+  const linked = code.linkedDestinations(workspaceId, id);
+  return linked.map(({ id, name, enabled }) => ({ id, name, enabled }));
+}
+
 /** Returns a list item, without its code unless `hasCode` is true. */
 export function listed<T extends { code: string }>(answer: T, hasCode: boolean) {
   const { code, ...rest } = answer;
@@ -125,11 +134,7 @@ export function transformationAnswer(
   return {
     ...transformationVersionAnswer(deps, revision),
     ...resourceFields(catalog, found),
-    ...(options.destinations && {
-      destinations: catalog.code
-        .linkedDestinations(resource.workspaceId, resource.id)
-        .map(({ id, name, enabled }) => ({ id, name, enabled })),
-    }),
+    ...(options.destinations && { destinations: linkedDestinations(catalog, resource) }),
     ...warningsAnswer(found),
   };
 }
