@@ -69,7 +69,7 @@ export interface App {
   /**
    * Stops the server: stops accepting requests, finishes the requests and batches in flight, and
    * writes out buffered data. With `hand-over`, the server accepts pixels until its batches have
-   * ended, because another server will accept connections from the same sockets.
+   * ended. Another server then accepts connections from the same sockets.
    */
   close(how?: "stop" | "hand-over"): Promise<void>;
   /** Returns duplicates of the listening sockets. The caller must close them. */

@@ -31,7 +31,10 @@ interface ReadinessSources {
   /** Scheduled backups that the server makes; undefined when it makes none. */
   backups: { warnings(): string[] } | undefined;
   certificates: Record<string, Pick<Certificate, "warnings">>;
-  /** Reason why no requests are served: data to be stored first. Undefined once it is stored. */
+  /**
+   * Reason why the server does not serve requests yet: the data that it must store first. Undefined
+   * once it has stored it.
+   */
   starting: string | undefined;
 }
 
@@ -71,8 +74,8 @@ export function readiness({
 }
 
 /**
- * Gives each cause one sentence: a warning with the cause of a failed check is left out, and its
- * consequences are added to the message of the check.
+ * Merges messages with the same cause. When a check failed for the cause of a warning, the warning
+ * is removed, and its consequences are added to the message of the check.
  */
 function mergeByCause(
   checks: Record<string, Check>,

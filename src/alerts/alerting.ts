@@ -14,7 +14,7 @@ import { alertMessage } from "./receivers/message.ts";
 import type { SendNotification } from "./receivers/send.ts";
 import { isEmpty, RuleEvaluator } from "./rule-evaluator.ts";
 
-/** Number of workspaces whose facts are collected at the same time. */
+/** Maximum number of workspaces whose facts are collected at the same time. */
 const EVALUATIONS_MAX = 16;
 
 /** Milliseconds for which a stopping server waits until notifications in progress are sent. */
@@ -45,7 +45,7 @@ export function createAlerting(parts: AlertingParts) {
   const { catalog, send, consoleUrl, logger } = parts;
   const { alerts } = catalog;
   const elapsed = parts.elapsed ?? (() => performance.now());
-  /** `closing` stops new evaluations and notifications; `cutting` also aborts running ones. */
+  /** Aborting `closing` prevents new evaluations and notifications; `cutting` ends running ones. */
   const closing = new AbortController();
   const cutting = new AbortController();
   const lease = new EvaluatorLease(alerts, parts.isShared);
@@ -113,7 +113,7 @@ export function createAlerting(parts: AlertingParts) {
         repeat(() => evaluateAll(facts)),
       );
     },
-    /** Sends a test notification. Throws `ApiError` if the workspace's hourly budget is spent. */
+    /** Sends a test notification. Throws `ApiError` after too many notifications in one hour. */
     async test(receiver: AlertReceiver, signal: AbortSignal): Promise<NotificationResult> {
       if (!sender.takeFromBudget(receiver.workspaceId)) {
         const limit = `${ALERT_NOTIFICATIONS_PER_HOUR_MAX} notifications of a workspace in an hour`;

@@ -11,7 +11,7 @@ export interface Condition {
   message: string;
 }
 
-/** State of a rule from earlier evaluations, with which it evaluates the facts. */
+/** Results of a rule's earlier evaluations that its next evaluation needs. */
 interface RuleMemory {
   /**
    * Stored values by item id. For a destination: the number of dead letters from which new ones are

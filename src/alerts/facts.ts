@@ -4,8 +4,8 @@
  */
 export interface AlertFacts {
   /**
-   * Whether all nodes of the cluster answered. If not, the facts may lack problems that only a
-   * missing node knows.
+   * Whether all nodes of the cluster answered. If not, problems that only a silent node could
+   * report may be missing.
    */
   isComplete: boolean;
   destinations: readonly DestinationFacts[];
@@ -52,7 +52,7 @@ export interface ServerFacts {
   /** Number of nodes that answer. Absent while nodes cannot be asked. */
   nodes?: number;
   missingNodes: readonly string[];
-  /** Disk of each node's data directory. `node` is the id, empty on a standalone server. */
+  /** Disk of each node's data directory. `node` is the node's id; empty on a standalone server. */
   disks: readonly DiskFacts[];
 }
 

@@ -30,9 +30,9 @@ interface SenderContext {
 }
 
 interface SendSignals {
-  /** Aborted when no further notifications are begun. */
+  /** Aborts when no further notifications may be begun. */
   closing: AbortSignal;
-  /** Aborted when requests in progress are cut off. */
+  /** Aborts when requests in progress must be ended at once. */
   cutting: AbortSignal;
 }
 

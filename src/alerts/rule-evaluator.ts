@@ -57,12 +57,12 @@ export class Holds {
   }
 }
 
-/** Longest time between two evaluations that counts as time in which a condition held. */
+/** Maximum milliseconds between two evaluations that count as time in which a condition held. */
 const STEP_MS_MAX = 2 * ALERT_EVALUATION_MS;
 
 /**
- * Evaluates the rules of workspaces. Measures in memory for how long each condition has held, so
- * that the measurement begins at 0 after a restart.
+ * Evaluates the rules of workspaces. Measures in memory for how long each condition has held; the
+ * measurement begins at 0 again after a restart.
  */
 export class RuleEvaluator {
   readonly #alerts: Alerts;
@@ -75,7 +75,7 @@ export class RuleEvaluator {
     this.#holds = new Holds(STEP_MS_MAX, elapsed);
   }
 
-  /** Evaluates a workspace's rules. Returns alerts that begin or end, and changed marks. */
+  /** Evaluates a workspace's rules. Returns alerts that begin or end, and marks to store. */
   evaluate(workspaceId: string, facts: AlertFacts): AlertChange {
     const rules = this.#alerts.rules.list(workspaceId, 1).items.filter(({ enabled }) => enabled);
     const open = Map.groupBy(this.#alerts.open(workspaceId), ({ ruleId }) => ruleId);

@@ -121,7 +121,7 @@ export interface ApiDeps {
     | ("current" | "logEnds" | "deadLetters" | "replays")
     | ("liveTail" | "search" | "outcomes" | "status" | "codeLogs" | "latestOutcomes")
   >;
-  /** Figures per minute: `unwritten` are this node's unstored, `tables` all nodes' stored ones. */
+  /** Figures per minute that this node has not stored, and tables of all nodes' stored ones. */
   figures: Pick<FigureRecorder, "unwritten" | "tables">;
   kinds: ReadonlyMap<string, DestinationKind>;
   /** RudderStack's definitions of the source and destination types that rudder-server supports. */

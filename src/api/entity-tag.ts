@@ -16,8 +16,8 @@ export class Tagged<T> {
 }
 
 /**
- * Computes the entity tag of an answer. If parts of the answer change without a change of the
- * resource, pass the rest as `state`, from which the tag is then computed.
+ * Computes the entity tag of an answer from `state`. If parts of the answer change without a change
+ * of the resource, pass a `state` without these parts.
  */
 export function tagged<T>(answer: T, state: unknown = answer): Tagged<T> {
   return new Tagged(answer, hashOfState(state));

@@ -92,7 +92,8 @@ export function createLimiters(requestsPerSecondMax: number) {
     workspaceStates: new SharedResults(STATUS_SHARED_MS_MAX),
     /**
      * Waits until the rest of a body longer than `BODY_BYTES_PER_REQUEST` may be read. Resolves
-     * with a permit to release after that. Rejects with `TooManyRequests` if `signal` aborts first.
+     * with a permit, which the caller releases after it has read the body. Rejects with
+     * `TooManyRequests` if `signal` aborts first.
      */
     async admitLongBody(workspaceId: string, signal: AbortSignal): Promise<Permit> {
       return await longBodies.acquire(workspaceId, signal).catch(() => {

@@ -1,4 +1,4 @@
-/** Limits on what one request, or one workspace, can cost the control plane. */
+/** This file limits what one request, or one workspace, can cost the control plane. */
 
 // The control plane
 /**

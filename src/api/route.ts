@@ -33,8 +33,8 @@ export interface RequestContext<Key extends string, Query, Body> {
   body: Body;
   request: Request;
   /**
-   * Returns the client's IP address; for IPv6 its network, because one client may have many
-   * addresses of it.
+   * Returns the client's IP address. For IPv6, returns its network, because one client may have
+   * many addresses in it.
    */
   client(): string;
   /** Aborts when the listener stops. Streamed responses must end then. */
@@ -118,7 +118,7 @@ interface RouteOptions<
   media?: string;
   /** Schema of the body of a 400 response, if it has more fields than other error bodies. */
   refusal?: TSchema;
-  /** Example for the OpenAPI document and tests. Has a `query` if the route is 404 without one. */
+  /** Example for the OpenAPI document and tests. Has a `query` if the route fails without one. */
   example: {
     params?: PathParams<Key>;
     query?: string;

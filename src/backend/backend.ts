@@ -86,7 +86,7 @@ export interface Backend {
   others?: PeerNodes;
 }
 
-/** Storage of figures (such as counts of events), and the share of partitions delivered here. */
+/** Storage of figures (such as counts of events), and this server's share of the partitions. */
 export interface FigureStorage {
   /** Opens the store of figures. Rejects when it cannot be opened; the caller may try again. */
   open(): Promise<Store>;

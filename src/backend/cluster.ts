@@ -183,7 +183,7 @@ export async function openCluster(opening: StartContext): Promise<Backend> {
   };
 }
 
-/** Watches the settings of the topics that store what must not be lost. */
+/** Watches the settings of the topics whose data must not be lost. */
 function watchTopics({ config, logger, stack }: StartContext, clients: KafkaClients, size: number) {
   const { "cluster.name": group, "cluster.replicas": replicas } = config;
   const sizes = Object.entries({ catalog: 1, events: size, ledgers: size });
@@ -276,7 +276,7 @@ async function openSharedCatalog(
   return catalog;
 }
 
-/** Judges this node's part in the cluster. A node that runs no partition takes all requests. */
+/** Checks this node's part in the cluster. A node without partitions passes: it takes requests. */
 function clusterCheck(
   { hasJoined, trouble }: Partial<MembershipState> = {},
   running: readonly number[],

@@ -34,9 +34,9 @@ export function syncOffsetBase(store: Store, logs: PartitionLogs, log: string): 
 
 /**
  * Returns the end of a partition that `ask` reads. A replaced leader can return an old end, which
- * looks like a loss of blocks, and a base that was computed for a loss is never reversed. So if the
- * end means a loss, asks again, and returns an end that is not below the one that `prove` reads
- * from the current leader.
+ * looks like a loss of blocks, and an offset base that was computed for a loss is never reversed.
+ * So if the end looks like a loss, asks again, and returns an end that is not below the one that
+ * `prove` reads from the current leader.
  */
 export async function reliableTopicEnd(
   stored: OffsetBase | undefined,

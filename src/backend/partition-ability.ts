@@ -5,7 +5,7 @@ import type { PartitionAccess } from "../cluster/topics/partition-access.ts";
 export interface AbilitySources {
   /** Number of partitions of the cluster. */
   partitions(): number;
-  /** Returns whether this node can read and write each partition (topics of events, ledgers). */
+  /** Returns by topic (events, ledgers) and partition whether this node can read and write it. */
   access(): (readonly PartitionAccess[])[];
   /**
    * Returns a sentence if something that all partitions need does not work at this node, such as

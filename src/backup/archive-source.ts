@@ -42,7 +42,7 @@ async function objectSource(config: Config, url: BackupUrl): Promise<ArchiveSour
   }
 }
 
-/** Returns the newest backup's key with the prefix `url.key`. Throws `StartError` if none. */
+/** Returns the key of the newest backup below `url.key`. Throws `StartError` if there is none. */
 async function newestKey(bucket: Bucket, url: BackupUrl): Promise<string> {
   const objects = await bucket.list(`${url.key}pixelmill-`);
   const backups = objects.flatMap(({ key }) => {

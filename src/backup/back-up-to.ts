@@ -9,7 +9,7 @@ import { openBucket } from "./bucket/bucket.ts";
 import { upload } from "./bucket/upload.ts";
 import type { BackupContents } from "./verify.ts";
 
-/** Pattern for a temporary directory of a backup before its upload. Group: process id. */
+/** Temporary directory of a backup before its upload. The group captures the process id. */
 const STAGING = /^pixelmill-backup-(\d+)-\w+$/;
 
 /** Copies a data directory to the destination in an argument: a file or `s3://BUCKET/KEY`. */

@@ -90,7 +90,7 @@ export async function copyCatalog(from: LocalStore, to: Store, ends: Positions):
   }
 }
 
-/** Throws `StartError` if `workspaces` has one that `from` lacks: a node has created it. */
+/** Throws `StartError` if `workspaces` has a row that `from` lacks: a running node created it. */
 function expectOnlyCopies(workspaces: Table<unknown, Key>, from: LocalStore): void {
   const known = from.table<unknown, Key>(WORKSPACES);
   for (const key of workspaces.getKeys({})) {

@@ -137,7 +137,7 @@ export async function exportStandalone(config: Config, logger: Logger): Promise<
   return { workspaces, events: countOf(placed), deadLetters };
 }
 
-/** Returns a search for repeated events that finds only those in the ledger. */
+/** Returns a search for repeated events that finds only the repetitions stored in the ledger. */
 function storedRepetitions({ repetitions }: Ledger): RepetitionSearch {
   return {
     async search() {},

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import type { BunPlugin } from "bun";
 
-/** Highest compression level without a large window. Decompressing stays as fast. */
+/** Highest compression level without a large window. Decompression is as fast as at others. */
 const ZSTD_LEVEL = 19;
 const NAMESPACE = "packed-file";
 

@@ -1,7 +1,7 @@
 import { dirname, join } from "node:path";
 import type { BunPlugin } from "bun";
 
-/** Parts of a library, by name: the imported package name or path relative to `src`. */
+/** Parts of a library: the package or the path relative to `src` of each part, by its name. */
 type Library = Readonly<Record<string, string>>;
 
 const KAFKA = "../node_modules/@platformatic/kafka/dist";

@@ -92,11 +92,11 @@ export function openLive(store: CatalogStore, tables: Tables, code: CodeTables) 
         : undefined;
     },
     /**
-     * Returns the destinations of all workspaces that pixelmill delivers and that have at least one
-     * connection, each with its connections. The id of a connection here changes when its source or
-     * destination is replaced, so that delivery treats it as a new connection. Reads the whole
-     * catalog. Because a starting server calls this often, the result is reused as long as it is
-     * referenced.
+     * Returns the destinations, of all workspaces, whose events pixelmill delivers and that have at
+     * least one connection, each with its connections. The id of a connection here changes when its
+     * source or destination is replaced, so that delivery treats it as a new connection. Reads the
+     * whole catalog. Because a starting server calls this often, the result is reused as long as it
+     * is referenced.
      */
     lanes,
     destination: destinations.find,

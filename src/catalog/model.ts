@@ -97,8 +97,8 @@ export interface Token extends WorkspaceItem {
   /** Id of the member whose permissions a personal token has. Absent for a service token. */
   memberId?: string;
   /**
-   * Whether the token exists only because sessions belong to a token: its member signs in at an
-   * OpenID provider. The secret of such a token is discarded.
+   * Whether the token exists only because sessions must belong to a token, and its member signs in
+   * at an OpenID provider. The secret of such a token is discarded.
    */
   carriesSessions?: true;
   expiresAt?: number;

@@ -41,7 +41,7 @@ interface CatalogOptions {
   bounds?: CompactionBounds;
   /** Maximum items of each kind in a workspace. A kind without a maximum is unlimited. */
   itemsMax?: ItemsMax;
-  /** Maximum age and sizes of the audit log, for those that differ from the defaults. */
+  /** Bounds of the audit log on age and sizes, for those that differ from the defaults. */
   audit?: Partial<AuditBounds>;
   /**
    * Called when the log in `order` has entries that a newer release wrote and this release cannot

@@ -49,9 +49,9 @@ export function keysBelow<const Parts extends readonly string[]>(...parts: Parts
 }
 
 /**
- * Disk space in bytes that is reserved for the file of the catalog. On a full disk, alerts can still
- * be stored and sent, and users can sign in and free space. A cluster's node takes in with it what
- * other nodes change, without which it could answer no request.
+ * Disk space in bytes that is reserved for the file of the catalog. On a full disk, alerts can
+ * still be stored and sent, and users can sign in and free space. A cluster's node can still store
+ * the changes of other nodes, which it needs to answer requests.
  */
 const RESERVE_BYTES = 4 << 20;
 

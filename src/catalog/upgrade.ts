@@ -2,8 +2,9 @@ import { SHARED_FORMAT } from "../store/ordered/change-set.ts";
 import type { CatalogStore } from "./store.ts";
 
 /**
- * Steps that a new catalog needs no more. Their names are stored, because an earlier executable
- * that opens the catalog would run a step without its name, such as giving tokens a permission.
+ * Names of upgrade steps, none of which a new catalog needs. A new catalog stores the names,
+ * because an executable of an earlier release would run each step whose name it does not find, such
+ * as giving tokens a permission.
  */
 const steps: readonly string[] = [
   // This row is stored before any other row in the new format: older nodes stop at it.

@@ -1,4 +1,4 @@
-/** Functions that format numbers, durations and names for display. */
+/** This file has the functions that format numbers, durations and names for display. */
 
 const whole = new Intl.NumberFormat("en");
 const short = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });

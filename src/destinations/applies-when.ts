@@ -1,8 +1,8 @@
 import type { TSchema } from "@sinclair/typebox";
 
 /**
- * The settings beside which another setting has an effect, each with the values that it must have
- * for that. One of them is enough.
+ * Other settings, each with values. A setting with this condition has an effect only if at least
+ * one of the others has one of its values. `any` stands for every value.
  */
 export type EffectCondition = Readonly<Record<string, readonly string[] | "any">>;
 

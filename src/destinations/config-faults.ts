@@ -10,9 +10,9 @@ import { applies, conditionText } from "./applies-when.ts";
 const ERRORS_MAX = 100;
 
 /**
- * Checks a config against its schema. Returns one fault for each wrong key, with the expected
- * value, and for each key that has no effect beside the others, if these are right. The path of a
- * fault is a JSON pointer into the config.
+ * Checks a config against its schema. Returns a fault for each key with a wrong value, which says
+ * what was expected. Also returns one for each key that has no effect with the values of other
+ * keys, unless those have faults. The path of a fault is a JSON pointer into the config.
  */
 export function configFaults(schema: TObject, config: Record<string, unknown>): Detail[] {
   const faults = new Map<string, Detail>();

@@ -78,7 +78,7 @@ export interface OutgoingEvent {
 
 /** Maximum size and age of a batch, for kinds that accumulate events into large deliveries. */
 export interface BatchLimits {
-  /** Maximum bytes of JSON of a delivery, which all outputs of one event may exceed together. */
+  /** Maximum bytes of JSON of a delivery. All outputs of one event may exceed it together. */
   bytes: number;
   /**
    * Longest time, in milliseconds, that an event waits for more events of its delivery. With 0,
@@ -132,8 +132,8 @@ export interface SecretKey<Config = Record<string, unknown>> {
    */
   path: string;
   /**
-   * Whether the value in this item of an array is secret. The API returns values that are not.
-   * Without this function, the values in all items are secret.
+   * Whether the value in this item of an array is secret. The API returns values that are not
+   * secret. Without this function, the values in all items are secret.
    */
   isSecret?(item: Record<string, unknown>): boolean;
   /**

@@ -21,7 +21,7 @@ interface ResponseHead {
   isNew: boolean;
 }
 
-/** The head that was parsed last: a receiver's answers within one second mostly have the same. */
+/** The head parsed last. Within a second, a receiver's answers mostly have the same head. */
 let latest: ResponseHead = { text: "", status: 0, headers: {}, isNew: false };
 
 /** Parses the status line and the headers. `text` ends after the last header line. */

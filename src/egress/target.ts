@@ -13,7 +13,7 @@ export interface Target {
   path: string;
 }
 
-/** Number of parsed URLs that are kept, and the length up to which a URL is kept. */
+/** Maximum number of cached URLs, and maximum length of a cached URL in characters. */
 const KEPT_MAX = 256;
 const KEPT_CHARS_MAX = 1_024;
 

@@ -207,7 +207,7 @@ function isBlank(node: number): boolean {
   return nodeText(node).trim() === "";
 }
 
-/** Returns a node's string value, empty if it has none; `known`, without decoding, if equal. */
+/** Returns a node's string value or an empty string. A value equal to `known` is not decoded. */
 function nodeText(node: number, known = ""): string {
   if (!isGiven(node)) return "";
   const start = nodes[node + FIRST]!;

@@ -15,7 +15,7 @@ export interface EventQuery extends ContentFilter {
   /** Time before which the event was received, in milliseconds since the epoch. */
   to?: number;
   messageId?: string;
-  /** Whether to find only events refused on arrival, or only others (false). Default: both. */
+  /** Whether to find only events refused on arrival; false finds only others. Default: both. */
   isRefused?: boolean;
   userId?: string;
   anonymousId?: string;
@@ -105,8 +105,8 @@ function mayHold(query: Buffer, needles: readonly Buffer[]): boolean {
 
 /**
  * Whether the JSON may contain all these strings. JSON with a backslash always may, because any
- * character can be written as an escape. An id that was sent as a number such as `1e3` is found
- * only by these characters.
+ * character can be written as an escape. An id that was sent as a number, such as `1e3`, is found
+ * only in exactly this notation.
  */
 function mayHoldInJson(json: Buffer, needles: readonly Buffer[]): boolean {
   return needles.every((needle) => json.includes(needle)) || json.includes(BACKSLASH);

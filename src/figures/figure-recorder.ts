@@ -13,7 +13,10 @@ const COLLECTED_MS = 1_000;
 interface FigureRecorderParts {
   /** Returns the tables of figures; undefined while a cluster node cannot open their store. */
   tables(): FigureTables | undefined;
-  /** Returns this node's counts of the minute that began at `at`, without its lanes' lag. */
+  /**
+   * Returns this node's counts of the minute that began at `at`, without the lag of its lanes (a
+   * lane is the delivery to one destination).
+   */
   collect(at: number): ReadonlyMap<Series, FigureRow>;
   /** Returns rows with the current lag of this node's lanes, by series. */
   collectLag(): Promise<ReadonlyMap<Series, FigureRow>>;
@@ -66,7 +69,10 @@ export class FigureRecorder {
     this.#timer.unref();
   }
 
-  /** Stores minutes that have ended, and tidies rows. Logs a store's error and never rejects. */
+  /**
+   * Stores the figures of minutes that have ended, and calls `FigureTables.tidy`. Logs errors of
+   * the store, and never rejects.
+   */
   async step(): Promise<void> {
     const now = this.#parts.now();
     try {

@@ -8,7 +8,10 @@ import type { Series } from "./series.ts";
 export const HOUR_MS = 3_600_000;
 export const DAY_MS = 86_400_000;
 
-/** Milliseconds after an hour's end when its minutes, which are no longer written, are packed. */
+/**
+ * Milliseconds from the end of an hour until the rows of its minutes are packed. By then, no node
+ * writes rows of these minutes.
+ */
 const PACK_AFTER_MS = 600_000;
 /** Number of rows that one transaction writes. */
 const ROWS_AT_ONCE = 500;
@@ -33,10 +36,10 @@ export interface NodeRow {
 
 /**
  * Stored figures. They have a store of their own, which a cluster replicates through an ordered
- * log. The start of a node does not wait for this log, so its size delays neither the catalog nor a
- * moving partition. A node adds one row for each series and minute. Later the rows of an hour are
- * packed into one row with the minutes of the hour, and their sum becomes a part of the row of the
- * day. The minutes are kept for a day, the hours for a month.
+ * log. A starting node does not wait until it has read this log, so the size of the figures delays
+ * neither its catalog nor the move of a partition to it. A node adds one row for each series and
+ * minute. Later the rows of an hour are packed into one row with the minutes of the hour, and their
+ * sum becomes a part of the row of the day. The minutes are kept for a day, the hours for a month.
  */
 export class FigureTables {
   readonly #store: Store;
@@ -91,7 +94,9 @@ export class FigureTables {
     return found;
   }
 
-  /** Reads a row for each hour from `from` to before `to`, by its start, with `unwritten` rows. */
+  /**
+   * Reads a row for each hour from `from` to before `to`, by its start. Includes `unwritten` rows.
+   */
   hours(
     series: Series,
     from: number,
@@ -201,7 +206,10 @@ export class FigureTables {
   }
 }
 
-/** Returns a key between the keys of a series and the next: ids are letters and digits. */
+/**
+ * Returns a key after all keys of a series and before those of the next one: a space sorts before
+ * the letters and digits of ids.
+ */
 const after = (series: Series) => (series === "" ? "" : `${series} `);
 
 /** Yields each step's figures from `from` to before `to`, from packed rows of `spanMs` each. */

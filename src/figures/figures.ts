@@ -18,7 +18,10 @@ export interface FigureRange {
   from: number;
   /** End of the last step. */
   to: number;
-  /** Milliseconds of a step: a multiple of a minute, or of an hour where minutes are gone. */
+  /**
+   * Milliseconds of a step: a multiple of a minute; of an hour for times whose minute rows are no
+   * longer stored.
+   */
   stepMs: number;
 }
 
@@ -80,8 +83,9 @@ export function readTotals(
     /** Counts of the last 30 days, by whole hours. */
     month: sumCounts(hours),
     /**
-     * Start of the last minute in which something was received; start of the hour when it is so old
-     * that its minutes are not stored. Undefined when nothing was received in the last 30 days.
+     * Start of the last minute in which something was received; only the start of the hour if the
+     * minutes of that time are not stored any more. Undefined when nothing was received in the last
+     * 30 days.
      */
     lastReceivedAt: (isRecent ? lastReceived(recent(lastHour)) : undefined) ?? lastHour,
   };

@@ -16,7 +16,7 @@ export function minuteRing(counters = COUNTERS): CounterRing {
 /**
  * Counters of the latest minutes by id, such as events received by source. The number of ids is
  * limited: when there is no room for another id, ids without counts in these minutes are removed;
- * if there is none, the new id is not counted.
+ * if all ids have counts, the new id is not counted.
  */
 export class MinuteCounters {
   readonly #rings = new Map<string, { ring: CounterRing; at: number }>();
@@ -27,7 +27,9 @@ export class MinuteCounters {
     this.#countMax = countMax;
   }
 
-  /** Adds `by` to a counter of an id. Counters are numbered in the order of `rowOf`. */
+  /**
+   * Adds `by` to one counter of an id. `counter` is its index in the counters that `rowOf` takes.
+   */
   add(id: string, now: number, counter: number, by: number): void {
     let counted = this.#rings.get(id);
     if (counted === undefined) {

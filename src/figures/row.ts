@@ -12,14 +12,17 @@ export const DELIVERED = 1;
 export const DROPPED = 2;
 export const FAILED = 3;
 export const RETRIED = 4;
-/** Repeated events of a source, in the column of `RETRIED`: sources make no attempts. */
+/**
+ * Number of a source's repeated events. A source's row has it in the column `RETRIED`, because only
+ * destinations have attempts.
+ */
 export const REPEATED = 4;
 export const LAG_EVENTS = 5;
 export const LAG_SECONDS = 6;
 /** Index of the first pair of the histogram. */
 const HISTOGRAM = 7;
 
-/** Number of counts at the beginning of a row, and of the counters that `rowOf` takes. */
+/** Number of counts at the beginning of a row. The counters that `rowOf` takes begin with these. */
 export const COUNTS = 5;
 
 /**
@@ -48,7 +51,10 @@ export function rowOf(counters: ArrayLike<number>, lag = NO_LAG): FigureRow {
   return withoutTrailingZeros(row);
 }
 
-/** Number of a lane's unsettled events, and the age in seconds of the oldest of them. */
+/**
+ * Lag of a lane (the delivery to one destination): number of its unsettled events, and age in
+ * seconds of the oldest of them.
+ */
 export interface Lag {
   events: number;
   seconds: number;
@@ -56,12 +62,15 @@ export interface Lag {
 
 const NO_LAG: Lag = { events: 0, seconds: 0 };
 
-/** Merges two nodes' rows of a minute. Lag events are added, since their partitions differ. */
+/**
+ * Merges the rows of two nodes for one minute. Adds their numbers of lagging events, because each
+ * node has other partitions.
+ */
 export function mergeNodes(one: FigureRow, other: FigureRow): FigureRow {
   return merge(one, other, (a, b) => a + b);
 }
 
-/** Merges the rows of two minutes or hours. The higher of both lags counts. */
+/** Merges the rows of two minutes or hours. The merged row has the higher of the two lags. */
 export function mergeTimes(one: FigureRow, other: FigureRow): FigureRow {
   return merge(one, other, Math.max);
 }
@@ -106,7 +115,10 @@ function* histogramOf(row: FigureRow): Generator<[bucket: number, count: number]
   }
 }
 
-/** Removes zeros from the end of a row without histogram. No pair of a histogram has count 0. */
+/**
+ * Removes zeros from the end of a row without histogram. Returns other rows unchanged: a row with a
+ * histogram ends with a count above 0.
+ */
 function withoutTrailingZeros(row: number[]): number[] {
   if (row.length > HISTOGRAM) return row;
   while (row.at(-1) === 0) row.pop();

@@ -14,8 +14,8 @@ export type Series = string;
 export const seriesOf = (kind: SeriesKind, id: string): Series => `${kind[0]}${id}`;
 
 /**
- * Returns the series of a connection. It is named by the source and the destination, because the id
- * of a connection changes when one of them is replaced.
+ * Returns the series of a connection. Its key consists of the ids of the source and the
+ * destination, because a connection that replaces another one between the two has a new id.
  */
 export const connectionSeries = (ends: { sourceId: string; destinationId: string }): Series =>
   seriesOf("connection", ends.destinationId + ends.sourceId);

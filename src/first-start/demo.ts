@@ -45,8 +45,8 @@ export interface DemoDeps {
 }
 
 /**
- * How the demo prints its instructions, the addresses and the directory that these mention, and a
- * check whether user code can run.
+ * Function that prints the demo's instructions, the addresses and the directory that the
+ * instructions mention, and a check whether user code can run.
  */
 export interface DemoOutput {
   print(line: string): void;

@@ -34,7 +34,10 @@ export class BufferedBytes {
     else this.#networks.delete(network);
   }
 
-  /** Whether a connection of this network that buffers `bytes` bytes must drop them. */
+  /**
+   * Whether a connection of this network that buffers `bytes` bytes exceeds a limit and must drop
+   * them.
+   */
   isOver(network: string | undefined, bytes: number): boolean {
     if (this.#all > HTTP_WAITING_BYTES_MAX) return true;
     if (bytes > HTTP_HEAD_BYTES_MAX && this.#all > LARGE_REQUESTS_BYTES_MAX) return true;

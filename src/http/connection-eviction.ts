@@ -39,8 +39,8 @@ export interface OpenConnectionsOptions {
 const CONNECTIONS_BEYOND_MAX = 16;
 
 /**
- * The open connections. Decides which connection is evicted (closed) when a new one exceeds a
- * bound. Connections with a request that was not responded to are never evicted.
+ * The open connections. Decides which connection is evicted when a new one exceeds a bound.
+ * Connections with a request that was not responded to are never evicted.
  *
  * When the bound of one network is reached, a connection of that network is evicted. When the bound
  * of all connections is reached, any connection may be evicted, but those of trusted proxies last.
@@ -64,7 +64,10 @@ export class OpenConnections<T extends EvictableConnection> {
     this.#perNetworkMax = options.perNetworkMax;
   }
 
-  /** Changes the bound of one network. A network above it keeps its connections. */
+  /**
+   * Changes the maximum number of connections of each client network. A network that has more keeps
+   * them.
+   */
   setPerNetworkMax(max: number): void {
     this.#perNetworkMax = max;
   }
@@ -163,7 +166,10 @@ interface ConnectionEntries<T extends EvictableConnection> {
   own: ListEntry<T> | undefined;
 }
 
-/** Connections of a network, trusted proxies or all others, in the order of their eviction. */
+/**
+ * Connections of one network, those of trusted proxies, or those of all other clients, in the order
+ * of their eviction.
+ */
 class EvictionOrder<T extends EvictableConnection> {
   readonly #silent = new LinkedList<T>();
   readonly #active = new LinkedList<T>();
@@ -179,8 +185,8 @@ class EvictionOrder<T extends EvictableConnection> {
   }
 
   /**
-   * Returns the connection to evict (close) first. Undefined when every connection has a request
-   * that was not responded to yet.
+   * Returns the connection to evict first. Undefined when every connection has a request that was
+   * not responded to yet.
    */
   next(): T | undefined {
     const list = this.#silent.size > this.#active.size ? this.#silent : this.#active;

@@ -92,7 +92,7 @@ export class HttpConnection implements HttpExchange, EvictableConnection {
     if (this.#state === "sending") this.#send(this.#unsent);
   }
 
-  /** Closes the connection unless a response is due, when the client has closed its side. */
+  /** Called when the client has closed its side: closes the connection unless a response is due. */
   ended(): void {
     this.hasClientEnded = true;
     if (this.#state === "reading" || this.#state === "closing") this.#close();
@@ -129,7 +129,7 @@ export class HttpConnection implements HttpExchange, EvictableConnection {
     else this.#socket.terminate();
   }
 
-  /** Closes the connection at once, or in `respond` if it has a complete request. */
+  /** Closes the connection: at once, or after the response if it has a complete request. */
   stop(): void {
     if (this.#state === "reading") this.#close();
   }

@@ -23,7 +23,10 @@ export class RequestReader {
   readonly input = new InputBuffer();
   readonly #bodyBytesMax: (path: string) => number;
   readonly #onBody: (expectsContinue: boolean) => void;
-  /** Search for the body's end, if a request has a complete head, and no complete valid body. */
+  /**
+   * Search for the end of the current request's body. Undefined unless the request's head is
+   * complete, and its body is incomplete or was refused.
+   */
   #body: Body | undefined;
   /** Offsets of start and end of the last found request's body, with the framing of chunks. */
   #bodyStart = 0;

@@ -35,8 +35,9 @@ export interface HttpServerOptions
   /** The socket from which connections are accepted. The server closes it when it stops. */
   socket: ListeningSocket;
   /**
-   * Returns the network of a client's IP address, for the bounds of one network. It returns
-   * undefined for a trusted proxy, whose connections are not bounded by network.
+   * Returns the network of a client's IP address, by which the limits per network count
+   * connections. Returns undefined for a trusted proxy, whose connections have no limit per
+   * network.
    */
   networkOf?(address: string): string | undefined;
   /**
@@ -51,7 +52,7 @@ export interface HttpServerOptions
   connectionsMax?: number;
   /**
    * Maximum number of open connections of one client network. Beyond it, a new connection evicts
-   * (closes) another one of the same network. 0 means no limit.
+   * another one of the same network. 0 means no limit.
    */
   connectionsPerNetworkMax?: number;
   /** Certificate and key for TLS. Without them, connections are not encrypted. */

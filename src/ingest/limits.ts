@@ -10,15 +10,15 @@ export const INGEST_PULSE_MS = 1_000;
  * are left out.
  */
 export const INGEST_METRICS_MS_MAX = 1_000;
-/** Maximum extensions of the time limit for an ingest process's start, while it progresses. */
-export const INGEST_START_EXTENSIONS_MAX = 5;
 /**
- * Number of pulses (regular messages that show a process is alive) that may be missing in a row
- * while the process still counts as ready.
+ * Maximum number of times that the time limit of an ingest process's start is extended. It is
+ * extended only while the process makes progress.
  */
+export const INGEST_START_EXTENSIONS_MAX = 5;
+/** Number of pulses that may be missing in a row while the process still counts as ready. */
 export const INGEST_PULSES_LATE_MAX = 3;
 /**
- * Number of missing pulses (regular messages that show a process is alive) in a row after which a
- * process is killed even if it uses the CPU, or waits for the CPU or a disk.
+ * Number of missing pulses in a row after which a process is killed even if it uses the CPU, or
+ * waits for the CPU or a disk.
  */
 export const INGEST_PULSES_SLOW_MAX = 120;

@@ -166,7 +166,10 @@ export function createIngestListener(options: IngestListenerOptions) {
     }
   }
 
-  /** Returns the maker of error responses for a path. An unknown head's request is not counted. */
+  /**
+   * Returns the function that makes the error responses to a request, by the request's path.
+   * Responses to a request whose head is unknown are not counted.
+   */
   function refuseAs(request: RefusedRequest | undefined): Refuse {
     if (request === undefined) return errorResponse;
     if (sdkHandlerAt(request.path) === undefined) return refuse;
@@ -232,8 +235,8 @@ export function createIngestListener(options: IngestListenerOptions) {
 }
 
 /**
- * Whether a request's method is allowed for a pixel (an event sent as a request). POST is accepted
- * because `navigator.sendBeacon` uses it; the body is ignored.
+ * Whether a request's method is allowed for a pixel. POST is accepted because
+ * `navigator.sendBeacon` uses it; the body is ignored.
  */
 const isPixel = ({ method }: HttpExchange) => method === "GET" || method === "POST";
 

@@ -65,7 +65,10 @@ export function createSdkStatusCounter(
   return (status, reason) => (reason === undefined ? counts : disabled).add(status);
 }
 
-/** Returns a function that counts stored SDK events: delivered (`good`), or kept as refused. */
+/**
+ * Returns a function that counts stored SDK events: `good` is the number of those that will be
+ * delivered, `refused` the number of those that are only stored.
+ */
 export function createSdkEventCounter(metrics: Metrics): (good: number, refused: number) => void {
   const counts = { stored: 0, refused: 0 };
   new Counter({

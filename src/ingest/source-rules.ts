@@ -15,7 +15,10 @@ export function recordedAddress({ settings }: Pick<Source, "settings">, address:
   return mode === "truncate" ? truncated(address) : "";
 }
 
-/** Returns an IP address with its last bits set to 0; the empty string if it is none. */
+/**
+ * Returns an IP address with its last bits set to 0; the empty string for a text that is no
+ * address.
+ */
 function truncated(text: string): string {
   if (!ipaddr.isValid(text)) return "";
   const address = ipaddr.parse(text);

@@ -10,7 +10,7 @@ export class KafkaAnswerError extends Error {
 
 type ReadItem<T> = (reader: Reader, index: number) => T;
 
-/** Maximum encoded bytes of a variable-length integer of 32 bits, and of one of 64 bits. */
+/** Maximum encoded bytes of a 32-bit variable-length integer; the next constant is for 64 bits. */
 const VARINT_BYTES_MAX = 5;
 const VARINT_64_BYTES_MAX = 10;
 /** Minimum encoded size in bytes of a tagged field, which has at least a tag and a size. */

@@ -28,12 +28,16 @@ interface ProbedBroker {
   asker: Base;
   /** Start of the probe in flight, by `performance.now()`. Undefined while none is in flight. */
   since?: number | undefined;
-  /** Start (`performance.now()`) of the first probe since the last answer. Undefined before it. */
+  /**
+   * Start (`performance.now()`) of the first probe after the last answer. Undefined without one.
+   */
   silentSince?: number | undefined;
-  /** Whether the broker answered the last completed probe, and the error if it did not. */
+  /** Whether the broker answered the last completed probe. If it did not, `error` is the reason. */
   answered: boolean;
   error?: unknown;
-  /** Resolves for `refresh` calls that wait for the next probe to end. Undefined without any. */
+  /**
+   * Promise for `refresh` calls that wait until the next probe ends. Undefined while none waits.
+   */
   next?: PromiseWithResolvers<void> | undefined;
   /** Ends the pause before the next probe. */
   wake(): void;
@@ -177,7 +181,10 @@ export class BrokerHealth {
     void this.#keepAsking(asked);
   }
 
-  /** Drops a silent broker that left the cluster and is not in the settings; false if none. */
+  /**
+   * Stops to probe one broker that does not answer, left the cluster and is not in the settings.
+   * Returns false if there is no such broker.
+   */
   #makeRoom(): boolean {
     const named = new Set((this.#options.bootstrapBrokers as string[]).map(addressOf));
     const isReplaceable = ({ address, answered }: ProbedBroker) =>

@@ -71,8 +71,8 @@ export class ClusterView {
   }
 
   /**
-   * Returns a topic's partitions, or a broker's answer if it has an error code for the topic.
-   * Returns undefined when no broker that answers was asked for the topic.
+   * Returns a topic's partitions. If a broker's answer has an error code for the topic, returns
+   * that answer instead. Returns undefined when no broker that answers was asked for the topic.
    */
   topic(name: string): ClusterTopicMetadata | TopicAnswer | undefined {
     return this.#merged.topics.get(name);
@@ -121,7 +121,10 @@ export class ClusterView {
     return this.#named.has(address) && !this.#merged.listed.has(address);
   }
 
-  /** Whether a broker has been listed at this address. An address in the settings may be another. */
+  /**
+   * Whether any answer so far listed a broker at this address. An address in the settings may
+   * differ from the address that the brokers list.
+   */
   isNamed(address: string): boolean {
     return this.#named.has(address);
   }
@@ -250,10 +253,10 @@ function mergedTopic(
 
 const NO_LEADER = { leader: -1, leaderEpoch: -1, replicas: [], isr: [], offlineReplicas: [] };
 
-/** Replaces the id of a topic that a broker does not know or may not show. */
+/** Used in place of a topic's id when a broker does not know the topic or may not show it. */
 const MISSING = "";
 
-/** Returns a topic's id; its name for brokers before Kafka 2.8, which send none. */
+/** Returns a topic's id, or the topic's name for brokers before Kafka 2.8, which send no ids. */
 const identityOf = ({ topicId, name, partitions }: TopicAnswer) =>
   partitions.length === 0 ? MISSING : (topicId ?? name!);
 

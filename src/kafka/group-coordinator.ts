@@ -39,7 +39,7 @@ export function coordinatorInOffice(
 
 /** Interval in milliseconds of a member's coordinator checks while a broker is behind others. */
 const CHECK_MS = 2_000;
-/** Kafka's topic of group states. A group's coordinator is the leader of its partition there. */
+/** Kafka's topic of group states. The leader of a group's partition in it is the coordinator. */
 const GROUPS_TOPIC = "__consumer_offsets";
 const GROUP_KEY_TYPE = 0;
 
@@ -127,7 +127,10 @@ export function followCoordinator(
   /** Whether the coordinator must be determined again before the next request to it. */
   let isDoubted = false;
 
-  /** Wraps a request to the coordinator. A failure that is not its decision sets `isDoubted`. */
+  /**
+   * Wraps a request to the coordinator. Sets `isDoubted` when the request fails, unless the failure
+   * is a decision of the coordinator.
+   */
   function groupApi(api: Api): Api {
     const ask = (...args: unknown[]) => {
       const answer = args.pop() as Callback<unknown>;

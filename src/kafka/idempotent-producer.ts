@@ -148,7 +148,7 @@ export class IdempotentProducer {
     }
   }
 
-  /** Stores the leaders that brokers named last in `#leaders`. Returns whether any is known. */
+  /** Sets `#leaders` to the leaders in the brokers' last answers. Returns whether it has any. */
   #takeLeaders(): boolean {
     const { producer, topic, onPartitions } = this.#options;
     const before = this.#leaders?.length ?? 0;
@@ -228,7 +228,10 @@ export class IdempotentProducer {
 }
 
 interface QueuedValue {
-  /** Returns the bytes of the Kafka record value to write. Called once, when it joins a batch. */
+  /**
+   * Returns the bytes of the Kafka record value to write. Called once, when the value joins a
+   * batch.
+   */
   take(): Buffer;
   /**
    * Bytes of the Kafka record value that `take` returned. Undefined until the value joins a batch.

@@ -68,7 +68,7 @@ export interface OutdatedBroker {
   address: string;
   /** Milliseconds for which the broker's answers have been behind without interruption. */
   forMs: number;
-  /** Whether the other brokers list it as a member of the cluster. */
+  /** Whether the other brokers list this broker as a member of the cluster. */
   isListed: boolean;
   /** Partitions for which other brokers name a leader with a higher epoch. */
   partitions: OutdatedLeader[];

@@ -43,7 +43,7 @@ export interface ProduceClient {
  */
 type SendErrorClass = "retry" | "producer-id" | "fatal";
 
-/** Age in milliseconds from which the last comparison with a broker's clock is not used. */
+/** Age in milliseconds below which the result of a comparison with a broker's clock is used. */
 const FRESH_MS = 60_000;
 
 /**

@@ -12,8 +12,8 @@ export interface BatchRecord {
   headers?: readonly string[];
   /**
    * Time of the record in milliseconds since the epoch. If absent, the record has the time of the
-   * batch's first record. If the first record has none either, the batch has no times, because
-   * brokers refuse a time more than an hour after their own.
+   * batch's first record. If that has none either, the record has no time. The clock of this
+   * process is not used instead, because brokers refuse a time more than an hour after their own.
    */
   timestamp?: number;
 }

@@ -39,7 +39,10 @@ export interface LogWriter<T> {
   close(): Promise<void>;
 }
 
-/** Which parts of an event log can be written: its file, or its partitions with a leader each. */
+/**
+ * Numbers of parts of an event log that can and cannot be written. The parts are the partitions in
+ * Kafka; a log in files has one part.
+ */
 export interface LogHealth {
   /**
    * Number of the log's partitions whose last write failed (`failing`) and whose last write

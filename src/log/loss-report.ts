@@ -29,7 +29,10 @@ const describeRecords: DescribeLoss = (log, records) => ({
 interface LossReportOptions {
   logger: Logger;
   metrics?: Metrics | undefined;
-  /** Describes a loss in logs whose records are not single events. Absent: counts the records. */
+  /**
+   * Describes a loss in a log whose records are not single events. If absent, the description of a
+   * loss gives the number of records.
+   */
   describe?: DescribeLoss;
 }
 

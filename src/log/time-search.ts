@@ -12,7 +12,7 @@ import type { LogReader, LogRecord } from "./event-log.ts";
  */
 export type TimeOf = (record: Uint8Array) => number;
 
-/** Returns the first time that a record from `position` on has; undefined if none has one. */
+/** Returns the time of the first record from `position` on that has one; undefined if none has. */
 export async function firstTime(
   reader: LogReader,
   timeOf: TimeOf,

@@ -44,7 +44,10 @@ function replaced(text: string, from: string, to: string): string {
   throw new Error(`Expected the unit file in docs/operating.md to have ${from}`);
 }
 
-/** Returns the man page and completion scripts. `paths`: words of the printing command → path. */
+/**
+ * Returns the man page and the completion scripts. The keys of `paths` are the words of the
+ * commands that print them; each value is the path of the file in the package.
+ */
 export function manualFiles(paths: Record<Manual, string>): PackedFile[] {
   return Object.entries(paths).map(([words, path]) => ({
     path,

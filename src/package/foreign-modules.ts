@@ -37,7 +37,10 @@ export function foreignModules(architecture: Architecture) {
   };
 }
 
-/** Returns a package's directory; fetches it if missing. Only a complete one has this name. */
+/**
+ * Returns the directory of a package, and fetches the package first if it is missing. The directory
+ * gets its name only when it is complete, so an interrupted fetch leaves none with this name.
+ */
 function fetched(name: string, lock: Lock): string {
   const locked = lock.packages[`node_modules/${name}`];
   if (locked?.integrity === undefined) {

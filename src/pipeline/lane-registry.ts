@@ -14,15 +14,15 @@ import type { LaneGauges } from "./monitoring/lane-gauges.ts";
 
 export interface LaneRegistryParts extends Omit<LaneContext, "refresh"> {
   kinds: ReadonlyMap<string, DestinationKind>;
-  /** Whether all deliveries are on hold. Not called again after false. Absent: not on hold. */
+  /** Whether deliveries are on hold. Once false, it is not called again. Absent: not on hold. */
   isOnHold?(): boolean;
 }
 
 type WantedLane = ReturnType<LaneRegistryParts["live"]["lane"]>;
 
-/** Maximum number of lanes that are checked in one trim interval. */
+/** Maximum number of lanes that `continueCheckpoint` checks in one trim interval. */
 const CHECKPOINTS_MAX = 1_000;
-/** Maximum number of lanes that one call checks. Checking a log position takes up to 50 µs. */
+/** Maximum number of lanes that one call of a method handles. A lane can take up to 50 µs. */
 const CHECKS_AT_ONCE_MAX = 100;
 
 /**
@@ -144,7 +144,7 @@ export class LaneRegistry {
     this.#checkpointsLeft = Math.min(CHECKPOINTS_MAX, this.#lanes.size);
   }
 
-  /** Writes the read positions of those of the next lanes that keep a log from being trimmed. */
+  /** Checks the next lanes, and writes the read positions of those that hold back a trim. */
   continueCheckpoint(): void {
     const count = Math.min(CHECKS_AT_ONCE_MAX, this.#checkpointsLeft);
     this.#checkpointsLeft -= count;
@@ -243,7 +243,7 @@ export class LaneRegistry {
     else if (!this.#removals.has(id) && this.#isLeftOver(id)) this.#forget(id, 0);
   }
 
-  /** Whether the ledger still has a lane to remove, or dead letters of a deleted destination. */
+  /** Whether the ledger still has progress of the lane, or letters of a deleted destination. */
   #isLeftOver(id: string): boolean {
     const { ledger, live } = this.#parts;
     if (ledger.lane(id) !== undefined) return true;

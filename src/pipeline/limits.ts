@@ -5,8 +5,8 @@
  */
 export const LANE_HELD_BYTES_MIN = 256 << 10;
 /**
- * Largest number of replayed events in progress at a time in one lane, the delivery to one
- * destination. They do not count against the lane's new events.
+ * Largest number of replayed events in progress at a time in one lane. They do not count against
+ * the lane's new events.
  */
 export const LANE_REPLAYS_EVENTS_MAX = 256;
 /**
@@ -20,8 +20,8 @@ export const TRANSFORM_BATCH_EVENTS = 100;
  */
 export const DOWN_MS_MIN = 10_000;
 /**
- * Milliseconds without events after which an idle lane (the delivery to one destination) closes its
- * destination and frees its memory. Long enough that a destination with few events opens a
- * connection to its receiver at most once a minute.
+ * Milliseconds without events after which an idle lane closes its destination and frees its memory.
+ * Long enough that a destination with few events opens a connection to its receiver at most once a
+ * minute.
  */
 export const LANE_IDLE_MS = 60_000;

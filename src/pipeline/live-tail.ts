@@ -11,7 +11,7 @@ export interface TailMessage {
   stage: "received" | "delivered" | "dropped" | "dead-letter";
   sourceId: string;
   destinationId?: string;
-  /** When this happened, in milliseconds since the epoch. */
+  /** Time of the receipt or of the outcome, in milliseconds since the epoch. */
   at: number;
   /** Time of receipt in ms since the epoch. Absent in messages from nodes of older versions. */
   receivedAt?: number;

@@ -21,7 +21,7 @@ const WORKSPACE_HELD_BYTES_MIN = 2 << 20;
  */
 export const LANE_UNCOMMITTED_EVENTS_MAX = 8_192;
 
-/** Largest numbers of events and bytes that a lane (the delivery to one destination) may hold. */
+/** Largest numbers of events and bytes that a lane may hold. */
 interface LaneBounds {
   /** Largest number of events that were read and have no final outcome yet. */
   unsettledEvents: number;
@@ -83,8 +83,8 @@ export class MemoryBudget {
   }
 
   /**
-   * Adds bytes to the memory that all lanes (deliveries) hold. A negative number frees memory and
-   * wakes waiting lanes. Only for `LaneBudget`.
+   * Adds bytes to the memory that all lanes hold. A negative number frees memory and wakes waiting
+   * lanes. Called only by `LaneBudget`.
    */
   add(bytes: number): void {
     this.#bytes += bytes;
@@ -92,7 +92,7 @@ export class MemoryBudget {
     if (bytes <= 0) this.notifyWaiting();
   }
 
-  /** Wakes the waiting lanes (deliveries) that may process events again. Only for `LaneBudget`. */
+  /** Wakes the waiting lanes that may process events again. Called only by `LaneBudget`. */
   notifyWaiting(): void {
     for (const [lane, notifier] of this.#waiting) {
       if (!lane.isOpen) continue;
@@ -122,7 +122,7 @@ export class MemoryBudget {
     this.#flushes.set(lane, flush);
   }
 
-  /** Removes a lane (a delivery) that has freed all its memory. Only for `LaneBudget`. */
+  /** Removes a lane that has freed all its memory. Called only by `LaneBudget`. */
   closeLane(lane: LaneBudget): void {
     const { workspace } = lane;
     this.#waiting.delete(lane);
@@ -173,8 +173,8 @@ export class LaneBudget {
   }
 
   /**
-   * Number of events and bytes that the lane (one destination's delivery) may still read. `events`
-   * is at most 0 when a limit is reached.
+   * Number of events and bytes that the lane may still read. `events` is at most 0 when a limit is
+   * reached.
    */
   get room(): { events: number; bytes: number } {
     // A lane that holds nothing may take one event, whatever the other lanes hold.
@@ -250,7 +250,7 @@ export class LaneBudget {
     this.#add(-bytes);
   }
 
-  /** Notifies `notifier` once when this lane (one destination's delivery) may have free memory. */
+  /** Notifies `notifier` once when this lane may have free memory. */
   wait(notifier: Notifier): void {
     this.#budget.wait(this, notifier);
   }
@@ -273,10 +273,7 @@ export class LaneBudget {
     this.#budget.closeLane(this);
   }
 
-  /**
-   * Number of bytes that this lane (one destination's delivery) may still hold; 0 or negative when
-   * a limit is reached.
-   */
+  /** Number of bytes that this lane may still hold; 0 or negative when a limit is reached. */
   get #freeBytes(): number {
     const { bytes } = this.workspace;
     const scale = this.#bytes < LANE_HELD_BYTES_MIN ? 2 : 1;

@@ -39,10 +39,7 @@ export interface PartitionPipelineParts extends LaneRegistryParts {
   held: HeldRecords;
 }
 
-/**
- * Opens a partition, the events of some users: starts a lane (a delivery) for each destination that
- * has a connection or replays.
- */
+/** Opens a partition: starts a lane for each destination that has a connection or replays. */
 export function openPartition(parts: PartitionPipelineParts) {
   const { readers, repetitions, held } = parts;
   const lanes = new LaneRegistry(parts);
@@ -79,10 +76,7 @@ export function openPartition(parts: PartitionPipelineParts) {
       repetitions.wake(range);
       lanes.wake(range);
     },
-    /**
-     * Starts the replays to the destinations `ids` that were added to the ledger (the store of
-     * delivery progress).
-     */
+    /** Starts the replays to the destinations `ids` that were added to the ledger. */
     refreshReplays(ids: readonly string[]) {
       wake(ids);
       letterJobs.startJobs();

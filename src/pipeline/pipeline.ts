@@ -94,8 +94,8 @@ export interface PipelineHostParts {
   eventOf: SharedReaderParts["eventOf"];
   kinds: ReadonlyMap<string, DestinationKind>;
   /**
-   * Returns the ledgers (stores of delivery progress) of all partitions, including those that run
-   * on other nodes. The pipeline does not close them.
+   * Returns the ledgers (the stores of delivery progress) of all partitions, including those that
+   * run on other nodes. The pipeline does not close them.
    */
   ledgers(): readonly Ledger[];
   /**

@@ -17,7 +17,7 @@ export function planSelection(
   catalog: Catalog,
   workspaceId: string,
   selection: CodeSelection,
-  /** Returns the test events of a revision for which the request has none. */
+  /** Returns the test events of a revision. Called if the request contains none for it. */
   eventsOf: (revision: Revision) => TestEvent[] | undefined = () => undefined,
 ): Omit<TestRunPlan, "withImporters"> {
   if (selection.transformations.length + selection.libraries.length === 0) {

@@ -6,8 +6,8 @@ export const GUEST_MEMORY_POLL_MS = 25;
 /** Maximum size in bytes of one frame (message) that the server sends to a guest process. */
 export const GUEST_FRAME_BYTES_MAX = 64 << 20;
 /**
- * Maximum size in bytes of one frame (message) that a guest process sends to the server. A guest
- * that sends a larger frame is killed.
+ * Maximum size in bytes of one frame that a guest process sends to the server. A guest that sends a
+ * larger frame is killed.
  */
 export const GUEST_ANSWER_BYTES_MAX = 5 << 20;
 /** Maximum number of output events in one reply of a guest process. */

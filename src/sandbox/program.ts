@@ -73,7 +73,10 @@ export interface ProgramBatch {
  * the guest process only once.
  */
 export interface EventMetadata {
-  /** JSON object that events share if their strings are equal or their bytes are one object. */
+  /**
+   * JSON object with the values that events have in common. Events share it if their strings are
+   * equal, or if they refer to the same object with bytes.
+   */
   shared: string | Uint8Array;
   /**
    * JSON values of the keys `ownMetadataKeys`, separated by commas. They replace the values of

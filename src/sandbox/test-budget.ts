@@ -102,7 +102,10 @@ export class TestBudget implements Disposable {
     this.#outputBytes += bytes;
   }
 
-  /** Calls `release` when the budget is disposed (end of the request), or at once if it was. */
+  /**
+   * Calls `release` when the budget is disposed, at the end of the request; at once if that has
+   * happened.
+   */
   onDispose(release: () => void): void {
     if (this.#disposal.disposed) release();
     else this.#disposal.defer(release);

@@ -16,12 +16,14 @@ export function clientEnvironment(environment: Record<string, string | undefined
   return {
     server: given("PIXELMILL_SERVER"),
     token: given("PIXELMILL_TOKEN"),
-    /** Path of a file with the token. */
+    /** Path of a file that holds the API token. */
     tokenFile: given("PIXELMILL_TOKEN_FILE"),
     profile: given("PIXELMILL_PROFILE"),
     /** Token of RudderStack's API, in the environment variable that rudder-cli reads. */
     rudderStackToken: given("RUDDERSTACK_ACCESS_TOKEN"),
-    /** Path of the file with the profiles. */
+    /**
+     * Path of the file that holds the user's profiles, from which `profile` selects one by name.
+     */
     profilesFile: join(configHome, "pixelmill", "profiles.toml"),
     /** Whether the user accepts colours (https://no-color.org) and the terminal can show them. */
     allowsColor: given("NO_COLOR") === undefined && environment.TERM !== "dumb",

@@ -1,7 +1,7 @@
 /**
  * Limits that a caller or an operator can reach, grouped by area; each name ends in its unit.
- * Limits of one room are in its own `limits.ts`, internal ones beside their code. The reference of
- * limits is generated from these files, group by group.
+ * Limits of one part of the server are in `limits.ts` in its directory, internal ones beside their
+ * code. The reference of limits is generated from these files, group by group.
  */
 
 // The data plane
@@ -95,8 +95,8 @@ export const HTTP_BODY_BYTES_PER_SECOND_MIN = 8_192;
  */
 export const HTTP_CONNECTIONS_MAX = 10_000;
 /**
- * Maximum total size of the incomplete requests on all connections of one ingest process (which
- * accepts pixels). Above it, requests are answered with 503, or their connections closed.
+ * Maximum total size of the incomplete requests on all connections of one ingest process. Above it,
+ * requests are answered with 503, or their connections closed.
  */
 export const HTTP_WAITING_BYTES_MAX = 64 << 20;
 /**
@@ -130,7 +130,7 @@ export const LOG_PENDING_BYTES_MAX = 64 << 20;
  * were refused with 503, or of the partitions that cannot be written.
  */
 export const INGEST_REFUSED_SHARE_MAX = 0.5;
-/** Share of the last minute's pixels refused with 503 from which `/ready` warns. */
+/** `/ready` warns when at least this share of the last minute's pixels was refused with 503. */
 export const INGEST_REFUSED_SHARE_WARNED = 0.01;
 /**
  * Minimum number of pixels in the last minute for `/ready` to judge the share of refused pixels.
@@ -145,7 +145,7 @@ export const TLS_FILE_BYTES_MAX = 1 << 20;
  * of the control plane have changed. Changed files are read again.
  */
 export const TLS_FILES_CHECK_MS = 2_000;
-/** Time before a certificate expires from which `/ready` warns. */
+/** Time before the expiry of a certificate at which `/ready` begins to warn. */
 export const TLS_EXPIRY_WARNING_SECONDS = 1_209_600;
 /**
  * Time in which a client of the control plane must complete the TLS handshake. On the data plane it
@@ -207,7 +207,7 @@ export const CODE_BYTES_MAX = 1 << 20;
  * is part of a database key.
  */
 export const CREDENTIAL_NAME_CHARS_MAX = 1_024;
-/** Maximum length of the value of a credential, which is a secret for user code. */
+/** Maximum length of the value of a credential. */
 export const CREDENTIAL_VALUE_CHARS_MAX = 65_536;
 /** Maximum number of destinations to which one request may connect a transformation. */
 export const DESTINATION_REFERENCES_MAX = 1_000;
@@ -236,7 +236,7 @@ export const LISTS_OF_WORKSPACE_MAX = 4;
 export const DEAD_LETTER_GROUPS_MAX = 1_000;
 /** Maximum number of groups of dead letters that the filter of one replay or purge names. */
 export const DEAD_LETTER_FILTER_GROUPS_MAX = 200;
-/** Maximum number of dead letters (events that were given up) on one page of the API. */
+/** Maximum number of dead letters on one page of the API. */
 export const DEAD_LETTERS_PAGE_MAX = 1_000;
 /** Time after which a user who signed in to the console must sign in again. */
 export const SESSION_SECONDS_MAX = 43_200;
@@ -260,8 +260,8 @@ export const OVERVIEW_CONNECTIONS_MAX = 60;
  */
 export const STATUS_ITEMS_MAX = 20_000;
 /**
- * Minimum number of destinations of a workspace for which requests for its state that come at about
- * the same time share one result.
+ * Number of destinations of a workspace from which requests for the workspace's state that come at
+ * about the same time share one result.
  */
 export const STATUS_SHARED_ITEMS_MIN = 1_000;
 /** Maximum age of a result for a workspace's state that several requests share. */
@@ -284,14 +284,11 @@ export const STATUS_QUESTIONS_OF_WORKSPACE_MAX = 16;
  * One more is answered with 429.
  */
 export const TAILS_OF_WORKSPACE_MAX = 10;
-/**
- * Maximum number of concurrent live tails (streams of new events) of all workspaces. One more is
- * answered with 429.
- */
+/** Maximum number of concurrent live tails of all workspaces. One more is answered with 429. */
 export const TAILS_MAX = 100;
 /**
- * Maximum number of unsent bytes of one live tail (a stream of new events). Above it, a client that
- * reads slowly misses messages.
+ * Maximum number of unsent bytes of one live tail. Above it, a client that reads slowly misses
+ * messages.
  */
 export const TAIL_PENDING_BYTES_MAX = 1 << 20;
 /**
@@ -398,13 +395,13 @@ export const TEST_WALL_MS_MAX = 120_000;
  */
 export const TEST_OUTPUT_BYTES_MAX = 8 << 20;
 /**
- * Maximum number of guests (confined processes for user code) that test code. Guests for live
- * events are not counted. Workspaces take turns.
+ * Maximum number of guest processes that test code. Guests for live events are not counted.
+ * Workspaces take turns.
  */
 export const THROW_AWAY_GUESTS_MAX = 16;
 /**
- * Maximum number of concurrent guests (confined processes for user code) that test code of one
- * workspace. Its further tests wait.
+ * Maximum number of concurrent guest processes that test code of one workspace. Its further tests
+ * wait.
  */
 export const THROW_AWAY_GUESTS_OF_WORKSPACE_MAX = 4;
 
@@ -460,30 +457,29 @@ export const CULPRIT_FORGOTTEN_MS = 60_000;
  */
 export const GUEST_SHORT_CPU_MS_MAX = 100;
 /**
- * Maximum time that a guest (confined process for user code) may take to answer without using CPU
- * time. It uses none while its code sleeps, or while the machine is busy.
+ * Maximum time that a guest process may take to answer without using CPU time. It uses none while
+ * its code sleeps, or while the machine is busy.
  */
 export const GUEST_WALL_MS_MAX = 20_000;
 /**
- * Maximum memory of a guest (confined process for user code) above the memory of an idle guest. A
- * guest that uses more is killed.
+ * Maximum memory of a guest process above the memory of an idle guest. A guest that uses more is
+ * killed.
  */
 export const GUEST_MEMORY_BYTES_MAX = 256 << 20;
 /**
- * Maximum heap size of Python in a guest (confined process for user code). The interpreter and its
- * modules take 38 MB of it.
+ * Maximum heap size of Python in a guest process. The interpreter and its modules take 38 MB of it.
  */
 export const GUEST_PYTHON_HEAP_BYTES_MAX = 256 << 20;
 /**
- * Maximum memory of a Python guest (confined process for user code), in addition to the 220 MB of
- * an idle one. With a full heap, a guest takes 220 MB more.
+ * Maximum memory of a Python guest process, in addition to the 220 MB of an idle one. With a full
+ * heap, a guest takes 220 MB more.
  */
 export const GUEST_PYTHON_MEMORY_BYTES_MAX = 320 << 20;
 /** Maximum number of outputs that user code returns for one event. */
 export const GUEST_OUTPUTS_MAX = 1_000;
 /**
  * Maximum size, in UTF-16 units of JSON, of the outputs of one event, and of all outputs that a
- * guest (confined process for user code) returns in one message.
+ * guest process returns in one message.
  */
 export const GUEST_OUTPUT_CHARS_MAX = 1 << 20;
 /** Maximum nesting depth of an event that user code returns. */
@@ -542,49 +538,49 @@ export const FETCH_ANSWER_BYTES_MAX = 1 << 20;
  */
 export const SUSPENSION_BATCHES = 20;
 /**
- * Number of consecutive events that suspend their program (user code) at once, if each used up its
- * CPU time by itself or ended its guest (confined process for user code). After the first of them,
- * events get a quarter of the CPU time until one succeeds.
+ * Number of consecutive events that suspend their program at once, if each used up its CPU time by
+ * itself or ended its guest process. After the first of them, events get a quarter of the CPU time
+ * until one succeeds.
  */
 export const SUSPENSION_CULPRITS = 3;
 /**
- * Time after an event that succeeded during which its program (user code) is not suspended, even if
- * batches fail.
+ * Time after an event that succeeded during which its program is not suspended, even if batches
+ * fail.
  */
 export const SUSPENSION_GOOD_MS = 60_000;
 /**
- * Duration of the first suspension of a program (user code). Each further suspension is twice as
- * long as the one before.
+ * Duration of the first suspension of a program. Each further suspension is twice as long as the
+ * one before.
  */
 export const SUSPENDED_MS_MIN = 1_000;
-/** Maximum duration of a suspension of a program (user code). */
+/** Maximum duration of a suspension of a program. */
 export const SUSPENDED_MS_MAX = 300_000;
 /**
- * Time for which no event of a running program (user code) has succeeded, after which the
- * destinations of the program are `waiting`.
+ * Time for which no event of a running program has succeeded, after which the destinations of the
+ * program are `waiting`.
  */
 export const CODE_SLOW_MS = 10_000;
 /**
- * Time for which a program runs in the workspace's second guest (confined process for user code)
- * after a costly batch, so that it does not delay other programs.
+ * Time for which a program runs in the workspace's second guest process after a costly batch, so
+ * that it does not delay other programs.
  */
 export const COSTLY_PROGRAM_MS = 600_000;
 /**
  * CPU time from which a batch counts as costly. A batch that used the whole time of its guest
- * (confined process for user code), or that ended the guest, is costly too.
+ * process, or that ended the guest, is costly too.
  */
 export const COSTLY_BATCH_CPU_MS = 1_000;
 /**
- * Maximum number of running guests (confined processes for user code) for live events, if there is
- * enough memory. Workspaces take turns when it is reached.
+ * Maximum number of running guest processes for live events, if there is enough memory. Workspaces
+ * take turns when it is reached.
  */
 export const GUESTS_MAX = 512;
 /**
- * Share of the memory of the machine or container that all guests (confined processes for user
- * code) together may use. Above it, guests are ended, idle ones first.
+ * Share of the memory of the machine or container that all guest processes together may use. Above
+ * it, guests are ended, idle ones first.
  */
 export const GUESTS_MEMORY_SHARE_MAX = 0.5;
-/** Time after which a guest (confined process for user code) without work is ended. */
+/** Time after which a guest process without work is ended. */
 export const GUEST_IDLE_MS_MAX = 60_000;
 
 // Delivery
@@ -708,20 +704,11 @@ export const GATHERED_MS_MAX = 900_000;
  * second.
  */
 export const REPLAY_RATE_DEFAULT = 1_000;
-/**
- * Highest rate, in events per second, that the request for a replay (which sends stored events
- * again) may have.
- */
+/** Highest rate, in events per second, that the request for a replay may have. */
 export const REPLAY_RATE_MAX = 100_000;
-/**
- * Maximum number of concurrent replays (which send stored events again) of one workspace. One more
- * is answered with 429.
- */
+/** Maximum number of concurrent replays of one workspace. One more is answered with 429. */
 export const REPLAYS_OF_WORKSPACE_MAX = 4;
-/**
- * Maximum number of concurrent replays (which send stored events again) of all workspaces. One more
- * is answered with 429.
- */
+/** Maximum number of concurrent replays of all workspaces. One more is answered with 429. */
 export const REPLAYS_MAX = 32;
 /**
  * Maximum number of finished replays of one workspace that the API still lists. The oldest are
@@ -729,8 +716,8 @@ export const REPLAYS_MAX = 32;
  */
 export const REPLAYS_KEPT_OF_WORKSPACE_MAX = 100;
 /**
- * Maximum duration of a replay (which sends stored events again). After it, the replay fails,
- * because while it runs it keeps old events from being deleted.
+ * Maximum duration of a replay. After it, the replay fails, because while it runs it keeps old
+ * events from being deleted.
  */
 export const REPLAY_MS_MAX = 259_200_000;
 /** Maximum length of each string in the filter of a replay. */
@@ -743,13 +730,11 @@ export const REPLAY_FILTER_CHARS_MAX = 1_024;
  */
 export const CONNECTION_TEST_MS_MAX = 20_000;
 /**
- * Maximum number of concurrent connection tests (which send a test event to a destination) of one
- * workspace. One more is answered with 429.
+ * Maximum number of concurrent connection tests of one workspace. One more is answered with 429.
  */
 export const CONNECTION_TESTS_OF_WORKSPACE_MAX = 4;
 /**
- * Maximum number of concurrent connection tests (which send a test event to a destination) of all
- * workspaces. One more is answered with 429.
+ * Maximum number of concurrent connection tests of all workspaces. One more is answered with 429.
  */
 export const CONNECTION_TESTS_MAX = 32;
 

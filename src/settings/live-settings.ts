@@ -60,7 +60,10 @@ export class LiveSettings {
     assert(keys.every(isTaken), "Parts take exactly the settings that are reloadable");
   }
 
-  /** Rereads and applies the settings. Throws `StartError`, and changes nothing, if unusable. */
+  /**
+   * Reads the settings again and applies them. Throws `StartError` if one cannot be used; then
+   * nothing changes.
+   */
   reload(): ReloadResult {
     const { config, origins } = this.#read();
     const different = keys.filter((key) => !Bun.deepEquals(config[key], this.config[key]));

@@ -137,7 +137,10 @@ async function stop(server: HttpServer, answerRest: () => void): Promise<void> {
   clearTimeout(timer);
 }
 
-/** Creates the 404 response without an endpoint, never for a `POST` to `/customTransform`. */
+/**
+ * Creates the 404 response to a request for which no endpoint exists. For the path of
+ * `/customTransform`, whose endpoint takes only `POST`, it names this method.
+ */
 function nothing(path: string): HttpResponse {
   const hint = path === CUSTOM_TRANSFORM ? ": it expects POST" : "";
   return textResponse(404, `There is nothing at this path${hint}`);

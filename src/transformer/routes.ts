@@ -58,7 +58,10 @@ export function transformerRoutes(parts: RouteParts): ReadonlyMap<string, Handle
   ]);
 }
 
-/** Creates a handler for code tests. Answers faults with 400, or 503 while no code can run. */
+/**
+ * Creates a handler for tests of code. It answers with 400 when the request or its code is at
+ * fault, and with 503 while no code can run.
+ */
 function testing(answer: (body: Record<string, unknown>) => Promise<unknown>): Handler {
   return async (exchange) => {
     try {

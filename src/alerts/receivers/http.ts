@@ -5,7 +5,7 @@ import { ALERT_SEND_MS_MAX } from "../../settings/limits.ts";
 import { ruleKinds } from "../rule-kinds.ts";
 import type { AlertMessage } from "./message.ts";
 
-/** Maximum size of a receiver's answer. Its content is not used. */
+/** Maximum bytes that are read of a receiver's answer. Its content is not used. */
 const ANSWER_BYTES_MAX = 64 << 10;
 /** URL of PagerDuty's Events API, for receivers without a URL. */
 export const PAGERDUTY_URL = "https://events.pagerduty.com/v2/enqueue";
@@ -66,7 +66,7 @@ function slackText(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }
 
-/** Longest summary that PagerDuty accepts. */
+/** Maximum number of characters in a summary that PagerDuty accepts. */
 const PAGERDUTY_SUMMARY_CHARS_MAX = 1_024;
 
 function pagerDutyBody(receiver: AlertReceiver, message: AlertMessage) {

@@ -8,7 +8,7 @@ import type {
 import { dataPlaneLanguage } from "../../publishing/data-plane-code.ts";
 import { isoTime } from "../schema/common.ts";
 
-/** Writes sources and destinations as the JSON that rudder-server reads. */
+/** This file writes sources and destinations as the JSON that rudder-server reads. */
 
 /** A destination to which rudder-server delivers, with the other data that its JSON contains. */
 export interface RoutedDestination {
@@ -47,7 +47,7 @@ export function destinationJson(
   return `${own.slice(0, -1)},"destinationDefinition":${definitionJson(definition)}}`;
 }
 
-/** Returns a published transformation's JSON. The language selects the address for its events. */
+/** Returns a transformation's JSON. rudder-server selects the transformer by its language. */
 function linkJson({ id, versionId, language }: PublishedLink): object {
   return { id, versionId, language: dataPlaneLanguage(language), config: {} };
 }

@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { nullable, Time } from "../schema/common.ts";
 
-/** Schema of the configuration that rudder-server reads. It ignores the case of keys. */
+/** This file has the schema of rudder-server's configuration. rudder-server ignores keys' case. */
 
 const Settings = Type.Record(Type.String(), Type.Unknown());
 

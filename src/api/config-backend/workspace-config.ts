@@ -25,7 +25,7 @@ export class WorkspaceConfig {
   readonly #parts: WorkspaceConfigParts;
   readonly #workspaceId: string;
   readonly #resources: RoutedResources;
-  /** Catalog's counters of changes at the last read. Undefined before it and after an error. */
+  /** Counters of catalog changes at the last read. Undefined before it and after a failed one. */
   #readAt: { topology: number; programs: number } | undefined;
   #workspaceParts: WorkspaceParts = { libraries: "", credentials: "" };
   #body: ConfigBody | undefined;

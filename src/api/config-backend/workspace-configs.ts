@@ -2,9 +2,9 @@ import { ConfigBody } from "./config-body.ts";
 import { WorkspaceConfig, type WorkspaceConfigParts } from "./workspace-config.ts";
 
 /**
- * Maximum difference between the clocks of two nodes. A rudder-server may ask one node after
- * another. So that it misses no change, a workspace counts as changed for this time after each
- * change.
+ * Assumed maximum difference between the clocks of two nodes. A rudder-server may ask one node
+ * after another. So that it misses no change, a workspace counts as changed for this time after
+ * each change.
  */
 const CLOCK_DIFFERENCE_MS_MAX = 60_000;
 

@@ -2,7 +2,7 @@ import { Kind } from "@sinclair/typebox";
 import type { Route } from "../route.ts";
 import { Success } from "../schema/common.ts";
 
-/** The headers ETag, If-Match and If-None-Match in the OpenAPI document. */
+/** This file describes the headers ETag, If-Match and If-None-Match for the OpenAPI document. */
 
 const states = "`*`, or a list of entity tags";
 

@@ -19,7 +19,7 @@ export interface IncomingRequest {
   server: Server<unknown> | null;
 }
 
-/** Returns a request's caller. Throws if it may not call the route with any query or body. */
+/** Returns a request's caller. Throws if no query and body would let it call the route. */
 export function admit(route: Route, deps: RouteDeps, incoming: IncomingRequest): Principal {
   const { headers } = incoming.request;
   refuseCrossSite(route, headers, deps.hosts);
@@ -52,7 +52,7 @@ function countRequest(route: Route, { limiters }: RouteDeps, { workspaceId }: Pr
   }
 }
 
-/** Returns a request's caller. Counts a refused token for the audit log, and throws. */
+/** Returns a request's caller. If the token is refused, counts it for the audit log and throws. */
 function authenticateNoted(route: Route, deps: RouteDeps, incoming: IncomingRequest): Principal {
   const { headers } = incoming.request;
   try {

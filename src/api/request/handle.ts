@@ -201,8 +201,9 @@ export function bodyBytesMax({ hasLargeBody = false }: Pick<Route, "hasLargeBody
  * Throws if the token has no permission of `needsOneOf`, or lacks a permission that `alsoNeeds`
  * requires for this query and body.
  *
- * Some routes need only permissions of `alsoNeeds`. For these, also throws if the token has the
- * permissions of none of its conditions, even if no condition holds.
+ * If the route needs only permissions of `alsoNeeds`, also throws unless the token has all
+ * permissions of at least one entry of `alsoNeeds`. For this check, the entry's condition need not
+ * hold.
  */
 function permitConditional(
   { needs, needsOneOf, alsoNeeds = [] }: Route,

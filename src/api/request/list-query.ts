@@ -9,7 +9,7 @@ import {
   STATUS_PAGE_MAX,
 } from "../../settings/limits.ts";
 
-/** Query parameters and functions of lists that the server searches, sorts and pages. */
+/** This file has query parameters and functions of searched, sorted and paged lists. */
 
 export const textQuery = {
   text: Type.Optional(
@@ -28,7 +28,7 @@ interface ListQuery {
   count?: number;
 }
 
-/** Returns the schema of the parameter that names a list's sort key. `-` reverses the order. */
+/** Returns the schema of a list's parameter for the sort key. `-` before it reverses the order. */
 export const sortBy = <Key extends string>(keys: readonly Key[], otherwise: string) =>
   Type.Optional(
     Type.Union(
@@ -41,7 +41,7 @@ export function pageOf<T>(items: readonly T[], { page = 1, count = 50 }: ListQue
   return items.slice((page - 1) * count, page * count);
 }
 
-/** Returns a function that matches items by a part of the name (in any case) or the whole id. */
+/** Returns a function that matches items by a part of the name (ignoring case) or the whole id. */
 export function matching(text = "") {
   const part = text.trim().toLowerCase();
   return ({ id, name }: { id: string; name: string }) =>
@@ -64,7 +64,7 @@ export interface ItemList<Item> {
   ): CatalogPage<Item> | Promise<CatalogPage<Item>>;
 }
 
-/** Returns a list of the items that `isMatch` accepts. Each call of `list` examines all items. */
+/** Returns an object whose `list` examines all items and returns those that `isMatch` accepts. */
 export function filtered<Item extends { externalId?: string }>(
   each: (workspaceId: string) => Iterable<Item>,
   isMatch: (item: Item) => boolean,
@@ -94,7 +94,7 @@ interface SearchedItem {
   externalId?: string;
 }
 
-/** Returns a list of the items with `text` in the name or as id; without `text`, `items`. */
+/** Returns a list of the items with `text` in the name or as id; without `text`, all `items`. */
 export function searched<Item extends SearchedItem>(
   items: ItemList<Item> & { each(workspaceId: string): Iterable<Item> },
   text: string | undefined,

@@ -16,7 +16,7 @@ interface StateListQuery {
 interface StateList<Item, State> extends Slicing {
   /** All stored items of the workspace, such as its destinations. */
   items: Iterable<Item>;
-  /** Returns the state of all items, if it is known already; otherwise undefined. */
+  /** Resolves with the state of all items if requests share one; otherwise with undefined. */
   all(): Promise<readonly State[] | undefined>;
   /** Asks the nodes for the state of these items. Returns the states in the order of the items. */
   measure(items: readonly Item[]): Promise<readonly State[]>;

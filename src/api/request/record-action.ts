@@ -16,9 +16,10 @@ interface HandledRequest {
 }
 
 /**
- * Runs a route's handler so that audit entries name the caller of the request. The catalog stores
- * an entry with each change of its own. For other actions, such as starting a replay, stores an
- * entry before it runs the handler, so that no action lacks an entry.
+ * Runs a route's handler so that audit entries name the caller of the request. If the handler
+ * changes the catalog, the catalog itself stores an entry with each change. For other actions, such
+ * as starting a replay, this function stores an entry before it runs the handler, so that no action
+ * lacks an entry.
  */
 export async function runRecorded<T>(
   request: HandledRequest,

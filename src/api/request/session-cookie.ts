@@ -25,7 +25,7 @@ export function sessionSecret(headers: Headers): string | undefined {
   );
 }
 
-/** Returns the value of `signInCookie`'s cookie. Undefined unless there is exactly one. */
+/** Returns the value of the cookie that `signInCookie` sets. Undefined unless there is just one. */
 export function signInCookieValue(headers: Headers): string | undefined {
   const name = nameFor(headers, SIGN_IN);
   const values = cookiesOf(headers).filter(([it]) => it === name);

@@ -95,7 +95,7 @@ export function validationError(details: [Detail, ...Detail[]]): ApiError {
 
 /**
  * Returns a query's parameters with the types of the schema: `true` becomes a boolean, digits
- * become a number, and enumeration values may be in any case. Throws if a value does not fit.
+ * become a number, and the case of enumeration values is ignored. Throws if a value does not fit.
  */
 export function readQuery<S extends TObject>(schema: S, url: string): Static<S> {
   const start = url.indexOf("?");
@@ -140,7 +140,7 @@ function refuseMisspelt(known: readonly string[], sent: Iterable<string>): void 
   }
 }
 
-/** Converts a parameter's string to its schema's type. Enumeration values may be in any case. */
+/** Converts a parameter's string to its schema's type. Ignores the case of enumeration values. */
 function convertParam(schema: TSchema, text: string): unknown {
   if (schema.type === "boolean" && /^(true|false)$/.test(text)) return text === "true";
   if (schema.type === "integer" && /^\d+$/.test(text)) return Number(text);

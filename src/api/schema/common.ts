@@ -12,7 +12,7 @@ import {
   TEST_EVENTS_MAX,
 } from "../../settings/limits.ts";
 
-/** Schemas that the requests and answers of several resources use. */
+/** This file has the schemas that the requests and answers of several resources use. */
 
 export const Id = Type.String({ minLength: 1, maxLength: ID_CHARS_MAX });
 export const Name = Type.String({

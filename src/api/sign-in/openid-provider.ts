@@ -20,15 +20,15 @@ export interface OpenIdSettings {
   roles: readonly { group: string; role: WorkspaceRole }[];
   /** URL of the console, to which the provider sends browsers back after a sign-in. */
   consoleUrl: string;
-  /** PEM certificates of authorities that sign the provider's. By default, the system's. */
+  /** PEM certificates of authorities to trust for the provider's. Default: the system's. */
   ca?: string;
 }
 
-/** Random values of one sign-in. The browser keeps them in a cookie until it comes back. */
+/** Random values of one sign-in. The browser keeps them in a cookie until the sign-in ends. */
 export interface PendingSignIn {
   state: string;
   nonce: string;
-  /** PKCE code verifier: proves that the browser that comes back began the sign-in. */
+  /** PKCE code verifier: proves that the browser that ends the sign-in also began it. */
   verifier: string;
 }
 

@@ -2,7 +2,7 @@ import type { Api } from "../../api/api.ts";
 import { limitedItems } from "../../catalog/management/item-limits.ts";
 import { type Backend, itemsMaxOf, type StartContext } from "../backend.ts";
 
-/** Changes log level, workspace limits and the API's rate limit while the server runs. */
+/** Lets log level, workspace limits and the API's rate limit change while the server runs. */
 export function addOwnSettings(
   { settings, logger }: StartContext,
   { catalog }: Pick<Backend, "catalog">,

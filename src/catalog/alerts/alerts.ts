@@ -44,7 +44,7 @@ export function openAlerts(store: CatalogStore, tables: AlertTables) {
     return rule;
   }
 
-  /** Throws `conflict` unless `holder` has the lease: a replaced evaluator changes nothing. */
+  /** Throws `conflict` unless `holder` has the lease, so that a former holder changes nothing. */
   function expectLease(holder: string): void {
     if (tables.lease()?.holder !== holder) {
       throw new ApiError("conflict", "Another node evaluates the alert rules now");
@@ -101,7 +101,7 @@ export function openAlerts(store: CatalogStore, tables: AlertTables) {
           expectRoom("rules", rules.count(workspaceId), ALERT_RULES_OF_WORKSPACE_MAX);
           return putRule(workspaceId, input);
         }),
-      /** Replaces a rule with what `change` returns in the transaction. `change` may throw. */
+      /** Replaces a rule with the result of `change`, called in the transaction. It may throw. */
       update: (workspaceId: string, id: string, change: (before: AlertRule) => AlertRuleInput) =>
         store.change(() => {
           const before = rules.get(workspaceId, id);
@@ -120,7 +120,7 @@ export function openAlerts(store: CatalogStore, tables: AlertTables) {
       list: rules.list,
     },
     receivers: {
-      /** Creates a receiver. The first one also creates `firstRules` if there are no rules. */
+      /** Creates a receiver. With the first one, also creates `firstRules` unless rules exist. */
       create: (
         workspaceId: string,
         input: AlertReceiverInput,
@@ -138,7 +138,7 @@ export function openAlerts(store: CatalogStore, tables: AlertTables) {
           }
           return receiver;
         }),
-      /** Replaces a receiver with what `change` returns in the transaction. `change` may throw. */
+      /** Replaces a receiver with the result of `change`, called in the transaction; may throw. */
       update: (
         workspaceId: string,
         id: string,
@@ -249,8 +249,8 @@ function notification(receiverId: string, phase: "begin" | "end"): AlertNotifica
 }
 
 /**
- * Returns the notifications of an alert that ends. Drops those of its beginning that were not
- * tried. Adds one of its end for each receiver that got, or may have got, that of the beginning.
+ * Returns the notifications of an alert that ends. Drops untried ones about its beginning. Adds one
+ * about its end for each receiver that got, or may have got, one about its beginning.
  */
 function atEnd(notifications: readonly AlertNotification[]): AlertNotification[] {
   const before = notifications.map(

@@ -38,7 +38,7 @@ export interface AlertRule extends ChangeableItem {
   name: string;
   kind: AlertKind;
   enabled: boolean;
-  /** Lowest value at which the condition holds, in the kind's unit. Absent without threshold. */
+  /** Lowest value at which the condition holds, in the unit of the kind. Some kinds have none. */
   threshold?: number;
   /** Time in seconds for which the condition must hold before an alert begins. */
   forSeconds: number;

@@ -34,7 +34,7 @@ export const AUDIT_BOUNDS: AuditBounds = {
 type Division = string;
 interface DivisionSize {
   bytes: number;
-  /** Lowest time for which the division is complete: no entry from then or later was deleted. */
+  /** Time from which the division is complete: no entry of this time or later was deleted. */
   since: number;
 }
 
@@ -56,9 +56,9 @@ const REFUSED = " refused";
 export interface FoundEntries {
   /** Entries, newest first. */
   entries: AuditEntry[];
-  /** Id of the last entry that the search examined. Absent when no older ones are left. */
+  /** Id of the last entry that the search examined. Absent when it examined the oldest one. */
   reached?: string;
-  /** Lowest time from which all entries are kept. Absent while there were no entries. */
+  /** No entry of this time or later was deleted. Absent while there were no entries. */
   keptSince?: number;
 }
 
@@ -187,7 +187,7 @@ export class AuditTables {
     }
   }
 
-  /** Deletes the oldest entry of the division that `#overfull` returns. Returns if it did. */
+  /** Deletes an entry, the oldest of the division from `#overfull`. Returns whether it did. */
   #deleteOldest(division: Division, now: number): boolean {
     const overfull = this.#overfull(division, now);
     const entry = overfull === undefined ? undefined : this.#oldest(overfull);
@@ -198,7 +198,7 @@ export class AuditTables {
     return true;
   }
 
-  /** Returns `division` if over its bounds, the largest if all together are, else undefined. */
+  /** Returns `division` if it exceeds its bounds; the largest one if all exceed theirs together. */
   #overfull(division: Division, now: number): Division | undefined {
     const { ageMs, bytes, workspaceBytes, refusalsBytes } = this.#bounds;
     const max = division.endsWith(REFUSED) ? refusalsBytes : workspaceBytes;
@@ -239,7 +239,7 @@ export class AuditTables {
   }
 }
 
-/** Returns a range of keys that begin with `first`, backwards from second part `before`. */
+/** Returns the range of keys with the first part `first`, descending from second part `before`. */
 function newestBefore(first: string, before: string) {
   const { start: end } = keysBelow(first);
   return { start: [first, before] as EntryKey, end, reverse: true, limit: READ_AT_ONCE_MAX };

@@ -31,7 +31,7 @@ export interface RefusedRequests {
   addresses?: number;
 }
 
-/** Maximum number of old entries that one transaction deletes, so that others wait little. */
+/** Maximum number of old entries that one transaction deletes, to delay others only briefly. */
 const TRIMMED_AT_ONCE_MAX = 500;
 
 /** The audit log: who did what in a workspace. `recordChanges` stores changes of the catalog. */
@@ -71,7 +71,7 @@ export function openAuditLog(store: CatalogStore, tables: AuditTables) {
       await store.change(() => tables.add(entry));
       return entry;
     },
-    /** Stores an action's outcome in the entry from `begin`. `results`: fields of its answer. */
+    /** Stores an action's outcome in the entry from `begin`. `results` are fields of the answer. */
     async conclude(
       entry: AuditEntry,
       end: { outcome: "done" | "failed"; reason?: string; results?: Fields },

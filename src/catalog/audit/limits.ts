@@ -1,9 +1,9 @@
 /** Limits of the audit log. */
 
 // The audit log
-/** Maximum characters of a value in an entry, as JSON. A longer one is cut and marked so. */
+/** Maximum characters of a value in an entry, as JSON. A longer value is cut, and marked as cut. */
 export const AUDIT_VALUE_CHARS_MAX = 500;
-/** Maximum number of changed fields in one audit entry. The entry counts the others. */
+/** Maximum number of changed fields in one audit entry. The entry only counts further ones. */
 export const AUDIT_CHANGES_MAX = 50;
 /**
  * Maximum size in bytes of the audit entries of one workspace. Above it, the oldest entries are

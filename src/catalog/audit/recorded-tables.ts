@@ -24,11 +24,11 @@ export interface RecordedItem extends ComparableItem {
   workspaceId: string;
   /** Ids of other items that the entry concerns, such as both ends of a connection. */
   concerns?: readonly string[];
-  /** Id of the token that acts when the request has none: that of a session that begins. */
+  /** Id of the token that acts if the request has none: a session that begins names its token. */
   tokenId?: string;
   /** Reason given for the last change. An entry shows it beside the changed fields. */
   note?: string;
-  /** String that differs after each change by a caller, so that equal values get an entry. */
+  /** Changes with each change by a caller, so that even one to equal values gets an entry. */
   version?: string;
 }
 
@@ -189,7 +189,7 @@ const unrecorded = new Set([
   ...["alerts", "alerts-order", "alerts-open", "alerts-pending", "alert-evaluator-lease"],
 ]);
 
-/** Returns how the audit log records a table. Undefined if it does not. Throws if unknown. */
+/** Returns how a table is recorded. Undefined if it is in `unrecorded`. Throws for other names. */
 export function recordedTable(name: string): RecordedTable<unknown> | undefined {
   if (unrecorded.has(name)) return undefined;
   const found = (recorded as Record<string, unknown>)[name];
@@ -201,7 +201,7 @@ export function recordedTable(name: string): RecordedTable<unknown> | undefined 
   return found as RecordedTable<unknown>;
 }
 
-/** Returns the verb of an action from the row before and after, if its table lacks `verb`. */
+/** Returns the default verb of an action, from a row as it was before and after the change. */
 export function verbOf(type: string, before: unknown, after: unknown): string {
   if (before !== undefined && after !== undefined) return "update";
   if (type === "session") return after === undefined ? "end" : "begin";

@@ -85,7 +85,7 @@ function checkUsedLibraries(tables: CodeTables, workspaceId: string, change: Cod
   }
 }
 
-/** Throws `PublicationConflict` if code to publish uses a library version not in the tests. */
+/** Throws `PublicationConflict` if code to publish uses a library version that was not tested. */
 function checkNoUnusedLibraries(tables: CodeTables, workspaceId: string, change: CodeChange): void {
   const known = new Set([...change.publish, ...change.usedLibraries].map((it) => it.versionId));
   for (const { kind, id, imports } of change.publish) {
@@ -158,7 +158,7 @@ function publish(
 
 /**
  * Stores a note on why a revision was saved or published. Without a note, the revision keeps its
- * earlier note, and its transformation or library has none.
+ * earlier note, and the note of its transformation or library is removed.
  */
 function keepNote(
   tables: CodeTables,

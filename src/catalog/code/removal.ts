@@ -32,7 +32,7 @@ export function createRemoval(store: CatalogStore, tables: CodeTables) {
         if (before.published !== undefined) store.advance("program");
       });
     },
-    /** Changes code's external id. `answer` reads the new state in the transaction. */
+    /** Changes the external id. `answer` reads the new state in the transaction. */
     setExternalId<T = void>(
       workspaceId: string,
       kind: CodeKind,

@@ -20,7 +20,7 @@ export function openIdentities(
   { members, tokens }: Pick<Tables, "members" | "tokens">,
   limits: ItemLimits,
 ) {
-  /** Returns the member with an account's verified address that is not linked yet, if any. */
+  /** Returns the member with an account's verified address, if it is linked to no account yet. */
   function unlinked(workspaceId: string, account: ProviderAccount): Member | undefined {
     if (!account.isEmailVerified) return undefined;
     const email = account.email.toLowerCase();

@@ -46,7 +46,7 @@ export function openSessions(
     assert(count <= SESSIONS_OF_TOKEN_MAX, "A token has at most SESSIONS_OF_TOKEN_MAX sessions");
   }
 
-  /** Returns the token that carries a member's sessions. Creates it when there is none. */
+  /** Returns the token to which a member's OpenID sessions belong. Creates it if there is none. */
   function carrierOf(workspaceId: string, memberId: string): StoredToken {
     const member = members.get(workspaceId, memberId);
     const found = tokens.ofMember(member.id).find(({ carriesSessions }) => carriesSessions);

@@ -72,7 +72,7 @@ export function openSources(
         return put({ ...before, writeKey: newWriteKey(), updatedAt: changeTime(before) });
       });
     },
-    /** Removes a source with its connections, which alone can be restored for some days. */
+    /** Removes a source and its connections. Only connections can be restored, for some days. */
     remove(workspaceId: string, id: string) {
       return store.change(() => {
         const source = sources.get(workspaceId, id);

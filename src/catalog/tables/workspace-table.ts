@@ -41,7 +41,7 @@ export function managedTable<T extends Managed>(store: CatalogStore, name: strin
 
   return {
     ...items,
-    /** Returns the id of the item of this table with an external id; undefined when none has it. */
+    /** Returns the id of this table's item that has the external id; undefined when none has it. */
     owner: (workspaceId: string, externalId: string) => owners.get([name, workspaceId, externalId]),
     /**
      * Returns one page of a workspace's items, with the number of all items that are listed. Lists
@@ -104,7 +104,7 @@ export function workspaceTable<T extends WorkspaceItem>(
       if (item?.workspaceId !== workspaceId) throw new ApiError("missing", `${noun} not found`);
       return item;
     },
-    /** Returns a page of items, oldest first, and the number of all. Pages begin at 1. */
+    /** Returns a page (from 1) of items, oldest first, and the number of all items. */
     list(workspaceId: string, page: number): CatalogPage<T> {
       const range = keysBelow(workspaceId);
       const offset = (page - 1) * PAGE_ITEMS_MAX;

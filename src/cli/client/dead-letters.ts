@@ -153,7 +153,7 @@ const purge = clientCommand(
   },
 );
 
-/** Returns the flags' selection and its maximum size. Throws without a filter or `--all`. */
+/** Returns a selection of dead letters and their number. Throws without a filter or `--all`. */
 async function selectionOf({ client, args }: CommandCall) {
   const filter = await filterOf(client, args);
   if (Object.keys(filter).length === 0 && args.all !== true) {

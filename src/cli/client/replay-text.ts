@@ -6,7 +6,7 @@ import { fit, jsonText, plain } from "../terminal/text.ts";
 
 type ShownReplay = AnswerOf<"GET /v2/replays/{id}">["replay"];
 
-/** Milliseconds before the first request for a replay's state. Doubles up to `LOOK_MS_MAX`. */
+/** First pause in milliseconds before a request for a replay's state; doubles to `LOOK_MS_MAX`. */
 const LOOK_MS_MIN = 100;
 const LOOK_MS_MAX = 1_000;
 

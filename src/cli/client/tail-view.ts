@@ -6,7 +6,7 @@ import { countOf } from "./time-flag.ts";
 
 export const stages = ["received", "delivered", "dropped", "dead-letter"];
 
-/** A message of a live tail with its stage. `missed` has only `count`: events left out. */
+/** A message of a live tail. With the stage `missed`, `count` is the number of omitted events. */
 export interface TailLine {
   stage: string;
   sourceId?: string;
@@ -57,7 +57,7 @@ const colors = {
 } as const;
 const STAGE_WIDTH = 11;
 
-/** Prints live tail messages as text or JSON lines. Counts shown, filtered and missed ones. */
+/** Prints a live tail's messages as text or JSON. Counts shown, filtered-out and missed ones. */
 export class TailView {
   shown = 0;
   #filtered = 0;

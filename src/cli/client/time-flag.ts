@@ -16,7 +16,7 @@ export function timeOf(args: Record<string, unknown>, name: string): string | un
   throw new StartError(`Expected --${name} as a time such as 2026-02-16T01:11:00Z, 30m, 2h or 7d`);
 }
 
-/** Parses a flag's whole number (at least 1), if present. Throws `StartError` for others. */
+/** Parses a flag's whole number, if present. Throws `StartError` unless it is at least 1. */
 export function countOf(args: Record<string, unknown>, name: string): number | undefined {
   if (args[name] === undefined) return undefined;
   const count = Number(args[name]);

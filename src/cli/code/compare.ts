@@ -4,7 +4,7 @@ import { compareTexts, fileNameOf, fingerprint, folders } from "./code-item.ts";
 import type { ServerCode } from "./server-code.ts";
 import type { SyncState } from "./sync-state.ts";
 
-/** Code of the directory beside the server's. Either is absent if only the other exists. */
+/** A transformation or library in the directory, on the server, or in both places. */
 export interface ComparedCode {
   path: string;
   local?: LocalCode;

@@ -1,4 +1,4 @@
-/** Maximum compared pairs of lines. Beyond it, all between equal beginning and end is changed. */
+/** Maximum pairs of lines to compare. With more, all but equal first and last lines are changed. */
 const PAIRS_MAX = 4_000_000;
 /** Number of unchanged lines that are shown around a change. */
 const CONTEXT_LINES = 3;

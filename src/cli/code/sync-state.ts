@@ -6,7 +6,7 @@ import { isObject } from "../../is-object.ts";
 /** Name of the file that stores the state. It is in the root of a directory of code. */
 const FILE = ".pixelmill-state.json";
 
-/** Item of the server whose content a folder had when both were last equal. */
+/** Item of the server that a folder contained when their contents were last equal. */
 interface SyncedCode {
   id: string;
   /** Fingerprint of the content when the folder and the item were last equal. */

@@ -7,7 +7,7 @@ interface Code {
   libraries: readonly RemoteCode[];
   transformations: readonly RemoteCode[];
 }
-/** Copied ids of versions published in RudderStack. Libraries precede their importers. */
+/** Ids of the copies of published versions. Libraries precede their importers. */
 interface Published {
   libraries: string[];
   transformations: string[];
@@ -39,7 +39,7 @@ export async function importCode(client: Client, run: ImportRun, code: Code): Pr
   }
 }
 
-/** Copies all versions of one item. Returns the published one's new id; else an empty list. */
+/** Copies an item's versions. Returns a list with the id of the published one's copy, if any. */
 async function copyCode(
   client: Client,
   run: ImportRun,
@@ -79,7 +79,7 @@ async function addVersion(
     : await client.call("POST /transformations/{id}", next);
 }
 
-/** Publishes versions all or none, in one request, because they may import each other. */
+/** Publishes all versions or none, in one request, because they may import each other. */
 async function publishAll(client: Client, run: ImportRun, body: Published): Promise<void> {
   await run.attempt("publishing", async () => {
     const answer = await client.call("POST /transformations/publish", { body });
@@ -109,7 +109,7 @@ async function connect(
   });
 }
 
-/** Returns ids of libraries or transformations here, published or not, by external id. */
+/** Returns ids of this server's libraries or transformations, by their external ids. */
 async function knownCode(client: Client, kind: Kind): Promise<Map<string, string>> {
   const known = new Map<string, string>();
   for (const published of [true, false]) {

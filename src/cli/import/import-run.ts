@@ -10,7 +10,7 @@ export class ImportRun {
   copied = 0;
   /** Whether the server has refused an item, or a step of the import. */
   hasFailed = false;
-  /** Ids here by id in RudderStack. A dry run has only items that earlier runs copied. */
+  /** Ids of the copies, by id in RudderStack. A dry run has only copies that earlier runs made. */
   readonly ids = new Map<string, string>();
 
   constructor(output: CommandOutput, isDry: boolean) {

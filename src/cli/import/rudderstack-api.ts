@@ -23,7 +23,7 @@ type Json = Record<string, unknown>;
 /** A version of a transformation or library in RudderStack. */
 export type RemoteVersion = ReturnType<typeof versionOf>;
 
-/** A transformation or library. `versionId` is the published one of `versions`, oldest first. */
+/** A transformation or library, its versions, oldest first, and the published version's id. */
 export interface RemoteCode {
   id: string;
   versionId: string;

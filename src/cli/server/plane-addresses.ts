@@ -1,7 +1,7 @@
 import type { Config } from "../../settings/keys.ts";
 import type { Address, Plane } from "../../take-over/messages.ts";
 
-/** Returns each listener's host and port in the settings; `transformer` if its port is set. */
+/** Returns each listener's host and port; `transformer` only if the settings have its port. */
 export function planeAddresses(config: Config): Partial<Record<Plane, Address>> {
   const transformer = config["transformer.port"];
   return {

@@ -123,12 +123,12 @@ async function handOver(
   return late === undefined;
 }
 
-/** Waits for the successor. Returns false if it ended; true if it is ready or at a signal. */
+/** Waits until the successor is ready or has ended, or a signal arrives. False if it has ended. */
 function hasSuccessor(successor: Successor, stop: StopSignal): Promise<boolean> {
   return Promise.race([successor.isServing, stop.first.then(() => true)]);
 }
 
-/** Closes the server. Returns a reason if it stopped waiting: too late, or a second signal. */
+/** Closes the server. Resolves early with a reason: the time is over, or a second signal came. */
 function closeInTime(app: App, how: "stop" | "hand-over", stop: StopSignal) {
   const late = Bun.sleep(SHUTDOWN_MS_MAX).then(() => "late" as const);
   return Promise.race([app.close(how), stop.second, late]);

@@ -48,7 +48,7 @@ export class CommandOutput {
     this.closed.removeEventListener("abort", go);
   }
 
-  /** Prints to standard error, so that the line does not mix with results that are read. */
+  /** Prints to standard error, so that the line does not mix with results that a program reads. */
   note(line: string): void {
     process.stderr.write(`${line}\n`);
   }

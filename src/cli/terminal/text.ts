@@ -45,7 +45,7 @@ export function fit(text: string, columns: number): string {
   return `${cut}…`;
 }
 
-/** Fills a text with spaces up to some terminal columns. `side` is where the text stands. */
+/** Pads a text with spaces to a number of terminal columns. `side` is where the text stays. */
 export function pad(text: string, columns: number, side: "left" | "right" = "left"): string {
   const spaces = " ".repeat(Math.max(0, columns - Bun.stringWidth(text)));
   return side === "left" ? text + spaces : spaces + text;

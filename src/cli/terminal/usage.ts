@@ -1,7 +1,7 @@
 import { wrap } from "./text.ts";
 
 const COLUMNS_MAX = 80;
-/** Maximum column where descriptions begin. A longer flag has a line of its own above. */
+/** Maximum column where descriptions begin. A longer flag is on a line above its description. */
 const INDENT_MAX = 44;
 
 /**

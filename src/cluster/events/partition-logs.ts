@@ -36,7 +36,7 @@ export interface PartitionLogsOptions {
 
 /** Maximum milliseconds for which a broker holds back a fetch response without a new block. */
 const TAIL_WAIT_MS = 500;
-/** Maximum bytes of one partition's blocks in a fetch response, compressed (to about 1/15). */
+/** Maximum bytes of a partition's blocks per fetch. They are compressed, to about 1/15. */
 const WINDOW_BYTES = 64 << 10;
 /** Pause in milliseconds between two requests for the end offsets of all partitions. */
 const ENDS_MS = 1_000;

@@ -18,7 +18,7 @@ const PROBE_MS = 250;
  * records are rejected.
  */
 const ANSWER_MS_MAX = 10_000;
-/** Milliseconds after the last acknowledgement from which `probe` sends a test block. */
+/** Milliseconds without an acknowledgement after which `probe` sends a test block. */
 const ACKNOWLEDGED_MS_MAX = 10_000;
 
 export interface PartitionWriterOptions<T> {
@@ -52,7 +52,7 @@ export class PartitionWriter<T> implements LogWriter<T> {
   #durable: number;
   #healthy = true;
   #failure: unknown;
-  /** Time of the brokers' last acknowledgement, by `performance.now()`. Absent before it. */
+  /** Time of the brokers' last acknowledgement, by `performance.now()`. Absent before the first. */
   #acknowledgedAt: number | undefined;
   #isFaultLogged = false;
   #closed = false;
@@ -136,8 +136,8 @@ export class PartitionWriter<T> implements LogWriter<T> {
   }
 
   /**
-   * Sends batches until no record waits, at least one. No `await` may follow the loop, because records that are
-   * appended during it would not be sent.
+   * Sends one batch, and further ones until no record waits. No `await` may follow the loop,
+   * because records that are appended during that `await` would not be sent.
    */
   async #run(): Promise<void> {
     do await this.#flush();

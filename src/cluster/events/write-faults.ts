@@ -7,7 +7,7 @@ export interface PartitionFault extends WriteRefusal {
   partition: number;
 }
 
-/** Returns one sentence per cause for which partitions accept no records, with their list. */
+/** Returns one sentence per cause, with the partitions that accept no records because of it. */
 export function describePartitionFaults(
   topic: string,
   faults: readonly PartitionFault[],

@@ -10,14 +10,14 @@ export interface GroupFacts {
   joinError: unknown;
   /** Milliseconds since the last answer of the group's coordinator (a broker). */
   silentMs: number;
-  /** Time in milliseconds without an answer from which the coordinator counts as silent. */
+  /** Milliseconds without an answer after which the coordinator counts as silent. */
   silentMsMax: number;
   /** Whether at least one broker answers requests for other purposes than the group. */
   isAnyResponsive: boolean;
 }
 
 export interface GroupHealth {
-  /** Sentence about an outage of all brokers, or a group that never took this node. */
+  /** Sentence about an outage of all brokers, or a group that has never admitted this node. */
   trouble: string | undefined;
   /** Sentences about problems of the group. There are none while no broker answers. */
   warnings: string[];
@@ -25,8 +25,8 @@ export interface GroupHealth {
 
 /**
  * Judges the membership of a node. Silence of the coordinator alone is a warning, because the node
- * accepts pixels and requests without it. A node that the group refuses from its start on has
- * trouble, so that an upgrade does not go on to the next node.
+ * accepts pixels and requests without the coordinator. A node that the group has refused from the
+ * node's start on has trouble, so that an upgrade stops before the next node.
  */
 export function judgeGroup(facts: GroupFacts): GroupHealth {
   const { group, isMember, hasJoined, joinError, silentMs, silentMsMax, isAnyResponsive } = facts;

@@ -67,7 +67,7 @@ const HEARTBEAT_SESSIONS = 0.3;
  * another member hangs.
  */
 const JOIN_SESSIONS = 1.2;
-/** Time without response from which the coordinator is silent, in multiples of `sessionMs`. */
+/** Multiple of `sessionMs` without a response after which the coordinator counts as silent. */
 const ANSWER_SESSIONS = 1.5;
 /** Longest time in milliseconds that `nodes` waits for the brokers' responses. */
 const ANSWER_MS_MAX = 2_000;

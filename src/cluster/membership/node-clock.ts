@@ -2,9 +2,9 @@ import type { KafkaClients } from "../../kafka/client.ts";
 import { CLOCK_ERROR_MS_MAX } from "../../settings/limits.ts";
 
 /**
- * Returns a function that returns the error of this node's clock by which ages are corrected: the
- * last one that a comparison with a broker has shown. Small errors count as none, because they vary
- * with each comparison.
+ * Returns a function that returns the current error of this node's clock, by which ages are
+ * corrected. It is the error that the last comparison with a broker showed. Small errors count as
+ * 0, because they vary with each comparison.
  */
 export function clockCorrection({
   clockErrorMs,

@@ -79,7 +79,7 @@ function holdersOf(holders: readonly GroupMember[], partitions: number): Map<num
   return new Map([...found].sort(([a], [b]) => a - b));
 }
 
-/** Returns refused partitions that others can run, up to `REFUSED_SHARE_MAX` of all. */
+/** Returns refused partitions that move to others: at most the share `REFUSED_SHARE_MAX` of all. */
 function releasedOf(
   holders: readonly GroupMember[],
   holderOf: ReadonlyMap<number, string>,

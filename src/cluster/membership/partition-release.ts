@@ -14,7 +14,7 @@ export interface RefusedPartitions {
 }
 
 export interface PartitionReleaseOptions {
-  /** Milliseconds of a group session. After one with trouble, a partition is refused. */
+  /** Milliseconds of a group session. A partition is refused after trouble for this long. */
   sessionMs: number;
 }
 
@@ -47,7 +47,7 @@ export class PartitionRelease {
     this.#sessionMs = sessionMs;
   }
 
-  /** Updates refusals by what this node can run and holds, `elapsedMs` after the last call. */
+  /** Updates the refusals. `held` are the partitions here; the last call was `elapsedMs` ago. */
   observe(ability: PartitionAbility, held: readonly number[], elapsedMs: number): void {
     const stepMs = Math.min(elapsedMs, OBSERVED_MS_MAX);
     this.#sinceReportMs += stepMs;
@@ -89,18 +89,17 @@ export class PartitionRelease {
   /**
    * Returns the partitions that stop on this node without waiting for their work in flight: those
    * that it refuses, or refused at its last report. The latter are included because trouble may
-   * come and go, as on a full disk that still takes small writes. It must not delay a partition
-   * that another node is about to run.
+   * come and go, as on a full disk that still takes small writes. Such work must not delay a
+   * partition that another node is about to run.
    */
   abandonedNumbers(): Set<number> {
     return this.refusedNumbers().union(this.#reportedRefusals);
   }
 
   /**
-   * Returns whether this node should report to the other nodes. It should when it refuses a
-   * partition that it holds and has not reported this refusal. From a session after the last
-   * report, it also should when it still holds a refused partition, or can run a partition again
-   * that it reported.
+   * Returns whether this node should report to the other nodes: at once if it holds a partition
+   * that it refuses and did not refuse at its last report. From a session after that report on,
+   * also if it holds any refused partition, or can run a partition again that it reported.
    */
   isReportDue(held: readonly number[]): boolean {
     const refused = this.refusedNumbers();

@@ -49,7 +49,7 @@ interface PartitionState {
   failure?: string | undefined;
   /** Message of the error of the last attempt to start the partition; undefined if it succeeded. */
   startFailure?: string | undefined;
-  /** Time of the last assignment or run, by `performance.now()`; undefined while it runs. */
+  /** When it was last assigned or last ran, by `performance.now()`; undefined while it runs. */
   idleSince?: number | undefined;
   /** Promise of the start or stop in progress; undefined while there is none. */
   settling?: Promise<void> | undefined;
@@ -97,7 +97,7 @@ export class PartitionRunner {
     return this.#states.get(partition)?.startFailure !== undefined;
   }
 
-  /** Returns the assigned partitions that do not run, and have not for `LATE_MS`. */
+  /** Returns the assigned partitions that have not run for at least `LATE_MS`. */
   stopped(now = performance.now()): StoppedPartition[] {
     const late = `it has not started within ${LATE_MS / 1_000} s`;
     return this.assigned().flatMap((partition) => {

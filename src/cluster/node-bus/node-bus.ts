@@ -34,8 +34,8 @@ const VALUE_BYTES_MAX = 512 << 10;
 const FOLLOW_MS = 1_000;
 const RETRY_MS = 250;
 /**
- * Age in milliseconds at which brokers delete messages from the topic. Nodes read only messages
- * that are newer.
+ * Age in milliseconds at which brokers delete messages from the topic. Nodes read messages soon
+ * after they are sent, so they need no older ones.
  */
 const KEPT_MS = 60_000;
 const KEPT_BYTES = 64 << 20;

@@ -27,8 +27,8 @@ export interface NodeRpcOptions {
 }
 
 /**
- * Milliseconds between two announcements of this node. They make the other nodes wait for its
- * answers when they ask.
+ * Milliseconds between two announcements of this node. A node that asks a question waits for the
+ * answers of the nodes that announced themselves.
  */
 const ANNOUNCE_MS = 2_000;
 /** Milliseconds after a node's announcement during which other nodes wait for its answers. */

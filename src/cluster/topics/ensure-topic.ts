@@ -13,9 +13,9 @@ export interface TopicSettings {
    */
   retention?: { ms: number; bytes: number };
   /**
-   * Whether brokers store in each record the time at which they appended it, with which nodes
-   * compare their clocks. If an existing topic lacks this setting, this node changes it, provided
-   * that it has the right to.
+   * Whether brokers store in each record the time at which they appended it. Nodes compare their
+   * clocks with these times. If an existing topic lacks this setting, this node changes it,
+   * provided that it has the right to.
    */
   hasBrokerTimes?: boolean;
 }

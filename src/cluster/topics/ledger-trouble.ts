@@ -10,10 +10,10 @@ export interface LedgerJudgement {
 
 /**
  * Judges the ledgers that this node cannot read or write, for `/ready`. `failures` has a sentence
- * for each such ledger, by partition. Up to a share of `INGEST_REFUSED_SHARE_MAX` of the ledgers is
- * a warning, since other nodes run these partitions after a session. More of them are trouble, and
- * so is a disk that does not take changes (`ofDisk`), while this node runs partitions: once others
- * run them, it only cannot answer about ledgers.
+ * for each such ledger, by partition. They are a warning if they are at most the share
+ * `INGEST_REFUSED_SHARE_MAX` of all ledgers, because other nodes run these partitions after a
+ * session, and trouble otherwise. A disk that does not take changes (`ofDisk`) is trouble while
+ * this node runs partitions. Once other nodes run all of them, it is a warning.
  */
 export function judgeLedgers(
   failures: readonly (string | undefined)[],

@@ -36,7 +36,7 @@ export class OffsetBases {
   }
 }
 
-/** Distance of possible offset bases. A recreated topic gets the next above used offsets. */
+/** Possible offset bases are multiples of it. A recreated topic gets one above all used offsets. */
 const JUMP = 2 ** 30;
 
 /** End of a partition as the brokers report it, with the end that this cluster knows. */
@@ -45,7 +45,7 @@ export interface TopicEnd {
   topic: string;
   /** Offset after the last block, as the brokers count it, without the offset base. */
   end: number;
-  /** Offset plus offset base, below which all blocks existed. An end below it shows a loss. */
+  /** Offset, base included, below which all blocks existed. A lower end shows a loss. */
   known: number;
 }
 

@@ -12,12 +12,12 @@ import { noAnswerOf } from "./topic-health.ts";
 const SILENT_MS_MAX = REQUEST_MS_MAX;
 
 /**
- * Judges whether `/ready` reports what this node cannot read as trouble or as a warning. A leader
- * of the catalog that has not answered for `SILENT_MS_MAX` is trouble: this node answers no API
- * request then. `unread` is a sentence about events or ledgers that cannot be read. It is a warning
- * while leaders of some event partitions are silent, up to the share `INGEST_REFUSED_SHARE_MAX` of
- * the partitions, because this node releases these to other nodes after one session timeout. It is
- * trouble otherwise.
+ * Decides whether `/ready` reports what this node cannot read as trouble or as a warning. A leader
+ * of the catalog that has not answered for `SILENT_MS_MAX` is trouble, because this node then
+ * answers no API request. `unread` is a sentence about events or ledgers that cannot be read. It is
+ * a warning while leaders of event partitions, at most the share `INGEST_REFUSED_SHARE_MAX`, are
+ * silent, because this node releases these partitions to other nodes after one session timeout.
+ * Otherwise it is trouble.
  */
 export function judgeReading(
   access: (topic: "catalog" | "events", silentMs: number) => readonly PartitionAccess[],

@@ -30,7 +30,7 @@ export interface TopicHealthOptions {
  */
 const OUTDATED_MS_MIN = 3_000;
 
-/** Begins the row of a broker that does not answer, by which rows of one cause are merged. */
+/** Returns the start of a row about a silent broker. Rows with equal starts are merged. */
 export const noAnswerOf = (broker: string) => `${broker} does not answer`;
 
 const hostOf = (address: string) => address.slice(0, address.lastIndexOf(":"));
@@ -44,7 +44,7 @@ const FORBIDDEN = 29;
 /** Judges the brokers of the cluster and the replicas of its topics by the brokers' last answers. */
 export function judgeTopics({ clients, topics }: TopicHealthOptions) {
   const { view } = clients;
-  /** Sentences about brokers that do not answer, contradict others or are foreign, by address. */
+  /** Sentences about brokers that do not answer, contradict others or are of another cluster. */
   const rowsOfBrokers = () => {
     const outdated = clients.outdatedBrokers().filter(({ forMs }) => forMs >= OUTDATED_MS_MIN);
     const silent = clients.unresponsiveBrokers();
@@ -84,7 +84,7 @@ export function judgeTopics({ clients, topics }: TopicHealthOptions) {
       const sentences = [...rows.values()].map((row) => row.join(CONSEQUENCE));
       return silent === undefined ? [...sentences, ...consequences] : sentences;
     },
-    /** Returns sentences about topics that do not exist or may not be read, vital ones or others. */
+    /** Returns sentences about topics (vital or others) that do not exist or may not be read. */
     missing(isVital: boolean): string[] {
       return topics()
         .filter((it) => it.isVital === isVital)
@@ -127,7 +127,7 @@ function describeOutdated(
 }
 
 interface Lacks {
-  /** Ids of brokers needed back: those that could lead partitions, or have copies not in sync. */
+  /** Ids of brokers that must return: they could lead partitions, or their copies lag behind. */
   away: number[];
   /**
    * Numbers, by topic, of the partitions without a leader because of these brokers. `write` has

@@ -179,7 +179,7 @@ const emptyTexts: Record<EventOrigin, string> = {
 
 type AddEvent = (event: unknown) => void;
 
-/** Functions that pass events to `add`, by origin. `isNew` is false if earlier ones are listed. */
+/** Functions that pass events to `add`, by origin. `isNew` is true if no events are listed yet. */
 const loadEvents: Record<
   EventOrigin,
   (add: AddEvent, signal: AbortSignal, isNew: boolean) => Promise<void>

@@ -12,7 +12,7 @@ import { useFormat } from "./editing/use-format.ts";
 import { useMerge } from "./publishing/use-merge.ts";
 import { trialCode } from "./samples/sample-code.ts";
 
-/** Line of the library imported as `library` or, if undefined, of the edited code. */
+/** A line of the library imported as `library`, or of the edited code if that is undefined. */
 interface CodePosition {
   line: number;
   library: string | undefined;

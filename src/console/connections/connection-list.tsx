@@ -173,7 +173,7 @@ function ConnectionRow(props: {
  */
 function ConnectForm(props: {
   label: string;
-  /** Search of sources or destinations to connect. `connected` has the ids already connected. */
+  /** Search of sources or destinations to connect. `connected` has ids of the connected ones. */
   names: NameSearch;
   connected: ReadonlySet<string>;
   /**

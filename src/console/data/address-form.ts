@@ -1,4 +1,4 @@
-/** Functions for filter forms, which keep their values in the query of the page's address. */
+/** This file has functions for filter forms, which keep their values in the page's address. */
 
 /** Returns form values from the query of the page's address; a value that it lacks is empty. */
 export function readValues<Name extends string>(

@@ -1,6 +1,6 @@
 import { type ChangedState, RequestRefused } from "../../api/client.ts";
 
-/** Saves forms without overwriting what another user has changed since the form was opened. */
+/** This file saves forms without overwriting what another user has changed meanwhile. */
 
 export type Values = Record<string, unknown>;
 

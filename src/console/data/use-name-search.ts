@@ -25,13 +25,13 @@ const PAGE_ITEMS = 50;
 /** Milliseconds without a key press after which the console sends the typed text to the server. */
 const PAUSE_MS = 150;
 
-/** State for a search by name in all items of a kind, by the server and a page at a time. */
+/** State for a search by name. The server searches all items of a kind, a page at a time. */
 export function useNameSearch(kind: SearchedKind) {
   const [text, setText] = useState("");
   const [state, setState] = useState<SearchState>({ total: 0 });
   const [all, setAll] = useState<number>();
   const lookup = useNames();
-  /** Names of all answers, by id, so that a selected one stays known when the search changes. */
+  /** Names from all answers, by id. A selected item's name stays known when the search changes. */
   const seen = useRef(new Map<string, string>());
   const pages = useRef(0);
   const latest = useRef(text);

@@ -25,7 +25,7 @@ import { ResponseDetails } from "./receiver-response.tsx";
 
 const PAGE_ITEMS = 50;
 
-/** A group of dead letters, with its kept receiver responses if it was loaded by its id. */
+/** A group of dead letters, with its stored receiver responses if it was loaded by its id. */
 type LetterGroup = DeadLetterGroup & Partial<DeadLetterGroupDetails>;
 
 interface LetterFilter {
@@ -157,7 +157,7 @@ export function DeadLetterList({ filter }: { filter: LetterFilter }) {
   );
 }
 
-/** Shows the latest response of a receiver for a group, with the other kept ones folded. */
+/** Shows the latest receiver response of a group. Folds the other stored responses away. */
 function GroupResponses({ responses }: { responses: LetterGroup["responses"] }) {
   const [latest, ...others] = responses ?? [];
   if (latest === undefined) return null;

@@ -95,7 +95,7 @@ export function CodeEditor(props: Props) {
  */
 const DIFF_STEPS_MAX = 500;
 
-/** Returns the changes from `before` to `after`. Cursor and annotations between them stay. */
+/** Returns the changes from `before` to `after`. Cursor and annotations outside them stay. */
 function changesTo(before: string, after: string): ChangeSpec[] {
   return diff(before, after, { scanLimit: DIFF_STEPS_MAX }).map(({ fromA, toA, fromB, toB }) => ({
     from: fromA,

@@ -15,9 +15,10 @@ const READ_MS_MIN = 2_000;
 const showThemselves = new Set(["", "system"]);
 
 /**
- * Notice on all other screens that says why the server cannot accept or deliver events, not even
- * for healthy destinations. It is hidden while the server is ready or does not answer. It reads
- * `/ready` every `POLL_MS`, and at once if a request has failed.
+ * Notice that says why the server cannot accept or deliver events, not even for healthy
+ * destinations. It is shown on all screens except those that show the problems themselves, and
+ * hidden while the server is ready or does not answer. It reads `/ready` every `POLL_MS`, and at
+ * once if a request has failed.
  */
 export function ServerTrouble() {
   const { value, reload } = useResource(readReadiness, [], POLL_MS);

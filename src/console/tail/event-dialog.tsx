@@ -104,7 +104,7 @@ function OutcomeDetails(props: { outcome: DestinationOutcome; label: string; rec
   );
 }
 
-/** Shows why and since when an event waits; if only for its turn, just how many events wait. */
+/** Shows why and since when a destination's events wait, if known, and how many of them wait. */
 function Waiting({ destinationId: id }: { destinationId: string }) {
   const load = () => client.call("GET /v2/status/destinations/{id}", { params: { id } });
   const destination = useResource(load, [id], STATUS_MS).value?.destination;
@@ -120,7 +120,7 @@ function Waiting({ destinationId: id }: { destinationId: string }) {
   );
 }
 
-/** Returns outcomes with labels: the destination's name, with a number from the second on. */
+/** Returns outcomes with labels: the destination's name, with a number from its second one on. */
 function labelled(outcomes: TailEvent["outcomes"], names: NameLookup) {
   const counts = new Map<string, number>();
   return outcomes.map((outcome) => {

@@ -87,7 +87,7 @@ export function shownAnswer(answer: ReceiverAnswer, mask: Mask): ShownAnswer {
   return shown;
 }
 
-/** Returns a failure's reason with secrets masked, which a receiver's text in it may repeat. */
+/** Returns a failure's reason with masked secrets: a receiver's text in it may repeat secrets. */
 export function shownReason(reason: string, mask: Mask): string {
   return shownText(reason, mask, ANSWER_REASON_CHARS_MAX);
 }

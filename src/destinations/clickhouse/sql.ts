@@ -118,7 +118,7 @@ export function createTable(
   );
 }
 
-/** Returns the type of a column that keeps the last non-null value, as RudderStack's `users`. */
+/** Returns the type of a column that keeps the last non-null value, as in RudderStack's `users`. */
 const latest = (type: ColumnType) =>
   `SimpleAggregateFunction(anyLast, Nullable(${sqlTypes[type]}))`;
 

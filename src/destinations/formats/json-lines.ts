@@ -29,8 +29,8 @@ export function jsonLines(events: readonly OutgoingEvent[]): Buffer {
 
 const compress = promisify(gzip);
 /**
- * Options of gzip. It takes a turn of the event loop and a hand-over between threads for each chunk
- * of its output, which with the default of 16 KiB cost half as much as the compression.
+ * Options of gzip. Each chunk of its output costs a turn of the event loop and a hand-over between
+ * threads. With the default chunks of 16 KiB, these cost half as much as the compression.
  */
 const options = { level: 4, chunkSize: 256 << 10 };
 

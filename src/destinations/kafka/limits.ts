@@ -2,7 +2,7 @@
 /** Maximum number of connections of one Kafka destination to brokers. */
 export const KAFKA_CONNECTIONS_MAX = 256;
 /**
- * Maximum number of topics to which a Kafka destination writes whose topic contains `{{event}}`.
+ * Maximum number of topics of a Kafka destination whose config has `{{event}}` in the topic's name.
  * Events for further topics become dead letters.
  */
 export const KAFKA_TOPICS_MAX = 500;

@@ -7,7 +7,7 @@ import type { PartitionResponse } from "../../kafka/produce.ts";
 import { classify, isTooLarge, sentenceOf } from "./failures.ts";
 import type { KafkaEventRecord } from "./record.ts";
 
-/** Outcome of a batch's records by the broker's response. Unlisted records are sent again. */
+/** Outcomes of a batch's records by the broker's response. Records not listed are sent again. */
 interface BatchOutcome {
   written: readonly KafkaEventRecord[];
   refused: { record: KafkaEventRecord; reason: string }[];
@@ -26,7 +26,7 @@ export class Partition {
   readonly topic: string;
   readonly index: number;
   readonly queue = new PartitionQueue<KafkaEventRecord>();
-  /** Maximum bytes of a batch. A refusal as too large makes it half the size of that batch. */
+  /** Maximum bytes of a batch. If a batch is refused as too large, half of its size. */
   #bytesMax = BATCH_BYTES_MAX;
   /**
    * Maximum number of records in the next batch. It is finite while batches are halved to find a

@@ -9,7 +9,7 @@ interface SaslCredentials {
   mechanism: "PLAIN" | "SCRAM-SHA-256" | "SCRAM-SHA-512";
 }
 
-/** Fraction of a session's lifetime, which the broker sets, after which a new one is opened. */
+/** Fraction of a session's lifetime, set by the broker, after which a new session is opened. */
 const SESSION_SHARE = 0.8;
 
 /** Authenticates a new connection by SASL. Rejects when the broker refuses the credentials. */

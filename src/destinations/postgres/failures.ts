@@ -67,7 +67,7 @@ const ofDatabase = /^(08|28|40|53|55|57|58|25006|3D|3F)/;
  */
 const stale = /^(42P01|42703|42804|42846|42P10|22|3F000)/;
 
-/** SQLSTATE codes after which no column can be added: the grant is missing, or it is a view. */
+/** SQLSTATE codes after which a table can get no column: a missing grant, or it is a view. */
 const fixed = new Set(["42501", "42809"]);
 
 /**

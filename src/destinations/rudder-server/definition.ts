@@ -51,7 +51,7 @@ export class Definitions {
     return this.#destinations.get(typeKey(type));
   }
 
-  /** Returns a source type's definition, ignoring case; by default one like an HTTP source's. */
+  /** Returns a source type's definition, ignoring case. Unknown types get one like HTTP sources. */
   source(type: string): SourceDefinition {
     return this.#sources.get(typeKey(type)) ?? { name: type, type: "cloud", category: null };
   }

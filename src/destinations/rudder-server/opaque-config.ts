@@ -38,8 +38,8 @@ export function opaqueForm({ config: { secretKeys = [] } }: DestinationDefinitio
 }
 
 /**
- * Returns the path of the setting that is treated as secret for a secret path of a definition. For
- * a path with more than two parts, this is its whole first key.
+ * Returns the path of the setting to treat as secret for a secret path in a definition. If that
+ * path has more than two parts, this is its first key, whose whole value is then secret.
  */
 function secretPath(path: string): string {
   const parts = path.split(".");

@@ -22,7 +22,7 @@ export const databaseText = (description: string) =>
     description,
   });
 
-/** Returns the schema of a setting that names a table, schema or database; `name` by default. */
+/** Returns the schema of a setting that names a table or the like. Its default value is `name`. */
 export const databaseName = (name: string, description: string) =>
   Type.String({
     pattern: "^[A-Za-z_][A-Za-z0-9_]{0,62}$",

@@ -9,7 +9,7 @@ import type { KeyPath, WarehouseNames } from "./warehouse-names.ts";
 /** One table row that is made from an event. */
 export interface EventRow {
   table: string;
-  /** Whether only a table that pixelmill made may get the row: `users`, or one an event names. */
+  /** Whether only a table that pixelmill made may get the row: true for `users` and event names. */
   isOwnOnly: boolean;
   /** Index of the row's event in its delivery. */
   index: number;

@@ -40,9 +40,9 @@ interface TableLoaderOptions {
  * same tables.
  */
 const ATTEMPTS_MAX = 3;
-/** Milliseconds for which the loader remembers the tables in `#foreign` and `#fixed`. */
+/** Milliseconds for which the loader remembers which tables get no rows or no further columns. */
 const OTHERS_MS_MAX = 60_000;
-/** Number of names in `#foreign` above which the loader forgets them all. */
+/** Number of remembered tables without rows, above which the loader forgets them all. */
 const FOREIGN_NAMES_MAX = 10_000;
 
 /**
@@ -128,7 +128,7 @@ export class TableLoader {
     this.#forgetOthers();
   }
 
-  /** Clears the facts that other programs can change: table owners and grants. */
+  /** Forgets which tables get no rows or columns, since other programs can change that. */
   #forgetOthers(): void {
     this.#foreign.clear();
     this.#fixed.clear();
@@ -162,9 +162,9 @@ export class TableLoader {
   }
 
   /**
-   * Creates the missing tables among those that only pixelmill may have created. When another
-   * program created a table, or it cannot be created (a type has its name, or the schema is full),
-   * adds the name to `#foreign`. Returns whether it added a name.
+   * Creates the missing tables among those that only pixelmill may have created. If another program
+   * created a table, or it cannot be created (a type has its name, or the schema is full), adds its
+   * name to `#foreign`, so that it gets no rows. Returns whether it added a name.
    */
   async #findForeign(rows: readonly EventRow[], database: TableDatabase): Promise<boolean> {
     const named = Map.groupBy(
@@ -275,7 +275,7 @@ export class TableLoader {
     return this.#tableCount < TABLES_OF_DESTINATION_MAX;
   }
 
-  /** Creates a table. Returns the relation that has its name afterwards, if there is one. */
+  /** Creates a table. Afterwards returns the relation that has the name, if there is one. */
   async #create(
     table: string,
     rows: readonly EventRow[],

@@ -19,7 +19,7 @@ const typeTables = new Set([
   ...["tracks", "pages", "screens", "aliases", "groups", "accounts", "users", "identifies"],
 ]);
 
-/** Number of paths of keys, and of event names, whose column and table names are cached. */
+/** Maximum number of key paths, and of event names, whose column or table name is cached. */
 const CACHED_NAMES_MAX = 10_000;
 const CACHED_CHARS_MAX = 256;
 

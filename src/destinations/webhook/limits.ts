@@ -1,5 +1,5 @@
 // Webhook destinations
-/** Number of events in one webhook request. */
+/** Maximum number of events in one webhook request. */
 export const WEBHOOK_BATCH_EVENTS_MAX = 1_000;
 /**
  * Time limit of one webhook request, from the DNS query to the last byte of the response, unless
@@ -8,41 +8,41 @@ export const WEBHOOK_BATCH_EVENTS_MAX = 1_000;
 export const WEBHOOK_TIMEOUT_MS_DEFAULT = 10_000;
 /** Longest time for one request that a webhook's config may set. */
 export const WEBHOOK_TIMEOUT_MS_MAX = 60_000;
-/** Bytes of a webhook's response that are read. The rest is ignored. */
+/** Maximum bytes that are read of a webhook's response. The rest is ignored. */
 export const WEBHOOK_ANSWER_BYTES_MAX = 65_536;
-/** Headers that a webhook's config may add. */
+/** Maximum number of headers that a webhook's config may add to its requests. */
 export const WEBHOOK_HEADERS_MAX = 50;
-/** Length of a webhook's URL. */
+/** Maximum length of a webhook's URL in characters. */
 export const WEBHOOK_URL_CHARS_MAX = 2_048;
-/** Length of a webhook's signing secret. */
+/** Maximum length of a webhook's signing secret in characters. */
 export const WEBHOOK_SECRET_CHARS_MAX = 256;
-/** Length of the name of a webhook's header. */
+/** Maximum length of the name of a webhook's header in characters. */
 export const WEBHOOK_HEADER_NAME_CHARS_MAX = 128;
-/** Length of the value of a webhook's header. */
+/** Maximum length of the value of a webhook's header in characters. */
 export const WEBHOOK_HEADER_VALUE_CHARS_MAX = 4_096;
 /**
- * Length of a path that user code appends to a webhook's URL, or of a URL by which user code
- * replaces it.
+ * Maximum length of a path that user code appends to a webhook's URL, or of a URL by which user
+ * code replaces it, in characters.
  */
 export const WEBHOOK_PATH_CHARS_MAX = 4_096;
-/** Length of a webhook's template for one event, or of its template for a batch. */
+/** Maximum characters of a webhook's template for one event, or of its template for a batch. */
 export const WEBHOOK_TEMPLATE_CHARS_MAX = 16_384;
-/** Placeholders of a webhook's template. */
+/** Maximum number of placeholders in a webhook's template. */
 export const WEBHOOK_TEMPLATE_PLACES_MAX = 200;
-/** Keys in one path of a webhook's template. */
+/** Maximum number of keys in one path of a webhook's template. */
 export const WEBHOOK_TEMPLATE_LEVELS_MAX = 64;
 /**
- * Size of the body that a webhook's template produces, before compression. Events that would
- * produce a longer body become dead letters.
+ * Maximum size in bytes of the body that a webhook's template produces, before compression. Events
+ * that would produce a longer body become dead letters.
  */
 export const WEBHOOK_BODY_BYTES_MAX = 8 << 20;
-/** Length of each string in the OAuth settings: URL, client id and secret, scope and audience. */
+/** Maximum characters of each OAuth text: URL, client id, client secret, scope and audience. */
 export const OAUTH_TEXT_CHARS_MAX = 2_048;
-/** Bytes of a token server's response. A longer response is an error. */
+/** Maximum bytes of a token server's response. A longer response is an error. */
 export const OAUTH_ANSWER_BYTES_MAX = 65_536;
-/** Length of an access token. A longer token is an error. */
+/** Maximum length of an access token in characters. A longer token is an error. */
 export const OAUTH_TOKEN_CHARS_MAX = 8_192;
-/** Number of access tokens cached for all webhook destinations together, closed ones included. */
+/** Maximum number of cached access tokens of all webhook destinations, closed ones included. */
 export const OAUTH_TOKENS_KEPT_MAX = 1_000;
 /** Lifetime of an access token when the token server's response does not state one. */
 export const OAUTH_TOKEN_MS_DEFAULT = 300_000;
@@ -52,12 +52,12 @@ export const OAUTH_TOKEN_MS_DEFAULT = 300_000;
  */
 export const OAUTH_TOKEN_MS_MAX = 86_400_000;
 /**
- * Length of a URL that contains an event in its query string. An event with a longer URL becomes a
- * dead letter.
+ * Maximum characters of a URL that contains an event in its query string. An event with a longer
+ * URL becomes a dead letter.
  */
 export const WEBHOOK_QUERY_URL_CHARS_MAX = 65_536;
 /**
- * Levels of nested properties in the query string of a URL. An event with more levels becomes a
- * dead letter.
+ * Maximum levels of nested properties in the query string of a URL. An event with more levels
+ * becomes a dead letter.
  */
 export const WEBHOOK_QUERY_LEVELS_MAX = 64;

@@ -40,8 +40,9 @@ export function bodyBuilder(config: WebhookConfig) {
   const listTemplate = templateOf(config.batchTemplate, "events");
   return {
     /**
-     * Returns the JSON text to send for the events. If `sendsList` applies, it is an array in
-     * memory of `buffers` (if given); if not, it is the JSON text of the only event.
+     * Returns the JSON text to send for the events. If `sendsList` returns true, this is a JSON
+     * array, written to a buffer from `buffers` (if given). Otherwise it is the JSON text of the
+     * only event.
      */
     join,
     /**

@@ -4,7 +4,10 @@ import { JSON_RECORD_VERSION, jsonRecord4 } from "./json-record-4.ts";
 
 const EARLIER_VERSION = 3;
 
-/** Returns the functions that read an SDK's record; undefined for a pixel's or newer record. */
+/**
+ * Returns the functions that read an SDK's record. Returns undefined for the record of a pixel, and
+ * for one of a version that this release does not know.
+ */
 export function jsonReaderOf(bytes: Uint8Array): JsonRecordReader | undefined {
   if (bytes[0] === JSON_RECORD_VERSION) return jsonRecord4;
   return bytes[0] === EARLIER_VERSION ? jsonRecord3 : undefined;

@@ -28,7 +28,7 @@ export function encodeEnds(ends: readonly LogEnd[], into: Buffer, offset: number
   return at;
 }
 
-/** Returns the offset after the ends at `offset`. In a damaged record, may exceed the buffer. */
+/** Returns the offset after the ends at `offset`. In a damaged record, it may exceed the buffer. */
 export function endOfEnds(buffer: Buffer, offset: number): number {
   return offset + 1 + END_BYTES * (buffer[offset] ?? 0);
 }
@@ -58,7 +58,10 @@ export function putDenseEnds(ends: readonly LogEnd[], into: Buffer, offset: numb
   return at;
 }
 
-/** Returns the offset after dense ends at `offset`. In a damaged record, may exceed the buffer. */
+/**
+ * Returns the offset after the dense ends at `offset`. In a damaged record, it may exceed the
+ * buffer.
+ */
 export function endOfDenseEnds(buffer: Buffer, offset: number): number {
   let at = offset + 1;
   for (let left = 2 * (buffer[offset] ?? 0); left > 0; left--) at = varintEnd(buffer, at);

@@ -14,10 +14,13 @@ const NO_DIGIT = 255;
 const digitOf = new Uint8Array(256).fill(NO_DIGIT);
 for (let digit = 0; digit < digits.length; digit++) digitOf[digits.charCodeAt(digit)] = digit;
 
-/** Characters converted at once: 62 ** 2 times a limb of 16 bits fits an i32, which is fast. */
+/**
+ * Number of characters that are converted at once. With 2, a product of 62 ** 2 and a 16-bit part
+ * of the number fits a signed 32-bit integer, which is fast to multiply.
+ */
 const GROUP_CHARS = 2;
 const GROUP = 62 ** GROUP_CHARS;
-/** The number in units of 16 bits, the lowest first. */
+/** The number that an id represents, as parts of 16 bits. The lowest part is first. */
 const limbs = new Int32Array(PACKED_ID_BYTES / 2);
 
 interface PackedId {

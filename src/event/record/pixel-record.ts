@@ -93,7 +93,7 @@ export class EncodedPixelRecord implements PixelRecord {
     readonly bytes: Uint8Array,
     /** Offset of the client address, which ends where the query starts. */
     readonly addressStart: number,
-    /** Offsets of the query. */
+    /** Offset at which the query starts; `end` is the offset after it. */
     readonly start: number,
     readonly end: number,
     readonly after: readonly LogEnd[] | undefined,

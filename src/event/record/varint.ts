@@ -1,6 +1,6 @@
 /**
- * Whole numbers from 0 to 2 ** 53 - 1 with 7 bits in each byte, the lowest first. Each byte but the
- * last has its highest bit set.
+ * A varint encodes a whole number from 0 to 2 ** 53 - 1, with 7 bits of the number in each byte.
+ * The lowest bits are first. Each byte but the last has its highest bit set.
  */
 
 export const VARINT_BYTES_MAX = 8;
@@ -23,7 +23,9 @@ export function varintAt(buffer: Uint8Array, offset: number): number {
   return value;
 }
 
-/** Returns the offset after the number at `offset`. In a damaged record, may exceed the buffer. */
+/**
+ * Returns the offset after the number at `offset`. In a damaged record, it may exceed the buffer.
+ */
 export function varintEnd(buffer: Uint8Array, offset: number): number {
   let at = offset;
   while (at < offset + VARINT_BYTES_MAX - 1 && (buffer[at] ?? 0) >= 128) at++;

@@ -17,7 +17,7 @@ export interface SdkEventFacts {
   end: number;
   /** Why the event is refused, as a sentence; undefined when it is valid. */
   problem: string | undefined;
-  /** Whether the event, or the non-object in its place, has more nesting levels than allowed. */
+  /** Whether the event's JSON, which may be no object, has more nesting levels than allowed. */
   isTooDeep: boolean;
   /** The type in the event; undefined when it has none or an unknown one. */
   type: EventType | undefined;
@@ -46,7 +46,10 @@ const WRITE_KEY = 7;
 const members = memberSpans(EVENT_MEMBERS);
 const { starts, ends } = members;
 
-/** Reasons for which an event is refused. PROBLEM is an index into this list; 0 means valid. */
+/**
+ * Reasons for which an event is refused. Each event's facts hold an index into this list; index 0
+ * means that the event is valid.
+ */
 const problems = [
   undefined,
   "Expected the event to be a JSON object",
@@ -61,7 +64,10 @@ const TOO_LARGE = 3;
 const NO_ID = 4;
 const NO_TYPE = 5;
 
-/** Number of entries of `table` per event: START to USER. The next body overwrites them. */
+/**
+ * Number of integers that `table` holds for each event of the last scanned body. The constants
+ * below are their positions within these integers. The next body overwrites the table.
+ */
 const FIELDS = 5;
 const START = 0;
 const END = 1;
@@ -71,7 +77,10 @@ const USER = 4;
 let table = new Int32Array(FIELDS * 128);
 let count = 0;
 
-/** Bits of FLAGS. The lowest 3 are the type's index in `eventTypes` plus 1, or 0 for unknown. */
+/**
+ * Bits of the integer that `table` holds at FLAGS for each event. The lowest 3 bits are the index
+ * of the event's type in `eventTypes` plus 1, or 0 for an unknown type.
+ */
 const TYPE_BITS = 7;
 const HAS_MESSAGE_ID = 8;
 const HAS_SENT_AT = 16;

@@ -1,6 +1,6 @@
 import { memberNames, memberSpans } from "../../json/member-names.ts";
 
-/** Names of event members that the server reads or writes. The constants are their indexes. */
+/** Names of event members that the server reads or writes. Constants below are their indexes. */
 const NAMES = [
   ...["userId", "anonymousId", "event", "type", "messageId", "writeKey", "request_ip"],
   ...["receivedAt", "originalTimestamp", "sentAt", "timestamp", "context", "integrations"],
@@ -21,5 +21,5 @@ export const INTEGRATIONS = 12;
 /** Returns the index in `NAMES` of the last scanned member name, or `OTHER_NAME`. */
 export const memberIndexOf = memberNames(NAMES);
 
-/** Where the values of these members are in the event that is being built. */
+/** Offsets of the values of the members in `NAMES`, in the event that is being built. */
 export const members = memberSpans(NAMES);

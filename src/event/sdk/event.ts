@@ -74,7 +74,10 @@ function idsOf(json: Buffer): Ids {
   };
 }
 
-/** Returns the user ids and the event name at `members`; the name is empty except for `track`. */
+/**
+ * Returns the user ids and the name of the event in `json`. The name is empty unless the event's
+ * type is `track`.
+ */
 function namesOf(json: Buffer, { type }: JsonRecord, { userId, anonymousId }: Ids) {
   const user = userId.trim() === "" ? anonymousId : userId;
   const name = type === "track" ? textOf(json, EVENT_NAME) : "";
@@ -141,7 +144,7 @@ const TIMESTAMP_FIELD = fragment('","timestamp":"');
 const RUDDER_ID_FIELD = fragment('","rudderId":"');
 const REQUEST_IP_FIELD = fragment('","request_ip":"');
 
-/** Returns the JSON of the event that `outline` describes, in memory of its own. */
+/** Returns the JSON of the event that `outline` describes, in newly allocated memory. */
 function writtenEvent(
   json: Buffer,
   record: JsonRecord,
@@ -174,7 +177,10 @@ function writtenEvent(
   return plainScratch.slice(0, out);
 }
 
-/** Returns a plain `Uint8Array` on a Buffer's memory: its `slice` copies, a Buffer's does not. */
+/**
+ * Returns a `Uint8Array` that shares a Buffer's memory, and whose `slice` copies, unlike a
+ * Buffer's.
+ */
 function plainOf(buffer: Buffer): Uint8Array {
   return new Uint8Array(buffer.buffer, buffer.byteOffset, buffer.byteLength);
 }

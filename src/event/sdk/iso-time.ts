@@ -1,7 +1,10 @@
 import { BACKSLASH, COLON, DOT, MINUS, PLUS, QUOTE, SPACE, ZERO } from "../../json/bytes.ts";
 import { stringText } from "../../json/json-scanner.ts";
 
-/** Maximum bytes of a JSON string, with quotes, that is read as a date, time and offset. */
+/**
+ * Maximum length in bytes of a JSON string, with its quotes, that is parsed as a time. A longer
+ * string is no valid time.
+ */
 const TIME_CHARS_MAX = 40;
 const DAY_MS = 86_400_000;
 const LETTER_T = 0x54;
@@ -58,7 +61,10 @@ function readIsoTime(bytes: Uint8Array, start: number, end: number): number {
   return cursor.at === end && isIsoTime(time) ? time : Number.NaN;
 }
 
-/** Reads a time of day with offset as UTC milliseconds; sets `cursor.at` to -1 if invalid. */
+/**
+ * Reads a time of day and its offset from UTC. Returns milliseconds; for invalid text, also sets
+ * `cursor.at` to -1.
+ */
 function readDayTime(bytes: Uint8Array): number {
   const separator = bytes[cursor.at++]!;
   if ((separator | CASE_BIT) !== (LETTER_T | CASE_BIT) && separator !== SPACE) return fail();

@@ -22,7 +22,10 @@ import { CONTEXT, memberIndexOf, members } from "./event-members.ts";
 
 const contextIndexOf = memberNames(["ip", "consentManagement"]);
 
-/** Limits of an outline: the event's members, the names in all objects, levels of nesting. */
+/**
+ * Maximum number of members of the event itself. Constants below limit its nesting levels and the
+ * number of names in all its objects.
+ */
 const MEMBERS_MAX = 4_096;
 const SLOT_BITS = 17;
 const SHIFT_MAX = 24;
@@ -51,7 +54,10 @@ export const outline = {
  */
 const slotHashes = new Int32Array(1 << SLOT_BITS);
 const slotObjects = new Int32Array(1 << SLOT_BITS);
-/** Bits that shift a hash right to give a slot. A short event has more, so uses fewer slots. */
+/**
+ * Number of bits by which a hash is shifted right to give the index of its slot. The number is
+ * larger for a short event, which therefore uses fewer slots.
+ */
 let slotShift = 32 - SLOT_BITS;
 let objects = 0;
 let firstObject = 0;
@@ -147,8 +153,8 @@ const HIGH_BITS = 0x80808080 | 0;
 
 /**
  * Returns an offset from which the next quote or backslash is less than four bytes away, with none
- * between `start` and it. Tests four bytes at a time: a byte of `x` is zero where the text has a
- * quote, a byte of `y` where it has a backslash.
+ * between `start` and it. Tests four bytes at a time: a byte of the variable `x` is zero where the
+ * text has a quote, a byte of `y` where it has a backslash.
  */
 function plainEnd(start: number): number {
   let at = start;
@@ -161,7 +167,11 @@ function plainEnd(start: number): number {
   }
 }
 
-/** Adds a name of `object`. Returns false above `NAMES_MAX`, or if it has the name (or hash). */
+/**
+ * Adds a member name to the hash table; `object` is the number of the object with this member.
+ * Returns false when the object already has a name with the same hash, or when the event has more
+ * than `NAMES_MAX` names.
+ */
 function addName(start: number, end: number, object: number, hasEscape: boolean): boolean {
   if (++namesSeen > NAMES_MAX) return false;
   const hash = hasEscape ? hashOfEscaped(start, end) : hashOf(start + 1, end - 1);
@@ -219,7 +229,10 @@ function endMember(at: number): void {
   if (outline.members > 0) outline.valueEnds[outline.members - 1] = at;
 }
 
-/** Excludes white space after a member's value, and stores the offsets of a known member. */
+/**
+ * Excludes white space after a member's value. Stores the value's offsets in `members` if the list
+ * of `event-members.ts` has the member's name.
+ */
 function trimValue(member: number): void {
   let end = outline.valueEnds[member]!;
   while (bytes[end - 1]! <= SPACE) end--;

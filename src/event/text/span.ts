@@ -11,7 +11,10 @@ export interface Span {
 
 let kept = 0;
 
-/** Stores an ASCII text for good, and returns its span. Throws a `RangeError` without room. */
+/**
+ * Adds an ASCII text to the fragments that stay in the scratch buffer, and returns its span. Throws
+ * `RangeError` when the part for fragments is full.
+ */
 export function keep(text: string): Span {
   const start = kept;
   kept += bytes.write(text, start, "latin1");

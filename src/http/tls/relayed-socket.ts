@@ -19,7 +19,7 @@ export class RelayedSocket {
     else this.drained(other);
   }
 
-  /** Sends bytes that the other side received, and pauses it while some wait to be sent. */
+  /** Sends bytes that the other side received; pauses that side while some of them wait. */
   send(bytes: Buffer, other: RelayedSocket): void {
     // Bun reuses the memory of received bytes.
     const sent = this.#unsent.length > 0 ? 0 : this.#write(bytes);
@@ -39,7 +39,10 @@ export class RelayedSocket {
     this.#flush();
   }
 
-  /** Closes after all bytes are sent, or after `IDLE_CONNECTION_SECONDS_MAX` if not read. */
+  /**
+   * Closes the connection after all waiting bytes are sent, or after `IDLE_CONNECTION_SECONDS_MAX`
+   * if its client does not read them.
+   */
   close(): void {
     this.#after = "close";
     if (this.#flush() || this.#isTerminated) return;

@@ -197,7 +197,10 @@ function connect() {
     drain: drain.promise,
     end: end.promise,
     send,
-    /** Sets the function that applies changed settings, at once for a change sent before. */
+    /**
+     * Sets the function that applies changed settings. Calls it at once if the server has already
+     * sent a change.
+     */
     onConfigure(change: (settings: ChangeableIngestSettings) => void) {
       configure = change;
       if (lastChange !== undefined) change(lastChange);

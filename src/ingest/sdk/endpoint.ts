@@ -65,7 +65,10 @@ export function createSdkEndpoint(
 ): (endpoint: SdkEndpoint, exchange: HttpExchange) => HttpResponse | undefined {
   const { source: sourceOf, rate, respondWhenStored } = options;
 
-  /** Returns the source with this write key, or the error response if it refuses the request. */
+  /**
+   * Returns the source with this write key. Returns an error response instead if there is no such
+   * source, or if it is disabled, does not allow the origin, or exceeds its rate.
+   */
   function admit(origin: string | undefined, writeKey: string): Source | HttpResponse {
     const source = sourceOf(writeKey);
     const refuse = options.refuse.bind(options, origin);

@@ -29,7 +29,10 @@ export function createSdkRoutes(
   const takeEvents = createSdkEndpoint(options);
   const config = createSourceConfig(options);
 
-  /** Returns a handler that calls `handle` for `methods`, and answers preflights or with 405. */
+  /**
+   * Returns a handler that calls `handle` for requests with one of `methods`, answers CORS
+   * preflight requests, and responds to other methods with status 405.
+   */
   const forMethods = (methods: string, handle: SdkHandler): SdkHandler => {
     const allowed = methods.split(", ");
     const expected = allowed.slice(0, -1).join(" or ");

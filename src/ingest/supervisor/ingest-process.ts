@@ -67,9 +67,8 @@ export class IngestProcess {
   readonly #restartDelay = new RestartDelay();
   #failure: string | undefined;
   /**
-   * Number of pulses (regular messages that show a process is alive) missed since the last message
-   * of the process. The server's timer counts them, so a pause of the server itself counts as one
-   * missed pulse.
+   * Number of pulses missed since the last message of the process. The server's timer counts them,
+   * so a pause of the server itself counts as one missed pulse.
    */
   #missed = 0;
   /** State of the process's main thread at the first missing pulse. */
@@ -210,8 +209,8 @@ export class IngestProcess {
   }
 
   /**
-   * Counts a missed pulse (regular message) of the process. Kills the process after too many; while
-   * it makes progress, it may miss more.
+   * Counts a missed pulse of the process. Kills the process after `INGEST_PULSES_MISSED_MAX` in a
+   * row, or after `INGEST_PULSES_SLOW_MAX` if it makes progress.
    */
   #check(child: Subprocess): void {
     if (!this.#listening) return;

@@ -8,8 +8,8 @@ const INGEST_RESTART_MS_MIN = 50;
 /** Longest delay in milliseconds before a restart. */
 const INGEST_RESTART_MS_MAX = 5_000;
 /**
- * Lifetime in milliseconds of an ingest process from which its restart has the shortest delay
- * again. If the process dies earlier, the delay doubles.
+ * If an ingest process lived for at least this time, in milliseconds, it is restarted after the
+ * shortest delay. If it died earlier, the delay doubles.
  */
 const INGEST_STEADY_MS_MIN = 10_000;
 

@@ -9,7 +9,10 @@ import { fetchBasePackages } from "./base-packages.ts";
 /** User id and group id of the server in the image. The Kubernetes manifest has the same. */
 export const USER_ID = 10_001;
 
-/** Paths taken: libraries of the executable, lmdb's addon and name service; licences; shell. */
+/**
+ * Pattern of the paths that the image takes from the Debian packages: libraries that the
+ * executable, lmdb's addon and name resolution need, licences, and the shell.
+ */
 const NEEDED =
   /\/(ld-linux-[\w-]+|lib(c|m|dl|pthread|rt|resolv|nss_dns|nss_files|gcc_s|stdc\+\+))\.so[.\d]*$|^usr\/share\/doc\/[^/]+\/copyright$|^bin\/dash$/;
 

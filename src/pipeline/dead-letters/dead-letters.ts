@@ -142,7 +142,10 @@ export class DeadLetters {
     return { replayed };
   }
 
-  /** Deletes dead letters. `record` is stored as a job, to show the deletion among the replays. */
+  /**
+   * Deletes dead letters. `record`, if given, is stored as a job, so that the list of replays shows
+   * the deletion.
+   */
   async purge(
     workspaceId: string,
     ids: readonly string[],

@@ -55,7 +55,10 @@ export function createDeadLetter(
   };
 }
 
-/** Omits each reason that equals the dead letter's own, as most do, and truncates the others. */
+/**
+ * Returns the failed attempts as the dead letter stores them: without a reason that equals the
+ * letter's, which most do, and with other reasons truncated.
+ */
 function storedAttempts(attempts: readonly FailedAttempt[], letterReason: string): FailedAttempt[] {
   return attempts.map(({ reason, ...rest }) => {
     if (reason === undefined || reason === letterReason) return rest;

@@ -25,7 +25,9 @@ export class AttemptMasking {
   readonly #parts: AttemptMaskingParts;
   #credentials: Credentials | undefined;
   #mask: SecretMask | undefined;
-  /** Mask for the last request's own secrets. Kept because most requests have the same ones. */
+  /**
+   * Mask for the secrets of the last request. Kept because the next request mostly has the same.
+   */
   #sent: { key: string; mask: SecretMask } | undefined;
 
   constructor(parts: AttemptMaskingParts) {

@@ -10,8 +10,8 @@ import { userOf } from "./retry-queue.ts";
 export const QUICK_FAILURES_MAX = 2;
 
 /**
- * Number of failed attempts at which a batch is divided even though the failures look like the
- * destination's (such as time-outs), because one of its events may be the cause.
+ * Number of failed attempts at which a batch is divided even though the destination seems to cause
+ * the failures (such as time-outs), because one of the batch's events may be the cause.
  */
 const WHOLE_FAILURES_MAX = 2;
 

@@ -23,8 +23,8 @@ export interface BatchingQueueContext
   writeIntent(intent: DeliveryIntent): Promise<void>;
   hasWrittenIntent(name: string): boolean;
   /**
-   * Removes the stored intent (name and extent) of a delivery that has ended. The removal is
-   * written in one transaction with the outcomes of the delivery's events.
+   * Removes the stored intent of a delivery that has ended. The removal is written in one
+   * transaction with the outcomes of the delivery's events.
    */
   clearIntent(): void;
   deliver(outputs: readonly Output[], name: string): Promise<AttemptResult>;
@@ -161,9 +161,9 @@ export class BatchingQueue {
   }
 
   /**
-   * Stores the intent of a delivery (its name and extent), and returns the name. Returns undefined
-   * when the lane is stopped before the intent is stored. If the destination's limits let no event
-   * wait (`ageMs` is 0), stores nothing and returns an empty name.
+   * Stores the intent of a delivery, and returns the name. Returns undefined when the lane is
+   * stopped before the intent is stored. If the destination's limits let no event wait (`ageMs` is
+   * 0), stores nothing and returns an empty name.
    */
   async #writeIntent(outputs: readonly Output[]): Promise<string | undefined> {
     if (this.#context.batchLimits().ageMs === 0) return "";

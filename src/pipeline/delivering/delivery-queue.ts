@@ -55,8 +55,8 @@ export class DeliveryQueue {
   #working: Promise<void> | undefined;
   readonly #waits: QueueWaits;
   /**
-   * Number of failed attempts in a row, without retries of events that were set aside. A new event
-   * does not reset it, so that its retries do not begin with the shortest delay again.
+   * Number of failed attempts in a row, without retries of events that were set aside. It is not
+   * reset when the next event is tried, so that the pauses do not become short again.
    */
   #failures = 0;
 

@@ -31,7 +31,7 @@ const UNREACHABLE_MS_MIN = 2_000;
  */
 const REFUSALS_MIN = 3;
 
-/** Facts about a destination that its idle lane keeps after it has freed its working parts. */
+/** Facts that an idle lane (delivery to one destination) keeps after it freed its working parts. */
 export interface DestinationPast {
   /** Whether the receiver has accepted an event since the server was started. */
   hasDelivered: boolean;

@@ -37,8 +37,8 @@ export interface LaneDeliveryParts extends DestinationClientParts {
     noteOutage(): void;
   };
   /**
-   * Intent (name and range of events) of the batched delivery that a crash interrupted. Undefined
-   * when a crash interrupted none.
+   * Intent of the batched delivery that a crash interrupted. Undefined when a crash interrupted
+   * none.
    */
   recovered: DeliveryIntent | undefined;
   /** Stops the delivery to this destination because an invariant was broken, which is a bug. */
@@ -60,7 +60,7 @@ export class LaneDelivery {
   readonly #batching: BatchingQueue | undefined;
   /** The queue whose next request is being filled with new events. */
   #filled: DeliveryQueue;
-  /** Assigns users' events to queues. Undefined at first, and while one queue keeps the order. */
+  /** Assigns users' events to queues. Undefined before the first event, and with a single queue. */
   #users: UserGroups | undefined;
   /** Whether more events will follow soon, so that requests may wait until they are full. */
   #expectsMore = false;
@@ -137,7 +137,7 @@ export class LaneDelivery {
     this.#expectsMore = true;
   }
 
-  /** Sends the queued events without waiting for more. Does not affect a gathering batch. */
+  /** Sends the queued events without waiting for more. Does not affect a batch that is gathered. */
   flush(): void {
     this.#expectsMore = false;
     for (const queue of this.#queues) queue.flush();

@@ -100,14 +100,14 @@ export class ActiveLane {
     };
   }
 
-  /** Whether these parts have been idle for `LANE_IDLE_MS` and may be closed without loss. */
+  /** Whether the working parts have been idle for `LANE_IDLE_MS` and may be closed without loss. */
   get mayRest(): boolean {
     const isIdle = this.#loop.isWaiting && this.uncommitted === 0 && this.#committer.isIdle;
     if (!isIdle || !this.#replays.isEmpty || !this.#delivery.isWell) return false;
     return this.#scheduler.hasRested(LANE_IDLE_MS);
   }
 
-  /** Facts about the destination that the lane keeps after these parts are closed. */
+  /** Facts about the destination that the lane keeps after its working parts are closed. */
   get past(): DestinationPast {
     return this.#delivery.past;
   }

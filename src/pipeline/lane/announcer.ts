@@ -20,14 +20,14 @@ export interface AnnouncerParts {
  */
 export class Announcer {
   readonly #parts: AnnouncerParts;
-  /** Logs for which all records up to the announced end were announced. */
+  /** Logs of which every record below the announced end was announced to the lanes. */
   readonly #known = new Set<string>();
   /** Logs with new records of unknown sources, which are read before later ones are announced. */
   readonly #unread = new Set<string>();
   #running: Promise<void> | undefined;
   #isStopped = false;
 
-  /** Announces no records that the logs hold now: lanes that start later find these themselves. */
+  /** Does not announce records that the logs already hold: lanes that start later find them. */
   constructor(parts: AnnouncerParts) {
     this.#parts = parts;
     for (const log of parts.logs.names()) {
@@ -36,7 +36,7 @@ export class Announcer {
     }
   }
 
-  /** Announces the new records in `range`; without it, all new records, of unknown sources. */
+  /** Announces the records in `range`; without it, all new records, whose sources are unknown. */
   announce(range?: DurableRange): void {
     const { logs } = this.#parts;
     if (range === undefined) {

@@ -41,7 +41,10 @@ export interface BatchLoopParts {
 
 const dispatchedAll = Promise.resolve(true);
 
-/** Errors that were logged: lanes that share a read of a log get one error, logged only once. */
+/**
+ * Errors that were logged. Lanes that share a read of a log get the same error object, which is
+ * logged once.
+ */
 const loggedErrors = new WeakSet<object>();
 
 /**

@@ -1,6 +1,9 @@
 import { RateMeter } from "../../concurrency/rate-meter.ts";
 
-/** Upper limit in milliseconds of the shortest time between the starts of a lane's batches. */
+/**
+ * Largest result of `intervalMs`: milliseconds that must pass between the starts of two batches of
+ * a lane.
+ */
 const INTERVAL_MS_MAX = 10;
 /**
  * Number of events per second at which the batches of a lane start `INTERVAL_MS_MAX` apart. Each
@@ -8,7 +11,10 @@ const INTERVAL_MS_MAX = 10;
  * time of the processor.
  */
 const LANE_EVENTS_PER_SECOND = 2_000;
-/** Batches per second of all lanes at which each lane's batches start `INTERVAL_MS_MAX` apart. */
+/**
+ * Number of batches per second, of all lanes together, at which the batches of each lane start
+ * `INTERVAL_MS_MAX` apart.
+ */
 const BATCHES_PER_SECOND = 1_000;
 
 /**

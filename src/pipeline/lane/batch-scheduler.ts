@@ -50,9 +50,9 @@ export interface BatchSchedulerParts {
 }
 
 /**
- * Chooses the events of the next batch of a lane (the delivery to one destination). If some events
- * have to run again because their outputs did not fit in memory, the batch has these only. If there
- * are none, it has new events and a share of replayed ones.
+ * Chooses the events of the next batch of a lane. If some events have to run again because their
+ * outputs did not fit in memory, the batch has these only. If there are none, it has new events and
+ * a share of replayed ones.
  */
 export class BatchScheduler {
   readonly #parts: BatchSchedulerParts;

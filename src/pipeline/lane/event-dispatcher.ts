@@ -25,7 +25,7 @@ export interface DispatchResult {
    * returned a result for them.
    */
   rest: readonly LaneEvent[];
-  /** Average bytes of the outputs of one event; 0 when no event was dispatched. */
+  /** Average number of bytes of the outputs of one event; 0 when no event was dispatched. */
   bytesPerEvent: number;
 }
 

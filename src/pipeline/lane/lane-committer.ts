@@ -48,7 +48,7 @@ export function commitDelayMs(isShared: boolean, now: number): number {
 /** Fraction of the retry window by which an outage grows before its length is written again. */
 const OUTAGE_STEP_FRACTION = 1 / 8;
 
-/** A change that is being written to the ledger, the store of delivery progress. */
+/** A change that is being written to the ledger. */
 interface PendingCommit {
   change: LaneChange;
   /** Events whose final outcomes the change stores. */
@@ -75,15 +75,15 @@ export interface LaneCommitterParts {
   /** Milliseconds for which every attempt to deliver has failed; 0 while the receiver answers. */
   outageMs(): number;
   destination(): Destination;
-  /** Notified when a lane (a delivery) that had no free memory may have some. */
+  /** Notified when a lane that had no free memory may have some. */
   room: Notifier;
   /** Stops the delivery to this destination because an invariant was broken, which is a bug. */
   fail(error: unknown): void;
 }
 
 /**
- * Records the outcomes of one destination's events and writes them to the ledger, the store of
- * delivery progress. Outcomes, dead letters and read positions go into one transaction.
+ * Records the outcomes of one destination's events and writes them to the ledger. Outcomes, dead
+ * letters and read positions go into one transaction.
  */
 export class LaneCommitter implements LaneCommitSource {
   readonly #parts: LaneCommitterParts;
@@ -91,8 +91,8 @@ export class LaneCommitter implements LaneCommitSource {
   #settled: LaneEvent[] = [];
   #pending: PendingCommit | undefined;
   /**
-   * Ids of the requeued dead letters that this lane (the delivery to one destination) is
-   * processing. An id is removed once the ledger has deleted its letter.
+   * Ids of the requeued dead letters that this lane is processing. An id is removed once the ledger
+   * has deleted its letter.
    */
   readonly requeuedIds = new Set<string>();
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -111,8 +111,8 @@ export class LaneCommitter implements LaneCommitSource {
   }
 
   /**
-   * Writes the intent of a batched delivery (its name and extent) to the ledger. The delivery may
-   * begin once this resolves, because it can then be repeated under the same name after a crash.
+   * Writes the intent of a batched delivery to the ledger. The delivery may begin once this
+   * resolves, because it can then be repeated under the same name after a crash.
    */
   writeIntent(intent: DeliveryIntent): Promise<void> {
     assert(this.#intent === undefined, "A lane has one batched delivery at a time");

@@ -26,8 +26,8 @@ export class LaneRoutes {
   }
 
   /**
-   * The current routes (connections by source). Each change replaces this object, so comparing
-   * references shows whether an event was checked against the current routes.
+   * The current routes. Each change replaces this object, so comparing references shows whether an
+   * event was checked against the current routes.
    */
   get current(): Routes {
     this.#current ??= createRoutes(this.#destination, this.#connections);

@@ -93,7 +93,9 @@ export class Lane implements LaneCommitSource {
     return isBehind && !this.#isStopped ? (this.#reader as RestingReader) : undefined;
   }
 
-  /** Makes the lane check for new records in its logs; with `later`, only at the next call. */
+  /**
+   * Makes the lane check for new records in its logs; with `later`, only once it is woken again.
+   */
   wake(later = false): void {
     if (this.#reader instanceof RestingReader && this.#reader.isAtEnd()) return;
     this.#wakeReader().wake();

@@ -8,8 +8,8 @@ interface Resting {
 }
 
 /**
- * Number of lanes that are checked against what was read before the event loop is free again. Each
- * check takes 1 µs, or up to 20 µs if it wakes an idle lane.
+ * Number of lanes to which one read of a log is shown in a row. Then the event loop can do other
+ * work. Each lane takes 1 µs, or up to 20 µs if it is idle and woken.
  */
 const LANES_AT_ONCE_MAX = 256;
 
@@ -25,7 +25,7 @@ export class LanesBehind<L extends Resting> {
   readonly #lanes = new Set<L>();
   /** Log → its end when a lane was last added. Later records are announced to the lanes. */
   readonly #ends = new Map<string, number>();
-  /** Read position of the lane furthest behind. Every second read is here, so it catches up. */
+  /** Read position of the lane furthest behind. Every second read is at this position. */
   #furthest: LogPlace | undefined;
   #isTurnOfFurthest = false;
   #isStopped = false;
@@ -72,7 +72,10 @@ export class LanesBehind<L extends Resting> {
     return undefined;
   }
 
-  /** Returns undefined when reading fails. The lanes then read there and report the error. */
+  /**
+   * Reads records at a position. Returns undefined on an error; the lanes there then read by
+   * themselves and report the error.
+   */
   async #read({ log, sequence }: LogPlace): Promise<LogChunk | undefined> {
     const chunk = await this.#logs.read(log, sequence).catch(() => undefined);
     if (chunk === undefined || (chunk.next <= sequence && chunk.newerAt === undefined)) return;

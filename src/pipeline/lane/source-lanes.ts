@@ -10,7 +10,10 @@ export class SourceLanes {
   readonly #logs: Pick<LogSet, "names" | "end">;
   /** Source id → ids of the destinations whose lanes a new record of the source must wake. */
   readonly #bySource = new Map<string, Set<string>>();
-  /** Destination id → its connections, one of which ended at a position not yet reached here. */
+  /**
+   * Destination id → its connections. Has only destinations with an ended connection whose last
+   * record this node has not seen yet.
+   */
   readonly #ending = new Map<string, readonly Connection[]>();
 
   constructor(logs: Pick<LogSet, "names" | "end">) {

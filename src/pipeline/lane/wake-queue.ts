@@ -1,6 +1,6 @@
 /**
  * A lane (the delivery to one destination), which can be woken to check for new records. With
- * `later`, it checks only at the next call.
+ * `later`, it only notes that there may be such records, and checks when it is woken again.
  */
 interface Wakeable {
   wake(later?: boolean): void;
@@ -10,9 +10,9 @@ interface Wakeable {
 const WAKES_AT_ONCE_MAX = 32;
 
 /**
- * Wakes the lanes (one for each destination) of a source that has new records. Many lanes are woken
- * in slices: between two slices, the event loop is free for as long as the slice and its work took.
- * One record that goes to thousands of destinations thus does not stop other work.
+ * Wakes the lanes of a source that has new records. Many lanes are woken in slices: between two
+ * slices, the event loop is free for as long as the slice and its work took. One record that goes
+ * to thousands of destinations thus does not stop other work.
  */
 export class WakeQueue {
   readonly #waiting = new Set<Wakeable>();

@@ -41,8 +41,8 @@ export interface GroupCommitParts<Change> {
 }
 
 /**
- * Writes the changes of all lanes (deliveries to destinations) in common transactions. While one
- * transaction is written, further changes gather, and the next transaction writes all of them.
+ * Writes the changes of all lanes in common transactions. While one transaction is written, further
+ * changes gather, and the next transaction writes all of them.
  */
 export class GroupCommit<Change> {
   readonly #parts: GroupCommitParts<Change>;
@@ -69,7 +69,7 @@ export class GroupCommit<Change> {
     return this.#closed;
   }
 
-  /** Records that a lane (a delivery) has changes, which the next transaction includes. */
+  /** Records that a lane has changes, which the next transaction includes. */
   schedule(committer: CommitSource<Change>): void {
     if (this.#closed) return;
     this.#dirty.add(committer);
@@ -134,8 +134,8 @@ export class GroupCommit<Change> {
   }
 
   /**
-   * Collects the changes of a lane (a delivery). Undefined when the lane has none, and while the
-   * store cannot be read because it is being reopened.
+   * Collects the changes of a lane. Undefined when the lane has none, and while the store cannot be
+   * read because it is being reopened.
    */
   #collect(committer: CommitSource<Change>): Change | undefined {
     try {
@@ -176,8 +176,8 @@ export class GroupCommit<Change> {
 }
 
 /**
- * Calls `step`, a function of one lane (a delivery), and returns its result. When `step` finds a
- * broken invariant, stops this lane only and returns undefined.
+ * Calls `step`, a function of one lane, and returns its result. When `step` finds a broken
+ * invariant, stops this lane only and returns undefined.
  */
 function stopAtBrokenInvariant<T>(
   committer: { fail(error: unknown): void },

@@ -2,7 +2,7 @@ import type { StoredLetter } from "../model/dead-letter.ts";
 import type { JobCounts, JobFailure } from "../model/replay-job.ts";
 import { groupNameOf } from "./group-name.ts";
 
-/** Number of reasons that a replay counts separately. Further ones are counted together. */
+/** Number of reasons that a replay counts separately. Any further ones have one common count. */
 const JOB_FAILURES_MAX = 20;
 /** Number of leading characters of a reason that a replay shows. */
 const REASON_CHARS_MAX = 300;
@@ -14,7 +14,9 @@ export function jobFailureOf(letter: StoredLetter): JobFailure {
   return { groupId, reason: letter.reason.slice(0, REASON_CHARS_MAX), count: 1 };
 }
 
-/** Returns the sums of a replay's failures and the added ones, by group, most frequent first. */
+/**
+ * Adds failures to those of a replay, by group. Returns the sums, the most frequent group first.
+ */
 export function addFailures(
   failures: readonly JobFailure[],
   added: readonly JobFailure[],

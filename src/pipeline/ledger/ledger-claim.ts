@@ -13,7 +13,7 @@ export interface LedgerOwner {
   commits: number;
 }
 
-/** Callbacks to a node that claimed a shared ledger (a partition's store of delivery progress). */
+/** Callbacks to a node that claimed a shared ledger. */
 export interface ClaimListener {
   /**
    * Called once, when another node has claimed the ledger, so that this node cannot write to it.
@@ -26,10 +26,7 @@ export interface ClaimListener {
   onReplaysChanged(destinationIds: Set<string>): void;
 }
 
-/**
- * Thrown when another node has claimed the ledger (a partition's store of delivery progress). This
- * node then may not write to it.
- */
+/** Thrown when another node has claimed the ledger. This node then may not write to it. */
 export class ClaimLostError extends Error {
   constructor(owner: LedgerOwner | undefined) {
     super(`Expected a ledger of this node, got one of ${owner?.node ?? "no node"}`);
@@ -40,9 +37,9 @@ const OWNER = "owner";
 export const OWNERS = "owners";
 
 /**
- * Decides which node may write to a shared ledger (a partition's store of delivery progress): the
- * node that claimed it last. Each commit checks the claim in its own transaction. A replaced node
- * therefore cannot write, even if it has not noticed that it was replaced.
+ * Decides which node may write to a shared ledger: the node that claimed it last. Each commit
+ * checks the claim in its own transaction. A replaced node therefore cannot write, even if it has
+ * not noticed that it was replaced.
  */
 export class LedgerClaims {
   readonly #owners: Table<LedgerOwner, string>;
@@ -70,7 +67,10 @@ export class LedgerClaims {
     return owner;
   }
 
-  /** Applies a change by the node with `claim`. Throws `ClaimLostError` if it is not the last. */
+  /**
+   * Applies a change by the node with `claim`. Throws `ClaimLostError` when `claim` is not the
+   * latest claim.
+   */
   run(claim: string, apply: () => void): void {
     this.expect(claim);
     apply();

@@ -115,7 +115,7 @@ export class Ledger {
     return this.#requeued.destinations();
   }
 
-  /** Records that a lane (a delivery) has changes, so that the next commit includes them. */
+  /** Records that a lane has changes, so that the next commit includes them. */
   schedule(source: LaneCommitSource): void {
     this.#commits.schedule(source);
   }
@@ -212,7 +212,7 @@ export class Ledger {
     return this.#store.catchUp();
   }
 
-  /** Whether the last attempt to write the progress of the lanes (deliveries) failed. */
+  /** Whether the last attempt to write the progress of the lanes failed. */
   get isFailing(): boolean {
     return this.#commits.isFailing;
   }

@@ -75,7 +75,10 @@ export class LetterResponses {
     return typeof found === "object" ? found : undefined;
   }
 
-  /** Adds `bytes` to both sums. Returns false, and adds nothing, if one would exceed its limit. */
+  /**
+   * Adds `bytes` to the sum of a destination and to the sum of all destinations. Returns false, and
+   * adds nothing, if one of them would exceed its limit.
+   */
   #add(destinationId: string, bytes: number): boolean {
     const own = this.#sum(destinationId) + bytes;
     const all = this.#sum("") + bytes;

@@ -218,7 +218,10 @@ export class LetterTables {
   }
 }
 
-/** Returns the first values, up to and including the one at which their sizes reach `charsMax`. */
+/**
+ * Returns the first values, up to and including the one at which the sum of their sizes reaches
+ * `charsMax`.
+ */
 export function takeChars<T>(
   charsMax: number,
   sizeOf: (value: T) => number,

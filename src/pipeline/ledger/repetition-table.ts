@@ -22,7 +22,10 @@ export interface RepetitionLot {
 /** Log → sequence number up to which the log was searched for repetitions. */
 export type SearchedPositions = Readonly<Record<string, number>>;
 
-/** Key of a lot: its log and first sequence number. No log has the empty name of `POSITIONS`. */
+/**
+ * Key of a lot: its log and first sequence number. The key `POSITIONS`, which is of no lot, has an
+ * empty log name.
+ */
 type RowKey = [log: string, sequence: number];
 const POSITIONS: RowKey = ["", 0];
 type RowValue = RepetitionRow[] | SearchedPositions;

@@ -49,7 +49,10 @@ export function fullRefusal(result: AttemptResult, events: number): FailureCause
 export const FAILED_ATTEMPTS_MAX = 10;
 const FIRST_ATTEMPTS_KEPT = 2;
 
-/** Adds a failed attempt. If too many, removes the first one after `FIRST_ATTEMPTS_KEPT`. */
+/**
+ * Adds a failed attempt. If there are then more than `FAILED_ATTEMPTS_MAX`, removes the first one
+ * after `FIRST_ATTEMPTS_KEPT`.
+ */
 export function withAttempt(
   attempts: FailedAttempt[] | undefined,
   attempt: FailedAttempt,

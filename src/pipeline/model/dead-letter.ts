@@ -15,7 +15,10 @@ export interface DeadLetter {
   line?: number;
   column?: number;
   attempts: number;
-  /** Failed attempts, of many the first and last ones. Absent in letters of earlier versions. */
+  /**
+   * Failed attempts; if there were many, only the first and the last ones. Absent in letters of
+   * earlier versions.
+   */
   failedAttempts?: FailedAttempt[];
   /** Id of the group of letters with the same failure that this letter is in. */
   groupId?: string | undefined;

@@ -91,10 +91,7 @@ export function createLaneEvent(
   };
 }
 
-/**
- * Counts of one destination's outgoing events (outputs of user code), and of the attempts to
- * deliver them.
- */
+/** Counts of one destination's outgoing events, and of the attempts to deliver them. */
 export interface OutputCounts {
   attempts: number;
   /** Number of attempts that failed with an error for which a retry may succeed. */
@@ -130,7 +127,10 @@ export interface Output {
   live: LiveProgram | undefined;
   byCode: boolean;
   attempts: number;
-  /** Failed attempts to deliver the output, of many the first and last ones; undefined if none. */
+  /**
+   * Failed attempts to deliver the output; if there were many, only the first and the last ones.
+   * Undefined if there were none.
+   */
   failedAttempts: FailedAttempt[] | undefined;
   /**
    * Time on the clock `elapsed()` at which the first attempt to deliver the output failed, or at
@@ -143,7 +143,7 @@ export interface Output {
   failedAlone: FailuresAlone | undefined;
 }
 
-/** Counts of failed requests with only one output, which show whether it is their cause. */
+/** Counts of failed requests with only one output. They show whether the output is the cause. */
 export interface FailuresAlone {
   total: number;
   /**
@@ -152,8 +152,8 @@ export interface FailuresAlone {
    */
   ofEvent: number;
   /**
-   * Number of failures that followed a delivery of another output since the failure before. The
-   * destination was thus not down.
+   * Number of failures with a delivery of another output between the previous failure and this one,
+   * which shows that the destination was not down.
    */
   amongTaken: number;
   /** The counts of the destination's outputs and attempts at the first failure. */
@@ -177,7 +177,7 @@ export function createOutput(laneEvent: LaneEvent, bytes: Uint8Array, live?: Liv
   };
 }
 
-/** Final outcome of an output (an event that user code made), or of an event without outputs. */
+/** Final outcome of an output, or of an event without outputs. */
 export type EventOutcome =
   | { kind: "delivered" }
   | { kind: "dropped" }

@@ -34,7 +34,10 @@ export interface JobCounts {
 
 /** Events of a replay that became dead letters for one reason; `count` is their number. */
 export interface JobFailure {
-  /** Id of the group of these dead letters; the empty string for reasons counted together. */
+  /**
+   * Id of the group of these dead letters. The empty string stands for all reasons beyond the
+   * maximum number of reasons that a job counts separately.
+   */
   groupId: string;
   reason: string;
   count: number;

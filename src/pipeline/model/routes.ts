@@ -15,7 +15,7 @@ export function createRoutes(destination: Destination, connections: readonly Con
 
 /**
  * Whether the connection delivers the log record. It does if the record was accepted in one of the
- * connection's live periods.
+ * connection's live periods (times in which it delivers).
  */
 export function covers(connection: Connection, log: string, sequence: number): boolean {
   if (isWithin(connection.from, connection.until, log, sequence)) return true;

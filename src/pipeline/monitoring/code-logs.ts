@@ -49,10 +49,10 @@ interface WorkspaceLines {
 
 /**
  * Holds in memory the latest lines that the published code of each workspace wrote with `log(...)`
- * on this node. If a transformation writes more than `CODE_LOG_LINES_PER_SECOND_MAX`, the guest
- * does not even return the lines beyond. The lines and the bytes of each workspace are limited.
- * When all workspaces together have too many bytes, the workspace that logged longest ago loses its
- * lines.
+ * on this node. If a transformation writes more than `CODE_LOG_LINES_PER_SECOND_MAX`, the process
+ * that runs its code does not return the lines beyond this number. The lines and the bytes of each
+ * workspace are limited. When all workspaces together have too many bytes, the workspace that
+ * logged longest ago loses its lines.
  */
 export class CodeLogs {
   readonly #byWorkspace = new Map<string, WorkspaceLines>();

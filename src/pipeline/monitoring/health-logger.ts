@@ -10,7 +10,7 @@ import type { EventOutcome } from "../model/lane-event.ts";
  * of a destination that fails and recovers again and again.
  */
 const LOG_INTERVAL_MS_MIN = 60_000;
-/** Period in milliseconds after a dead-letter line, whose dead letters the next line counts. */
+/** Milliseconds from a log line about dead letters to the next one, which counts those since. */
 const DEAD_LETTERS_MS = 60_000;
 
 interface HealthLoggerParts {

@@ -6,8 +6,8 @@ import type { FailureCause } from "../model/attempt.ts";
  */
 
 /**
- * Labels of the metrics of a lane, which delivers one destination's events. All parts of the lane
- * share this object, so that a renamed destination shows its new name everywhere.
+ * Labels of the metrics of a lane. All parts of the lane share this object, so that a renamed
+ * destination shows its new name everywhere.
  */
 export interface LaneLabels {
   destination: string;

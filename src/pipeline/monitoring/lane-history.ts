@@ -24,7 +24,10 @@ export interface ConnectionRates extends Rates {
 
 /** Counts of one lane in one minute. */
 interface LaneMinute {
-  /** Counters of the lane, in figure row order. `RECEIVED` is 0: it is counted per source only. */
+  /**
+   * Counters of the lane, in the order of a figure row's columns. `RECEIVED` is 0, because received
+   * events are counted only per source.
+   */
   counters: ArrayLike<number>;
   /** Counters of each source whose events were counted. */
   sources: [sourceId: string, counters: ArrayLike<number>][];

@@ -18,9 +18,9 @@ export interface LaneTotal {
 const never = new AbortController().signal;
 
 /**
- * Creates a function that combines the state of all lanes (deliveries to destinations) with equal
- * metric labels. Because there may be thousands of lanes, the function yields to other work in
- * between, and concurrent calls share one result.
+ * Creates a function that combines the state of all lanes with equal metric labels. Because there
+ * may be thousands of lanes, the function yields to other work in between, and concurrent calls
+ * share one result.
  */
 export function createLaneTotals(
   lanes: () => Iterable<LaneGauges>,

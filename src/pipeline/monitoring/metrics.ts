@@ -27,7 +27,10 @@ interface GaugeSources {
   lanes(): Iterable<LaneGauges>;
   deadLetters(): Iterable<{ workspaceId: string; destinationId: string; count: number }>;
   heldBytes(): number;
-  /** Returns names of the logs in which deliveries wait at a newer pixelmill version's record. */
+  /**
+   * Returns the names of the logs in which a delivery waits at a record that only a newer version
+   * of pixelmill can read.
+   */
   heldLogs(): Iterable<string>;
 }
 

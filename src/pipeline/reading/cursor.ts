@@ -128,7 +128,9 @@ export class Cursor {
     return { next: this.#next, pending };
   }
 
-  /** Notes that a stored cursor is durable. `low` is what `this.low` was at its creation. */
+  /**
+   * Notes that a stored cursor is durable. `low` is the value of `this.low` when it was created.
+   */
   committed(low: number): void {
     // `this.low` is lower when a backfill began meanwhile.
     this.#durableLow = Math.min(low, this.low);

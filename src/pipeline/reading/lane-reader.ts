@@ -190,7 +190,7 @@ export class LaneReader {
     return lags.reduce((sum, lag) => sum + lag, 0);
   }
 
-  /** Moves an idle lane (delivery) past new records of sources that are not connected to it. */
+  /** Moves an idle lane past new records of sources that are not connected to it. */
   #skipAnnounced(): void {
     if (!this.#isIdle) return;
     for (const [log, cursor] of this.#cursors) {
@@ -278,7 +278,7 @@ export class LaneReader {
     return previous !== undefined && covers(connection, previous.log, previous.sequence);
   }
 
-  /** The chunk of which some records were taken, if it contains this one. */
+  /** The chunk of which some records were taken, if it contains the record at `sequence`. */
   #taken(log: string, sequence: number): LogChunk | undefined {
     const chunk = this.#chunks.get(log);
     return chunk && chunk.from <= sequence && sequence < chunk.next ? chunk : undefined;

@@ -4,18 +4,19 @@ import type { LaneRecord } from "../model/lane-record.ts";
 
 /**
  * The current live period of each connection: the positions in the logs from which it delivers. A
- * new live period is stored only when the lane has read its older records.
+ * new live period can begin before the lane's read position. It is stored only once the lane has
+ * read the period's records before that position.
  */
 export class LivePeriods {
   /** Connection id → positions in the logs at which its current live period begins. */
   readonly #known: Map<string, Positions>;
   /**
    * Connection id → start of its previous live period. Has only connections for which the lane
-   * still reads older records of the new live period. The old start is stored for them, so that a
-   * restart reads these records again.
+   * still reads records of the new live period that lie before its read position. The old start is
+   * stored for them, so that a restart reads these records again.
    */
   readonly #before = new Map<string, Positions>();
-  /** Whether older records are still read for a connection. */
+  /** Whether the lane still reads records before its read position for a connection. */
   readonly #isLate: (connectionId: string) => boolean;
 
   constructor(known: LaneRecord["known"], isLate: (connectionId: string) => boolean) {

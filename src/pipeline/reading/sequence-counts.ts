@@ -1,4 +1,7 @@
-/** Sequence numbers per block. This pays because a lane's pending records lie close together. */
+/**
+ * Number of sequence numbers that one block covers. Blocks of several numbers save memory and time,
+ * because a lane's pending records lie close together.
+ */
 const BLOCK_SEQUENCES = 128;
 
 interface Block {

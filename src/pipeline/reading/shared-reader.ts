@@ -84,10 +84,10 @@ export class SharedReader {
   }
 
   /**
-   * Notes that all records below `sequence` are announced: each lane (delivery) that reads their
-   * sources was woken, and the lanes that are still idle may skip them. If a newer version of
-   * pixelmill wrote the record at `sequence`, `newerAt` is its time of receipt; the announced end
-   * cannot pass this record.
+   * Notes that all records below `sequence` are announced: each lane that reads their sources was
+   * woken, and the lanes that are still idle may skip them. If a newer version of pixelmill wrote
+   * the record at `sequence`, `newerAt` is its time of receipt; the announced end cannot pass this
+   * record.
    */
   setAnnouncedEnd(log: string, sequence: number, newerAt?: number): void {
     assert(sequence <= this.end(log), "An announced end is at or below the durable end of its log");

@@ -25,7 +25,10 @@ export interface LatestOutcome {
   outcome: FinalOutcome;
   receivedAt: number;
   at: number;
-  /** The event as received. Absent when a form has more than `RECENT_EVENT_BYTES_MAX` bytes. */
+  /**
+   * The event as received. Absent when it, or the event after user code, has more than
+   * `RECENT_EVENT_BYTES_MAX` bytes.
+   */
   received?: unknown;
   /** The event as it was, or would have been, sent to the destination. Absent if `received` is. */
   event?: unknown;
@@ -53,7 +56,10 @@ interface ListedOutcome {
  */
 export class LatestOutcomes {
   readonly #live: Pick<Live, "destination">;
-  /** Members with which user code overrides the request. Hidden: they may have credentials. */
+  /**
+   * Names of event members with which user code overrides the request that delivers the event.
+   * `list` leaves them out, because they may have credentials.
+   */
   readonly #overrideMembers: readonly string[];
   /** Workspace id → its lists, one for each outcome and destination. */
   readonly #workspaces = new SharedBytes<SharedBytes<OutcomeList>>();
@@ -78,7 +84,10 @@ export class LatestOutcomes {
     return this.#workspaces.bytes;
   }
 
-  /** Adds events' outcome at a destination; above the rate limit, of the last ones or none. */
+  /**
+   * Adds the outcome of events at a destination. When the rate limit leaves no room for all of
+   * them, adds only the last ones that fit, or none.
+   */
   add(
     outputs: readonly Output[],
     outcome: Exclude<EventOutcome, { kind: "discarded" }>,

@@ -52,7 +52,7 @@ export class RecentIds {
     this.#budget = budget;
   }
 
-  /** Records that an id occurs. Returns where it occurred before; undefined for an unknown id. */
+  /** Records an occurrence of an id. Returns the previous one; undefined for an unknown id. */
   note(id: string, at: Occurrence): Occurrence | undefined {
     hash[0] = Bun.hash.wyhash(id, seeds[0]);
     hash[1] = Bun.hash.wyhash(id, seeds[1]);

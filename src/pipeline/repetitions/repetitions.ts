@@ -226,7 +226,10 @@ export class Repetitions {
     return last;
   }
 
-  /** Returns where a log's search continues. The first call reads the messageIds before it. */
+  /**
+   * Returns the position where a log's search continues. The first call also reads the messageIds
+   * of the records before this position that are needed to recognize repetitions.
+   */
   async #begin(log: string, reader: LogReader, from?: number): Promise<number> {
     const searched = this.#searched.get(log);
     if (searched !== undefined) return Math.max(searched, this.#start.firstOf(reader));

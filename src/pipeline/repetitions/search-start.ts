@@ -24,7 +24,10 @@ export class SearchStart {
     this.#parts = parts;
   }
 
-  /** Returns the lowest position to search from, so that about `readBytesMax` bytes are read. */
+  /**
+   * Returns the earliest position from which a search begins: the start of the log's last parts
+   * that have at most `readBytesMax` bytes together.
+   */
   firstOf(reader: LogReader): number {
     return Math.max(reader.first(), earliest(reader, this.#parts.readBytesMax));
   }
@@ -56,7 +59,10 @@ export class SearchStart {
     return Math.max(this.firstOf(reader), since);
   }
 
-  /** Returns the first position received within the longest deduplication window before `time`. */
+  /**
+   * Returns the position of the first record that was received within the longest deduplication
+   * window before `time`.
+   */
   async positionWithin(reader: LogReader, time: number): Promise<number> {
     const windowMs = this.#parts.live.longestDedupSeconds() * 1_000;
     return await positionAt(reader, time - windowMs, this.#parts.timeOf);
@@ -84,7 +90,10 @@ export class SearchStart {
   }
 }
 
-/** Returns the start of the log's last parts with at most `bytesMax` bytes, or of its last one. */
+/**
+ * Returns the start of the log's last parts that have at most `bytesMax` bytes together. If even
+ * the last part has more, returns the start of that part.
+ */
 function earliest(reader: LogReader, bytesMax = DEDUP_READ_BYTES_MAX): number {
   let bytes = 0;
   let first: number | undefined;

@@ -7,7 +7,7 @@ interface ReadEvents {
   from: number;
   next: number;
   events: readonly SentEvent[];
-  /** Position of the first record that only a newer pixelmill can read; `next` without one. */
+  /** Position of the first record that only a newer pixelmill can read; `next` if there is none. */
   knownUpTo: number;
 }
 
@@ -23,7 +23,10 @@ export class SentEventReader {
     this.#isWanted = isWanted;
   }
 
-  /** Returns events of a range with `position`: the one read last, or one read from there on. */
+  /**
+   * Returns the events of a range that contains `position`: of the range that was read last, or of
+   * one that it reads from `position` on.
+   */
   async read(log: string, reader: LogReader, position: number): Promise<ReadEvents> {
     const last = this.#last.get(log);
     if (last !== undefined && last.from <= position && position < last.knownUpTo) return last;

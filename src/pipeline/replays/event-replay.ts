@@ -178,7 +178,7 @@ export class EventReplay {
     this.#reader.committed(lows);
   }
 
-  /** Returns the lowest sequence number that a restart would read; undefined after the end. */
+  /** Returns the lowest sequence number that a restart would read; undefined if the job ended. */
   durableLow(log: string): number | undefined {
     return this.#isEnded ? undefined : this.#reader.durableLow(log);
   }

@@ -75,9 +75,9 @@ export class Retention {
 
   /**
    * Returns for each log the position below which records may be deleted. `below` has for each log
-   * the position below which no delivery needs a record. Whole parts (such as segment files) are
-   * deleted, the oldest of all logs first, while their first record is older than the age bound,
-   * the logs exceed the size bound, or the disk is nearly full.
+   * the position below which no delivery needs a record. Whole parts are deleted, the oldest of all
+   * logs first, while their first record is older than the age bound, the logs exceed the size
+   * bound, or the disk is nearly full.
    */
   async trimmable(below: ReadonlyMap<string, number>): Promise<ReadonlyMap<string, number>> {
     const { ageMsMax, bytesMax } = this.#parts.bounds;

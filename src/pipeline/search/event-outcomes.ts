@@ -86,7 +86,10 @@ export async function eventOutcomes(
   });
 }
 
-/** Returns an event's stored repetition if its source had sent its messageId before. */
+/**
+ * Returns the stored repetition of an event; undefined if the event is not known to repeat an
+ * earlier one.
+ */
 function findRepetition(
   { log, sequence }: FoundEvent,
   ledgers: readonly Ledger[],

@@ -8,14 +8,14 @@ import type { TimeOf } from "../../log/time-search.ts";
  */
 const STRIDE_BYTES = 512 << 10;
 /**
- * Maximum bytes of a stride, one step of a scan. A stride that exceeds it because of large records
- * is repeated over fewer positions.
+ * Maximum bytes of a stride. A stride that exceeds it because of large records is repeated over
+ * fewer positions.
  */
 const STRIDE_BYTES_MAX = 4 << 20;
 const READ_BYTES = 256 << 10;
 /**
- * Number of log positions in the first stride (step) of a scan. Later strides are sized by the
- * bytes of earlier ones.
+ * Number of log positions in the first stride of a scan. Later strides are sized by the bytes of
+ * earlier ones.
  */
 const FIRST_STRIDE = 1_024;
 const GROWTH_MAX = 8;
@@ -42,8 +42,7 @@ interface ReverseScanOptions {
 }
 
 /**
- * Result of one stride (step of a scan): the matching records, the time of its oldest record, and
- * the bytes read.
+ * Result of one stride: the matching records, the time of its oldest record, and the bytes read.
  */
 interface Seen {
   hits: ScanHit[];
@@ -56,7 +55,7 @@ export class ReverseScan {
   readonly #options: ReverseScanOptions;
   #high: number;
   #stride = FIRST_STRIDE;
-  /** Hits (matching records) that were found and not taken yet. The newest is last. */
+  /** Hits that were found and not taken yet. The newest is last. */
   readonly #hits: ScanHit[] = [];
   /** Time of the oldest record scanned so far; Infinity before the first stride. */
   reachedAt = Number.POSITIVE_INFINITY;
@@ -75,7 +74,7 @@ export class ReverseScan {
     return this.#high <= this.#low;
   }
 
-  /** The newest hit (matching record) that was not taken; undefined when there is none. */
+  /** The newest hit that was not taken; undefined when there is none. */
   get head(): ScanHit | undefined {
     return this.#hits.at(-1);
   }
@@ -93,10 +92,7 @@ export class ReverseScan {
     this.#hits.pop();
   }
 
-  /**
-   * Scans one stride, a step of bounded size. If its records are too large, scans nothing and
-   * shortens the next stride.
-   */
+  /** Scans one stride. If its records are too large, scans nothing and shortens the next stride. */
   async step(signal: AbortSignal): Promise<void> {
     const { reader, countMax } = this.#options;
     const high = this.#high;

@@ -112,7 +112,10 @@ export class Search {
     }
   }
 
-  /** Creates a scan of each log. Calls `onNewer` per newer version's record in the time range. */
+  /**
+   * Creates a scan of each log. Calls `onNewer` for each record in the time range that a newer
+   * version wrote.
+   */
   async #begin(query: SearchQuery, onNewer: () => void): Promise<Map<string, ReverseScan>> {
     const finds = createFinder(query, query.isSource, this.#eventOf);
     const { from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY } = query;

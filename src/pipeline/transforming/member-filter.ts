@@ -37,7 +37,9 @@ function withoutTaken(text: string, taken: ReadonlySet<string>): string {
   return `{${members.join(",")}}`;
 }
 
-/** Removes the members from each object that is a member of the object `text`. */
+/**
+ * Removes the members named in `taken` from each object that is a value of the JSON object `text`.
+ */
 function withoutTakenBelow(text: string, taken: ReadonlySet<string>): string {
   if (text[0] !== "{") return text;
   const members: string[] = [];

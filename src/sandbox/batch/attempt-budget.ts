@@ -11,9 +11,12 @@ const BLAMED_SHARE = 0.75;
  * end in this time fails, even if it got little CPU time.
  */
 const CLOCK_FACTOR_MAX = 16;
-/** Share by which the next clock time exceeds the needed one, because the load changes. */
+/** Share of the clock time which an attempt needs that is added to it, because the load changes. */
 const CLOCK_ROOM = 0.1;
-/** Smallest growth factor of the clock time per attempt; CPU time is measured roughly. */
+/**
+ * Smallest factor by which a too short clock time is multiplied for the next attempts. The factor
+ * is not computed exactly, because CPU time is measured only roughly.
+ */
 const GROWTH_MIN = 2;
 /**
  * Smallest share of the CPU limit that an event gets in a new guest (process that runs user code),

@@ -30,7 +30,7 @@ type RunAnswer = RunReport | { error: UserError };
 
 /** Runs one batch of events through a program in several attempts, and records the outcomes. */
 export class BatchRun {
-  /** Whether the batch has ended a guest process, or has used up its time in one. */
+  /** Whether an event of the batch has ended a guest process, or has used up its time in one. */
   hasCostGuest = false;
   readonly #program: Program;
   readonly #batch: ProgramBatch;

@@ -39,15 +39,12 @@ export class CostlyPrograms {
     return (this.#records.get(id)?.until ?? Number.NEGATIVE_INFINITY) > this.#now();
   }
 
-  /** Returns how many of the program's next events may use up the whole CPU limit. */
+  /** Returns how many of the program's next events may each use up the whole CPU limit. */
   culpritsLeft({ id }: Program): number {
     return Math.max(0, GUEST_CULPRITS_MAX - this.#culpritsOf(this.#records.get(id)));
   }
 
-  /**
-   * Records the number of culprits (events that used up their time or ended their guest process)
-   * and the CPU time of a batch.
-   */
+  /** Records the number of culprits and the CPU time of a batch. */
   record({ id }: Program, culprits: number, cpuMs: number): void {
     if (culprits === 0 && cpuMs < COSTLY_BATCH_CPU_MS) return;
     const now = this.#now();

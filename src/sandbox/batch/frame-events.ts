@@ -6,12 +6,12 @@ import type { FrameText } from "../protocol/guest-frames.ts";
  * several frames.
  */
 const GUEST_INPUT_EVENTS_MAX = 500;
-/** Maximum size in bytes of events and their metadata in one frame (message) to a guest process. */
+/** Maximum size in bytes of events and their metadata in one frame to a guest process. */
 export const GUEST_INPUT_BYTES_MAX = 4 << 20;
 
 /**
- * Returns the indexes of the events for the next frame (message to the guest process): the first
- * ones of `open`, as many as one frame may contain and at least one.
+ * Returns the indexes of the events for the next frame to the guest process: the first ones of
+ * `open`, as many as one frame may contain and at least one.
  */
 export function firstFrameOf(open: readonly number[], batch: ProgramBatch): readonly number[] {
   let bytes = 0;

@@ -51,7 +51,7 @@ export interface BatchFacts {
   isDoubtful: boolean;
 }
 
-/** Decides while a batch runs whether to suspend its program (user code with its libraries). */
+/** Decides while a batch runs whether to suspend its program. */
 export interface ProgramTrial extends Disposable {
   /** Whether no event has succeeded since one used up its CPU time or ended its guest process. */
   readonly isSuspect: boolean;
@@ -106,8 +106,8 @@ export class ProgramSuspensions {
   }
 
   /**
-   * Returns the error for the events of a program that is suspended (not run because it only
-   * fails); undefined when the program may run.
+   * Returns the error for the events of a program that is suspended; undefined when the program may
+   * run.
    */
   errorFor(program: Program): UserError | undefined {
     const record = this.#records.get(program.id);

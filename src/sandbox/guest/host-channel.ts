@@ -24,7 +24,7 @@ let usualInput = Buffer.allocUnsafeSlow(BUFFER_BYTES);
 let output = Buffer.allocUnsafeSlow(BUFFER_BYTES);
 /**
  * Maximum size in bytes of an input buffer that is kept for reuse. A larger buffer, which a frame
- * (message) such as a program with its libraries may need, is used only once.
+ * such as a program with its libraries may need, is used only once.
  */
 const KEPT_BYTES_MAX = 8 << 20;
 
@@ -47,10 +47,10 @@ const backlog: GuestFrame[] = [];
 let exchange = 0;
 
 /**
- * Reads the next request from the socket. Returns undefined when the host (the server) has closed
- * its end or has died. The body of the request is valid until the next call. Reads and writes
- * block, because a guest process has no other work: with one event per frame, this handles 44,000
- * events a second, an event loop only 16,000.
+ * Reads the next request from the socket. Returns undefined when the host has closed its end or has
+ * died. The body of the request is valid until the next call. Reads and writes block, because a
+ * guest process has no other work: with one event per frame, this handles 44,000 events a second,
+ * an event loop only 16,000.
  */
 export function receive(): GuestFrame | undefined {
   const frame = backlog.shift() ?? nextFrame();
@@ -59,9 +59,9 @@ export function receive(): GuestFrame | undefined {
 }
 
 /**
- * Waits for the results of the host calls (calls of functions that the server executes) that the
- * guest process has sent in a `wait` frame. Requests that arrive before the results are kept for
- * `receive`. Returns undefined when the host has died.
+ * Waits for the results of the host calls that the guest process has sent in a `wait` frame.
+ * Requests that arrive before the results are kept for `receive`. Returns undefined when the host
+ * has died.
  */
 export function receiveResults(): GuestFrame | undefined {
   for (;;) {
@@ -143,8 +143,8 @@ function makeRoom(bytesMax: number): void {
 }
 
 /**
- * Sets the length of the frame (message) in `output`, and writes the first `end` bytes of `output`
- * to the socket.
+ * Sets the length of the frame in `output`, and writes the first `end` bytes of `output` to the
+ * socket.
  */
 function write(end: number): void {
   output.writeUInt32LE(end - LENGTH_BYTES, 0);

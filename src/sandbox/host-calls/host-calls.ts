@@ -19,9 +19,9 @@ import { printable } from "../protocol/printable.ts";
 import type { GuestFetchRequest, GuestFetchResponse, HostFunctions } from "./host-functions.ts";
 
 /**
- * Maximum UTF-16 units of the host calls (such as `fetch`) of a batch that have no result yet.
- * Beyond it the server holds back results until enough calls have ended. The guest process waits
- * for results, so it cannot send more calls in this time.
+ * Maximum UTF-16 units of the host calls (such as `fetch`) of a batch that are queued or in
+ * progress. Above it, the server keeps the results of ended calls back until enough further calls
+ * have ended. The guest process waits for results, so it cannot send more calls in this time.
  */
 export const FETCH_REQUESTS_CHARS_MAX = 8 << 20;
 /**
@@ -36,19 +36,19 @@ export const FETCH_ANSWERS_CHARS_MAX = 8 << 20;
  */
 const RESULTS_BYTES_MAX = 8 << 20;
 /**
- * Maximum number of host calls (such as `fetch`) that the server accepts for one batch:
- * `FETCHES_MAX` while the program is loaded, and the same number while it runs. More calls come
- * only from user code that has taken control of its guest process.
+ * Maximum number of host calls that the server accepts for one batch: `FETCHES_MAX` while the
+ * program is loaded, and the same number while it runs. More calls come only from user code that
+ * has taken control of its guest process.
  */
 const CALLS_MAX = 2 * FETCHES_MAX;
 /**
- * Maximum UTF-8 bytes of the host calls in one frame (message): `FETCH_REQUEST_CHARS_MAX` UTF-16
- * units, a comma and two brackets, at three bytes each.
+ * Maximum UTF-8 bytes of the host calls in one frame: `FETCH_REQUEST_CHARS_MAX` UTF-16 units, a
+ * comma and two brackets, at three bytes each.
  */
 const CALLS_BYTES_MAX = 3 * (FETCH_REQUEST_CHARS_MAX + 3);
 /**
- * Limits of the JSON that contains the host calls of one frame (message): a list of objects, each
- * with a nested object of headers. Apart from its headers, a call has seven values.
+ * Limits of the JSON that contains the host calls of one frame: a list of objects, each with a
+ * nested object of headers. Apart from its headers, a call has seven values.
  */
 const CALLS_BOUNDS: GuestJsonBounds = { levelsMax: 3, valuesMax: 64 * CALLS_MAX };
 

@@ -24,8 +24,8 @@ export interface ExchangeLimits {
   /** Whether `wallMs` starts again at each measurement that finds CPU time used by the guest. */
   restartsClockOnCpu?: boolean;
   /**
-   * Functions of the server (such as `fetch`) that user code may call during the exchange (request
-   * and reply). If absent, user code may call none.
+   * Functions of the server (such as `fetch`) that user code may call during the exchange. If
+   * absent, user code may call none.
    */
   hostCalls?: HostCalls;
 }
@@ -33,10 +33,7 @@ export interface ExchangeLimits {
 export interface GuestExchange extends ExchangeLimits {
   number: number;
   startedAt: number;
-  /**
-   * Resource usage of the guest process at the first measurement during this exchange (request and
-   * reply).
-   */
+  /** Resource usage of the guest process at the first measurement during this exchange. */
   usageAtStart?: ProcessUsage;
   /**
    * Time at which the guest process began to wait for results of host calls (functions that the
@@ -78,17 +75,14 @@ export class GuestChannel {
     this.#kill = kill;
   }
 
-  /**
-   * The exchange (request and reply) that the guest process is working on; undefined when it has no
-   * request.
-   */
+  /** The exchange that the guest process is working on; undefined when it has no request. */
   get current(): GuestExchange | undefined {
     return this.#exchanges[0];
   }
 
   /**
-   * Adds `ms` milliseconds to the time limit of the current exchange (request and reply), because
-   * the guest process could not run for that time.
+   * Adds `ms` milliseconds to the time limit of the current exchange, because the guest process
+   * could not run for that time.
    */
   extendDeadline(ms: number): void {
     const exchange = this.current;
@@ -192,10 +186,10 @@ export class GuestChannel {
   }
 
   /**
-   * Rejects all exchanges (requests without a reply) after the guest process has ended. The
-   * exchange that the guest was working on is rejected with `fault`, if given, because the host
-   * caused the end; if not given, with `cause`. The others are rejected with `retired`, because the
-   * guest had not started them.
+   * Rejects all exchanges that have no reply yet after the guest process has ended. The exchange
+   * that the guest was working on is rejected with `fault`, if given, because the host caused the
+   * end; if not given, with `cause`. The others are rejected with `retired`, because the guest had
+   * not started them.
    */
   close(cause: GuestEndCause, fault?: InvariantError): void {
     const [first, ...others] = this.#exchanges.splice(0);

@@ -31,8 +31,8 @@ export class Guest {
    */
   readonly programs = new Map<string, number>();
   /**
-   * Programs (user code with libraries) that are being loaded, by program id. Each promise resolves
-   * with the program's number, or with the error that keeps the program from loading.
+   * Programs that are being loaded, by program id. Each promise resolves with the program's number,
+   * or with the error that keeps the program from loading.
    */
   readonly loads = new Map<string, Promise<number | UserError>>();
   /** Numbers of programs that the guest process must unload when it loads the next program. */
@@ -49,8 +49,8 @@ export class Guest {
   /** Beginning of the guest's standard error, without control characters. */
   stderr = "";
   /**
-   * The internal error of the host (the server) because of which it killed this guest process;
-   * undefined when there was none.
+   * The internal error of the host because of which it killed this guest process; undefined when
+   * there was none.
    */
   hostFault: InvariantError | undefined;
   onEnd: () => void = () => {};

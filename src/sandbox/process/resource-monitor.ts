@@ -87,8 +87,8 @@ export class ResourceMonitor {
   }
 
   /**
-   * Sets the CPU debt (CPU time beyond a fair share), bounded to 0 … `DEBT_MS_MAX`. A new guest
-   * process takes over the debt of the last guest of its workspace.
+   * Sets the CPU debt, bounded to 0 … `DEBT_MS_MAX`. A new guest process takes over the debt of the
+   * last guest of its workspace.
    */
   setCpuDebt(debtMs: number): void {
     const bounded = Math.min(DEBT_MS_MAX, Math.max(0, debtMs));
@@ -110,7 +110,7 @@ export class ResourceMonitor {
 
   /**
    * Whether a guest process that has no request has to be measured at the time `now`. With a CPU
-   * debt (CPU time beyond its fair share) it is always due, without one every `GUEST_IDLE_POLL_MS`.
+   * debt it is always due, without one every `GUEST_IDLE_POLL_MS`.
    */
   isDue(now: number): boolean {
     return this.#cpuDebtMs > 0 || now - this.#measuredAt >= GUEST_IDLE_POLL_MS;

@@ -8,10 +8,10 @@ import { loadText, scanned, skipValue } from "../../json/json-scanner.ts";
 const GUEST_HEADER_BYTES_MAX = 1 << 20;
 
 /**
- * Size in bytes of the length, a little-endian u32, with which each frame (message between host and
- * guest process) begins. It counts the bytes that follow it: a header (one line of JSON), a
- * newline, and a body. `JSON.stringify` writes no raw newline, so the first newline ends the
- * header.
+ * Size in bytes of the length, a little-endian u32, with which each frame between the host (the
+ * server) and a guest process begins. It counts the bytes that follow it: a header (one line of
+ * JSON), a newline, and a body. `JSON.stringify` writes no raw newline, so the first newline ends
+ * the header.
  */
 export const LENGTH_BYTES = 4;
 export const NEWLINE = 10;
@@ -21,8 +21,8 @@ const CLOSING_BRACKET = 93;
 
 export interface GuestFrame {
   /**
-   * Header of the frame (message): parsed JSON. Its shape is unknown, because user code may control
-   * the guest process that sent it.
+   * Header of the frame: parsed JSON. Its shape is unknown, because user code may control the guest
+   * process that sent it.
    */
   header: unknown;
   body: Buffer;
@@ -30,10 +30,7 @@ export interface GuestFrame {
   bytes: Buffer;
 }
 
-/**
- * JSON values, each as UTF-8 bytes, that form one JSON array in the body of a frame (message
- * between host and guest process).
- */
+/** JSON values, each as UTF-8 bytes, that form one JSON array in the body of a frame. */
 export type JsonTexts = readonly Uint8Array[];
 
 /** Part of a frame's body: JSON values, written as an array, or a string, written unchanged. */
@@ -47,9 +44,8 @@ export function jsonArrayBytes(texts: JsonTexts): number {
 }
 
 /**
- * Writes frames (messages to a guest process) into one reused buffer. A frame is valid only until
- * the next frame is written. A new buffer of 200 KB for every batch would take a tenth of the
- * host's time.
+ * Writes frames to a guest process into one reused buffer. A frame is valid only until the next
+ * frame is written. A new buffer of 200 KB for every batch would take a tenth of the host's time.
  */
 export class GuestFrameWriter {
   #buffer = Buffer.allocUnsafeSlow(WRITER_BYTES_MIN);
@@ -102,8 +98,8 @@ function writeArray(buffer: Buffer, start: number, texts: JsonTexts): number {
 }
 
 /**
- * Splits a frame (message between host and guest process), without its length, into header and
- * body. Throws `GuestFrameError` when the header is missing or is not JSON.
+ * Splits a frame, without its length, into header and body. Throws `GuestFrameError` when the
+ * header is missing or is not JSON.
  */
 export function decodeFrame(bytes: Buffer): GuestFrame {
   const end = bytes.indexOf(NEWLINE);
@@ -117,9 +113,9 @@ export function decodeFrame(bytes: Buffer): GuestFrame {
 }
 
 /**
- * Decodes a frame (message) from a guest process. Unlike `decodeFrame`, it checks the header before
- * it parses it, because parsing takes many times the memory of the text. Throws `GuestFrameError`
- * if the header is too large, is nested too deeply, or has too many values.
+ * Decodes a frame from a guest process. Unlike `decodeFrame`, it checks the header before it parses
+ * it, because parsing takes many times the memory of the text. Throws `GuestFrameError` if the
+ * header is too large, is nested too deeply, or has too many values.
  */
 export function decodeGuestReply(bytes: Buffer): GuestFrame {
   const end = bytes.subarray(0, GUEST_HEADER_BYTES_MAX + 1).indexOf(NEWLINE);
@@ -156,28 +152,23 @@ export function parseGuestJson(text: Buffer, { levelsMax, valuesMax }: GuestJson
 }
 
 /**
- * Limits of the header of a frame (message) from a guest process. A valid header has three levels
- * (an object with a list of objects); one more is allowed. For each event it has a count and at
- * most one error of five values, and in addition lines of `log(...)` of five values each.
+ * Limits of the header of a frame from a guest process. A valid header has three levels (an object
+ * with a list of objects); one more is allowed. For each event it has a count and at most one error
+ * of five values, and in addition lines of `log(...)` of five values each.
  */
 const HEADER_BOUNDS: GuestJsonBounds = { levelsMax: 4, valuesMax: 65_536 };
 
-/** Assembles frames (messages) from the chunks that arrive from the socket of a guest process. */
+/** Assembles frames from the chunks that arrive from the socket of a guest process. */
 export class GuestFrameReader {
-  /**
-   * Buffer whose first `#buffered` bytes were received and were not yet returned as a frame
-   * (message).
-   */
+  /** Buffer whose first `#buffered` bytes were received and were not yet returned as a frame. */
   #bytes: Buffer = NOTHING;
   #buffered = 0;
-  /** Whether `#bytes` is large enough for the whole frame (message) that is being received. */
+  /** Whether `#bytes` is large enough for the whole frame that is being received. */
   #hasRoom = false;
-  /**
-   * Whether the header of the frame (message) that is being received has ended within its limit.
-   */
+  /** Whether the header of the frame that is being received has ended within its limit. */
   #hasHeader = false;
 
-  /** Number of received bytes that were not yet returned as a frame (message). */
+  /** Number of received bytes that were not yet returned as a frame. */
   get bufferedBytes(): number {
     return this.#buffered;
   }
@@ -194,10 +185,10 @@ export class GuestFrameReader {
   }
 
   /**
-   * Returns the next frame (message) without its length, or undefined while it is incomplete.
-   * Throws `GuestFrameError` if the frame is longer than `bytesMax` or its header exceeds its size
-   * limit. A buffer for the whole frame is created once its length is known, because a list of
-   * received chunks of one byte each would take hundreds of times their size.
+   * Returns the next frame without its length, or undefined while it is incomplete. Throws
+   * `GuestFrameError` if the frame is longer than `bytesMax` or its header exceeds its size limit.
+   * A buffer for the whole frame is created once its length is known, because a list of received
+   * chunks of one byte each would take hundreds of times their size.
    */
   next(bytesMax: number): Buffer | undefined {
     if (this.#buffered < LENGTH_BYTES) return undefined;

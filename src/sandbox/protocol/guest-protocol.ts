@@ -140,9 +140,7 @@ export interface RunReply {
   /** One error for each event with the count `FAILED`, in the order of the events. */
   errors: readonly UserError[];
   logs: readonly LogLine[];
-  /**
-   * The reason why some events are `OPEN` (have no outcome yet); absent when no event is `OPEN`.
-   */
+  /** The reason why some events are `OPEN`; absent when no event is `OPEN`. */
   stopped?: RunStop;
 }
 export interface InspectReply {

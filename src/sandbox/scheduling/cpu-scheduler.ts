@@ -16,16 +16,16 @@ export type SchedulableGuest = Pick<
 >;
 
 /**
- * Part of an equal share of the processors that a workspace (tenant) may use without CPU debt. CPU
- * time beyond it is added to the debt.
+ * Part of an equal share of the processors that a workspace may use without CPU debt. CPU time
+ * beyond it is added to the debt.
  */
 const FREE_SHARE = 0.5;
 
 /**
- * Shares the processors among guests (processes that run user code), so that guests that compute a
- * lot do not block the others. A guest that computes little is never paused. Among guests with a
- * CPU debt (CPU time beyond a fair share), those whose workspace (tenant) has the smallest debt run
- * first. No guest is paused while there is a processor for each.
+ * Shares the processors among guest processes, so that guests that compute a lot do not block the
+ * others. A guest that computes little is never paused. Among guests with a CPU debt, those whose
+ * workspace has the smallest debt run first. No guest is paused while there is a processor for
+ * each.
  *
  * Shares and turns belong to workspaces. The guests of one workspace divide its share, and only one
  * of them runs in a turn of the workspace. So a workspace with two guests gets no more than one
@@ -41,15 +41,15 @@ const FREE_SHARE = 0.5;
 export class CpuScheduler<T extends SchedulableGuest> {
   readonly #processors: number;
   /**
-   * Workspaces (tenants) that have guest processes whose CPU debt is above the limit. The first
-   * ones, one per processor, have their turn: one guest of each runs. The other guests above the
-   * limit are paused.
+   * Workspaces that have guest processes whose CPU debt is above the limit. The first ones, one per
+   * processor, have their turn: one guest of each runs. The other guests above the limit are
+   * paused.
    */
   #queue: unknown[] = [];
   #rotatedAt = 0;
   /**
-   * Shares of the workspaces (tenants) with a runnable guest process. A guest without a workspace
-   * is its own key.
+   * Shares of the workspaces with a runnable guest process. A guest without a workspace is its own
+   * key.
    */
   #shares = new Map<unknown, WorkspaceShare>();
 
@@ -70,8 +70,8 @@ export class CpuScheduler<T extends SchedulableGuest> {
   }
 
   /**
-   * Pauses and resumes guest processes according to their CPU debts (CPU time beyond a fair share).
-   * The caller calls this every few milliseconds.
+   * Pauses and resumes guest processes according to their CPU debts. The caller calls this every
+   * few milliseconds.
    */
   schedule(guests: Iterable<T>, now: number): void {
     const all = [...guests];
@@ -121,10 +121,7 @@ interface WorkspaceShare {
    * share of the workspace.
    */
   running: number;
-  /**
-   * The largest CPU debt (CPU time beyond a fair share) of a runnable guest process of the
-   * workspace.
-   */
+  /** The largest CPU debt of a runnable guest process of the workspace. */
   debtMs: number;
 }
 

@@ -11,24 +11,21 @@ export const GUEST_EVICTION_INTERVAL_MS = 100;
  * waits for the permission to have one.
  */
 export interface GuestHolder {
-  /**
-   * Time (`performance.now()`) at which the holder (workspace and language) last had work;
-   * undefined while it has work.
-   */
+  /** Time (`performance.now()`) at which the holder last had work; undefined while it has work. */
   readonly idleSince: number | undefined;
   /** Memory in bytes that the holder's guest uses; 0 when it has no guest process. */
   readonly memoryBytes: number;
   /** Whether the holder's guest process is the second one of its workspace and language. */
   readonly isSecond: boolean;
   /**
-   * Called when the holder (workspace and language) is admitted: it may have a guest process from
-   * now on, until it calls `release`.
+   * Called when the holder is admitted: it may have a guest process from now on, until it calls
+   * `release`.
    */
   onAdmit(): void;
   /**
-   * Tells the holder (workspace and language) to start no more work, and to call `release` when its
-   * guest process has exited. With `immediately` the holder kills the guest at once; without it,
-   * the guest first finishes the work in progress.
+   * Tells the holder to start no more work, and to call `release` when its guest process has
+   * exited. With `immediately` the holder kills the guest at once; without it, the guest first
+   * finishes the work in progress.
    */
   evict(immediately: boolean): void;
 }
@@ -42,11 +39,11 @@ export interface AdmissionLimits {
 }
 
 /**
- * Limits the number of guests (processes that run user code) and their memory. While a limit is
- * reached, further workspaces wait in a queue, and guests are evicted for them one at a time. The
- * guest that has been idle longest is evicted first. If none is idle, a second guest of a workspace
- * is evicted. If no workspace has a second guest, the guest that was admitted first is evicted, or
- * the largest one when memory is short.
+ * Limits the number of guest processes and their memory. While a limit is reached, further
+ * workspaces wait in a queue, and guests are evicted for them one at a time. The guest that has
+ * been idle longest is evicted first. If none is idle, a second guest of a workspace is evicted. If
+ * no workspace has a second guest, the guest that was admitted first is evicted, or the largest one
+ * when memory is short.
  *
  * At least `GUEST_EVICTION_INTERVAL_MS` pass between two evictions, so that the work of the waiting
  * workspaces accumulates. The start of a guest costs as much as a thousand events: without the
@@ -54,16 +51,13 @@ export interface AdmissionLimits {
  */
 export class GuestAdmission<T extends GuestHolder> {
   readonly #limits: AdmissionLimits;
-  /**
-   * Holders (workspace and language) that may have a guest process, in the order of their
-   * admission.
-   */
+  /** Holders that may have a guest process, in the order of their admission. */
   readonly #holders = new Set<T>();
   readonly #evicted = new Set<T>();
   readonly #queue = new Set<T>();
   /**
-   * The holder (workspace and language) whose guest process is being evicted because all guests
-   * together use too much memory.
+   * The holder whose guest process is being evicted because all guests together use too much
+   * memory.
    */
   #evictedForMemory: T | undefined;
   #evictionAt = Number.NEGATIVE_INFINITY;
@@ -73,22 +67,19 @@ export class GuestAdmission<T extends GuestHolder> {
     this.#limits = limits;
   }
 
-  /**
-   * Number of holders (workspace and language) that wait for the permission to have a guest
-   * process.
-   */
+  /** Number of holders that wait for the permission to have a guest process. */
   get waiting(): number {
     return this.#queue.size;
   }
 
-  /** Whether another holder (workspace and language) would be admitted at once. */
+  /** Whether another holder would be admitted at once. */
   get hasRoom(): boolean {
     return this.#queue.size === 0 && this.#hasRoom();
   }
 
   /**
-   * Adds the holder (workspace and language) to the queue, and admits it as soon as there is room
-   * for its guest process. This may happen before `request` returns.
+   * Adds the holder to the queue, and admits it as soon as there is room for its guest process.
+   * This may happen before `request` returns.
    */
   request(holder: T): void {
     this.#queue.add(holder);
@@ -96,8 +87,8 @@ export class GuestAdmission<T extends GuestHolder> {
   }
 
   /**
-   * Asserts that a holder (workspace and language) that is about to get a guest process is
-   * admitted, and that the number of admitted holders is within its bound.
+   * Asserts that a holder that is about to get a guest process is admitted, and that the number of
+   * admitted holders is within its bound.
    */
   assertAdmitted(holder: T): void {
     assert(this.#holders.has(holder), "Only admitted workspaces get a guest");
@@ -145,9 +136,8 @@ export class GuestAdmission<T extends GuestHolder> {
   }
 
   /**
-   * Ends one guest process so that the first waiting holder (workspace and language) can be
-   * admitted, unless the last eviction was too recent. Checks again after
-   * `GUEST_EVICTION_INTERVAL_MS`.
+   * Ends one guest process so that the first waiting holder can be admitted, unless the last
+   * eviction was too recent. Checks again after `GUEST_EVICTION_INTERVAL_MS`.
    */
   #makeRoom(): void {
     clearTimeout(this.#timer);
@@ -186,9 +176,7 @@ export class GuestAdmission<T extends GuestHolder> {
     return this.#remaining().toSorted((a, b) => b.memoryBytes - a.memoryBytes)[0];
   }
 
-  /**
-   * Returns the admitted holders (workspace and language) whose guest process is not being evicted.
-   */
+  /** Returns the admitted holders whose guest process is not being evicted. */
   #remaining(): T[] {
     return [...this.#holders].filter((holder) => !this.#evicted.has(holder));
   }

@@ -7,10 +7,7 @@ import { backoffMs } from "../../concurrency/backoff.ts";
  */
 const DELAY_MS_MIN = 100;
 const DELAY_MS_MAX = 5_000;
-/**
- * Milliseconds without a loss (a guest process that its code has ended) after which the number of
- * recent losses decreases by one.
- */
+/** Milliseconds without a loss after which the number of recent losses decreases by one. */
 const FORGOTTEN_MS = 10_000;
 
 /**
@@ -24,9 +21,7 @@ export class GuestLossBackoff {
   #count = 0;
   #at = Number.NEGATIVE_INFINITY;
 
-  /**
-   * Sets the number of recent losses (guest processes that the code has ended) that cause no delay.
-   */
+  /** Sets the number of recent losses that cause no delay. */
   constructor(freeLosses: number) {
     this.#freeLosses = freeLosses;
   }
@@ -36,7 +31,7 @@ export class GuestLossBackoff {
     this.#at = now;
   }
 
-  /** Returns the number of recent losses (guest processes that the workspace's code has ended). */
+  /** Returns the number of recent losses. */
   count(now = performance.now()): number {
     return Math.max(0, this.#count - Math.floor((now - this.#at) / FORGOTTEN_MS));
   }

@@ -23,7 +23,10 @@ const STDERR_READ_MS_MAX = 2_000;
  * code).
  */
 const STANDSTILL_MS_MIN = 500;
-/** Milliseconds above which a request's wait for a guest counts as a wait for its start. */
+/**
+ * Milliseconds of waiting for a guest process above which a request has probably waited for the
+ * start of one.
+ */
 const WAIT_MS_MIN = 5;
 export interface SandboxStatus {
   state: "starting" | "ready" | "unavailable";
@@ -45,9 +48,8 @@ export interface GuestStarterOptions {
 }
 
 /**
- * Starts guests (processes that run user code), which are confined and verified before they are
- * used. Keeps spare guests ready, enforces the limits of every guest, and delays further starts
- * while starts fail.
+ * Starts guest processes, which are confined and verified before they are used. Keeps spare guests
+ * ready, enforces the limits of every guest, and delays further starts while starts fail.
  */
 export class GuestStarter {
   /** Called every `watchMs` milliseconds, after the limits of all guest processes were enforced. */

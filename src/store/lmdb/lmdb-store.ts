@@ -222,8 +222,8 @@ class LmdbStore implements LocalStore {
   }
 
   /**
-   * Runs one function of a dry run (a transaction that is rolled back at the end) as a nested
-   * transaction, and returns its result or error. Throws errors of LMDB and of the disk.
+   * Runs one function of a dry run as a nested transaction, and returns its result or error. Throws
+   * errors of LMDB and of the disk.
    */
   #runDry(apply: () => unknown): PromiseSettledResult<unknown> {
     const before = this.#dryWrites!.length;

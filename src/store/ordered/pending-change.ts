@@ -10,7 +10,10 @@ export interface PendingChange {
   reject(error: unknown): void;
 }
 
-/** Settles each `change` call's promise with its dry run's outcome. Call after the commit. */
+/**
+ * Settles the promise of each call of `change` with the outcome of its dry run. The caller does
+ * this after the commit.
+ */
 export function resolveChanges(
   changes: readonly PendingChange[],
   outcomes: DryRun["outcomes"],

@@ -8,13 +8,19 @@ import { TRANSFORMER_EVENTS_MAX } from "../limits.ts";
 /** Members by which items select their code. Items with equal members share one group. */
 export interface ItemGroup {
   workspaceId: string;
-  /** Span of `destination`'s JSON in the body; undefined without it. The next two are alike. */
+  /**
+   * Span in the body of the item's member `destination`; undefined when it has none. The next two
+   * members hold the spans of the item's `libraries` and `credentials`.
+   */
   destination: Span | undefined;
   libraries: Span | undefined;
   credentials: Span | undefined;
 }
 
-/** Spans of an event and its metadata, JSON objects in the body; undefined where missing. */
+/**
+ * Spans of an event and of its metadata, two JSON objects in the body. Undefined if the item has
+ * none.
+ */
 export interface RequestItem {
   message: Span | undefined;
   metadata: Span | undefined;

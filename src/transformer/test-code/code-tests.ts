@@ -11,7 +11,7 @@ import { RequestFault, textOf } from "../requests.ts";
 import { importedNames } from "./imported-names.ts";
 import { languageOf, testInput, testRunInput, type UnstoredTest } from "./test-input.ts";
 
-/** Owner id of the guests for these tests, which run nothing else. No workspace has this id. */
+/** Owner id of the guest processes that run these tests and nothing else. No workspace has it. */
 const OWNER = "transformer";
 
 /** Answers the requests by which RudderStack's control plane tests code that is not stored. */
@@ -50,7 +50,10 @@ export class CodeTests {
     };
   }
 
-  /** Checks a library (`POST /transformationLibrary/test`). Returns true, or Python's imports. */
+  /**
+   * Checks a library (`POST /transformationLibrary/test`). Returns true, or for a Python library
+   * the modules that it imports.
+   */
   async testLibrary(body: Record<string, unknown>): Promise<unknown> {
     const code = textOf(body.code);
     if (code === "") throw new RequestFault("Invalid request. Missing code");

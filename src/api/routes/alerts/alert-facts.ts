@@ -5,7 +5,7 @@ import { type WorkspaceState, workspaceState } from "../status/workspace-state.t
 
 /** States in which a destination reads no events, or possibly none. */
 const notReading = new Set<string>(["paused", "unconnected", "unknown", "blocked", "external"]);
-/** Maximum lag in seconds of a destination that still shows whether a source sends events. */
+/** Maximum lag in seconds at which a destination still shows whether a source sends events. */
 const READING_LAG_SECONDS_MAX = 60;
 
 /**

@@ -187,7 +187,7 @@ export const alertReceiverRoutes = [
   }),
 ] as const;
 
-/** Returns a receiver with changes. Throws if stored secrets would go to another host. */
+/** Returns a receiver with a request's changes. Throws if they send old secrets to a new host. */
 function changed(
   before: StoredReceiver,
   change: Static<typeof AlertReceiverChange>,

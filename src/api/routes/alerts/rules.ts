@@ -172,7 +172,7 @@ export const alertRuleRoutes = [
   rules.remove("Delete a rule; its open alerts end", (catalog) => catalog.alerts.rules),
 ] as const;
 
-/** Kinds of which a workspace may have rules: other workspaces must not see the server's state. */
+/** Returns the kinds of rules that a workspace may have: server kinds only for the operator's. */
 function kindsFor(deps: Parameters<typeof isOperators>[0], workspaceId: string): AlertKind[] {
   const isOfServer = isOperators(deps, workspaceId);
   return alertKinds.filter((kind) => isOfServer || !isServerAlertKind(kind));

@@ -127,7 +127,7 @@ function answerOf(
     : transformationAnswer(deps, found, { destinations: true });
 }
 
-/** Returns the revision that was newest at this entity tag. Undefined if there is none. */
+/** Returns the revision that was the newest one when the resource had this tag, if there is one. */
 function revisionOfTag({ catalog }: CodeDeps, resource: Resource, tag: string) {
   const { workspaceId, kind, id } = resource;
   const [versionId = ""] = tag.split(".", 1);

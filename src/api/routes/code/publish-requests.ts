@@ -12,8 +12,8 @@ import { validationError } from "../../request/validation.ts";
 import { AnyObject, Id, type publishQuery, TestEvents } from "../../schema/common.ts";
 
 /**
- * Schemas of the fields of publish requests. Some fields can be sent in several forms, which the
- * functions below convert to one.
+ * This file has the schemas of the fields of publish requests. Some fields can be sent in several
+ * forms, which the functions below convert to one.
  */
 
 export const PublishFlag = Type.Optional(
@@ -32,7 +32,7 @@ export interface LinkingPublishRequest extends PublishRequest {
 
 const storedFields = ["name", "language", "code", "description", "note"] as const;
 
-/** Returns the catalog's input for creating or updating code: fields, sender, publishing. */
+/** Converts a request to the catalog's input for creating or updating code. */
 export function revisionInput<Body extends PublishRequest["body"]>(
   call: Omit<PublishRequest, "body"> & { principal: Principal; body: Body; request: Request },
 ) {

@@ -15,7 +15,7 @@ import { namedCode } from "./current-code.ts";
 import { TestInput, testInputList } from "./publish-requests.ts";
 import { Warnings } from "./revision-answers.ts";
 
-/** Routes that publish several revisions together, or only test them. */
+/** This file defines the routes that publish several revisions together, or only test them. */
 
 export const TestSuite = Type.Object(
   {

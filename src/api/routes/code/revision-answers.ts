@@ -12,8 +12,8 @@ import { Id, isoTime, Language, Time } from "../../schema/common.ts";
 type AnswerDeps = Pick<ApiDeps, "catalog" | "python">;
 
 /**
- * Schemas of transformations, libraries and their revisions in responses, and the functions that
- * build these.
+ * This file has the schemas of transformations, libraries and their revisions in responses, and the
+ * functions that build these.
  */
 
 /** Schema of the warnings in the response to a successful publish request. */

@@ -8,7 +8,7 @@ import { AnyObject, Code, Language, Name, strict, TestEvents } from "../../schem
 import * as example from "../../schema/examples.ts";
 import { named, TestSuite } from "./publish.ts";
 
-/** Routes that run code without saving it. */
+/** This file defines the routes that run code without saving it. */
 
 const RunBody = Type.Object(
   {

@@ -7,7 +7,7 @@ import { type ResourceCall, route } from "../../route.ts";
 import { AnyObject, answerOf, Description, Id, Name, strict, Time } from "../../schema/common.ts";
 import * as example from "../../schema/examples.ts";
 
-/** Routes of the test cases that are stored with a transformation. */
+/** This file defines the routes of the test cases that are stored with a transformation. */
 
 const Outputs = Type.Array(AnyObject, {
   maxItems: TEST_CASE_EVENTS_MAX,
@@ -130,7 +130,7 @@ function current({
   return [currentState("test case", now, now.answer.testCase)];
 }
 
-/** Returns a test case's answer. Its entity tag is the versionId, which each change renews. */
+/** Returns the answer about a test case. Its entity tag is the versionId, new after each change. */
 function taggedTestCase(testCase: StoredTestCase): Tagged<Static<typeof TestCaseAnswer>> {
   return new Tagged({ testCase: testCaseAnswer(testCase) }, testCase.versionId);
 }

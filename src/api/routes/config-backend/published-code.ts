@@ -12,8 +12,8 @@ import { ids } from "../../schema/examples.ts";
 import { readsAllWorkspaces } from "./server-token.ts";
 
 /**
- * Routes from which rudder-transformer fetches user code. It caches the code. It drops events if it
- * gets an error other than 401, 403 and 503.
+ * This file defines the routes from which rudder-transformer fetches user code. rudder-transformer
+ * caches the code. It drops events if it gets an error other than 401, 403 and 503.
  */
 
 const createdAt = "2026-02-16T01:11:11.586Z";

@@ -4,8 +4,9 @@ import { route } from "../../route.ts";
 import { ids } from "../../schema/examples.ts";
 
 /**
- * Routes to which rudder-server sends data for RudderStack's cloud, such as its features and live
- * events. They give the answers that it expects, and ignore the bodies.
+ * This file defines the routes to which rudder-server sends data for RudderStack's cloud, such as
+ * its features and live events. They give the answers that rudder-server expects, and ignore the
+ * bodies.
  */
 
 const reports = {

@@ -9,8 +9,8 @@ import { route } from "../../route.ts";
 import { expectServiceToken, readsAllWorkspaces } from "./server-token.ts";
 
 /**
- * Routes by which a rudder-server reads its configuration, with secrets in clear. Their paths and
- * shapes are those of RudderStack's configuration backend.
+ * This file defines the routes by which a rudder-server reads its configuration, with secrets in
+ * clear. Their paths and shapes are those of RudderStack's configuration backend.
  */
 
 const region = Type.Optional(Type.String({ description: "Of RudderStack's cloud; has no effect" }));

@@ -33,7 +33,7 @@ import { replayAnswer } from "./replays.ts";
 /** Maximum number of dead letters per read. Other requests run between two reads. */
 const LETTERS_AT_ONCE = 10;
 const batchSize = (left: number) => Math.min(left, LETTERS_AT_ONCE);
-/** Number of reads without a matching dead letter after which a page ends, even if empty. */
+/** Consecutive reads without a matching dead letter after which a page ends, even if empty. */
 const FRUITLESS_READS_MAX = 5;
 
 const AsOf = Type.Object({

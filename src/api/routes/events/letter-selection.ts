@@ -87,7 +87,7 @@ export const LetterSelection = Type.Object(
 );
 export type LetterSelection = Static<typeof LetterSelection>;
 
-/** Fields of a partial replay or deletion. A client sends `before` to request the next part. */
+/** Response fields of a partial replay or deletion. A client sends `before` in the next request. */
 export const restFields = {
   more: Type.Optional(Type.Boolean({ description: "With a filter: whether it finds more" })),
   before: Type.Optional({

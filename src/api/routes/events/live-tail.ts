@@ -15,7 +15,7 @@ import { encodeTailMessage } from "../../tail-frames.ts";
  */
 const TAIL_HEARTBEAT_MS = 1_000;
 /**
- * Number of consecutive heartbeats at which a client's buffer may be full. At the next one, the
+ * Maximum number of consecutive heartbeats at which a client's buffer is full. At one more, the
  * server ends the live tail.
  */
 const TAIL_STALLED_BEATS_MAX = 30;

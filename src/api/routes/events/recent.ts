@@ -182,7 +182,7 @@ function sourcesOf({ deps, workspaceId }: RecentCall, destinationId: string): Se
   return new Set(lane.connections.map(({ sourceId }) => sourceId));
 }
 
-/** Returns the first events that fit `RECENT_ANSWER_BYTES_MAX` together; at least one. */
+/** Returns the first events: as many as fit `RECENT_ANSWER_BYTES_MAX` together, at least one. */
 function firstBytes(events: SearchResult["events"]): SearchResult["events"] {
   let bytes = 0;
   const end = events.findIndex(({ event }, index) => {

@@ -2,8 +2,9 @@ import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
 import type { Positions } from "../../../log/positions.ts";
 
 /**
- * Cursors of searches: log positions, encrypted with a key of the workspace. All workspaces share
- * the logs, so readable positions would show how many events other workspaces have.
+ * This file encrypts the cursors of searches, which are log positions, with a key of the workspace.
+ * All workspaces share the logs, so readable positions would show how many events other workspaces
+ * have.
  */
 
 const CIPHER = "aes-256-gcm";

@@ -173,7 +173,7 @@ export const searchRoutes = [
 ] as const;
 
 /**
- * Returns a function that tells whether a source of the caller's workspace has this id. If the
+ * Returns a function that tells whether an id is that of a source of the caller's workspace. If the
  * query names a source, the function returns true only for that source.
  */
 export function ownSources({
@@ -219,7 +219,7 @@ function searchAnswer(
   };
 }
 
-/** Returns found events with outcomes, without events that lack the query's outcome. */
+/** Returns found events with outcomes; only those with the query's outcome if it names one. */
 export async function shownEvents(
   { deps, workspaceId, query }: Pick<SearchCall, "deps" | "workspaceId" | "query">,
   events: readonly FoundEvent[],
@@ -251,7 +251,7 @@ function eventAnswer(
   };
 }
 
-/** Returns an event's JSON if it is an object; wraps another value (of a refused event). */
+/** Returns a value if it is an object; otherwise wraps it: a refused event may be any JSON. */
 function objectOf(value: unknown): Record<string, unknown> {
   return isObject(value) ? value : { value };
 }

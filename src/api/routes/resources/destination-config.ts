@@ -17,10 +17,10 @@ import {
   secretsOf,
 } from "./stored-secrets.ts";
 
-/** Form of a destination type's configs. `formOf` finds the form that a config's keys show. */
+/** A destination type's default config form. `formOf` returns the form of a config in another. */
 type ConfigForms = ConfigForm & Pick<DestinationKind, "formOf">;
 
-/** Returns the destination kind with this name, in any case. Throws if there is none. */
+/** Returns the destination kind with this name, ignoring case. Throws if there is none. */
 export function kindOf({ kinds }: Pick<ApiDeps, "kinds">, type: string): DestinationKind {
   const kind = kinds.get(type.toLowerCase());
   if (kind) return kind;
@@ -42,7 +42,7 @@ export function formsOf(
   return definition && opaqueForm(definition);
 }
 
-/** Returns how configs of a stored type are written. Throws when the type is unknown. */
+/** Returns a stored type's config forms. Throws if the definition of the type is missing. */
 export function expectForms(
   deps: Pick<ApiDeps, "kinds" | "definitions">,
   type: string,

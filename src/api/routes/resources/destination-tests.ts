@@ -16,7 +16,7 @@ import { ReceiverResponse } from "../events/letter-answers.ts";
 import { kindOf, missingKeys, resolveConfig } from "./destination-config.ts";
 import { Config } from "./destinations.ts";
 
-/** Routes that test a destination's connection, with stored settings or the form's. */
+/** This file defines the routes that test a destination's connection. */
 
 const ConnectionTest = Type.Object(
   {

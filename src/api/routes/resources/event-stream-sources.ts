@@ -14,8 +14,8 @@ import {
 } from "./sources.ts";
 
 /**
- * Routes of sources under the path that rudder-cli uses. A response with one source has no
- * envelope; in a response with a list, the key of the list is `data`.
+ * This file defines the routes of sources under the path that rudder-cli uses. A response with one
+ * source has no envelope; in a response with a list, the key of the list is `data`.
  */
 
 const path = "/v2/event-stream-sources";

@@ -15,7 +15,7 @@ import { answerOf, enveloped, isoTime, Permissions, Time } from "../../schema/co
 import * as example from "../../schema/examples.ts";
 import { WorkspaceRole } from "./members.ts";
 
-/** Routes that begin, show and end a browser's session. To begin one, a browser sends a token. */
+/** This file defines the routes that begin, show and end a browser's session. */
 
 const SessionMember = Type.Object(
   {

@@ -21,7 +21,7 @@ import {
 } from "../../sign-in/openid-provider.ts";
 import type { SignOn } from "../../sign-in/sign-on.ts";
 
-/** Routes of single sign-on with OpenID Connect, and of the sign-in form's options. */
+/** This file defines the routes of single sign-on with OpenID Connect and the sign-in form. */
 
 /** Reasons why a sign-in at the OpenID provider failed. The console has a sentence for each. */
 type SignInFailure =
@@ -143,7 +143,7 @@ async function endSignIn(call: Call): Promise<Response> {
   return backToConsole(ended, call.request);
 }
 
-/** Begins the session of a callback's account. Returns its cookies, or why there is none. */
+/** Begins a session after a provider's callback. Returns its cookies, or why it did not begin. */
 async function signIn(
   signOn: SignOn,
   { deps, request, client }: Call,

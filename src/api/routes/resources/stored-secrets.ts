@@ -16,8 +16,8 @@ interface RetainedSecret {
 }
 
 /**
- * Returns the sent config without nulls, and with the stored secrets that the request leaves out and
- * that still have an effect. `kept` lists these secrets.
+ * Returns the sent config without nulls, and with the stored secrets that the request leaves out
+ * and that have an effect in the new config. `kept` lists these secrets.
  */
 export function retainSecrets(
   form: ConfigForm,
@@ -124,7 +124,7 @@ interface SecretMember {
   keep(path: string): void;
 }
 
-/** Returns a sent config's object, with the stored secret if its own is missing or empty. */
+/** Returns an object of a sent config; adds the stored secret if its secret is missing or empty. */
 function retainInObject(
   value: unknown,
   before: unknown,

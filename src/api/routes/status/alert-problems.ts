@@ -3,7 +3,7 @@ import type { RouteDeps } from "../../deps.ts";
 import { isoTime } from "../../schema/common.ts";
 import type { OverviewProblem } from "./problems.ts";
 
-/** Kinds of alerts that the overview lists. For other kinds, it lists the causes itself. */
+/** Kinds whose alerts the overview lists. For other kinds, it lists the causes of the alerts. */
 const kindsOfOwn = new Set<AlertKind>(["lag", "source-silent", "nodes-missing", "disk"]);
 
 /** Returns a problem per open alert of a kind in `kindsOfOwn`, and per failing receiver. */

@@ -60,8 +60,9 @@ function nodeAnswer({ refused = [], ...member }: ClusterNode, health: NodeHealth
 
 /**
  * Returns the problems of a cluster, one sentence each. Names a cause only if the facts show it. A
- * node does not answer if nodes can be asked and no message of it arrives. A partition runs at no
- * node if the last node that ran it has left, and no present node runs it or may run it.
+ * node counts as not answering if nodes can be asked and no message arrives from it. A partition
+ * counts as running at no node if the last node that ran it has left, and no present node runs it
+ * or may run it.
  */
 export function problemsOf(facts: ClusterFacts): string[] {
   const { name, members, partitions, health, heard, unasked } = facts;

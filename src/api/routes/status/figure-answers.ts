@@ -34,7 +34,7 @@ import type { StatusDeps } from "./local-status.ts";
 import { unwrittenFigures } from "./node-status.ts";
 
 const DAY_SECONDS = 86_400;
-/** Steps in seconds between points. Default: the shortest with few enough points. */
+/** Possible seconds between two points. Default: the smallest that gives few enough points. */
 const STEPS = [60, 300, 900, 3_600, 7_200, 14_400, DAY_SECONDS];
 
 /** Query of a request for figures: its range of time, and the seconds between two points. */

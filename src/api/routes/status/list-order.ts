@@ -2,7 +2,7 @@ import type { SortKeys } from "../../request/list-query.ts";
 import { destinationStates } from "./status-schema.ts";
 import type { ConnectionState, DestinationState, SourceState } from "./workspace-state.ts";
 
-/** Sort orders of sources, destinations and connections: most urgent first, or by a column. */
+/** This file sorts sources, destinations and connections: most urgent first, or by a column. */
 
 export function busiestFirst(one: SourceState, other: SourceState): number {
   return other.receivedPerSecond - one.receivedPerSecond || one.name.localeCompare(other.name);

@@ -47,7 +47,7 @@ export interface NodeHealth extends Pick<WorkspaceStatus, "troubles" | "warnings
   disk?: { freeBytes: number; sizeBytes: number };
 }
 
-/** Returns the state on this node of the destinations of a workspace with these ids. */
+/** Returns this node's state of the destinations with these ids, if they are the workspace's. */
 export function localStatus(
   deps: StatusDeps,
   workspaceId: string,

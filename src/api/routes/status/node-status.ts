@@ -183,9 +183,9 @@ function mergeStatuses(told: ReadonlyMap<string, WorkspaceStatus>): WorkspaceSta
 }
 
 /**
- * Merges the troubles and warnings of all nodes, and drops duplicates. A cause has one message, with
- * all that follows from it at the nodes: a trouble, if it is one at some node. One that only some
- * nodes report is prefixed with their ids.
+ * Merges the troubles and warnings of all nodes. Messages with the same cause become one, which
+ * lists all their consequences. It is a trouble if one of them is, otherwise a warning. If only
+ * some nodes report the cause, the message begins with their ids.
  */
 export function mergeMessages(told: ReadonlyMap<string, Messages>): Messages {
   const all = [...told].flatMap(([id, { troubles, warnings }]) => [
@@ -206,7 +206,7 @@ export function mergeMessages(told: ReadonlyMap<string, Messages>): Messages {
 
 type Messages = Pick<WorkspaceStatus, "troubles" | "warnings">;
 
-/** Returns the cause that a message begins with. A trouble has the name of its check before it. */
+/** Returns the cause with which a message begins, without the name of a check before it. */
 const causeOf = (text: string) => text.split(CONSEQUENCE)[0]!.replace(/^[a-z]+: /, "");
 
 function mergeById<T>(

@@ -86,7 +86,7 @@ function worstFirst(one: OverviewProblem, other: OverviewProblem): number {
   );
 }
 
-/** Returns the problem of a suspended transformation, with dead letters of `destinations`. */
+/** Returns a suspended transformation's problem, with the dead letters of its destinations. */
 function suspensionProblem(
   { id, name, suspended }: LinkedTransformation,
   destinations: readonly DestinationState[],
@@ -119,7 +119,7 @@ function destinationProblem(destination: DestinationState): OverviewProblem | un
   return { kind: "dead-letters", message, destinationId, count: deadLetters };
 }
 
-/** Adds to a problem about dead letters the latest one's reason and the first one's time. */
+/** Adds to a problem about dead letters the reason of the latest and the time of the first one. */
 export function withReason(problem: OverviewProblem, groups: readonly LetterGroup[]) {
   const latest = groups.toSorted((one, other) => other.lastAt - one.lastAt)[0];
   if (latest === undefined) return problem;

@@ -225,7 +225,7 @@ export const statusListRoutes = [
   }),
 ] as const;
 
-/** Returns a workspace's shared state. Undefined if it has none, or one without all items. */
+/** Returns a workspace's shared state. Undefined if there is none, or if it lacks some items. */
 async function wholeState(deps: StatusDeps, workspaceId: string, signal: AbortSignal) {
   if (!hasSharedState(deps, workspaceId)) return undefined;
   const state = await workspaceState(deps, workspaceId, signal);

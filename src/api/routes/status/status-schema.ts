@@ -3,7 +3,7 @@ import { oneOf } from "../../../settings/schema-types.ts";
 import { Stage, Time } from "../../schema/common.ts";
 import * as example from "../../schema/examples.ts";
 
-/** Schemas and examples of the state of sources, destinations and connections. */
+/** This file has schemas and examples of the state of sources, destinations and connections. */
 
 export const Rates = Type.Object(
   {

@@ -117,7 +117,7 @@ export async function measure(
   return { destinations, code: [...code.values()], rates, troubles, warnings, missingNodes };
 }
 
-/** Returns the state of the given sources. Their rates come from their destinations. */
+/** Returns the state of the given sources, with rates computed from their destinations'. */
 export async function measureSources(
   deps: StatusDeps,
   workspaceId: string,

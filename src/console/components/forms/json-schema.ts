@@ -1,6 +1,6 @@
 import { applies, type EffectCondition } from "../../../destinations/applies-when.ts";
 
-/** Derives a form's fields from a JSON Schema: each property's control and label. */
+/** This file derives a form's fields from a JSON Schema: each property's control and label. */
 
 /** The part of JSON Schema that the config schemas of destinations use. */
 export interface JsonSchema {

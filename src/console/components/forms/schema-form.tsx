@@ -31,13 +31,13 @@ export interface FormProps {
   isNew: boolean;
   /** Whether the form folds away the optional properties that lack `x-essential`. */
   foldsAdvanced?: boolean;
-  /** Further fields folded with the optional ones. `isSet`: one has a value, so they unfold. */
+  /** Further fields to fold with the optional ones; not folded if one has a value (`isSet`). */
   advanced?: { fields: ComponentChildren; isSet: boolean } | undefined;
 }
 
 /**
- * Form fields for the properties of an object that have an effect beside the others. A property
- * without a type gets no field and keeps its value.
+ * Form fields for those properties of an object that have an effect given the other values. A
+ * property without a type gets no field and keeps its value.
  */
 export function SchemaForm(props: FormProps) {
   const { schema, values, stored, onChange, foldsAdvanced = false, advanced, ...more } = props;

@@ -65,7 +65,7 @@ export function useSave(item: {
   };
 }
 
-/** Returns this user's values, but the other user's for fields not changed here or given up. */
+/** Returns the user's values, and others' values for fields that the user kept or gave up. */
 function chosenValues(
   base: Values,
   yours: Values,

@@ -54,7 +54,7 @@ const REFUSED_MS_MIN = 30_000;
  * the token to be replaced before. Such a token was revoked, so a new one is likely to be accepted.
  */
 const REVOKED_MS_MIN = 1_000;
-/** Maximum number of tokens in `#accepted`. */
+/** Maximum number of remembered tokens with which the receiver accepted events. */
 const ACCEPTED_TOKENS_MAX = 8;
 /**
  * Minimum milliseconds until the next token request after an error with `isFinal`, which ends only

@@ -25,16 +25,16 @@ const RLIMIT_NPROC = 6;
  */
 const USERS_START = 0x7000_0000;
 /**
- * User id that a guest (process that runs user code) takes in a user namespace that does not
- * contain the ids from `USERS_START` on.
+ * User id that a guest process takes in a user namespace that does not contain the ids from
+ * `USERS_START` on.
  */
 const OVERFLOW_USER = 65_534;
 
 /**
- * Gives up root's privileges. The guest (process that runs user code) changes to a user id of its
- * own if its capabilities allow that, and gives up all capabilities in any case. The change of the
- * user applies to all threads and also removes their capabilities. Throws `ConfinementError` if a
- * capability remains, or if the attempt to leave the server's user or groups fails.
+ * Gives up root's privileges. The guest process changes to a user id of its own if its capabilities
+ * allow that, and gives up all capabilities in any case. The change of the user applies to all
+ * threads and also removes their capabilities. Throws `ConfinementError` if a capability remains,
+ * or if the attempt to leave the server's user or groups fails.
  */
 export function dropPrivileges(kernel: Kernel, table: SyscallTable): void {
   const header = new Uint32Array([CAPABILITY_VERSION_3, 0]);

@@ -11,10 +11,9 @@ export interface Realm {
   /** Compiles a module. Throws its syntax error, if any, with line and column in `code`. */
   module(code: string, file: string): vm.SourceTextModule;
   /**
-   * Runs one step of the runner (the code that calls user functions), and then all promises that
-   * are ready. Throws `ScriptTimeout` if this takes longer than `budgetMs`, `OutOfMemoryError` if
-   * memory runs out, and `BrokenBuiltIns` if user code has replaced built-ins that the runner
-   * needs.
+   * Runs one step of the runner, and then all promises that are ready. Throws `ScriptTimeout` if
+   * this takes longer than `budgetMs`, `OutOfMemoryError` if memory runs out, and `BrokenBuiltIns`
+   * if user code has replaced built-ins that the runner needs.
    */
   step(name: RunnerStep, budgetMs: number): void;
 }
@@ -24,8 +23,8 @@ export class ScriptTimeout extends Error {
 }
 
 /**
- * Thrown when user code has replaced built-ins that the runner (the code that calls user functions)
- * needs. The original error is discarded.
+ * Thrown when user code has replaced built-ins that the runner needs. The original error is
+ * discarded.
  */
 export class BrokenBuiltIns extends Error {
   override readonly name = "Broken";

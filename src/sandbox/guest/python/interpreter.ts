@@ -7,19 +7,19 @@ const BUDGET_MS_DEFAULT = 2_000;
 /** Passes requests to the runner, the Python code that answers requests (`runner/dispatch.py`). */
 export interface Interpreter {
   /**
-   * Passes a request to the runner (the Python code that answers requests), and returns its reply.
-   * The runner stops user code that uses more than `budgetMs` of CPU time. Request and reply are
-   * encoded messages without their length. The reply is valid until the next call. Throws when
-   * Python itself has failed; the guest process then cannot be used any more.
+   * Passes a request to the runner, and returns its reply. The runner stops user code that uses
+   * more than `budgetMs` of CPU time. Request and reply are encoded messages without their length.
+   * The reply is valid until the next call. Throws when Python itself has failed; the guest process
+   * then cannot be used any more.
    */
   ask(question: Uint8Array, budgetMs?: number): Uint8Array;
 }
 
 /**
- * Opens an interpreter that calls the runner (the Python code that answers requests) through
- * CPython's C interface. Requests and replies are bytes in Python's heap. With bytes, no JavaScript
- * object enters this heap, no string is converted character by character, and little is left to
- * JavaScript's garbage collector, which would otherwise let 200 MB accumulate.
+ * Opens an interpreter that calls the runner through CPython's C interface. Requests and replies
+ * are bytes in Python's heap. With bytes, no JavaScript object enters this heap, no string is
+ * converted character by character, and little is left to JavaScript's garbage collector, which
+ * would otherwise let 200 MB accumulate.
  */
 export function openInterpreter({
   python,

@@ -27,7 +27,7 @@ const KEY = join(DIRECTORY, "snapshot.key");
 /** Lowest zstd level that finds repetitions across the heap: 5.6 MB, against 7.3 MB at level 9. */
 const ZSTD_LEVEL = 20;
 
-/** Returns the runner's Python files by name. `limits.py` is generated from limits of the host. */
+/** Returns the runner's Python files by name. `limits.py` is generated from the server's limits. */
 function runnerFiles(): [name: string, text: string][] {
   const names = readdirSync(RUNNER).filter((name) => name.endsWith(".py"));
   const bounds = [

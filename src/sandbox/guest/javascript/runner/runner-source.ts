@@ -24,8 +24,8 @@ import calls from "./user-functions.realm.js" with { type: "text" };
 export type RunnerStep = "run" | "drain" | "arrive" | "describe";
 
 /**
- * Interface to the runner, the code that calls user functions inside a program's context. All
- * arguments and results are strings, numbers, or objects of that context.
+ * Interface to the runner. All arguments and results are strings, numbers, or objects of the
+ * program's context.
  */
 export interface RealmRunner {
   /** Sets the secrets that `getCredential` returns, from a JSON object of strings by name. */
@@ -54,14 +54,9 @@ export interface RealmRunner {
   current(): number;
   /** Time in ms since the epoch at which the user function that is running was called. */
   calledAt(): number;
-  /**
-   * Number of host calls (`fetch` and others, which the server executes) that have no result yet.
-   */
+  /** Number of host calls that have no result yet. */
   awaited(): number;
-  /**
-   * Returns the host calls (calls of functions that the server executes, such as `fetch`) that were
-   * not sent yet, as a JSON array, and marks them as sent.
-   */
+  /** Returns the host calls that were not sent yet, as a JSON array, and marks them as sent. */
   outgoing(): string;
   incoming(answers: string): void;
   /** Whether the run ended early because its outputs reached the size limit of one reply. */
@@ -106,8 +101,7 @@ const limits = {
 };
 
 /**
- * Source of a script that evaluates to a new runner (the code that calls user functions), created
- * in the context where the script runs.
+ * Source of a script that evaluates to a new runner, created in the context where the script runs.
  */
 export const runnerSource = `"use strict";
 {
