@@ -7,9 +7,9 @@
  */
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import { boundCommand } from "../test/bound.ts";
 import { startBrokers } from "../test/cluster/brokers.ts";
 import { removeDirectory, type Server, startServer, waitFor } from "../test/e2e/server.ts";
+import { boundCommand } from "../test/shared.ts";
 import { type CpuByPart, cpuBetween, cpuByPart } from "./cpu.ts";
 import { median } from "./load.ts";
 import { cases, code, library, pixelOf } from "./pipeline-cases.ts";

@@ -6,7 +6,7 @@
  *   bun bench/egress.ts [--requests 10000] [--rounds 5] [--at-once 8]
  */
 import { parseArgs } from "node:util";
-import { boundCommand } from "../test/bound.ts";
+import { boundCommand } from "../test/shared.ts";
 import { median } from "./load.ts";
 import { report, round2 } from "./report.ts";
 

@@ -22,7 +22,7 @@ import { openLedger } from "../src/pipeline/ledger/ledger.ts";
 import { createPipeline } from "../src/pipeline/pipeline.ts";
 import { createPublisher } from "../src/publishing/create-publisher.ts";
 import { createSandbox } from "../src/sandbox/guest-sandbox.ts";
-import { boundCommand } from "../test/bound.ts";
+import { boundCommand } from "../test/shared.ts";
 import { cpuByPart } from "./cpu.ts";
 import { median } from "./load.ts";
 import { QUERY } from "./parse-query.ts";

@@ -10,8 +10,8 @@
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { boundCommand } from "../test/bound.ts";
 import { removeDirectory, type Server, startServer, waitFor } from "../test/e2e/server.ts";
+import { boundCommand } from "../test/shared.ts";
 import { type CpuByPart, cpuBetween, cpuByPart } from "./cpu.ts";
 import { median } from "./load.ts";
 import { type Case, cases, code, library, pixelOf } from "./pipeline-cases.ts";

@@ -1,5 +1,5 @@
 /** `npm run bench [NAME …]`: every benchmark, or the named ones, one after the other. */
-import { boundCommand } from "../test/bound.ts";
+import { boundCommand } from "../test/shared.ts";
 
 const names = [
   "start",

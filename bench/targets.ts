@@ -1,8 +1,8 @@
 import { existsSync, mkdtempSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { boundCommand } from "../test/bound.ts";
 import { startNginx } from "../test/e2e/nginx.ts";
 import { childrenOf, removeDirectory, type Server, startServer } from "../test/e2e/server.ts";
+import { boundCommand } from "../test/shared.ts";
 import type { Target } from "./load.ts";
 
 /** Page pixel with a query of about 300 bytes. */

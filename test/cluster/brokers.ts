@@ -12,8 +12,8 @@ import {
 import { hostname, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { Subprocess } from "bun";
-import { boundCommand } from "../bound.ts";
 import { freePorts } from "../free-ports.ts";
+import { boundCommand } from "../shared.ts";
 import { fillDisk, makeSpace, mountDisk, unmountDisk } from "../small-disk.ts";
 import { brokerJars, classArchive } from "./jars.ts";
 

@@ -1,7 +1,8 @@
 import { expect } from "bun:test";
-import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { missingPrograms, testWith } from "../counterpart.ts";
+import { isAlive } from "../ingest/ingest-support.ts";
+import { boundCommand } from "../shared.ts";
 import { removeDirectory, waitFor } from "./server.ts";
 
 const program = `
@@ -14,12 +15,13 @@ const program = `
 testWith(missingPrograms("setpriv"))(
   "a server of a test ends with the process that started it, also when that one is killed",
   async () => {
-    const child = Bun.spawn([process.execPath, "-e", program], { stdout: "pipe" });
+    const command = [...boundCommand, process.execPath, "-e", program];
+    const child = Bun.spawn(command, { stdout: "pipe" });
     const { value } = await child.stdout.getReader().read();
     const { pid, directory } = JSON.parse(Buffer.from(value!).toString());
-    expect(existsSync(`/proc/${pid}`)).toBe(true);
+    expect(await isAlive(pid)).toBe(true);
     child.kill("SIGKILL");
-    await waitFor(() => !existsSync(`/proc/${pid}`));
+    await waitFor(async () => !(await isAlive(pid)));
     removeDirectory(directory);
   },
 );

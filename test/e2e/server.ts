@@ -1,7 +1,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { boundCommand } from "../bound.ts";
+import { boundCommand } from "../shared.ts";
 import { until as waitFor } from "../until.ts";
 import { pixelmillCommand } from "./command.ts";
 
