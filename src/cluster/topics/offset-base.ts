@@ -39,7 +39,7 @@ export class OffsetBases {
 /** Possible offset bases are multiples of it. A recreated topic gets one above all used offsets. */
 const JUMP = 2 ** 30;
 
-/** End of a partition as the brokers report it, with the end that this cluster knows. */
+/** End of a partition as its leader reports it, and the end that the nodes have recorded. */
 export interface TopicEnd {
   /** Id of the topic that the partition belongs to. */
   topic: string;

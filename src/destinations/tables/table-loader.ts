@@ -42,8 +42,8 @@ interface TableLoaderOptions {
 const ATTEMPTS_MAX = 3;
 /** Milliseconds for which the loader remembers which tables get no rows or no further columns. */
 const OTHERS_MS_MAX = 60_000;
-/** Number of remembered tables without rows, above which the loader forgets them all. */
-const FOREIGN_NAMES_MAX = 10_000;
+/** Maximum number of names of tables that get no rows. Beyond it, the loader forgets all names. */
+const SKIPPED_NAMES_MAX = 10_000;
 
 /**
  * Writes batches of events to the tables of a database. Creates tables and adds columns when events
@@ -57,7 +57,7 @@ export class TableLoader {
   /** Cached columns by table name. */
   readonly #tables = new Map<string, TableColumns>();
   /** Names of tables that get no rows, because pixelmill did not create them or could not. */
-  readonly #foreign = new Set<string>();
+  readonly #skipped = new Set<string>();
   /** Tables to which no column can be added. */
   readonly #fixed = new Set<string>();
   #othersSince = 0;
@@ -91,7 +91,7 @@ export class TableLoader {
   #rows(events: readonly OutgoingEvent[], refused: Map<number, string>): EventRow[] {
     const { mode, rawTable, names, eventTables } = this.#options;
     const mayNameTable = (table: string) =>
-      (eventTables || table === USERS_TABLE) && !this.#foreign.has(table);
+      (eventTables || table === USERS_TABLE) && !this.#skipped.has(table);
     const rows = events.flatMap((event, index) => {
       const make = () =>
         mode === "raw"
@@ -130,7 +130,7 @@ export class TableLoader {
 
   /** Forgets which tables get no rows or columns, since other programs can change that. */
   #forgetOthers(): void {
-    this.#foreign.clear();
+    this.#skipped.clear();
     this.#fixed.clear();
     this.#othersSince = performance.now();
   }
@@ -141,9 +141,9 @@ export class TableLoader {
   ): Promise<Map<number, string>> {
     const refused = new Map<number, string>();
     const isOld = performance.now() - this.#othersSince > OTHERS_MS_MAX;
-    if (isOld || this.#foreign.size > FOREIGN_NAMES_MAX) this.#forgetOthers();
+    if (isOld || this.#skipped.size > SKIPPED_NAMES_MAX) this.#forgetOthers();
     let rows = this.#rows(events, refused);
-    if (await this.#findForeign(rows, database)) rows = this.#rows(events, refused);
+    if (await this.#findSkipped(rows, database)) rows = this.#rows(events, refused);
     const loads: TableLoad[] = [];
     for (const [table, tableRows] of Map.groupBy(rows, (row) => row.table)) {
       const load =
@@ -164,9 +164,9 @@ export class TableLoader {
   /**
    * Creates the missing tables among those that only pixelmill may have created. If another program
    * created a table, or it cannot be created (a type has its name, or the schema is full), adds its
-   * name to `#foreign`, so that it gets no rows. Returns whether it added a name.
+   * name to `#skipped`, so that it gets no rows. Returns whether it added a name.
    */
-  async #findForeign(rows: readonly EventRow[], database: TableDatabase): Promise<boolean> {
+  async #findSkipped(rows: readonly EventRow[], database: TableDatabase): Promise<boolean> {
     const named = Map.groupBy(
       rows.filter((row) => row.isOwnOnly),
       ({ table }) => table,
@@ -181,7 +181,7 @@ export class TableLoader {
           : undefined);
       if (existing !== undefined && isOwn(existing)) this.#tables.set(table, existing.columns);
       else {
-        this.#foreign.add(table);
+        this.#skipped.add(table);
         isFound = true;
       }
     }

@@ -45,7 +45,10 @@ export interface IngestProcessOptions {
   socketFd: number;
   logger: Logger;
   onDeath(): void;
-  /** Called about every second with the outcomes of the pixels since the last call. */
+  /**
+   * Called about every second. `outcomes` counts the pixel requests that were stored and refused
+   * since the last call, `received` the events of each source.
+   */
   onOutcomes(outcomes: PixelOutcomes, received: readonly ReceivedCount[]): void;
 }
 

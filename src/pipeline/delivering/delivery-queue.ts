@@ -79,8 +79,8 @@ export class DeliveryQueue {
   }
 
   /**
-   * Number of events that a new event would have to wait for. Higher for a queue whose attempts
-   * fail than for any other queue.
+   * Number of events that a new event would have to wait for. While attempts fail, plus a number
+   * that is larger than any queue has, so that queues without failures are preferred.
    */
   get load(): number {
     const waiting = this.#queue.length + this.#trying;

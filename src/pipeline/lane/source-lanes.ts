@@ -26,9 +26,9 @@ export class SourceLanes {
   }
 
   /**
-   * Replaces the connections of a destination, which were `before`. Returns true when the last
-   * record of an ended connection has arrived since the last call. The caller must then wake the
-   * lane once more, because no announcement will do so.
+   * Replaces the connections of a destination, which were `before`. Returns true when the log has
+   * got the last record of a connection that was removed. The caller must then wake the lane once
+   * more, because a lane is woken only by records of its present connections.
    */
   set(id: string, connections: readonly Connection[], before: readonly Connection[]): boolean {
     const wasEnding = this.#ending.has(id);
