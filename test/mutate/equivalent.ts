@@ -19,7 +19,7 @@ export const equivalents: Equivalent[] = [
     why: "No array has an element at -1, so both are undefined",
   },
   {
-    file: "src/event/sdk/json-scanner.ts",
+    file: "src/json/json-scanner.ts",
     line: "export const OBJECT_END = -2;",
     change: "2 → (2 + 1)",
     why: "Every negative number but NOT_JSON says the same",

@@ -17,7 +17,8 @@ test("the memory, the threads and the CPU time of a process are those that it ha
   // Ticks of 10 ms, and the kernel rounds each of four figures.
   expect(usage.cpuMs).toBeGreaterThan((began.user + began.system) / 1_000 - 100);
   expect(usage.mainCpuMs).toBeGreaterThan(0);
-  expect(usage.mainCpuMs).toBeLessThanOrEqual(usage.cpuMs);
+  // The main thread is read after the process, which used CPU time in between.
+  expect(usage.mainCpuMs).toBeLessThanOrEqual(usage.cpuMs + 100);
 });
 
 test("a process that has ended has no usage", () => {
