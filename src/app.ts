@@ -68,8 +68,9 @@ export interface App {
   broken: Promise<string>;
   /**
    * Stops the server: stops accepting requests, finishes the requests and batches in flight, and
-   * writes out buffered data. With `hand-over`, the server accepts pixels until its batches have
-   * ended. Another server then accepts connections from the same sockets.
+   * writes out buffered data. With `hand-over`, the server accepts pixels for longer, until its
+   * deliveries have stopped. After this call, another server accepts connections from the same
+   * sockets.
    */
   close(how?: "stop" | "hand-over"): Promise<void>;
   /** Returns duplicates of the listening sockets. The caller must close them. */

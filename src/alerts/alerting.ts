@@ -113,7 +113,7 @@ export function createAlerting(parts: AlertingParts) {
         repeat(() => evaluateAll(facts)),
       );
     },
-    /** Sends a test notification. Throws `ApiError` after too many notifications in one hour. */
+    /** Sends a test notification. Throws `ApiError` above the workspace's maximum in an hour. */
     async test(receiver: AlertReceiver, signal: AbortSignal): Promise<NotificationResult> {
       if (!sender.takeFromBudget(receiver.workspaceId)) {
         const limit = `${ALERT_NOTIFICATIONS_PER_HOUR_MAX} notifications of a workspace in an hour`;

@@ -2,7 +2,7 @@ import type { QuietHours } from "../catalog/alerts/model.ts";
 
 const formats = new Map<string, Intl.DateTimeFormat>();
 
-/** Whether a time zone with this name is known. */
+/** Whether the time zone data of the JavaScript runtime (`Intl`) has a zone with this name. */
 export function isTimeZone(name: string): boolean {
   try {
     formatOf(name);

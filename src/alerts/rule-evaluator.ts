@@ -49,7 +49,7 @@ export class Holds {
     this.#held.delete(key);
   }
 
-  /** Forgets the conditions whose key has this prefix, unless `isKept` returns true for them. */
+  /** Forgets all conditions whose key begins with `prefix` and for which `isKept` is false. */
   keepOnly(prefix: string, isKept: (key: string) => boolean): void {
     for (const key of this.#held.keys()) {
       if (key.startsWith(prefix) && !isKept(key)) this.#held.delete(key);

@@ -121,14 +121,15 @@ export interface ApiDeps {
     | ("current" | "logEnds" | "deadLetters" | "replays")
     | ("liveTail" | "search" | "outcomes" | "status" | "codeLogs" | "latestOutcomes")
   >;
-  /** Figures per minute that this node has not stored, and tables of all nodes' stored ones. */
+  /** This node's figures that are not stored yet, and the tables of all nodes' stored figures. */
   figures: Pick<FigureRecorder, "unwritten" | "tables">;
   kinds: ReadonlyMap<string, DestinationKind>;
   /** RudderStack's definitions of the source and destination types that rudder-server supports. */
   definitions: Definitions;
   /**
-   * Name of the namespace in which a rudder-server gets the configuration of all workspaces, with a
-   * token of the first workspace. Undefined if the setting `rudderstack.namespace` is not set.
+   * Name of the namespace whose configuration has all workspaces when a rudder-server requests it
+   * with a token of the oldest workspace. Undefined if the setting `rudderstack.namespace` is not
+   * set.
    */
   namespace?: string | undefined;
   /** Whether published code may be read without a token, for a rudder-transformer without one. */

@@ -183,7 +183,7 @@ export async function openCluster(opening: StartContext): Promise<Backend> {
   };
 }
 
-/** Watches the settings of the topics whose data must not be lost. */
+/** Regularly checks topic settings for risks of data loss. `size`: number of event partitions. */
 function watchTopics({ config, logger, stack }: StartContext, clients: KafkaClients, size: number) {
   const { "cluster.name": group, "cluster.replicas": replicas } = config;
   const sizes = Object.entries({ catalog: 1, events: size, ledgers: size });

@@ -33,10 +33,10 @@ export function syncOffsetBase(store: Store, logs: PartitionLogs, log: string): 
 }
 
 /**
- * Returns the end of a partition that `ask` reads. A replaced leader can return an old end, which
- * looks like a loss of blocks, and an offset base that was computed for a loss is never reversed.
- * So if the end looks like a loss, asks again, and returns an end that is not below the one that
- * `prove` reads from the current leader.
+ * Returns the end of a partition, which `ask` reads. If blocks before the known end seem lost, asks
+ * again, and returns an end that is not below the one that `prove` reads from the current leader.
+ * The reason is that a replaced leader can return an old end, and that an offset base computed for
+ * a loss is never reversed.
  */
 export async function reliableTopicEnd(
   stored: OffsetBase | undefined,

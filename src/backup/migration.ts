@@ -157,9 +157,9 @@ const standaloneDirectories = (config: Config) => [
 ];
 
 /**
- * Makes the stack remove, when it is disposed of, the directories that do not exist at this call.
- * Without this, later commands and starts would refuse what a failed command left. The returned
- * function cancels the removal and is called after success.
+ * Makes the disposal of the stack delete those of `directories` that do not exist yet at this call
+ * and that the command creates later. Otherwise, later commands and starts would refuse what a
+ * failed command left. The returned function cancels the deletion and is called after success.
  */
 function removeAfterFailure(stack: AsyncDisposableStack, directories: string[]): () => void {
   let made = directories.filter((it) => !existsSync(it));

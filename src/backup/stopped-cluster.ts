@@ -149,9 +149,9 @@ export async function openStoppedCluster(
       );
     },
     /**
-     * Throws `StartError` when a node runs, or has run partitions since the cluster was opened.
-     * Such a node may have deleted copied ledgers, because it deletes ledgers that it finds without
-     * a catalog.
+     * Throws `StartError` when a node runs, or has run partitions since the cluster was opened. A
+     * node that runs during an import deletes imported delivery progress and dead letters, because
+     * the cluster's catalog does not have their destinations yet.
      */
     async expectNoNodeSince() {
       await expectNoNodes(clients, config["cluster.name"]);

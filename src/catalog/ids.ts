@@ -1,8 +1,8 @@
 /**
  * Ids are 27 letters and digits that sort by creation. They encode 160 bits in base 62: 48 bits of
  * milliseconds, then 112 random bits. Within one millisecond, or when the clock was set back, a
- * process adds to its last id, so that its ids always ascend. The random bits keep ids of different
- * processes apart.
+ * process increments its last id by 1 if a new one would be lower, so that its ids always ascend.
+ * The random bits keep ids of different processes apart.
  */
 
 import { BASE62 } from "./base62.ts";

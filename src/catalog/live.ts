@@ -59,8 +59,8 @@ export function openLive(store: CatalogStore, tables: Tables, code: CodeTables) 
   return {
     /**
      * Returns the longest time in seconds for which a source recognizes repeated events (its
-     * setting `dedupSeconds`). Returns 0 when all sources have this off. Reads all sources, once
-     * after each change.
+     * setting `dedupSeconds`). Returns 0 when all sources have this off. Reads all sources, and
+     * again only after the topology (sources, destinations and connections) has changed.
      */
     longestDedupSeconds,
     /** Returns the source with this write key, enabled or not. Undefined when there is none. */
@@ -95,8 +95,8 @@ export function openLive(store: CatalogStore, tables: Tables, code: CodeTables) 
      * Returns the destinations, of all workspaces, whose events pixelmill delivers and that have at
      * least one connection, each with its connections. The id of a connection here changes when its
      * source or destination is replaced, so that delivery treats it as a new connection. Reads the
-     * whole catalog. Because a starting server calls this often, the result is reused as long as it
-     * is referenced.
+     * whole catalog. Because a starting server calls this often, returns the same result while
+     * callers hold it in memory and the topology has not changed.
      */
     lanes,
     destination: destinations.find,

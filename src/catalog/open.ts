@@ -41,7 +41,7 @@ interface CatalogOptions {
   bounds?: CompactionBounds;
   /** Maximum items of each kind in a workspace. A kind without a maximum is unlimited. */
   itemsMax?: ItemsMax;
-  /** Bounds of the audit log on age and sizes, for those that differ from the defaults. */
+  /** Bounds on the audit log's age and sizes. Absent ones have the defaults, `AUDIT_BOUNDS`. */
   audit?: Partial<AuditBounds>;
   /**
    * Called when the log in `order` has entries that a newer release wrote and this release cannot

@@ -17,7 +17,7 @@ const steps: readonly string[] = [
   "workspace-config:read is a permission of its own",
 ];
 
-/** Marks a catalog as one of this release's format. Several processes may call this at once. */
+/** Stores the names of all upgrade steps; runs none. Several processes may call this at once. */
 export async function upgrade(store: CatalogStore): Promise<void> {
   const done = store.table<true, string>("upgrades");
   if (steps.every((name) => done.get(name))) return;

@@ -19,8 +19,8 @@ interface ConfigSchema {
 }
 
 /**
- * Whether a setting has an effect in a config. The condition of a setting may be a default value.
- * Forms of the console call it too.
+ * Whether a setting has an effect in a config. The default value of a setting that the config omits
+ * can also fulfil the condition. Forms of the console call it too.
  */
 export function applies(
   { properties = {} }: ConfigSchema | TSchema,

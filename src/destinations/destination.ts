@@ -96,19 +96,19 @@ export interface OpenDestination {
    * Delivers events in order, all or none if the receiver supports that. Never rejects: a failure
    * is a result. When `signal` is aborted, the delivery ends early with `retry`.
    *
-   * An event may be delivered again, after a crash also together with other events. Its `input` is
-   * the same each time.
+   * An event may be delivered again, after a crash also together with other events. Its `input`
+   * (`EventOrigin`) is the same each time.
    *
    * Kinds with `batchLimits` have one delivery at a time, and each delivery gets a unique `name` of
    * ASCII letters, digits, `.`, `_` and `-`. Later deliveries have greater names. Every further
    * attempt at a delivery, also after a crash, gets the same name and contains all events of the
    * earlier attempts, except events that have a final outcome or were in the delivered part of an
-   * attempt. After a crash it may contain more events. An event gets no other name as long as an
-   * attempt may have succeeded. So a kind that derives a path from the name and from the events'
-   * `input` overwrites the files of earlier attempts, and stores each event once. For these kinds,
-   * `rejected` makes all events of the delivery dead letters, without trying them one by one. The
-   * cause of a `retry` is never an event: these kinds name events that cannot be written in
-   * `refused`. Other kinds get no name.
+   * attempt. After a crash it may contain more events. Until it is certain that no attempt
+   * succeeded, an event is not delivered under another name. So a kind that derives a path from the
+   * name and from the events' `input` overwrites the files of earlier attempts, and stores each
+   * event once. For these kinds, `rejected` makes all events of the delivery dead letters, without
+   * trying them one by one. The cause of a `retry` is never an event: these kinds name events that
+   * cannot be written in `refused`. Other kinds get no name.
    */
   deliver(
     events: readonly OutgoingEvent[],

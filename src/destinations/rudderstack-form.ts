@@ -88,8 +88,9 @@ function theirNameOf({ names }: RudderstackKeys, key: string): string {
 }
 
 /**
- * Makes a setting of the kind optional in RudderStack's form. Its condition is about the kind's own
- * keys, so it is checked in the translated config.
+ * Makes a setting of the kind optional in RudderStack's form, and removes its condition
+ * (`x-applies-when`). The condition is about the kind's own keys, so it is checked in the
+ * translated config.
  */
 function optional([key, schema]: [string, TSchema]): [string, TSchema] {
   const { "x-applies-when": _, ...unconditional } = schema;

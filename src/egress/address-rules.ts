@@ -64,8 +64,9 @@ export function createAddressRules(
       return own ? "an address of this machine" : undefined;
     },
     /**
-     * Whether an address is in an allowed range or in no forbidden range. Ignores the addresses of
-     * this machine, which can change, so the result for an address never changes.
+     * Whether an address is in an allowed range or in no forbidden range. Unlike `refusal`, does
+     * not check for addresses of this machine, which can change, so the result for an address never
+     * changes.
      */
     allows(text: string) {
       const address = parse(text);

@@ -57,9 +57,9 @@ export function decodeRecord(bytes: Uint8Array): EventRecord {
 }
 
 /**
- * Decodes a record that `eventRecordCodec` encoded, in order to build its event. The strings of a
- * pixel record are decoded only when they are read. The result shares no memory with `bytes`.
- * Throws like `decodeRecord`.
+ * Reads a record that `eventRecordCodec` encoded, in order to build its event. A pixel record stays
+ * encoded, and each of its strings is decoded only when it is read. The result shares no memory
+ * with `bytes`. Throws like `decodeRecord`.
  */
 export function encodedRecord(bytes: Uint8Array): EventRecord {
   return jsonReaderOf(bytes)?.decode(asBuffer(bytes)) ?? encodedPixelRecord(known(bytes));

@@ -212,7 +212,7 @@ export class FigureTables {
  */
 const after = (series: Series) => (series === "" ? "" : `${series} `);
 
-/** Yields each step's figures from `from` to before `to`, from packed rows of `spanMs` each. */
+/** Unpacks rows of `spanMs` each, and yields figures by `stepMs` from `from` to before `to`. */
 function* unpack(
   table: PackedTable,
   series: Series,

@@ -13,8 +13,8 @@ export const DROPPED = 2;
 export const FAILED = 3;
 export const RETRIED = 4;
 /**
- * Number of a source's repeated events. A source's row has it in the column `RETRIED`, because only
- * destinations have attempts.
+ * Number of a source's repeated events, whose messageId the source had sent before. A source's row
+ * has it in the column `RETRIED`, because only destinations have attempts.
  */
 export const REPEATED = 4;
 export const LAG_EVENTS = 5;

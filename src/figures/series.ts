@@ -22,7 +22,7 @@ export const connectionSeries = (ends: { sourceId: string; destinationId: string
 
 /**
  * Series that shows for which time figures were recorded, so that a minute without events differs
- * from one that was not recorded. Its rows have one count: the recorded seconds, of all nodes
- * together.
+ * from one that was not recorded. Its rows have one count: the recorded seconds. Each node adds its
+ * seconds times its share of the partitions, so a minute that all nodes recorded has 60.
  */
 export const RECORDED: Series = "r";

@@ -43,9 +43,9 @@ export const clusterDirectory = (config: Config, name: string) => inData(config,
 /**
  * Opens the file with the ids of the Kafka topics that this node has used, by topic name. `put` is
  * synchronous, and the change is durable when it returns. If the id of a topic changes, the topic
- * was deleted and created again. Throws `StartError` when the topics belong to another
- * `cluster.name`: this node would continue its copies of those topics with the topics of this
- * cluster.
+ * was deleted and created again. Throws `StartError` if the file has topics of another
+ * `cluster.name` than the config: the node's copies of them must not be continued with topics of
+ * this cluster.
  */
 export function topicIds(config: Config): TopicIds {
   const path = clusterDirectory(config, "topics");

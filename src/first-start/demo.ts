@@ -45,8 +45,8 @@ export interface DemoDeps {
 }
 
 /**
- * Function that prints the demo's instructions, the addresses and the directory that the
- * instructions mention, and a check whether user code can run.
+ * Output of the demo's instructions: a function that prints a line, the addresses and the directory
+ * that the instructions mention, and a check whether user code can run.
  */
 export interface DemoOutput {
   print(line: string): void;

@@ -44,8 +44,8 @@ export interface IngestListenerOptions
     Pick<PixelEndpointOptions, "source" | "recordClientAddress"> {
   log: PixelEndpointOptions["log"] & SdkEndpointOptions["log"];
   /**
-   * Maximum number of events per second of one source. Further events are refused with status 429.
-   * 0 means no limit.
+   * Maximum number of pixels and SDK events, counted together, per second of one source. Further
+   * events are refused with status 429. 0 means no limit.
    */
   pixelsPerSecondMax: number;
   /** CIDRs of proxies whose `X-Forwarded-For` header is trusted. */

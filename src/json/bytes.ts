@@ -34,7 +34,7 @@ for (let value = 0; value < 16; value++) {
 
 /**
  * Writes a string at an offset, one byte per character. The characters must be ASCII: only the low
- * byte of others is written.
+ * byte of others is written. Returns the offset after the string.
  */
 export function writeAscii(text: string, into: Uint8Array, offset: number): number {
   for (let i = 0; i < text.length; i++) into[offset + i] = text.charCodeAt(i);

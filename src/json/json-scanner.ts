@@ -55,8 +55,8 @@ export const scanned = {
    */
   levels: 0,
   /**
-   * Number of values that `skipValue` passed since the caller set this to 0: objects and arrays,
-   * and all values in them.
+   * Number of values that `skipValue` passed since the caller set this to 0. Each string, number,
+   * boolean, `null`, object and array counts, at any depth.
    */
   values: 0,
 };

@@ -182,8 +182,8 @@ export class BrokerHealth {
   }
 
   /**
-   * Stops to probe one broker that does not answer, left the cluster and is not in the settings.
-   * Returns false if there is no such broker.
+   * Ends the probes of one broker that does not answer, left the cluster and is not in the
+   * settings, to make room for another. Returns false if there is no such broker.
    */
   #makeRoom(): boolean {
     const named = new Set((this.#options.bootstrapBrokers as string[]).map(addressOf));

@@ -129,7 +129,7 @@ export class ClusterView {
     return this.#named.has(address);
   }
 
-  /** Returns a broker's name for messages: `Broker 2 (host:port)`, without an unknown id. */
+  /** Returns a broker's name: `Broker 2 (host:port)`; `Broker host:port` if its id is unknown. */
   nameOf(address: string): string {
     const id = this.#named.get(address);
     return id === undefined ? `Broker ${address}` : `Broker ${id} (${address})`;

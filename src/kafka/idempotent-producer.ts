@@ -148,7 +148,7 @@ export class IdempotentProducer {
     }
   }
 
-  /** Sets `#leaders` to the leaders in the brokers' last answers. Returns whether it has any. */
+  /** Updates `#leaders` from the brokers' last answers. Returns whether it has any partition. */
   #takeLeaders(): boolean {
     const { producer, topic, onPartitions } = this.#options;
     const before = this.#leaders?.length ?? 0;

@@ -54,8 +54,8 @@ const ATTRIBUTES_AT = 21;
 /** Maximum encoded size in bytes of a variable-length integer. */
 const NUMBER_BYTES_MAX = 10;
 /**
- * Maximum total size in bytes of a record's integers: its length, its time and offset deltas, the
- * lengths of key and value, and the number of headers.
+ * Bytes reserved for a record's numbers: its length, its attributes, its time and offset deltas,
+ * the lengths of key and value, and the number of headers.
  */
 const RECORD_NUMBERS_BYTES = 7 * NUMBER_BYTES_MAX;
 /** Maximum number of UTF-8 bytes per UTF-16 code unit of a string. */

@@ -3,7 +3,7 @@ import type { Metrics } from "./metrics.ts";
 
 export type FailedHandshakes = Counter<"plane">;
 
-/** Registers the counter of TLS handshakes that clients did not complete, by plane. */
+/** Registers the counter of failed TLS handshakes, by plane: data, control or transformer port. */
 export function createFailedHandshakes(metrics: Metrics): FailedHandshakes {
   return new Counter({
     name: "pixelmill_tls_failed_handshakes_total",

@@ -189,7 +189,7 @@ export class LaneBudget {
     return this.room.events <= 0;
   }
 
-  /** Whether an event may be passed to delivery, whatever the size of its outputs. */
+  /** Whether the lane may pass any event to delivery, even one with large outputs. */
   get isOpen(): boolean {
     // While the workspace has dispatched nothing, no event settles that could free memory.
     return this.#freeBytes > 0 || this.workspace.dispatched === 0;

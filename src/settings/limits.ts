@@ -260,8 +260,8 @@ export const OVERVIEW_CONNECTIONS_MAX = 60;
  */
 export const STATUS_ITEMS_MAX = 20_000;
 /**
- * Number of destinations of a workspace from which requests for the workspace's state that come at
- * about the same time share one result.
+ * Minimum number of destinations in a workspace for requests for the workspace's state to share one
+ * result if they come at about the same time.
  */
 export const STATUS_SHARED_ITEMS_MIN = 1_000;
 /** Maximum age of a result for a workspace's state that several requests share. */
@@ -297,8 +297,8 @@ export const TAIL_PENDING_BYTES_MAX = 1 << 20;
  */
 export const RECENT_EVENTS_MAX = 100;
 /**
- * Maximum number of events per second of one outcome at one destination that a node adds to its
- * recent events, after the first `RECENT_EVENTS_MAX`. Others are left out.
+ * Maximum rate, in events per second, at which a node adds events of one outcome at one destination
+ * to its recent events, after a burst of up to `RECENT_EVENTS_MAX`. Others are left out.
  */
 export const RECENT_EVENTS_PER_SECOND_MAX = 10;
 /** Maximum size of an event in the recent events. Only the outcome of a longer one is kept. */
@@ -314,8 +314,8 @@ export const RECENT_EVENTS_OF_WORKSPACE_BYTES_MAX = 8 << 20;
  */
 export const RECENT_EVENTS_BYTES_MAX = 64 << 20;
 /**
- * Maximum size of the events in one response with recent events. It applies to the events from the
- * event logs, and also to those from the memory of each node.
+ * Maximum size of the events from the event logs in one response with recent events. The same
+ * maximum applies separately to the events that each node returns from its memory.
  */
 export const RECENT_ANSWER_BYTES_MAX = 1 << 20;
 /** Maximum bytes of event logs, from their end, that a request for recent events reads. */
@@ -522,9 +522,7 @@ export const FETCHES_AT_ONCE_MAX = 50;
  * longer timeout in user code is reduced to it.
  */
 export const FETCH_MS_MAX = 10_000;
-/**
- * Maximum total time for which the `fetch` requests of one batch of events may wait for responses.
- */
+/** Maximum time from the first `fetch` request of a batch of events to the end of the last one. */
 export const FETCH_WAIT_MS_MAX = 60_000;
 /**
  * Maximum size of the URL, headers and body of one `fetch` request of user code, in UTF-16 units.
@@ -533,7 +531,7 @@ export const FETCH_REQUEST_CHARS_MAX = 1 << 20;
 /** Maximum size of the body of one response to a `fetch` of user code. */
 export const FETCH_ANSWER_BYTES_MAX = 1 << 20;
 /**
- * Number of consecutive batches in which every event failed after which the program (user code) is
+ * Number of consecutive batches without a successful event after which their program (user code) is
  * suspended.
  */
 export const SUSPENSION_BATCHES = 20;
@@ -599,8 +597,8 @@ export const DEDUP_IDS_MAX = 1_000_000;
 export const DEDUP_MARKS_MAX = 100_000;
 /**
  * Maximum number of bytes of each event log that are read after a start to find the messageIds
- * within the window of the setting `dedupSeconds`. Events that repeat an older one are delivered
- * again.
+ * within the window of the setting `dedupSeconds`. Events that repeat an event before these bytes
+ * are delivered again.
  */
 export const DEDUP_READ_BYTES_MAX = 512 << 20;
 /**
@@ -630,8 +628,8 @@ export const LANES_HELD_BYTES_MAX = 128 << 20;
 /** Maximum size of one delivery. A delivery with a single event may be larger. */
 export const DELIVERY_BYTES_MAX = 4 << 20;
 /**
- * Maximum wait after the first failed attempt at a delivery. Each further failed attempt doubles
- * it.
+ * Upper bound of the random wait after the first failed attempt at a delivery, the smallest such
+ * bound. Each further failed attempt doubles it.
  */
 export const RETRY_DELAY_MS_MIN = 500;
 /**
@@ -645,8 +643,8 @@ export const RETRY_DELAY_MS_MAX = 60_000;
  */
 export const RETRY_AFTER_MS_MAX = 3_600_000;
 /**
- * Minimum number of failed attempts to deliver an event alone before it may be given up because it
- * is the likely cause and the destination accepts other events.
+ * Minimum number of failed attempts to deliver an event alone before it may be given up because the
+ * event is the likely cause of its failures: the destination accepts other events.
  */
 export const POISON_ATTEMPTS_MIN = 8;
 /**
@@ -656,8 +654,8 @@ export const POISON_ATTEMPTS_MIN = 8;
  */
 export const FOLLOWER_ATTEMPTS_MIN = 16;
 /**
- * Share of a destination's events in memory that may be events that failed alone, and later events
- * of the same users. Above it, they are tried without delay.
+ * Share of the limits on a destination's events in memory for those that failed alone and the later
+ * ones of their users. Above it, the failed events are retried without delay, to free memory.
  */
 export const RETRIES_SHARE_MAX = 0.25;
 

@@ -66,8 +66,8 @@ export interface LocalStore extends Store {
   rows(table: string, range: RangeOptions): Iterable<{ key: Key; value: Uint8Array }>;
   /**
    * Writes an encoded row. Throws outside a transaction. In a dry run (a transaction that is rolled
-   * back), the write is only recorded and later reads do not see it, so a dry run may write only
-   * values that are already stored.
+   * back), the write is only recorded and later reads do not see it. A dry run may therefore write
+   * a row only with the value that it has, as a compaction does to append it to the log again.
    */
   write(write: RowWrite): void;
   /**

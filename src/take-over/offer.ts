@@ -117,7 +117,7 @@ function sendSockets(socket: Socket<Client>, options: OfferOptions): void {
   sendOn(descriptorOf(socket), lineOf(message), descriptors);
 }
 
-/** Adds bytes to a client's earlier ones. Returns complete messages; throws on excess bytes. */
+/** Adds received bytes. Returns complete messages; throws above `TAKE_OVER_MESSAGE_BYTES_MAX`. */
 function messagesIn(client: Client, chunk: Buffer): SuccessorMessage[] {
   client.received += chunk.toString();
   if (client.received.length > TAKE_OVER_MESSAGE_BYTES_MAX)

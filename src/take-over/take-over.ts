@@ -82,8 +82,8 @@ export async function takeOver(options: TakeOverOptions): Promise<TakeOver | und
 
 /**
  * Returns the received sockets by plane. Keeps a socket only if both servers have the same address
- * for its plane in their settings, and closes the others. Throws `StartError` when a socket is
- * missing.
+ * for its plane in their settings, and closes the others. Throws `StartError` when a socket that
+ * the message names was not received.
  */
 function socketsOf(
   { sockets }: Extract<RunningMessage, { type: "sockets" }>,

@@ -25,7 +25,7 @@ export class WorkspaceConfig {
   readonly #parts: WorkspaceConfigParts;
   readonly #workspaceId: string;
   readonly #resources: RoutedResources;
-  /** Counters of catalog changes at the last read. Undefined before it and after a failed one. */
+  /** Counters of catalog changes at the last read. Undefined if there was none or it failed. */
   #readAt: { topology: number; programs: number } | undefined;
   #workspaceParts: WorkspaceParts = { libraries: "", credentials: "" };
   #body: ConfigBody | undefined;

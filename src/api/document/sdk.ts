@@ -131,7 +131,7 @@ const description =
   "`Content-Encoding: gzip`. 200 means that the events are on disk. An event that breaks a rule is " +
   "refused alone: `GET /v2/events/search?refused=true` finds it with the reason. ";
 
-/** Last sentences of paths' descriptions. The default one names the short path (`/v1/t`). */
+/** Last sentences of descriptions, by path. For other paths, `sending` names the short path. */
 const aliases: Record<string, string> = {
   "/v1/batch": "The paths /v1/b and /v1/import do the same.",
   "/beacon/v1/batch": "The write key may be in the query.",

@@ -19,7 +19,7 @@ export interface IncomingRequest {
   server: Server<unknown> | null;
 }
 
-/** Returns a request's caller. Throws if no query and body would let it call the route. */
+/** Returns a request's caller. Throws if its token is refused or lacks a permission in `needs`. */
 export function admit(route: Route, deps: RouteDeps, incoming: IncomingRequest): Principal {
   const { headers } = incoming.request;
   refuseCrossSite(route, headers, deps.hosts);

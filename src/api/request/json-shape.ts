@@ -10,7 +10,7 @@ const OPEN_ARRAY = 0x5b;
 const CLOSE_OBJECT = 0x7d;
 const CLOSE_ARRAY = 0x5d;
 
-/** Value in `open` for an array, whose commas do not separate keys. */
+/** Marks an array in the list of open containers, in which an object has its number of keys. */
 const ARRAY = -1;
 
 /**

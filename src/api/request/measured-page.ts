@@ -16,7 +16,7 @@ interface StateListQuery {
 interface StateList<Item, State> extends Slicing {
   /** All stored items of the workspace, such as its destinations. */
   items: Iterable<Item>;
-  /** Resolves with the state of all items if requests share one; otherwise with undefined. */
+  /** Resolves with the states of all items if several requests share them, else with undefined. */
   all(): Promise<readonly State[] | undefined>;
   /** Asks the nodes for the state of these items. Returns the states in the order of the items. */
   measure(items: readonly Item[]): Promise<readonly State[]>;
@@ -27,10 +27,11 @@ interface StateList<Item, State> extends Slicing {
 }
 
 /**
- * Returns a page of the states of the items that match the query's text. To list by name, measures
- * only the items of the page. To sort or filter by state, measures the first `STATUS_ITEMS_MAX`
- * matches; without a filter, further matches follow them, and are measured only if they are on the
- * page. `measured` has the states that were measured for sorting.
+ * Returns a page of the states of the items that match the search text `query.text`. To list by
+ * name, measures only the items of the page. To sort or filter by state, uses the states from `all`
+ * or, without these, measures the first `STATUS_ITEMS_MAX` matches; without a filter, further
+ * matches follow them, and are measured only if they are on the page. The result's field `measured`
+ * has the states that were sorted or filtered; it is absent in a list by name.
  */
 export async function measuredPage<Item extends NamedItem, State extends NamedItem>(
   query: StateListQuery,

@@ -149,8 +149,9 @@ function convertParam(schema: TSchema, text: string): unknown {
 }
 
 /**
- * Converts an error of the validator into a path and a message for the caller. The path contains no
- * key that the caller chose, because no schema validates the keys of free-form objects.
+ * Converts an error of the validator into a path and a message for the caller. `at` is `?` for
+ * query parameters. The path has only keys that a schema names, and no key that the caller chose:
+ * in objects with free keys, values are not validated.
  */
 function toDetail(error: ValueError, at: string): Detail {
   if (error.type === ValueErrorType.ObjectAdditionalProperties) {

@@ -43,7 +43,7 @@ export function bucketConfig(config: Config, bucket: string): S3Config {
   throw new StartError(`Setting ${name} does not fit: ${fault.message}`);
 }
 
-/** Returns the PEM certificates to trust for the store's. Undefined without `backup.s3.ca`. */
+/** Returns the CA certificates (PEM) that verify the store. Undefined without `backup.s3.ca`. */
 export function authoritiesOf(config: Config): string | undefined {
   const path = config["backup.s3.ca"];
   return path && readSmallFile("backup.s3.ca", path, TLS_FILE_BYTES_MAX);

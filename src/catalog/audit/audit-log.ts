@@ -19,7 +19,7 @@ export interface AuditBounds {
   refusalsBytes: number;
 }
 
-/** Bounds for a process without settings: it deletes no entry because of its age. */
+/** Default bounds, for processes that read no settings: the sizes are bounded, the age is not. */
 export const AUDIT_BOUNDS: AuditBounds = {
   ageMs: 0,
   workspaceBytes: AUDIT_WORKSPACE_BYTES_MAX,
@@ -28,13 +28,14 @@ export const AUDIT_BOUNDS: AuditBounds = {
 };
 
 /**
- * Id of a group of entries whose size is counted together: a workspace's entries, or the entries
- * about tokens that the workspace refused.
+ * Id of a group of audit entries whose size is counted together. A workspace has two groups: the
+ * entries about refused requests with its tokens, and all its others. One more group is about
+ * unknown tokens.
  */
 type Division = string;
 interface DivisionSize {
   bytes: number;
-  /** Time from which the division is complete: no entry of this time or later was deleted. */
+  /** Time from which the group has all its entries: none of this time or later was deleted. */
   since: number;
 }
 
@@ -49,7 +50,7 @@ const INDEX_BYTES = 96;
 const DELETED_PER_ADDED_MAX = 4;
 /** Number of entries that are read at once. Between these reads no database cursor is open. */
 const READ_AT_ONCE_MAX = 100;
-/** Key of the row with the total size of all divisions. */
+/** Key of the row, in the table `#sizes`, with the total bytes of all groups of entries. */
 const ALL = "all";
 const REFUSED = " refused";
 
@@ -58,7 +59,7 @@ export interface FoundEntries {
   entries: AuditEntry[];
   /** Id of the last entry that the search examined. Absent when it examined the oldest one. */
   reached?: string;
-  /** No entry of this time or later was deleted. Absent while there were no entries. */
+  /** No entry of this time or later was deleted. Absent if there never were entries to search. */
   keptSince?: number;
 }
 
@@ -198,7 +199,7 @@ export class AuditTables {
     return true;
   }
 
-  /** Returns `division` if it exceeds its bounds; the largest one if all exceed theirs together. */
+  /** Returns `division` if it exceeds its own bounds, else the largest if the total is too big. */
   #overfull(division: Division, now: number): Division | undefined {
     const { ageMs, bytes, workspaceBytes, refusalsBytes } = this.#bounds;
     const max = division.endsWith(REFUSED) ? refusalsBytes : workspaceBytes;

@@ -17,7 +17,7 @@ interface AuditedAction {
   parameters: Fields;
 }
 
-/** Requests that were refused because of their token, from one address in one minute. */
+/** Count of a minute's requests with refused tokens, from one or several client addresses. */
 export interface RefusedRequests {
   /** Id of the token's workspace. Empty for an unknown token. */
   workspaceId: string;

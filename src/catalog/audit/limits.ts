@@ -22,7 +22,8 @@ export const AUDIT_BYTES_MAX = 256 << 20;
 export const AUDIT_REFUSALS_BYTES_MAX = 2 << 20;
 /**
  * Maximum number of audit entries about refused tokens that one node writes in a minute, each for
- * one address. One more entry counts the requests from all other addresses.
+ * one caller (a token's use from one address). In addition, one entry per workspace counts the
+ * requests of all its other callers.
  */
 export const AUDIT_REFUSALS_PER_MINUTE_MAX = 20;
 /**

@@ -25,8 +25,8 @@ export function createCommit(
   limits: ItemLimits,
 ) {
   /**
-   * Throws like `commit` when a transformation or library in `basedOn` was deleted or has a newer
-   * revision.
+   * Throws `missing` when a transformation or library in `basedOn` was deleted, and
+   * `RevisionConflict` when its newest revision is not the one in `basedOn`.
    */
   function expectNewest(workspaceId: string, { basedOn = [] }: Pick<CodeChange, "basedOn">): void {
     for (const { kind, id, versionId } of basedOn) {
@@ -85,7 +85,7 @@ function checkUsedLibraries(tables: CodeTables, workspaceId: string, change: Cod
   }
 }
 
-/** Throws `PublicationConflict` if code to publish uses a library version that was not tested. */
+/** Throws `PublicationConflict` if code to publish imports a library version not tested with it. */
 function checkNoUnusedLibraries(tables: CodeTables, workspaceId: string, change: CodeChange): void {
   const known = new Set([...change.publish, ...change.usedLibraries].map((it) => it.versionId));
   for (const { kind, id, imports } of change.publish) {
@@ -171,8 +171,8 @@ function keepNote(
 }
 
 /**
- * Returns the ids of the published code that imports a library directly. The library itself is left
- * out.
+ * Returns the ids of the transformations and libraries whose published version imports a library
+ * directly. Never returns the id of this library itself.
  */
 export function importersOf(tables: CodeTables, workspaceId: string, library: Revision): string[] {
   const name = library.importName ?? "";

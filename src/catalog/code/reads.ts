@@ -78,7 +78,7 @@ export function createReads(tables: CodeTables) {
         if (found && isDraft(found)) yield { resource: found, revision: stored(found.newest) };
       }
     },
-    /** Returns the transformations or libraries of a workspace whose ids are in `ids`. */
+    /** Returns code of a kind by ids, with newest revisions. Leaves out unknown and deleted ids. */
     withIds: (workspaceId: string, kind: CodeKind, ids: readonly string[]): ResourceRevision[] =>
       ids.flatMap((id) => {
         const found = tables.resource(id);
@@ -91,8 +91,8 @@ export function createReads(tables: CodeTables) {
       return revision;
     },
     /**
-     * Returns a revision by its versionId, even if its transformation or library was deleted.
-     * Throws `missing` when the revision belongs to the other kind of code.
+     * Returns a revision of a workspace by its versionId, even if its transformation or library was
+     * deleted. Throws `missing` for an unknown versionId or one of the other `kind` of code.
      */
     revisionByVersion: byVersion,
     /**
@@ -113,8 +113,8 @@ export function createReads(tables: CodeTables) {
     publication: (found: Resource) => publications.get(found.id),
     history,
     /**
-     * Returns a revision of any workspace by its versionId, because servers that request code this
-     * way name no workspace. Undefined when the revision was never published.
+     * Returns a revision of any workspace by its versionId: rudder-transformer, which fetches code
+     * by versionId, names no workspace. Undefined when the revision was never published.
      */
     everPublished(kind: CodeKind, versionId: string): Revision | undefined {
       const revision = revisions.get(versionId);

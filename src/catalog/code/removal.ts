@@ -17,8 +17,8 @@ const NAMED_IMPORTERS_MAX = 10;
 export function createRemoval(store: CatalogStore, tables: CodeTables) {
   return {
     /**
-     * Marks a transformation or library as deleted, and removes its publication and its links.
-     * Rejects with `conflict` for a library that published code imports.
+     * Marks a transformation or library as deleted, unpublishes it, and unlinks it from
+     * destinations. Rejects with `conflict` for a library that published code imports.
      */
     remove(workspaceId: string, kind: CodeKind, id: string) {
       return store.change(() => {
@@ -32,7 +32,7 @@ export function createRemoval(store: CatalogStore, tables: CodeTables) {
         if (before.published !== undefined) store.advance("program");
       });
     },
-    /** Changes the external id. `answer` reads the new state in the transaction. */
+    /** Changes an item's external id. Resolves with what `answer` reads within the transaction. */
     setExternalId<T = void>(
       workspaceId: string,
       kind: CodeKind,

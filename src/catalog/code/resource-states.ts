@@ -44,7 +44,7 @@ export function withPublished(resource: Resource, revision: Revision): Resource 
   return { ...resource, published: revision.versionId, deleted: false };
 }
 
-/** Returns a draft or published transformation or library in the state deleted. */
+/** Returns a transformation or library marked as deleted. Throws if it was deleted already. */
 export function asDeleted(resource: Resource): Resource {
   if (resource.deleted) throw notFound(resource.kind);
   const { published: _, ...rest } = withNote(resource, undefined);

@@ -10,7 +10,7 @@ import { changeTime } from "./change-time.ts";
 import type { ItemLimits } from "./item-limits.ts";
 import { newWindow, setLive } from "./live-windows.ts";
 
-/** Source and destination of a connection. At least one of them is given. */
+/** Selects connections by source, by destination or by both. At least one of them is given. */
 interface ConnectionEnds {
   sourceId?: string | undefined;
   destinationId?: string | undefined;

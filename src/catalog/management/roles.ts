@@ -8,7 +8,7 @@ import {
 
 const viewer: readonly Permission[] = ["events:read"];
 
-/** Permissions for the Transformations API, which a member with the legacy role `admin` may have. */
+/** Transformations API permissions, which a legacy `admin` with `editTransformations` has. */
 const transformationsApi: readonly Permission[] = [
   "transformations:create-delete",
   "transformations:connect",

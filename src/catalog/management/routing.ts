@@ -39,7 +39,7 @@ export function openRouting(store: CatalogStore, tables: Tables, code: CodeTable
       if (resource === undefined || versionId === undefined) return undefined;
       return { id: resource.id, versionId, language: resource.language };
     },
-    /** Returns the published versions of a workspace's libraries. */
+    /** Returns the versionIds of the published revisions of a workspace's libraries. */
     publishedLibraries: (workspaceId: string): string[] =>
       [...code.publications.ids(workspaceId, "library")].flatMap((id) => versionOf(id) ?? []),
   };

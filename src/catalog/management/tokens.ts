@@ -153,8 +153,9 @@ export function openTokens(
       return token && principalOf(token);
     },
     /**
-     * Returns the ids of a token and its workspace for a secret that `authenticate` has refused.
-     * Undefined when the token is unknown or was deleted.
+     * Returns the ids of a token and its workspace for a secret that `authenticate` refused
+     * although the token is stored, such as an expired one. Undefined when it is unknown or revoked
+     * (deleted).
      */
     expired(secret: string) {
       const token = isSecret(secret) ? tokens.byHash(hashOf(secret)) : undefined;

@@ -68,8 +68,8 @@ export function isDraft({ published, deleted }: Resource): boolean {
 const KEYS_AT_ONCE = 1_000;
 
 /**
- * Yields the ids of a workspace's transformations or libraries that `order` lists, in ascending
- * order. Reads `KEYS_AT_ONCE` ids at a time, as the caller asks for them.
+ * Yields the ids in the table `order` that are of a workspace and of one kind of code, ascending.
+ * Reads `KEYS_AT_ONCE` ids at a time, as the caller asks for them.
  */
 function* idsOf(
   order: Table<true, ResourceKey>,

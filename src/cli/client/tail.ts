@@ -49,7 +49,7 @@ export const tail = clientCommand(
   },
 );
 
-/** Prints the live tail until the user or `count` ends it. Reconnects after a loss. */
+/** Prints the live tail until the user stops it or `count` events are shown. Reconnects if lost. */
 async function follow(
   { client, server, output }: CommandCall,
   asked: { sourceId?: string; destinationId?: string },

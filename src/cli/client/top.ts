@@ -8,7 +8,7 @@ import { type Overview, overviewLines } from "./overview-text.ts";
 /** Escape sequence for a terminal's alternate screen without cursor. `LEAVE_SCREEN` undoes it. */
 const ENTER_SCREEN = "\x1b[?1049h\x1b[?25l";
 const LEAVE_SCREEN = "\x1b[?25h\x1b[?1049l";
-/** Escape sequences: go to the top left, clear the line's rest, clear the screen's rest. */
+/** Escape sequences: `HOME` goes to the top left; the others clear the rest of line or screen. */
 const HOME = "\x1b[H";
 const CLEAR_LINE = "\x1b[K";
 const CLEAR_BELOW = "\x1b[J";

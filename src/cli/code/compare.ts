@@ -18,9 +18,10 @@ export interface ComparedCode {
 }
 
 /**
- * Pairs each folder of the directory with an item of the server: the item that the folder contained
- * before, else the item with the same name. Records in `state` the pairs whose contents are equal.
- * Throws `StartError` when several items of the server have a folder's name.
+ * Pairs each local transformation or library (a folder) with an item of the server: the item that
+ * the folder contained before, else the one with the same kind and name. Records in `state` the
+ * pairs whose contents are equal. Throws `StartError` when several items of the server have that
+ * name.
  */
 export function compareCode(
   locals: readonly LocalCode[],

@@ -1,4 +1,4 @@
-/** Maximum pairs of lines to compare. With more, all but equal first and last lines are changed. */
+/** Maximum pairs of lines to compare. Above it, a diff replaces all from first to last change. */
 const PAIRS_MAX = 4_000_000;
 /** Number of unchanged lines that are shown around a change. */
 const CONTEXT_LINES = 3;

@@ -86,6 +86,6 @@ function serverUrl(text: string): string {
   return url.href.replace(/\/+$/, "");
 }
 
-/** Sends a request with a time limit. A request with a signal is a live tail, which has none. */
+/** Sends a request, with a time limit unless it has a signal. Only live tails have a signal. */
 const patientFetch = ((url: string, init: RequestInit = {}) =>
   fetch(url, { signal: AbortSignal.timeout(ANSWER_MS_MAX), ...init })) as typeof fetch;

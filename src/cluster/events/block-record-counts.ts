@@ -25,7 +25,8 @@ export class BlockRecordCounts {
   }
 
   /**
-   * Estimates the number of records from sequence number `from` (inclusive) to `to` (exclusive).
+   * Estimates how many event records have a sequence number from `from` (inclusive) to `to`
+   * (exclusive). Each block takes `BLOCK_RECORDS_MAX` sequence numbers, and uses one per record.
    */
   estimateBetween(from: number, to: number): number {
     const first = Math.floor(from / BLOCK_RECORDS_MAX);

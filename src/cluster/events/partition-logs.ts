@@ -126,8 +126,9 @@ export class PartitionLogs implements EventLogs {
   }
 
   /**
-   * Calls the listeners of `onOffsetsInvalid` with the logs whose topic was recreated, or whose end
-   * is below the position up to which this node has read. Throws `TopicRecreated` for a recreated
+   * Calls the listeners of `onOffsetsInvalid` with the logs that belong to an earlier topic with
+   * another id than `topicId`, and with those whose end in `ends` is below the position in `read`,
+   * up to which this node has read. Then throws `TopicRecreated` if logs belong to an earlier
    * topic.
    */
   #reportInvalidOffsets(topicId: string, ends: bigint[], read: bigint[]): void {
@@ -255,7 +256,7 @@ export class PartitionLogs implements EventLogs {
     }
   }
 
-  /** Opens the partitions that were added to the topic since the last call. */
+  /** Opens the partitions of the topic that are not open yet, after partitions were added to it. */
   async #grow(): Promise<void> {
     const firsts = await this.#asker.offsets("first");
     const { name, partitions } = this.#options.topic;

@@ -29,7 +29,7 @@ export interface Introduction extends NodeInfo {
   refused?: RefusedPartitions[];
   /** Numbers of the partitions that the member can run. */
   canRun?: readonly number[] | undefined;
-  /** Number of the member's joins to report refusals, since equal metadata would be ignored. */
+  /** Counts the member's reports of refusals, because brokers ignore a join with equal metadata. */
   reports?: number;
 }
 

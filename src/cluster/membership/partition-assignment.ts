@@ -30,9 +30,10 @@ export type BrokerOf = (partition: number) => number | undefined;
  * can. A member that refuses any partition gets no further ones. The other members get equal
  * numbers of partitions, which differ by at most one.
  *
- * A member gives up partitions of the broker that leads the fewest of its own, and gets those of the
- * broker that leads the most. No partition moves for this alone. A member sends a fetch to each
- * broker that leads one of its partitions, so fewer brokers mean fewer and fuller fetches.
+ * When a member must give up partitions, it first loses those of the broker that leads the fewest
+ * of the member's partitions. When it gets some, it gets those of the broker that leads the most.
+ * No partition moves only to reduce brokers. A member sends a fetch to each broker that leads one
+ * of its partitions, so fewer brokers mean fewer and fuller fetches.
  */
 export function assignPartitions(
   holders: readonly GroupMember[],
@@ -142,7 +143,7 @@ function chosenFor(
   );
 }
 
-/** Returns the members sorted by their number of partitions with the broker of `partition`. */
+/** Returns the members, those with the most partitions of the same leader as `partition` first. */
 function byNeighbours(
   partition: number,
   holders: readonly GroupMember[],
@@ -160,7 +161,7 @@ function byNeighbours(
 const isWell = ({ canRun, refused }: GroupMember, partition: number) =>
   canRun?.has(partition) === true && !refused?.has(partition);
 
-/** Whether a member can run a partition and does not refuse it, or it reports nothing. */
+/** Whether a member reports no `canRun`, or can run this partition and does not refuse it. */
 const mayRun = (member: GroupMember, partition: number) =>
   member.canRun === undefined || isWell(member, partition);
 
@@ -169,8 +170,9 @@ const isRestricted = ({ refused }: GroupMember) => refused !== undefined && refu
 
 /**
  * Computes the quota of each member: how many partitions it runs. A member that refuses partitions
- * runs at most as many as it keeps. The others share the rest equally. If the rest does not divide
- * evenly, the members that hold most of it run one more than the others.
+ * runs at most those in `kept`: the ones it holds, without refused ones that others can run. The
+ * other members share the rest equally. If the rest does not divide evenly, the members that hold
+ * most of it run one more than the others.
  */
 function quotasOf(
   holders: readonly GroupMember[],

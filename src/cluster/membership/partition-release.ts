@@ -47,7 +47,7 @@ export class PartitionRelease {
     this.#sessionMs = sessionMs;
   }
 
-  /** Updates the refusals. `held` are the partitions here; the last call was `elapsedMs` ago. */
+  /** Updates the refusals. `held`: this node's partitions; `elapsedMs`: since the last update. */
   observe(ability: PartitionAbility, held: readonly number[], elapsedMs: number): void {
     const stepMs = Math.min(elapsedMs, OBSERVED_MS_MAX);
     this.#sinceReportMs += stepMs;
@@ -98,8 +98,9 @@ export class PartitionRelease {
 
   /**
    * Returns whether this node should report to the other nodes: at once if it holds a partition
-   * that it refuses and did not refuse at its last report. From a session after that report on,
-   * also if it holds any refused partition, or can run a partition again that it reported.
+   * that it refuses and did not refuse at its last report. When at least `#sessionMs` has passed
+   * since that report, also if it holds any refused partition, or has recovered from trouble with a
+   * reported one.
    */
   isReportDue(held: readonly number[]): boolean {
     const refused = this.refusedNumbers();

@@ -49,7 +49,7 @@ interface PartitionState {
   failure?: string | undefined;
   /** Message of the error of the last attempt to start the partition; undefined if it succeeded. */
   startFailure?: string | undefined;
-  /** When it was last assigned or last ran, by `performance.now()`; undefined while it runs. */
+  /** Time (`performance.now()`) of the partition's assignment or last stop; absent if it runs. */
   idleSince?: number | undefined;
   /** Promise of the start or stop in progress; undefined while there is none. */
   settling?: Promise<void> | undefined;

@@ -25,7 +25,7 @@ export class MessagePassage {
     this.#sentAt = undefined;
   }
 
-  /** Whether this node's messages are written and read. True before anything is known. */
+  /** Whether this node's messages are stored and read back. True before the first message. */
   isWorking(): boolean {
     const { isWritten } = this;
     return isWritten && (this.#sentAt === undefined || this.#now() - this.#sentAt < PASSAGE_MS_MAX);

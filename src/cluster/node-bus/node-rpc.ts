@@ -186,8 +186,8 @@ export function createNodeRpc(options: NodeRpcOptions) {
       return serving.get(key) ?? serve(key, put(question));
     },
     /**
-     * Sets the function that answers the questions of other nodes. The owner calls this once. When
-     * the function throws, this node sends no answer.
+     * Sets the function that answers the questions of other nodes. The API calls this once, at its
+     * start. When the function throws, this node sends no answer.
      */
     answerWith(given: (question: unknown) => unknown) {
       answer = given;

@@ -21,9 +21,9 @@ export class FollowPace {
   }
 
   /**
-   * Records that this node has appended an entry at `position`. The node then waits to read all
-   * entries before it, unless it appended the entry just before it too. It also waits to read the
-   * entry itself, unless that is a barrier.
+   * Records that this node has appended an entry at `position`. The node then waits to read this
+   * entry and all before it. For a barrier, it waits only for the entries before it, and for
+   * nothing if the entry directly before the barrier is also by this node.
    */
   appended(position: number, isBarrier: boolean): void {
     const isNext = position === this.#appended;

@@ -132,8 +132,8 @@ function follow(
   }
 
   /**
-   * Calls `once` repeatedly until the follower is closed, with a pause after each failure. Logs
-   * only a failure with which the topic begins to count as unreadable.
+   * Calls `once` in a loop until the follower is closed, with a pause after each failure. Logs a
+   * failure only if the topic counted as readable before it and counts as unreadable after it.
    */
   async function repeat(once: () => Promise<void>): Promise<void> {
     while (isOpen) {

@@ -9,10 +9,10 @@ export interface LedgerJudgement {
 }
 
 /**
- * Judges the ledgers that this node cannot read or write, for `/ready`. `failures` has a sentence
- * for each such ledger, by partition. They are a warning if they are at most the share
- * `INGEST_REFUSED_SHARE_MAX` of all ledgers, because other nodes run these partitions after a
- * session, and trouble otherwise. A disk that does not take changes (`ofDisk`) is trouble while
+ * Judges, for `/ready`, the ledgers that this node cannot read or write. `failures` has a sentence
+ * for each such ledger, by partition. Failures of more than the share `INGEST_REFUSED_SHARE_MAX` of
+ * all ledgers are trouble. Fewer are a warning, because other nodes run these partitions once the
+ * group's session time has passed. A disk that does not take changes (`ofDisk`) is trouble while
  * this node runs partitions. Once other nodes run all of them, it is a warning.
  */
 export function judgeLedgers(

@@ -10,7 +10,7 @@ export interface NeededTopic {
   name: string;
   /** Number of brokers that must store a copy of each partition. */
   replicas: number;
-  /** Whether a node that cannot read it is not ready. */
+  /** Whether a node must be able to read the topic to be ready. */
   isVital: boolean;
   /** Clause that says what an operator must do if the topic was deleted. */
   remedy: string;
@@ -30,14 +30,14 @@ export interface TopicHealthOptions {
  */
 const OUTDATED_MS_MIN = 3_000;
 
-/** Returns the start of a row about a silent broker. Rows with equal starts are merged. */
+/** Returns the first clause of a warning about a silent broker; other clauses may follow. */
 export const noAnswerOf = (broker: string) => `${broker} does not answer`;
 
 const hostOf = (address: string) => address.slice(0, address.lastIndexOf(":"));
 
 type Row = [address: string, sentences: string[]];
 
-/** Kafka's error codes for a topic that does not exist, and for one that this user may not read. */
+/** Kafka's error codes for an unknown topic name and topic id; `FORBIDDEN` is for no access. */
 const UNKNOWN_TOPICS: ReadonlySet<number> = new Set([3, 100]);
 const FORBIDDEN = 29;
 
@@ -127,11 +127,12 @@ function describeOutdated(
 }
 
 interface Lacks {
-  /** Ids of brokers that must return: they could lead partitions, or their copies lag behind. */
+  /** Ids of brokers that must start or catch up, to give the partitions leaders and all copies. */
   away: number[];
   /**
-   * Numbers, by topic, of the partitions without a leader because of these brokers. `write` has
-   * those that have a leader but cannot be written, and `copy` those that only lack copies.
+   * Numbers, by topic, of the partitions that need the brokers in `away` for a leader. In `write`
+   * are partitions that have a leader, but too few copies in sync to be written; in `copy`,
+   * partitions that can be written, but lack some copies.
    */
   leader: Map<string, number[]>;
   write: Map<string, number[]>;
@@ -175,7 +176,7 @@ function lacksByBrokers(topics: readonly NeededTopic[], view: Pick<ClusterView, 
   return [...all.values()].map((it) => ({ away: it.away, clauses: clausesOf(it) }));
 }
 
-/** Returns a sentence naming brokers that answer, but whose copies are not in sync. */
+/** Returns a sentence: these brokers answer, but their copies of partitions are not in sync. */
 function describeAway(
   away: readonly number[],
   view: Pick<ClusterView, "nameOf" | "addressOfBroker">,

@@ -15,8 +15,8 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Returns a clause about the broker that refuses a batch. It names the leader only when an attempt
- * to write at this leader has ended, or has begun and was not answered.
+ * Returns a clause that says why a batch is not written: no leader is known, or the leader fails.
+ * If `error` has no code of a broker, the clause says that the leader does not answer.
  */
 export function describeWriteRefusal({ leader, error }: WriteRefusal): string {
   const code = apiIdOf(error);

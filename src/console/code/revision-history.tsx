@@ -164,7 +164,7 @@ function effectOf(revision: Revision, live: string | undefined): string {
 
 /**
  * Returns the id of the revision that the comparison shows beside `after`: the published revision
- * or, if `after` is published, the one before it.
+ * or, if that is `after` or absent, the next older one. The oldest revision is shown beside itself.
  */
 function comparisonBase(revisions: readonly Revision[], after: string, live: string | undefined) {
   if (live !== undefined && live !== after) return live;

@@ -179,7 +179,7 @@ const emptyTexts: Record<EventOrigin, string> = {
 
 type AddEvent = (event: unknown) => void;
 
-/** Functions that pass events to `add`, by origin. `isNew` is true if no events are listed yet. */
+/** Functions that load an origin's events into a list with `add`. `isNew`: the list is empty. */
 const loadEvents: Record<
   EventOrigin,
   (add: AddEvent, signal: AbortSignal, isNew: boolean) => Promise<void>

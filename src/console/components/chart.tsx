@@ -19,7 +19,7 @@ interface ChartProps {
   series: readonly ChartSeries[];
   /** Returns a value as the axis and the summary for screen readers show it. */
   format: (value: number) => string;
-  /** Allowed distances between value labels, at which `format` gives each label another text. */
+  /** Distances allowed between value labels: those at which `format` gives them unequal texts. */
   steps?: readonly number[];
 }
 

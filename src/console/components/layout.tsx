@@ -169,7 +169,7 @@ export function Tabs(props: {
   );
 }
 
-/** Returns link attributes that name a permission of the screen which the session lacks. */
+/** Returns link attributes that name `missing`, a permission that the link's screen needs. */
 export function requirementOf(missing: Permission | undefined) {
   if (missing === undefined) return {};
   const text = commonTexts.requires(missing);

@@ -26,7 +26,7 @@ interface SelectProps {
   none?: string;
   onChange: (id: string) => void;
 }
-/** Properties for a screen that searches names itself. `without`: ids that cannot be selected. */
+/** Properties if the caller searches the names. `without`: ids that cannot be selected. */
 interface Searched {
   names: NameSearch;
   without?: ReadonlySet<string>;
@@ -43,7 +43,7 @@ export function NameField(props: SelectProps & { kind: SearchedKind; hint?: stri
   return <SearchedNameField {...props} names={useNameSearch(props.kind)} />;
 }
 
-/** Form field like `NameField`, for a screen that searches the names itself to show them too. */
+/** Form field like `NameField`, but the caller searches the names and can also show them. */
 export function SearchedNameField(props: SelectProps & Searched & { hint?: string }) {
   return (
     <Field {...props} error={messageOf(props.names.error)}>

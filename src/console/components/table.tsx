@@ -9,8 +9,8 @@ export interface Column<Row> {
   cell: (row: Row) => ComponentChildren;
   /**
    * Layout of the column. `name` is for the names of the rows, `narrow` makes the column as wide as
-   * its content, `number` aligns it right, and `wide` gives its cells the width of a card on a
-   * phone.
+   * its content, and `number` aligns it right. On a phone, where each row is a card, cells of a
+   * `wide` column have the whole width of the card.
    */
   kind?: "name" | "wide" | "narrow" | "number" | "number narrow";
   /** Name of the order by this column, such as `name`. Absent if the list has no such order. */
@@ -34,7 +34,7 @@ export const column = {
   narrow: columnOf({ kind: "narrow" }),
   wide: columnOf({ kind: "wide" }),
   number: columnOf({ kind: "number narrow" }),
-  /** Numbers in a table whose columns share its width. */
+  /** Numbers in a column that is not narrow, but shares the table's width like a plain one. */
   wideNumber: columnOf({ kind: "number" }),
 };
 

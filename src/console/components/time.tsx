@@ -91,7 +91,7 @@ export const formatTime = (at: string | number) => dateAndTime.format(new Date(a
 /** Returns the milliseconds since a time; its caller is rendered again every `TICK_MS`. */
 const ageOf = (time: Date) => Math.max(now.value, Date.now() - TICK_MS) - time.getTime();
 
-/** Returns the text of an age or, for a time in the future or too long ago, that of the date. */
+/** Returns a text with the age or, for the future or over `RELATIVE_MS_MAX` ago, with the date. */
 function relativeTime(
   time: Date,
   ofAge = commonTexts.ago,

@@ -168,8 +168,8 @@ function ConnectionRow(props: {
 }
 
 /**
- * Form that connects the source or destination of the page to another item. It shows nothing if
- * every other item is connected.
+ * Form that connects the page's source to a destination, or the page's destination to a source. It
+ * shows nothing if none is left to connect.
  */
 function ConnectForm(props: {
   label: string;

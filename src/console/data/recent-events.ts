@@ -1,8 +1,8 @@
 import { client, missingPermission } from "./session.ts";
 
 /**
- * Loads at most `limit` of the latest events as the server received them, newest first. Resolves
- * with an empty array if the user may not read events.
+ * Loads at most `limit` of the latest events that clients sent (no sample events), as the server
+ * received them, newest first. Resolves with an empty array if the user may not read events.
  */
 export async function recentRealEvents(limit: number): Promise<unknown[]> {
   if (missingPermission("events:read") !== undefined) return [];

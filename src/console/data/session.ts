@@ -15,7 +15,7 @@ const expiredWorkspaceId = signal<string | undefined>(undefined);
 export const onSignOut = new Set<() => void>();
 /** Whether the session has expired. If so, the sign-in form says it. */
 export const isExpired = signal(false);
-/** Number of requests without an answer, or answered with a status of 500 or above. */
+/** Number of requests since the page was loaded that got no answer or a status of 500 or above. */
 export const failedRequests = signal(0);
 
 export const client = createClient({ baseUrl: "", fetch: fetchSignedIn as typeof fetch });

@@ -26,13 +26,14 @@ const waiting: Record<NamedKind, Set<string>> = {
   transformation: new Set(),
 };
 
-/** The request for a workspace's first `NAMES_MAX` sources and destinations, and its time. */
+/** The latest load of up to `NAMES_MAX` source names and `NAMES_MAX` destination names. */
 let first: { workspaceId: string | undefined; at: number; done: Promise<unknown> } | undefined;
 
 /**
- * Returns functions that look up names. It loads the first names of the workspace, so that most
- * workspaces see no ids. After each rendering, it requests all further names that the screen has
- * looked up, in as few requests as possible. Until a name is loaded, the id takes its place.
+ * Returns functions that look up names. Loads up to `NAMES_MAX` names of sources, and as many of
+ * destinations, in advance: all that most workspaces have. After each rendering, requests all
+ * further names that the screen has looked up, in as few requests as possible. Until a name is
+ * loaded, the id takes its place.
  */
 export function useNames(): NameLookup {
   const known = names.value;
@@ -44,7 +45,7 @@ export function useNames(): NameLookup {
   };
 }
 
-/** Loads the first names of the workspace together with a screen whose rows will look them up. */
+/** Loads names of sources and destinations in advance, while the screen loads rows with ids. */
 export function useFirstNames(): void {
   useEffect(loadFirst, []);
 }

@@ -17,7 +17,7 @@ export function useResource<T>(
   const key = JSON.stringify(inputs);
   const latest = useRef({ key, load });
   latest.current = { key, load };
-  /** Number of loads in progress. `isHeldBack`: the server asked to wait with regular loads. */
+  /** Number of loads in progress. `isHeldBack`: the server asked to wait, so polling stops. */
   const loading = useRef(0);
   const isHeldBack = useRef(false);
 

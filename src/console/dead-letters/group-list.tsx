@@ -38,7 +38,7 @@ export function GroupList({ destinationId }: { destinationId: string | undefined
     deadLetterGroups.filter((group) =>
       `${group.reason} ${names.destination(group.destinationId)}`.toLowerCase().includes(lowerCase),
     );
-  /** Returns the dead letters of all groups found, on all pages; undefined if none or too many. */
+  /** Returns found dead letters; undefined if `text` finds 0 or over `FILTER_GROUPS_MAX` groups. */
   const targetOf = (list: DeadLetterGroups): BulkTarget | undefined => {
     const failures = matchesOf(list);
     const before = list.asOf;

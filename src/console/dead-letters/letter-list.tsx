@@ -33,7 +33,7 @@ interface LetterFilter {
   destinationId?: string;
 }
 
-/** Parameters in the page's address for which dead letters, or groups of them, to list. */
+/** Parameters of the page's address that choose the dead letters, or groups of them, to list. */
 export type LetterListQuery = Record<"groupId" | "destinationId" | "all", string | undefined>;
 
 /**

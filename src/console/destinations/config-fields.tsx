@@ -13,9 +13,10 @@ interface ConfigFieldsProps extends Pick<FormProps, "values" | "onChange" | "err
 }
 
 /**
- * Form fields for the settings of a destination: one field per setting or, if only RudderStack
- * knows the type's settings, one field for all as JSON. Destinations that pixelmill delivers also
- * have a field for the required consents.
+ * Form fields for the settings of a destination. A type that pixelmill delivers itself has one
+ * field per setting and one for the required consents. pixelmill knows only the secrets among the
+ * settings of a type that rudder-server delivers: each secret has a field, and one field has all
+ * other settings as JSON.
  */
 export function ConfigFields(props: ConfigFieldsProps) {
   const { type, consents, onConsents, ...more } = props;

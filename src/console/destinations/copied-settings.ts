@@ -23,7 +23,7 @@ export function copiedSettings({ config, secretsSet }: Pick<Destination, "config
   return { config: copy, secrets };
 }
 
-/** Whether a copy lacks a value for a secret, except for a secret of a removed list item. */
+/** Whether a copy lacks a secret; false for the secret of a list item that the user removed. */
 export function isMissing(config: Values, pointer: string): boolean {
   const { holder, key } = holderOf(config, pointer);
   if (holder === undefined) return false;

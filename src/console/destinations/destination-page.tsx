@@ -179,7 +179,7 @@ function HealthTab(
   );
 }
 
-/** Facts, such as its sources, for a session that may not read the destination's settings. */
+/** Facts about a destination, such as its sources, for a session that may not read its settings. */
 function ReadOnlyFacts(props: {
   state: DestinationRow;
   sources: readonly { id: string; name: string }[];

@@ -162,8 +162,8 @@ function Edges({ edges, height }: { edges: readonly FlowEdge[]; height: number }
 const rowCentre = (row: number) => row * ROW_HEIGHT + NODE_HEIGHT / 2;
 
 /**
- * Returns the position of an edge's label, in pixels. The label is right of the edge's middle,
- * where edges that cross there have separated, and just above the line.
+ * Returns the position of an edge's label, in pixels: just above the line. The label of a sloping
+ * edge is right of the line's middle, because edges cross near the middle.
  */
 function labelPosition({ from, to }: FlowEdge) {
   const x = 0.68;

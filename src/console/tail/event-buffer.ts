@@ -20,7 +20,7 @@ export interface TailEvent {
   /** Reason why the event was refused at ingestion. Absent if the event was accepted. */
   refused?: string;
   outcomes: readonly DestinationOutcome[];
-  /** Whether `outcomes` covers all of the event's destinations, not only those of messages. */
+  /** Whether `outcomes` is complete; false if it has only those in messages of the tail. */
   hasAllOutcomes: boolean;
 }
 
@@ -138,9 +138,9 @@ export function tailEventOf({ at, receivedAt, outcomes, ...event }: RecentEvent)
 
 /**
  * Merges the outcomes of one event, and removes duplicates: the recent events and a message of the
- * tail can report the same outcome. An outcome with `at` replaces one without `at` at the same
- * destination, but a dead letter only if it is a dead letter too. The result is sorted by
- * destination, so that the destinations of all events have the same order.
+ * tail can report the same outcome. An outcome with a time (`at`) replaces one without a time at
+ * the same destination, but a dead letter without a time is replaced only by another dead letter.
+ * The result is sorted by destination, so that the destinations of all events have the same order.
  */
 function mergeOutcomes(
   before: readonly DestinationOutcome[],

@@ -120,7 +120,7 @@ function Waiting({ destinationId: id }: { destinationId: string }) {
   );
 }
 
-/** Returns outcomes with labels: the destination's name, with a number from its second one on. */
+/** Labels outcomes by destination name. Further outcomes at the same destination get a number. */
 function labelled(outcomes: TailEvent["outcomes"], names: NameLookup) {
   const counts = new Map<string, number>();
   return outcomes.map((outcome) => {

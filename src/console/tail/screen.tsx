@@ -131,7 +131,7 @@ function useFrozen(buffer: EventBuffer, isFrozen: boolean): FrozenEvents | undef
   return frozen.current;
 }
 
-/** Whether an event matches the filter. The server filters new events, but not paused ones. */
+/** Whether an event matches `filter`. A paused tail still has the events of an earlier filter. */
 function isOf(event: TailEvent, filter: { sourceId?: string; destinationId?: string }): boolean {
   const { sourceId = event.sourceId, destinationId } = filter;
   if (event.sourceId !== sourceId) return false;

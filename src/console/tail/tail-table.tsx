@@ -23,7 +23,7 @@ export function TailTable(props: {
    * several.
    */
   of?: "source" | "destination";
-  /** Called with whether rows may not move, whenever that may have changed. */
+  /** Called when pointer or focus enters or leaves. While `isHeld`, the rows must not move. */
   onHold: (isHeld: boolean) => void;
 }) {
   const { label = commonTexts.events, events, open, of, onHold } = props;

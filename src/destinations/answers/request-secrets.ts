@@ -4,7 +4,7 @@ interface SecretKeys {
   maskedKeys?: readonly { path: string }[];
 }
 
-/** Kind of destination. `formOf` returns the secret keys of a config with RudderStack's keys. */
+/** Secret keys of a destination kind. `formOf` returns those of a config in RudderStack's form. */
 interface SecretForms extends SecretKeys {
   formOf?(config: Record<string, unknown>): SecretKeys | undefined;
 }

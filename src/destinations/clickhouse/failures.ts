@@ -30,10 +30,10 @@ const meanings = new Map<number, string>([
 
 /**
  * Error codes after which the events of a statement are refused for good, because a retry would
- * fail too. The cause is a name, a value or the size of the statement, which other events may not
- * share. Codes about the server, the account or the definition of a table are not listed, because
- * these errors affect all events: the delivery is retried. A code that may have either cause is not
- * listed either.
+ * fail too. The cause is a name, a value or the size of the statement, so a statement with other
+ * events may succeed. Codes about the server, the account or the definition of a table are not
+ * listed, because these errors affect all events: the delivery is retried. A code that can have
+ * causes of both kinds is not listed either.
  */
 const refusing = new Set([
   // Values that cannot be parsed or converted.

@@ -26,7 +26,7 @@ const PARQUET_AGE_MS_DEFAULT = 60_000;
  */
 const ROTATED_NAME_BYTES_MAX = 180;
 
-/** Formats and settings by which a file ends, so that another one begins. */
+/** Condition of settings that need several files: format Parquet, or rotation by size or age. */
 const endsFiles = { format: ["parquet"], rotateBytes: "any", rotateAgeMs: "any" } as const;
 
 export const FileConfig = Type.Object({

@@ -113,7 +113,7 @@ export class JsonLinesFile {
     }, ms).unref();
   }
 
-  /** Returns the file. Opens or creates it if closed or if others moved, deleted or changed it. */
+  /** Returns the file. Opens or creates it if closed, or if another program moved or changed it. */
   async #current(): Promise<FileHandle> {
     if (this.#handle !== undefined && !(await this.#isInPlace(this.#handle)))
       await this.#closeHandle();

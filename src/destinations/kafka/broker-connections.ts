@@ -78,9 +78,9 @@ export class BrokerConnections {
   }
 
   /**
-   * Sends a request at once to up to `SEVERAL` brokers, chosen in rotation from `preferred` and the
-   * brokers of the config. Resolves with the answers that arrive up to `FURTHER_MS_MAX` after the
-   * first. Rejects with a `KafkaFailure` when no broker answers.
+   * Sends a request at once to up to `SEVERAL` brokers, chosen in rotation from all brokers in
+   * `preferred` and in the config. Resolves with the answers that arrive up to `FURTHER_MS_MAX`
+   * after the first. Rejects with a `KafkaFailure` when no broker answers.
    */
   async askSeveral<T>(
     preferred: Iterable<BrokerAddress>,

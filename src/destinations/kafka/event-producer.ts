@@ -186,7 +186,7 @@ export class EventProducer {
     return found;
   }
 
-  /** Groups partitions with queued records by leader and by the producer id of their batch. */
+  /** Groups partitions to send by leader and producer id (`current` if no batch is in flight). */
   #byLeader(unplaced: KafkaEventRecord[], current: ProducerId, round: Round): Partition[][] {
     const groups = new Map<string, Partition[]>();
     for (const partition of this.#due()) {

@@ -88,8 +88,9 @@ export class Partition {
 
   /**
    * Handles a batch that the broker refused as a whole. Refuses the records whose indexes are in
-   * `named`, and queues the others again. If `named` has no record of the batch, halves the limit
-   * of later batches, to find the record at fault.
+   * `named`, and queues the others again. If `named` has no record of the batch, limits later
+   * batches to half of this batch (of its bytes if `isTooLarge`, otherwise of its records), to find
+   * the record at fault.
    */
   #refuse(named: Map<number, string>, isTooLarge: boolean): BatchOutcome {
     const records = this.#records;

@@ -11,8 +11,8 @@ import { PostgresConfig } from "./config.ts";
 import { PostgresDatabase } from "./database.ts";
 
 /**
- * Longest identifier in bytes. PostgreSQL truncates longer identifiers, so two of them could become
- * equal.
+ * Longest identifier: 63 bytes, which are 63 characters, because the names are ASCII. PostgreSQL
+ * truncates longer identifiers, so two of them could become equal.
  */
 const NAME_CHARS_MAX = 63;
 const rules = { charsMax: NAME_CHARS_MAX, escapesWords: true };

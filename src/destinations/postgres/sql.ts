@@ -170,7 +170,7 @@ export function insertRows(
   );
 }
 
-/** Returns SQL assignments that replace a value by a later row's (`received_at`), never by null. */
+/** Returns SQL assignments: the row with the later `received_at` wins, except with its nulls. */
 function updatesOf(names: readonly string[]): string[] {
   const isLater = names.includes("received_at")
     ? "excluded.received_at < t.received_at is not true"

@@ -38,8 +38,8 @@ export function opaqueForm({ config: { secretKeys = [] } }: DestinationDefinitio
 }
 
 /**
- * Returns the path of the setting to treat as secret for a secret path in a definition. If that
- * path has more than two parts, this is its first key, whose whole value is then secret.
+ * Returns the path of the setting to treat as secret for `path`, a secret path in a definition. A
+ * path of more than two parts is cut to its first key, whose whole value is then secret.
  */
 function secretPath(path: string): string {
   const parts = path.split(".");
@@ -71,9 +71,9 @@ function faultsOf(config: Config, holders: ReadonlySet<string>): Detail[] {
 }
 
 /**
- * Returns one receiver that stands for all settings that may name the receiver of a secret.
- * pixelmill does not know which settings do, so a stored secret is kept only while all of them are
- * unchanged.
+ * Returns one receiver that stands for all settings except those in `holders`, which contain
+ * secrets, and in `receiverless`. Any of these settings may name the receiver of a secret;
+ * pixelmill does not know which, so a stored secret is kept only while all of them are unchanged.
  */
 function othersAsAudience(config: Config, holders: ReadonlySet<string>): SecretAudience {
   const others = Object.entries(config)

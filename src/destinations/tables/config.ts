@@ -45,7 +45,7 @@ export const tlsKeys = {
   }),
 };
 
-/** `tlsKeys` of a kind that has the setting `tls`. */
+/** `tlsKeys` with a condition: they have an effect only if the setting `tls` is `verify`. */
 export const certificateKeys = {
   tlsCa: appliesWhen({ tls: ["verify"] }, tlsKeys.tlsCa),
   tlsServerName: appliesWhen({ tls: ["verify"] }, tlsKeys.tlsServerName),

@@ -9,7 +9,7 @@ import type { KeyPath, WarehouseNames } from "./warehouse-names.ts";
 /** One table row that is made from an event. */
 export interface EventRow {
   table: string;
-  /** Whether only a table that pixelmill made may get the row: true for `users` and event names. */
+  /** Whether `table` must be one that `isOwn` accepts: `users`, or a table named after an event. */
   isOwnOnly: boolean;
   /** Index of the row's event in its delivery. */
   index: number;
@@ -69,7 +69,7 @@ const fixedByType: Record<string, typeof fixed> = {
   group: { group_id: (event) => event.groupId },
   alias: { previous_id: (event) => event.previousId },
 };
-/** For each type of event, its fixed columns, and the names of all columns that are not for properties. */
+/** By type of event: its fixed columns, and in `names` all columns that properties never fill. */
 const columnsByType = new Map(
   Object.keys(types).map((type) => {
     const columns = Object.entries({ ...fixed, ...fixedByType[type] });

@@ -162,8 +162,8 @@ export class TableLoader {
   }
 
   /**
-   * Creates the missing tables among those that only pixelmill may have created. If another program
-   * created a table, or it cannot be created (a type has its name, or the schema is full), adds its
+   * Creates the missing tables of rows with `isOwnOnly`. If a table with the name exists that
+   * `isOwn` rejects, or it cannot be created (a type has its name, or the schema is full), adds its
    * name to `#skipped`, so that it gets no rows. Returns whether it added a name.
    */
   async #findSkipped(rows: readonly EventRow[], database: TableDatabase): Promise<boolean> {
@@ -288,7 +288,7 @@ export class TableLoader {
   }
 }
 
-/** Returns `make()`. When the event fits nowhere, adds it to `refused` and returns undefined. */
+/** Returns `make()`; undefined after a `NoRowError` or `NoColumnError`, added to `refused`. */
 function orRefused<T>(refused: Map<number, string>, index: number, make: () => T): T | undefined {
   try {
     return make();

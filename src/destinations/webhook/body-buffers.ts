@@ -34,7 +34,7 @@ export class BodyBuffers {
   }
 }
 
-/** Rounds a size up to a power of two, up to `BUFFER_BYTES_MAX`, so that buffers can be reused. */
+/** Rounds a size up to a power of two for reuse. Sizes above `BUFFER_BYTES_MAX` are unchanged. */
 function sizeFor(bytes: number): number {
   if (bytes > BUFFER_BYTES_MAX) return bytes;
   let size = BUFFER_BYTES_MIN;

@@ -34,7 +34,7 @@ export function headerValueFault(value: string): string | undefined {
 
 /**
  * Whether the value of a configured header is secret. Returns the header's `secret` if the config
- * sets it; if not, decides by the header's name.
+ * sets it; if not, decides by the header's name, which is in `from`.
  */
 export function isSecretHeader({ from, secret }: { from?: unknown; secret?: unknown }): boolean {
   if (typeof secret === "boolean") return secret;

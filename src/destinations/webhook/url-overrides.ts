@@ -3,8 +3,9 @@ import { RequestBuildError } from "./request-build-error.ts";
 
 /**
  * Appends `appended`, which user code chose, to the webhook's URL: further path segments, a query
- * string, or both. The result keeps scheme, host, port and the webhook's path as a prefix. Where
- * two slashes meet, one is removed. Throws `RequestBuildError` when that is not possible.
+ * string, or both. Where two slashes meet, one is removed. Throws `RequestBuildError` if the result
+ * would not begin with the webhook's scheme, host, port and path, or if `appended` contains `#`,
+ * dot segments or control characters, or is too long.
  */
 export function appendToUrl(webhookUrl: string, appended: string): string {
   expectPlain("appendPath", appended);

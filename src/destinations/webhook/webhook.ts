@@ -135,9 +135,9 @@ function answerOfTokenServer({ status }: AccessTokenError) {
 
 /**
  * Sends a request with an access token. When the receiver answers 401 and the token may be
- * replaced, sends the request once more with a new token. A final 401 to a token with which the
- * receiver accepted events before means that the token was revoked; the result then asks for a
- * retry.
+ * replaced, sends the request once more with a new token. If the last answer is 401 and the
+ * receiver has accepted events with this last token before, the token was revoked; the result then
+ * asks for a retry.
  */
 async function deliverWithToken(
   egress: Egress,

@@ -6,13 +6,14 @@ import { unpackAddress } from "./packed-address.ts";
 import { SIX_BIT_ID_BYTES, unpackSixBitId } from "./packed-source-id.ts";
 
 /**
- * The encoding of version 3, which is read and no longer written. Numbers are little endian:
+ * Offset of the address in the encoding of version 3, which is only read. Numbers are little
+ * endian:
  *
  * version u8 · type and flags u8 · length of the source id u8 · length of the address u8 · first 4
- * bytes of a packed address · receivedAt f64 · rest of the address · source id · messageId ·
- * sentAt · ends of other logs · length of the refusal u8 and the refusal · the event's JSON
+ * bytes of a packed address · receivedAt f64 · rest of the address · source id · messageId · sentAt
+ * · `after` (ends of the other logs) · length of the refusal u8 and the refusal · event's JSON
  *
- * The flags say which of messageId, sentAt, ends and refusal are present. `sentAt` is the
+ * The flags say which of messageId, sentAt, `after` and refusal are present. `sentAt` is the
  * difference to receivedAt as i32, or an f64 where the difference is larger.
  */
 const ADDRESS_AT = 4;

@@ -12,8 +12,8 @@ import { putVarint, VARINT_BYTES_MAX, varintAt, varintEnd } from "./varint.ts";
  * Version of the encoding. Numbers are little endian:
  *
  * version u8 · type and flags u8 · first 6 bytes of the packed source id · receivedAt f64 · further
- * flags u8 · rest of the source id · address · messageId · sentAt · ends of other logs · length of
- * the refusal u8 and the refusal · the event's JSON
+ * flags u8 · rest of the source id · address · messageId · sentAt · `after` (ends of the other
+ * event logs) · length of the refusal u8 and the refusal · the event's JSON
  *
  * The parts from `address` to `refusal` are present only if the flags say so, and the further flags
  * only with `HAS_MORE`. A version 7 UUID that was made at the time of receipt is stored without its

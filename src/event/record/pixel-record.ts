@@ -31,11 +31,11 @@ export interface PixelRecord {
 /**
  * Version of the encoding of a record. Numbers are little endian:
  *
- * version u8, type u8, lengths of sourceId u8, clientAddress u8 and query u32,
- * receivedAt f64, messageId (16 bytes), then the three texts with one byte per character
+ * version u8, type u8, lengths of sourceId u8, clientAddress u8 and query u32, receivedAt f64,
+ * messageId (16 bytes), then the three texts with one byte per character
  *
- * Version 2 adds the ends of other logs: their count u8, then for each its log number u16 and
- * sequence number f64.
+ * Version 2 adds `after`, the ends of the other event logs: their count u8, then for each its log
+ * number u16 and sequence number f64.
  */
 const VERSION = 1;
 const VERSION_WITH_ENDS = 2;

@@ -21,5 +21,5 @@ export const INTEGRATIONS = 12;
 /** Returns the index in `NAMES` of the last scanned member name, or `OTHER_NAME`. */
 export const memberIndexOf = memberNames(NAMES);
 
-/** Offsets of the values of the members in `NAMES`, in the event that is being built. */
+/** Offsets of the values of the members in `NAMES`, in the JSON of the last scanned event. */
 export const members = memberSpans(NAMES);

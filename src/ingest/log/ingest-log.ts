@@ -17,7 +17,8 @@ export interface IngestLog {
   /**
    * Appends the records of one request; `users` has the hash of each event's user. Stores all of
    * the records or none, unless a partition fails during the write, or the records do not fit into
-   * one block. Stores none if the partition of any of them accepts no records.
+   * one block (the unit of a write to a log file). Stores none if the partition of any of them
+   * accepts no records.
    */
   appendAll(records: readonly EventRecord[], users: readonly number[]): Promise<void>;
   /** Whether `append` needs the hash of the event's user. */

@@ -163,8 +163,8 @@ function connectionsMax(logger: Logger): number {
 }
 
 /**
- * Opens the IPC channel to the server. Returns promises for the server's messages and for the end
- * of the channel.
+ * Opens the IPC channel to the server. Returns promises for the server's messages `serve`, `listen`
+ * and `drain`, and for the end of the channel, by the message `close` or the server's death.
  */
 function connect() {
   const serve = Promise.withResolvers<IngestSettings>();

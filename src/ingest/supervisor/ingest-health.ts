@@ -44,7 +44,7 @@ export function judgeIngest(
   return {
     /** Why the server does not accept most pixels; undefined while it accepts them. */
     trouble: troubles.length > 0 ? troubles.join("; ") : undefined,
-    /** Sentences on refused pixels and unwritten log parts, while most pixels are accepted. */
+    /** Sentences on refused pixels and failed log writes; empty when `trouble` has these. */
     warnings: isRefusingMost ? [] : [...refused, ...faults],
   };
 }
@@ -54,7 +54,7 @@ const shareOf = (part: number, rest: number) => (part === 0 ? 0 : part / (part +
 
 /** Time in milliseconds over which stored and refused pixels are added up. */
 const WINDOW_MS = 60_000;
-/** Time in milliseconds for which a refusal counts as present if no pixel was stored after it. */
+/** Milliseconds after a refused pixel for which the server counts as refusing if it stored none. */
 const PRESENT_MS = 10_000;
 /** Replaces `PRESENT_MS` if a pixel was stored after the last refusal, to show recovery soon. */
 const PRESENT_MS_STORING = 2_000;

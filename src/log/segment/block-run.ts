@@ -73,8 +73,9 @@ async function search(
 }
 
 /**
- * Returns the consecutive complete blocks of `window` from `index` on. `base` is the window's
- * offset in the file.
+ * Returns the consecutive complete blocks of `window` from the offset `index` in `window` on.
+ * `base` is the window's offset in the file, `sequenceMin` the lowest sequence number that may come
+ * first.
  */
 function follow(window: Buffer, index: number, base: number, sequenceMin: number): BlockRun {
   const blocks: Block[] = [];

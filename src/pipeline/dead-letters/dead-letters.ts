@@ -166,9 +166,9 @@ export class DeadLetters {
   }
 
   /**
-   * Calls `step` for each ledger until it has processed all ids. Resolves with the sum of the
-   * counts that `step` returned. Each call of `step` is one transaction: it gets the remaining ids,
-   * and processes the first `done` of them.
+   * For each ledger, calls `step` until all of `ids` are processed there. Each call of `step` is
+   * one transaction: it gets the remaining ids, processes the first ones, and returns the number of
+   * these as `done`. Resolves with the sum of the `count` of all calls.
    */
   async #inLots(
     ids: readonly string[],

@@ -61,8 +61,9 @@ export class BatchDivider {
   }
 
   /**
-   * Records the result of a request with `count` events, from index `from`. Returns true when an
-   * event of the request is the likely cause of a failure, so that the next request needs no pause.
+   * Records the result of a request with the `count` events that `choose` chose, from index `from`
+   * of its `rest` on. After a failure, returns whether an event of the request is the likely cause,
+   * so that the next request needs no pause.
    */
   record(attempt: {
     from: number;

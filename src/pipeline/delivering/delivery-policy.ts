@@ -198,8 +198,9 @@ function isAtFault({ ofEvent, countsAtFirst }: FailuresAlone, now: OutputCounts)
 }
 
 /**
- * Whether an event has failed more often than chance explains, given the share of all attempts that
- * fail. Failures for a reason of the destination count too.
+ * Whether an event counts as the cause of its failures because it has failed more often than chance
+ * explains, given the share of the other attempts that failed. Failures for a reason of the
+ * destination count too.
  */
 function blocks(failed: FailuresAlone, now: OutputCounts): boolean {
   const { amongTaken, total, countsAtFirst } = failed;

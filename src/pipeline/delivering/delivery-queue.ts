@@ -55,8 +55,8 @@ export class DeliveryQueue {
   #working: Promise<void> | undefined;
   readonly #waits: QueueWaits;
   /**
-   * Number of failed attempts in a row, without retries of events that were set aside. It is not
-   * reset when the next event is tried, so that the pauses do not become short again.
+   * Number of failed attempts (except retries of set-aside events) since one last succeeded or was
+   * rejected. The next event does not reset it, so that the pauses do not become short again.
    */
   #failures = 0;
 

@@ -47,9 +47,10 @@ export class QueueWaits {
   }
 
   /**
-   * Waits between a failed attempt and the next one. Ends a delay early, even one that the receiver
-   * asked for, if the receiver accepts other events of the destination during it: the receiver may
-   * have asked for the delay because of a single event.
+   * Waits between a failed attempt and the next one. With `mayRetryEarlier`, `DeliveryQueue.resume`
+   * may end the wait. A longer wait than `RETRY_DELAY_MS_MAX`, which only a receiver asks for, is
+   * checked at each multiple of that time: it ends if the receiver has accepted other events
+   * meanwhile, since it may have asked because of a single event.
    */
   async pause(ms: number, mayRetryEarlier: boolean): Promise<void> {
     const { outputCounts, sleep } = this.#context;

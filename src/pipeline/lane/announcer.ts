@@ -27,7 +27,7 @@ export class Announcer {
   #running: Promise<void> | undefined;
   #isStopped = false;
 
-  /** Does not announce records that the logs already hold: lanes that start later find them. */
+  /** Counts the records that the logs hold as announced: lanes find them when they start, later. */
   constructor(parts: AnnouncerParts) {
     this.#parts = parts;
     for (const log of parts.logs.names()) {

@@ -200,7 +200,7 @@ export class LaneCommitter implements LaneCommitSource {
     if (!this.#isDiscarded) this.#parts.ledger.schedule(this);
   }
 
-  /** Whether no commit, batched delivery or requeued letter is open, and no commit scheduled. */
+  /** Whether no commit (due or running), batched delivery or requeued letter is unfinished. */
   get isIdle(): boolean {
     const parts = [this.#pending, this.#intent, this.#timer, ...this.requeuedIds];
     return parts.every((part) => part === undefined);
@@ -284,8 +284,9 @@ function settledLetter(
 }
 
 /**
- * Whether the ledger already holds the read positions `logs`, the intent `sealed`, and an outage
- * that differs from `outageMs` by less than `outageStepMs`.
+ * Whether the ledger's record of a lane, `stored`, is up to date: it has the read positions `logs`,
+ * the intent `sealed` of a batched delivery, and a length of the outage that differs from
+ * `outageMs` by less than `outageStepMs`.
  */
 export function isStored(
   stored: LaneRecord | undefined,

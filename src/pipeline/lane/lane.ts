@@ -94,7 +94,8 @@ export class Lane implements LaneCommitSource {
   }
 
   /**
-   * Makes the lane check for new records in its logs; with `later`, only once it is woken again.
+   * Makes the lane check for new records in its logs. With `later`, the lane only notes that there
+   * may be some, and checks at the next call without `later`.
    */
   wake(later = false): void {
     if (this.#reader instanceof RestingReader && this.#reader.isAtEnd()) return;

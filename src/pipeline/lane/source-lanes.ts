@@ -11,8 +11,8 @@ export class SourceLanes {
   /** Source id → ids of the destinations whose lanes a new record of the source must wake. */
   readonly #bySource = new Map<string, Set<string>>();
   /**
-   * Destination id → its connections. Has only destinations with an ended connection whose last
-   * record this node has not seen yet.
+   * Destination id → all connections of the destination. Has only destinations with an ended
+   * connection whose last record this node has not seen yet.
    */
   readonly #ending = new Map<string, readonly Connection[]>();
 
@@ -26,9 +26,10 @@ export class SourceLanes {
   }
 
   /**
-   * Replaces the connections of a destination, which were `before`. Returns true when the log has
-   * got the last record of a connection that was removed. The caller must then wake the lane once
-   * more, because a lane is woken only by records of its present connections.
+   * Replaces the connections of a destination, which were `before`. Returns true if the destination
+   * had an ended connection whose last record this node had not seen, and has none after the call.
+   * The caller must then wake the lane once more, because a lane is woken only by records of its
+   * present connections.
    */
   set(id: string, connections: readonly Connection[], before: readonly Connection[]): boolean {
     const wasEnding = this.#ending.has(id);
@@ -47,7 +48,7 @@ export class SourceLanes {
     return wasEnding && !isEnding;
   }
 
-  /** Ids of destinations with an ended connection whose last record came since the last call. */
+  /** Returns, each once, destinations of whose ended connections this node saw the last record. */
   takeEnded(): string[] {
     return [...this.#ending].flatMap(([id, ending]) => (this.set(id, ending, ending) ? id : []));
   }

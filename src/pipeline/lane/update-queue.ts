@@ -1,4 +1,4 @@
-/** Number of destinations whose lanes are started or updated in one slice, of up to 100 ms. */
+/** Number of destinations whose lanes one slice starts or updates, which takes up to 100 ms. */
 const UPDATES_AT_ONCE_MAX = 400;
 
 /**

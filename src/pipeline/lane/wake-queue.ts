@@ -1,6 +1,6 @@
 /**
- * A lane (the delivery to one destination), which can be woken to check for new records. With
- * `later`, it only notes that there may be such records, and checks when it is woken again.
+ * A lane (the delivery to one destination), which `wake` makes check for new records. With `later`,
+ * it only notes that there may be such records, and checks at the next call without `later`.
  */
 interface Wakeable {
   wake(later?: boolean): void;

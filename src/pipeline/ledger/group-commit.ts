@@ -13,7 +13,7 @@ const LANES_MAX = 500;
 
 /** A lane (the delivery to one destination). Its changes share transactions with other lanes. */
 export interface CommitSource<Change> {
-  /** Returns the changes of the lane since the last call, or undefined when it has none. */
+  /** Returns the lane's changes since the last call of `collect`; undefined if there are none. */
   collect(): Change | undefined;
   /** Called when a change that `collect` returned is on disk. */
   committed(change: Change): void;

@@ -128,8 +128,9 @@ export class JobTables {
   }
 
   /**
-   * Stores the list entry of a request that requeues or deletes given dead letters. A request can
-   * need several transactions; each later one adds its letters to the entry.
+   * Stores the entry, in the list of replay jobs, of a request that requeues or deletes dead
+   * letters by their ids. A request can need several transactions; each later one adds its letters
+   * to the entry.
    */
   record(job: LetterJob, now: number): void {
     const { workspaceId, id, counts } = job;

@@ -251,7 +251,7 @@ export class Ledger {
     }
   }
 
-  /** Reacts to changes that other nodes made. `tables` are the names of the changed tables. */
+  /** Handles other nodes' changes of `tables`: to the owner, requeued letters and running jobs. */
   #handleForeign(tables: ReadonlySet<string>): void {
     const claim = this.#claim;
     if (claim === undefined || this.#commits.isClosed) return;

@@ -9,7 +9,7 @@ export interface MovedLetters {
   seen: number;
   /** The letters to requeue. Empty for a job that deletes letters. */
   requeued: RequeuedLetter[];
-  /** Whether all letters were moved, or the job has ended or does not exist. */
+  /** Whether all letters were requeued or deleted, or the job has ended or does not exist. */
   isOver: boolean;
 }
 

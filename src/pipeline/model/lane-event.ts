@@ -32,8 +32,9 @@ export interface LaneEvent {
   input: InputEvent;
   origin: Origin;
   /**
-   * Earliest start of the event's retry window, in milliseconds since the epoch: the time when it
-   * was received, or when its replay was requested, by the clock of the process that noted it.
+   * Time in milliseconds since the epoch before which the event's retry window does not begin: when
+   * the event was received, its dead letter was requeued, or a replay took it for delivery, by the
+   * clock of the process that noted it.
    */
   retryWindowStart: number;
   /** Number of bytes that the event counts in the memory budget of its lane. */
@@ -41,8 +42,8 @@ export interface LaneEvent {
   /** Number of outputs that user code made of this event and that have no final outcome yet. */
   openOutputs: number;
   /**
-   * The routes (connections by source) that allowed the event to be sent at its last check;
-   * undefined before the first check.
+   * The routes (connections by source) with which `LaneRoutes.decide` last allowed the event to be
+   * sent; undefined before it first did.
    */
   checkedRoutes: Routes | undefined;
   /**
@@ -152,8 +153,8 @@ export interface FailuresAlone {
    */
   ofEvent: number;
   /**
-   * Number of failures with a delivery of another output between the previous failure and this one,
-   * which shows that the destination was not down.
+   * Number of failures while the destination was not down: the first failure, and each later one if
+   * another output was delivered between it and the failure before it.
    */
   amongTaken: number;
   /** The counts of the destination's outputs and attempts at the first failure. */

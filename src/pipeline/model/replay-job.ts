@@ -21,7 +21,7 @@ export interface JobCounts {
   delivered: number;
   /** Number of events for which user code returned no event. */
   dropped: number;
-  /** Number of events that became dead letters, including those that were dead letters before. */
+  /** Number of events that became dead letters, even if they were such before the job too. */
   failed: number;
   /**
    * Number of events that were discarded in progress, because their job was cancelled or their

@@ -27,7 +27,7 @@ function isWithin(from: Positions, until: Positions | undefined, log: string, se
   return until === undefined || sequence < (until[log] ?? 0);
 }
 
-/** Whether the connection covers records of the log from `from`, inclusive, to `to`, exclusive. */
+/** Whether the connection's live periods include any sequence number from `from` to `to` - 1. */
 export function coversSome(connection: Connection, log: string, from: number, to: number): boolean {
   return [connection, ...(connection.earlier ?? [])].some((period) => {
     const end = period.until === undefined ? to : (period.until[log] ?? 0);

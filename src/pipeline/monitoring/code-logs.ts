@@ -164,7 +164,7 @@ function withoutSecrets(text: string, credentials: Readonly<Record<string, strin
     .reduce((line, secret) => line.replaceAll(secret, "***"), text);
 }
 
-/** Returns whether a line matches a filter. Pure function. */
+/** Returns a function that tells whether a line matches `filter`. */
 function matcherOf(filter: CodeLogFilter): (line: CodeLogLine) => boolean {
   const { transformationId, transformationVersionId, destinationId, messageId } = filter;
   const { text, after, before } = filter;

@@ -41,7 +41,7 @@ export interface LaneGauges {
   failure: FailureState | undefined;
   /** The current refusal, if any: the receiver answers, but refuses every event. */
   refusal: FailureState | undefined;
-  /** The last attempt that failed, also when later ones succeeded; undefined when none did. */
+  /** The last attempt that failed, even if later ones succeeded; undefined if no attempt failed. */
   lastFailure: LastFailure | undefined;
 }
 

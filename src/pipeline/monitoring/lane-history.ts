@@ -50,7 +50,7 @@ const RATE_SLOT_MS = 10_000;
 const RATE_SLOTS = 7;
 
 const counterNames: readonly CounterName[] = ["received", "delivered", "dropped", "failed"];
-/** Index of each counter, in a rate and in a figure row. */
+/** Index of each counter in the counts of a `CounterRing`, and in a figure row. */
 const counterIndex = { received: RECEIVED, delivered: DELIVERED, dropped: DROPPED, failed: FAILED };
 
 /** Counters of one source's events in a lane. */

@@ -10,9 +10,9 @@ import { SequenceCounts } from "./sequence-counts.ts";
  */
 export class Cursor {
   /**
-   * Sequence number of the next record to read. Below `#next` in two cases only: while older
-   * records are read for a new connection, and while records without a final outcome are read again
-   * after a restart.
+   * Sequence number of the next record to read. It is below `#next`, the first record that was
+   * never read, in two cases only: while older records are read for a new connection, and while
+   * records without a final outcome are read again after a restart.
    */
   position: number;
   #next: number;

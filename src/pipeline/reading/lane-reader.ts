@@ -57,7 +57,7 @@ export class LaneReader {
     this.#recovering = undefined;
   }
 
-  /** Applies changed connections. Moves cursors back for connections that start earlier. */
+  /** Applies changed connections. Moves back each cursor after the start of a new live period. */
   setRoutes(routes: Routes): void {
     this.wake();
     this.#routes = routes;
@@ -103,7 +103,7 @@ export class LaneReader {
     }
   }
 
-  /** Whether the lane has read the log up to the last record that was announced to all lanes. */
+  /** Whether the lane has read all records that were announced (for which lanes were woken). */
   #isAhead(log: string): boolean {
     return this.#logs.announcedEnd(log) <= this.#cursor(log).position;
   }

@@ -4,7 +4,7 @@ import { coversSome, firstCovered, firstToRead, type Routes } from "../model/rou
 import { LaneReader } from "./lane-reader.ts";
 import type { LogChunk, LogSet } from "./shared-reader.ts";
 
-/** A record of a log. */
+/** Position of a record: the name of its log, and its sequence number there. */
 export interface LogPlace {
   log: string;
   sequence: number;
@@ -80,7 +80,7 @@ export class RestingReader {
     return resting;
   }
 
-  /** Creates a reader that continues at these positions. */
+  /** Creates a `LaneReader` that continues at the positions of this reader. */
   wake(routes: Routes): LaneReader {
     const reader = new LaneReader(this.#logs, routes, this.record());
     reader.committed(new Map(Object.entries(this.#durable)));
@@ -131,8 +131,9 @@ export class RestingReader {
 
   /**
    * Returns the position of the next record below `ends` that the lane has not passed. Returns
-   * undefined when there is none; the reader is then not behind. Records above `ends` must be
-   * announced, before or after this call.
+   * undefined when there is none; the reader is then not behind, and skips announced records. An
+   * `Announcer` must therefore wake the lanes for the records from `ends` on, before or after this
+   * call.
    */
   nextBelow(ends: ReadonlyMap<string, number>): LogPlace | undefined {
     for (const [log, end] of ends) {

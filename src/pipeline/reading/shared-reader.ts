@@ -74,7 +74,7 @@ export class SharedReader {
   readonly #events: EventCache;
   readonly #kept = new Map<string, LogChunk[]>();
   readonly #announced = new Map<string, number>();
-  /** Log → receipt time of the record at its announced end, if a newer pixelmill wrote it. */
+  /** Log → receipt time of the record at `announcedEnd(log)`, if a newer pixelmill wrote it. */
   readonly #held = new Map<string, number>();
   readonly #reading = new Map<string, Promise<LogChunk>>();
 
@@ -100,7 +100,7 @@ export class SharedReader {
     return this.#announced.get(log) ?? 0;
   }
 
-  /** Returns the receipt time of the record at the announced end if a newer pixelmill wrote it. */
+  /** Returns the receipt time of the record at `announcedEnd(log)` if a newer version wrote it. */
   heldSince(log: string): number | undefined {
     return this.#held.get(log);
   }

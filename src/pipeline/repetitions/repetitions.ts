@@ -49,7 +49,7 @@ export class Repetitions {
   /** Lots of repetitions that were found and are not stored in the ledger yet. */
   #unstored: RepetitionLot[] = [];
   readonly #events = new SentEventReader((sourceId) => this.#windowOf(sourceId) > 0);
-  /** Logs being searched. Prevents endless recursion if the ends in damaged logs are circular. */
+  /** Logs being searched. Prevents endless recursion if damaged records of logs name each other. */
   readonly #active = new Set<string>();
   #storedPositions = "";
 
@@ -159,7 +159,7 @@ export class Repetitions {
     return dedupSeconds * 1_000;
   }
 
-  /** Searches a log up to `end`. `from` is a position from which a lane has read the log. */
+  /** Searches a log up to `end`. `from`, a lane's position, is used if no search has begun yet. */
   async #searchTo(log: string, end: number, from?: number): Promise<void> {
     const reader = this.#parts.readers.get(log);
     if (reader === undefined || this.#active.has(log)) return;

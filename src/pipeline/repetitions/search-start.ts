@@ -33,8 +33,9 @@ export class SearchStart {
   }
 
   /**
-   * Returns the first position of a log that was not searched before the restart; `from` is a
-   * position from which a lane reads the log.
+   * Returns the first position of a log that was not searched before the restart. If none is
+   * stored, returns the lowest of `from` (from which a lane reads the log), the lanes' stored
+   * positions and the start of the longest deduplication window, but at least `firstOf`.
    */
   async firstUnsearched(log: string, reader: LogReader, from = reader.end()): Promise<number> {
     const stored = this.#parts.ledger.repetitions.positions()[log];

@@ -13,7 +13,7 @@ interface ReadEvents {
 
 const READ_BYTES = 256 << 10;
 
-/** Reads the events of logs that clients may send again; see `sentEvent`. */
+/** Reads, from logs, the events that their clients may send again; see `sentEvent`. */
 export class SentEventReader {
   readonly #isWanted: (sourceId: string) => boolean;
   /** Log → events that were read last. A search often continues within them. */
@@ -42,7 +42,7 @@ export class SentEventReader {
     return read;
   }
 
-  /** Forgets what was read. Called after the set of wanted sources has changed. */
+  /** Forgets what was read. Called after `isWanted` has changed its result for a source. */
   forget(): void {
     this.#last.clear();
   }

@@ -149,7 +149,7 @@ export class EventReplay {
     if (wasFull) this.#parts.onReady();
   }
 
-  /** Returns the progress to store; undefined when it has not changed since the last call. */
+  /** Returns the progress to store; undefined if it is as at the last call of this method. */
   progress(): JobProgress | undefined {
     const { id, workspaceId } = this.job;
     const { logs } = this.#reader.record();

@@ -121,7 +121,7 @@ export class LaneReplays {
       ?.settle(origin.log, origin.sequence, count, deadLetters?.[0]);
   }
 
-  /** Returns the progress of the jobs whose progress has changed since the last call. */
+  /** Returns the progress of the jobs that have progressed since the last call of this method. */
   progress(): JobProgress[] {
     return [...this.#replays.values()].map((it) => it.progress()).filter((it) => it !== undefined);
   }

@@ -11,7 +11,7 @@ const BLAMED_SHARE = 0.75;
  * end in this time fails, even if it got little CPU time.
  */
 const CLOCK_FACTOR_MAX = 16;
-/** Share of the clock time which an attempt needs that is added to it, because the load changes. */
+/** Reserve added to the clock time that an attempt needs, as a share: the machine's load varies. */
 const CLOCK_ROOM = 0.1;
 /**
  * Smallest factor by which a too short clock time is multiplied for the next attempts. The factor
@@ -20,8 +20,8 @@ const CLOCK_ROOM = 0.1;
 const GROWTH_MIN = 2;
 /**
  * Smallest share of the CPU limit that an event gets in a new guest (process that runs user code),
- * because a fresh interpreter compiles itself while it runs the first events. It is also the least
- * CPU time after which the server kills a guest that does not stop its code.
+ * because a fresh interpreter compiles itself while it runs the first events. A guest that does not
+ * stop its code may also use at least this share before the server kills it.
  */
 const COLD_SHARE = 0.25;
 

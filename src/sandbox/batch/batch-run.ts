@@ -24,7 +24,7 @@ const LOSSES_MAX = 3;
 /** Code that ran out of clock time was asleep if it used at most this CPU time in ms. */
 const ASLEEP_CPU_MS_MAX = 50;
 
-/** How a guest ended. `fresh`: nothing ran before; `shared`: it had other programs too. */
+/** How a guest ended. `fresh`: this was its first work; `shared`: it had other programs too. */
 type GuestLoss = { end: GuestEndCause; fresh: boolean; shared: boolean };
 type RunAnswer = RunReport | { error: UserError };
 

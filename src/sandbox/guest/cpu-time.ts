@@ -19,8 +19,8 @@ export function cpuTimeMs(): number {
 
 /**
  * Returns the CPU time in ms of this process from a reading that is at most `READING_MS_MAX` ms
- * old. Measurements that start with a batch use it, because an exact reading is a system call that
- * takes a tenth of the time of a batch of one event.
+ * old. It is used where a measurement of a batch begins, because an exact reading is a system call
+ * that takes a tenth of the time of a batch of one event.
  */
 export function recentCpuTimeMs(): number {
   return performance.now() - readAt < READING_MS_MAX ? reading : cpuTimeMs();

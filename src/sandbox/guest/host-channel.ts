@@ -48,9 +48,9 @@ let exchange = 0;
 
 /**
  * Reads the next request from the socket. Returns undefined when the host has closed its end or has
- * died. The body of the request is valid until the next call. Reads and writes block, because a
- * guest process has no other work: with one event per frame, this handles 44,000 events a second,
- * an event loop only 16,000.
+ * died. The body of the request is valid until the next call of `receive` or `receiveResults`.
+ * Reads and writes block, because a guest process has no other work: with one event per frame, this
+ * handles 44,000 events a second, an event loop only 16,000.
  */
 export function receive(): GuestFrame | undefined {
   const frame = backlog.shift() ?? nextFrame();

@@ -29,8 +29,8 @@ export async function startGuest(language: string | undefined): Promise<void> {
 }
 
 /**
- * Does the work of `startGuest` with the runtime that `open` returns. `seal` is called when the
- * process is confined.
+ * Does the work of `startGuest` with the runtime that `open` returns. After the process has
+ * confined itself, calls `seal`, which disables built-ins that user code could misuse.
  */
 export async function serve(open: () => Promise<GuestRuntime>, seal: () => void): Promise<void> {
   // Without this handler Bun prints every rejection that user code does not handle, and runs user

@@ -42,8 +42,9 @@ const RESULTS_BYTES_MAX = 8 << 20;
  */
 const CALLS_MAX = 2 * FETCHES_MAX;
 /**
- * Maximum UTF-8 bytes of the host calls in one frame: `FETCH_REQUEST_CHARS_MAX` UTF-16 units, a
- * comma and two brackets, at three bytes each.
+ * Maximum UTF-8 bytes of the host calls in one frame, a JSON array: the calls together have up to
+ * `FETCH_REQUEST_CHARS_MAX` UTF-16 units without the last comma and two brackets, at three bytes
+ * each.
  */
 const CALLS_BYTES_MAX = 3 * (FETCH_REQUEST_CHARS_MAX + 3);
 /**
@@ -135,8 +136,8 @@ export class HostCalls {
 
   /**
    * Whether the guest process must wait because the host calls without a result exceed
-   * `FETCH_REQUESTS_CHARS_MAX`. False when no call is in progress: queued calls start only after
-   * the guest has received results.
+   * `FETCH_REQUESTS_CHARS_MAX`. False when no call is in progress: queued calls then start only
+   * once the guest gets its results, so that the wait would not end.
    */
   get #isOverloaded(): boolean {
     return this.#pendingChars > FETCH_REQUESTS_CHARS_MAX && this.#activeCount > 0;

@@ -21,7 +21,7 @@ export interface ExchangeLimits {
    * (request and reply).
    */
   meter?: { cpuMs: number };
-  /** Whether `wallMs` starts again at each measurement that finds CPU time used by the guest. */
+  /** Whether the clock time for `wallMs` starts again whenever the guest is seen to use CPU. */
   restartsClockOnCpu?: boolean;
   /**
    * Functions of the server (such as `fetch`) that user code may call during the exchange. If

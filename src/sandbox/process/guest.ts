@@ -151,9 +151,7 @@ export class Guest {
     );
   }
 
-  /**
-   * Sends the first request: the guest process confines itself and reports whether code can run.
-   */
+  /** Makes the process confine itself and report if code can run; `insecure`: even unconfined. */
   async start(insecure: boolean): Promise<StartReport> {
     const limits: ExchangeLimits = {
       cpuMs: GUEST_START_MS_MAX,

@@ -28,7 +28,7 @@ const GUEST_WARM_SPARES = 1;
  * between two batches.
  */
 export const GUEST_PYTHON_RECYCLE_MEMORY_BYTES = 192 << 20;
-/** Value of `refillPauseMs` for Python. It is longer than a test of code, which takes 35 ms. */
+/** Value of `refillPauseMs` for Python: enough for a test of user code to end, after 35 ms. */
 const GUEST_PYTHON_REFILL_PAUSE_MS = 100;
 /** Maximum number of threads that compile WebAssembly in a Python guest process. */
 const PYTHON_COMPILER_THREADS_MAX = 4;

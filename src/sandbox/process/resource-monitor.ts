@@ -118,9 +118,9 @@ export class ResourceMonitor {
 
   /**
    * Measures the guest process. Returns the reason why it has to end, or undefined while it is
-   * within its limits. `graceMs` is added to the time limits. `fairShare` is the part of a
-   * processor that the guest may use; CPU time beyond it is added to its CPU debt. It is 0 while
-   * the guest is paused.
+   * within its limits. `graceMs` is added to the time limits. `fairShare`, which is 0 while the
+   * guest is paused, is the part of a processor that the guest may use; CPU time beyond it is added
+   * to its CPU debt.
    */
   measure(
     exchange: GuestExchange | undefined,

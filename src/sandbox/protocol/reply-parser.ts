@@ -126,7 +126,7 @@ function readStop(value: unknown, outcomes: readonly unknown[]): RunStop {
 
 /**
  * Reads the output events in the body of a reply, one JSON object per line. The bytes are kept
- * unchanged: files and receivers get exactly the bytes that the guest process wrote.
+ * unchanged: a destination gets exactly the bytes that the guest process wrote.
  */
 class Outputs {
   readonly #body: Buffer;

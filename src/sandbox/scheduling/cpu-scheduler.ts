@@ -41,9 +41,10 @@ const FREE_SHARE = 0.5;
 export class CpuScheduler<T extends SchedulableGuest> {
   readonly #processors: number;
   /**
-   * Workspaces that have guest processes whose CPU debt is above the limit. The first ones, one per
-   * processor, have their turn: one guest of each runs. The other guests above the limit are
-   * paused.
+   * Workspaces that have guest processes whose CPU debt is above a limit, which `schedule` lowers
+   * as more guests are runnable. The first workspaces, one per processor, have their turn: one
+   * guest of each runs. Other guests above the limit are paused unless a processor is left for
+   * them.
    */
   #queue: unknown[] = [];
   #rotatedAt = 0;

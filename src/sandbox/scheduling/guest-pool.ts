@@ -33,7 +33,7 @@ export class GuestPool {
   readonly #admission: GuestAdmission<WorkspaceGuest>;
   readonly #freeLosses: number;
   readonly #throwAways: FairSemaphore;
-  /** Throw-away guests that have run no user code yet, for the next work of their budget. */
+  /** Throw-away guests that have run no user code yet, for the next test with the same budget. */
   readonly #unused = new Map<TestBudget, ThrowAwayGuests>();
   readonly #sweep: Timer;
 

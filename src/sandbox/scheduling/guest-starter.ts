@@ -12,7 +12,7 @@ import { GuestStartHealth } from "./guest-start-health.ts";
 import { describeStartFailure } from "./start-failure.ts";
 
 /**
- * Milliseconds to wait for the exit of a guest process that did not start, to read its standard
+ * Milliseconds to wait for the exit of a guest process whose start failed, to read its standard
  * error.
  */
 const STDERR_READ_MS_MAX = 2_000;

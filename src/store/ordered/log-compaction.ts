@@ -14,9 +14,9 @@ import type { OrderedView, ViewPosition } from "./ordered-view.ts";
 
 export interface CompactionBounds {
   /**
-   * Length of the log up to which no compaction starts, however few rows the store has. A
-   * compaction starts when the log has more entries than `min.rows` plus `factor` times the rows
-   * that the last compaction wrote. The same formula applies to bytes.
+   * A compaction starts when the log has more entries than `min.rows` plus `factor` times the
+   * number of rows that the last compaction wrote, or more bytes than `min.bytes` plus `factor`
+   * times the bytes that it wrote. A log within `min` is thus never compacted.
    */
   min: RowsAndBytes;
   factor: number;
@@ -45,8 +45,8 @@ const BOUNDS: CompactionBounds = {
 
 /**
  * Length of the pause after each step of a compaction, in lengths of the step, so that a fifth of
- * the time goes to the compaction; and the longest pause in milliseconds, well below `stalledMs`.
- * All nodes and brokers write each step, and pixels and changes wait meanwhile.
+ * the time goes to the compaction. `PAUSE_MS_MAX` is the longest pause in milliseconds, well below
+ * `stalledMs`. During a step, which all nodes and brokers write, pixels and changes wait.
  */
 const PAUSE_STEPS = 4;
 const PAUSE_MS_MAX = 1_000;

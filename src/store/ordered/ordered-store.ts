@@ -223,7 +223,7 @@ export class OrderedStore implements Store {
     for (const entry of entries) await this.#logEnd.append(entry);
   }
 
-  /** Applies entries before the first in a newer format. At one, stops reading and throws. */
+  /** Applies entries. At the first one in a newer format, stops reading the log and throws. */
   async #takeKnown(entries: readonly LogEntry[]): Promise<void> {
     const until = entries.findIndex(({ bytes }) => newerFormat(bytes) !== undefined);
     const known = until < 0 ? entries : entries.slice(0, until);

@@ -67,8 +67,8 @@ export interface ApplyResult {
    */
   own: Map<number, boolean>;
   /**
-   * Names of the tables that the entries changed, for the store's listeners. Leaves out what this
-   * node's change sets wrote for which `isKnown` returns true.
+   * Names of the tables that the entries changed, for the store's listeners. Does not count changes
+   * by this node's own change sets for which `isKnown` returns true.
    */
   written: Set<string>;
   /** Whether log entries were deleted before this view had read them. */

@@ -43,7 +43,7 @@ export async function dryRunChanges(
   return { outcomes: outcomes.slice(1), writes, base };
 }
 
-/** Number of attempts of a change from which other nodes' changes are frequent. */
+/** Number of attempts from which `outrunState` blames the frequency of other nodes' changes. */
 const FREQUENT_MIN = 20;
 
 /**

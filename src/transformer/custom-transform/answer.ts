@@ -1,7 +1,7 @@
 import type { ProgramOutcome } from "../../sandbox/program.ts";
 import type { RequestItem } from "./request-items.ts";
 
-/** Result of one item: the outcome of its event, or the problem for which no code ran over it. */
+/** Result of one item: the outcome of its event, or the problem because of which no code ran. */
 export type ItemResult = ProgramOutcome | { problem: string; status: 400 | 404 };
 
 /** Status of the item for a dropped event. Only a rudder-server that asks for it gets it. */
@@ -77,7 +77,7 @@ const droppedStart = Buffer.from(`{"statusCode":${DROPPED_STATUS},"metadata":`);
 const objectEnd = Buffer.from("}");
 const noMessageIds = Buffer.from('"messageIds":null}}');
 
-/** Writes a dropped event's item. Its last `messageIds: null` overrides an earlier value. */
+/** Writes a dropped event's item: its metadata, whose `messageIds` a last member sets to null. */
 function writeDropped(writer: Writer, metadata: Buffer): void {
   writer.beginItem();
   writer.write(droppedStart);

@@ -10,7 +10,7 @@ import { answerOf } from "./answer.ts";
 import { itemsIn } from "./request-items.ts";
 import { type ItemRunOptions, runItems } from "./run-items.ts";
 
-/** Bytes that a request with a smaller body counts as, for its costs besides the body. */
+/** Least bytes that a request takes of `TRANSFORMER_BYTES_MAX`, for its costs besides its body. */
 const REQUEST_BYTES_MIN = 65_536;
 
 export interface CustomTransformOptions extends ItemRunOptions {

@@ -77,7 +77,7 @@ function endsAt(bytes: Buffer, at: number, length: number): boolean {
   return tokenAt(bytes, at) === length;
 }
 
-/** Returns the item whose members `itemMembers` found last. */
+/** Returns the item that the last call of `itemMembers.find` has scanned. */
 function foundItem(bytes: Buffer, groups: GroupFinder): RequestItem {
   const message = objectAt(bytes, MESSAGE);
   const metadata = objectAt(bytes, METADATA);

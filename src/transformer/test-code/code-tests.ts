@@ -36,7 +36,7 @@ export class CodeTests {
     };
   }
 
-  /** Answers `POST /transformation/testRun`: like `test`, with each input's metadata too. */
+  /** Answers `POST /transformation/testRun`: like `test`, but results repeat inputs' metadata. */
   async testRun(body: Record<string, unknown>): Promise<unknown> {
     const input = testRunInput(body);
     const report = await this.#run(input);

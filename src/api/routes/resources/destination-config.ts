@@ -17,7 +17,7 @@ import {
   secretsOf,
 } from "./stored-secrets.ts";
 
-/** A destination type's default config form. `formOf` returns the form of a config in another. */
+/** A destination type's config form. `formOf` returns that of a config in RudderStack's keys. */
 type ConfigForms = ConfigForm & Pick<DestinationKind, "formOf">;
 
 /** Returns the destination kind with this name, ignoring case. Throws if there is none. */

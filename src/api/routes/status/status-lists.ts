@@ -225,7 +225,7 @@ export const statusListRoutes = [
   }),
 ] as const;
 
-/** Returns a workspace's shared state. Undefined if there is none, or if it lacks some items. */
+/** Returns the state that a workspace's requests share, if there is one and it has all items. */
 async function wholeState(deps: StatusDeps, workspaceId: string, signal: AbortSignal) {
   if (!hasSharedState(deps, workspaceId)) return undefined;
   const state = await workspaceState(deps, workspaceId, signal);

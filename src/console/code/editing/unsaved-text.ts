@@ -57,7 +57,7 @@ function keyOf(name: string): string {
   return ["pixelmill", session.value?.workspace.id, name].join(" ");
 }
 
-/** Returns the local storage key for a text of the transformation or library `id`. */
+/** Returns the name of a text of the transformation or library `id`: a part of its storage key. */
 export const textName = (text: "code" | "base" | "events" | "trial", id: string) => `${text} ${id}`;
 
 /**

@@ -32,7 +32,7 @@ export function Form(props: {
   useEffect(() => {
     form.current?.querySelector<HTMLElement>("[aria-invalid=true]")?.focus();
   }, [error]);
-  /** Paths of error details that fields show. The notice, rendered after the fields, omits them. */
+  /** Paths of error details that fields show. The `ErrorNotice`, rendered later, omits them. */
   const shownPaths = new Set<string>();
   const errorAt = (path: string) => {
     shownPaths.add(path);

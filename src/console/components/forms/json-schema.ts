@@ -25,7 +25,7 @@ export interface JsonSchema {
   "x-applies-when"?: EffectCondition;
 }
 
-/** Returns the values of the properties that have an effect. */
+/** Returns `values` without those of properties that have no effect, given the other values. */
 export function appliedValues(
   schema: JsonSchema | undefined,
   values: Record<string, unknown>,

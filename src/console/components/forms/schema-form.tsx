@@ -31,7 +31,7 @@ export interface FormProps {
   isNew: boolean;
   /** Whether the form folds away the optional properties that lack `x-essential`. */
   foldsAdvanced?: boolean;
-  /** Further fields to fold with the optional ones; not folded if one has a value (`isSet`). */
+  /** Fields to fold with the optional ones. If one has a value (`isSet`), the fold starts open. */
   advanced?: { fields: ComponentChildren; isSet: boolean } | undefined;
 }
 

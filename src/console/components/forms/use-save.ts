@@ -65,7 +65,7 @@ export function useSave(item: {
   };
 }
 
-/** Returns the user's values, and others' values for fields that the user kept or gave up. */
+/** Returns `yours`, but `theirs` for fields that the user left as they were or took from others. */
 function chosenValues(
   base: Values,
   yours: Values,

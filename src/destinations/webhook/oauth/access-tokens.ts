@@ -70,7 +70,7 @@ const TEMPORARY_MS = 1_000;
 interface AccessTokensOptions {
   config: OauthConfig;
   kept: KeptTokens;
-  /** Key of the destination's tokens in `kept`. */
+  /** Key of the destination's access token in the cache `kept`. */
   key: string;
   workspaceId: string;
   timeoutMs: number;

@@ -16,7 +16,7 @@ import { callerIn, eventError, type ProgramFiles, shortened } from "./user-error
 
 /**
  * Runs a program on a batch of events. When the run stops early, the reply contains the reason as
- * `stopped`, and the events without an outcome have the count `OPEN`.
+ * `stopped`, and its `counts` (outputs per event) has `OPEN` for each event without an outcome.
  */
 export async function runEvents(
   program: LoadedProgram,

@@ -31,8 +31,9 @@ export interface RealmRunner {
   /** Sets the secrets that `getCredential` returns, from a JSON object of strings by name. */
   setCredentials(json: string): void;
   /**
-   * Stores the entry point (the user's function for events) that a module namespace exports.
-   * Returns the names of all entry points that the module exports, separated by commas.
+   * Stores the entry point (the user's function for events) that a module namespace exports:
+   * `transformEvent`, or else `transformBatch`. Returns the names of those that it exports,
+   * separated by a comma; the caller accepts only code that exports one.
    */
   install(namespace: object): string;
   /**
@@ -62,8 +63,8 @@ export interface RealmRunner {
   /** Whether the run ended early because its outputs reached the size limit of one reply. */
   full(): boolean;
   /**
-   * Error of the whole batch as JSON `[message, stack]`, when the batch has several events;
-   * otherwise an empty text.
+   * Error that failed the batch as a whole, as JSON `[message, stack]`. It is an empty text if
+   * there was none, and if the batch has one event, whose error `faults` has.
    */
   failure(): string;
   giveUp(message: string): void;
