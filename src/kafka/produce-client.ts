@@ -90,7 +90,8 @@ interface ProduceClientOptions {
 
 /**
  * Creates a `ProduceClient` that uses the connections of the Kafka library's `producer` and takes
- * its metadata from `view`. It compresses batches until a broker refuses the compression.
+ * its metadata from `view`. It compresses batches until a broker refuses the compression, and gives
+ * records the time of this process until a broker refuses it: more than an hour after its own.
  */
 export function createProduceClient(
   kafka: KafkaLibrary,
@@ -98,6 +99,7 @@ export function createProduceClient(
   { view, waitMs, compression, clock }: ProduceClientOptions,
 ): ProduceClient {
   let accepted = compression;
+  let hasTimes = true;
   return {
     leaders: (topic) => view.leaders(topic),
     async refreshLeaders(topic) {
@@ -116,11 +118,13 @@ export function createProduceClient(
       // The newest version that the broker and the library know.
       const api = await promised<ProduceApi>((done) => producer[kafka.kGetApi]("Produce", done));
       const sentAt = Date.now();
-      const request = { producerId, batches, waitMs, compression: accepted };
+      const timestamp = hasTimes ? sentAt : undefined;
+      const request = { producerId, batches, waitMs, compression: accepted, timestamp };
       const responses = await produce(kafka, api, connection, request);
       if (responses.some(({ errorCode }) => errorCode === UNSUPPORTED_COMPRESSION_TYPE)) {
         accepted = "none";
       }
+      if (responses.some(({ errorCode }) => errorCode === INVALID_TIMESTAMP)) hasTimes = false;
       const { logAppendTimeMs = NO_TIME } = responses[0] ?? {};
       if (logAppendTimeMs > NO_TIME) clock?.note(sentAt, Number(logAppendTimeMs), Date.now());
       return responses;
@@ -130,8 +134,8 @@ export function createProduceClient(
       if (error instanceof InvariantError) return "fatal";
       const { apiId } = error as { apiId?: string };
       if (apiId !== undefined && producerIdErrors.has(apiId)) return "producer-id";
-      // The batch is sent again without compression.
-      if (apiId === "UNSUPPORTED_COMPRESSION_TYPE") return "retry";
+      // The batch is sent again without compression, or without times.
+      if (apiId === "UNSUPPORTED_COMPRESSION_TYPE" || apiId === "INVALID_TIMESTAMP") return "retry";
       return kafka.findErrorBy(error as Error, "canRetry", false) === null ? "retry" : "fatal";
     },
   };
@@ -144,6 +148,9 @@ type ProduceApi = KafkaLibrary["produceV11"]["api"];
 
 /** Kafka's error code for a batch whose compression the broker does not accept. */
 const UNSUPPORTED_COMPRESSION_TYPE = 76;
+
+/** Kafka's error code for a batch with a time that is too far from the broker's. */
+const INVALID_TIMESTAMP = 32;
 
 const producerIdErrors = new Set(["UNKNOWN_PRODUCER_ID", "OUT_OF_ORDER_SEQUENCE_NUMBER"]);
 

@@ -21,6 +21,8 @@ export interface ProduceRequest {
   /** Longest time in milliseconds that the leader waits for its replicas to confirm a batch. */
   waitMs: number;
   compression: Compression;
+  /** Time of records without one, in milliseconds since the epoch; undefined for none. */
+  timestamp?: number | undefined;
 }
 
 /** Response of a broker about the batch for one partition. */
@@ -57,11 +59,11 @@ export async function produce(
   kafka: KafkaProtocol,
   api: ProduceApi,
   connection: Connection,
-  { producerId, batches, waitMs, compression }: ProduceRequest,
+  { producerId, batches, waitMs, compression, timestamp }: ProduceRequest,
 ): Promise<PartitionResponse[]> {
   const encoded = await Promise.all(
     batches.map(async ({ topic, partition, sequence, messages }) => {
-      const options = { producerId, sequence, compression };
+      const options = { producerId, sequence, compression, timestamp };
       return { topic, partition, bytes: await recordBatch(kafka, messages, options) };
     }),
   );

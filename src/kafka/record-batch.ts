@@ -12,8 +12,7 @@ export interface BatchRecord {
   headers?: readonly string[];
   /**
    * Time of the record in milliseconds since the epoch. If absent, the record has the time of the
-   * batch's first record. If that has none either, the record has no time. The clock of this
-   * process is not used instead, because brokers refuse a time more than an hour after their own.
+   * batch's first record, or else the time in the options of the batch.
    */
   timestamp?: number;
 }
@@ -23,6 +22,12 @@ interface RecordBatchOptions {
   /** Sequence number of the first record. */
   sequence: number;
   compression: Compression;
+  /**
+   * Time of records without one, in milliseconds since the epoch; undefined for none. A broker
+   * forgets the sequence numbers of a producer whose last batch has an old time or none, at its
+   * next check (`producer.id.expiration.check.interval.ms`), and then appends a repeated batch.
+   */
+  timestamp?: number | undefined;
 }
 
 /**
@@ -69,9 +74,9 @@ const CHARACTER_BYTES = 3;
 export async function recordBatch(
   kafka: KafkaProtocol,
   records: readonly BatchRecord[],
-  { producerId, sequence, compression }: RecordBatchOptions,
+  { producerId, sequence, compression, timestamp: time }: RecordBatchOptions,
 ): Promise<Buffer> {
-  const first = records[0]!.timestamp ?? NO_TIMESTAMP;
+  const first = records[0]!.timestamp ?? time ?? NO_TIMESTAMP;
   const body = new RecordWriter(records);
   let latest = first;
   for (const [index, record] of records.entries()) {

@@ -1,4 +1,4 @@
-import { expect, test } from "bun:test";
+import { expect, spyOn, test } from "bun:test";
 import type { Admin } from "@platformatic/kafka";
 import { brokersMissing } from "../cluster/brokers.ts";
 import { openTopic, withBrokers } from "../cluster/support.ts";
@@ -6,6 +6,8 @@ import { describeWith } from "../counterpart.ts";
 
 /** Several times what a broker needs to forget one that sends nothing. */
 const FORGOTTEN_MS = 1_500;
+/** Several times the pause between two looks of a broker for producers to forget. */
+const CHECKED_MS = 500;
 /** Kafka's numbers for a resource that is a broker, for setting a value and for removing it. */
 const BROKER = 4;
 const SET = 0;
@@ -39,6 +41,35 @@ describeWith(brokersMissing)("what is sent to a partition", () => {
       expect(values.map(({ value }) => value.toString())).toEqual([..."012345"]);
     } finally {
       await expireProducers(admin, undefined);
+    }
+  }, 300_000);
+
+  test("is there once when it is repeated after the broker looked for producers to forget", async () => {
+    const topic = "repeated";
+    const { fetcher } = await openTopic(clients(), { name: topic, partitions: 1, replicas: 1 });
+    const client = clients().producer();
+    await client.refreshLeaders(topic);
+    const [leader = -1] = client.leaders(topic) ?? [];
+    const producerId = await client.initProducerId();
+    const send = () => {
+      const messages = [{ value: Buffer.from("a") }];
+      return client.produce(leader, producerId, [{ topic, partition: 0, sequence: 0, messages }]);
+    };
+    expect(await send()).toMatchObject([{ errorCode: 0, baseOffset: 0n }]);
+    await Bun.sleep(CHECKED_MS);
+    expect(await send()).toMatchObject([{ errorCode: 0, baseOffset: 0n }]);
+    expect((await fetcher.fetch(0, 0n)).values).toHaveLength(1);
+  }, 300_000);
+
+  test("is accepted from a process whose clock is hours ahead", async () => {
+    const now = Date.now;
+    const clock = spyOn(Date, "now").mockImplementation(() => now() + 10_800_000);
+    try {
+      const logs = await openTopic(clients(), { name: "ahead", partitions: 1, replicas: 1 });
+      const send = (text: string) => logs.producer.send(0, () => Buffer.from(text));
+      expect([await send("a"), await send("b")]).toEqual([0n, 1n]);
+    } finally {
+      clock.mockRestore();
     }
   }, 300_000);
 });
