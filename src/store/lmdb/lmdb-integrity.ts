@@ -52,7 +52,7 @@ class PageWalk {
    * Cache of recently read parts of the file, `WINDOW_BYTES` each, by the part's start position in
    * bytes. It saves reads because the pages of a tree are near each other.
    */
-  readonly #windows = new Map<number, Buffer>();
+  readonly #windows = new Map<number, Buffer<ArrayBuffer>>();
   #pages = 0;
 
   constructor(fd: number) {
@@ -65,6 +65,8 @@ class PageWalk {
 
   run(): void {
     for (const tree of this.#meta.trees) this.#tree(tree);
+    // Frees up to 32 MiB now. The garbage collector may leave them for as long as the server runs.
+    for (const { buffer } of this.#windows.values()) buffer.transfer(0);
   }
 
   #tree({ root, depth, entries }: Tree): void {
@@ -146,7 +148,7 @@ class PageWalk {
     return window.subarray(at - from, at - from + count);
   }
 
-  #read(at: number, count: number): Buffer {
+  #read(at: number, count: number): Buffer<ArrayBuffer> {
     const bytes = Buffer.allocUnsafeSlow(count);
     readSync(this.#fd, bytes, 0, count, at);
     return bytes;
