@@ -4,7 +4,11 @@ import type {
   GuestFetchRequest,
   GuestFetchResponse,
 } from "../../../src/sandbox/host-calls/host-functions.ts";
-import { FETCHES_AT_ONCE_MAX, FETCHES_MAX } from "../../../src/settings/limits.ts";
+import {
+  FETCH_REQUEST_CHARS_MAX,
+  FETCHES_AT_ONCE_MAX,
+  FETCHES_MAX,
+} from "../../../src/settings/limits.ts";
 import { holds } from "../../until.ts";
 import { batch, eventually, hasty, PATIENCE_MS, program, shown, testSandbox } from "../support.ts";
 
@@ -105,6 +109,32 @@ test("many events wait at once, and more than may run wait for their turn", asyn
   const events = Array.from({ length: 2 * FETCHES_AT_ONCE_MAX }, (_, n) => ({ n }));
   expect(await run(code, ...events)).toEqual(events.map(({ n }) => [{ n, url: `u${n}` }]));
   expect(most).toBe(FETCHES_AT_ONCE_MAX);
+});
+
+test("events whose requests are too large together for one message are all answered", async () => {
+  const asked: string[] = [];
+  answer = async ({ url, body }) => {
+    asked.push(url);
+    return ok(url, { size: body.length });
+  };
+  const size = Math.ceil(FETCH_REQUEST_CHARS_MAX / 3);
+  const code = `export const transformEvent = async ({ n }) => {
+    const { body } = await fetchV2("u" + n, { method: "POST", body: "x".repeat(${size}) });
+    return { n, size: body.size };
+  }`;
+  const numbers = Array.from({ length: 7 }, (_, n) => n);
+  const answered = await run(code, ...numbers.map((n) => ({ n })));
+  expect(answered).toEqual(numbers.map((n) => [{ n, size }]));
+  expect(asked).toEqual(numbers.map((n) => `u${n}`));
+});
+
+test("a request that is too large for one message fails", async () => {
+  const code = `export const transformEvent = async () => {
+    try { await fetchV2("u", { body: "x".repeat(${FETCH_REQUEST_CHARS_MAX}) }); }
+    catch ({ message }) { return { message }; }
+  }`;
+  const message = `Expected a request of at most ${FETCH_REQUEST_CHARS_MAX} characters`;
+  expect(await run(code, {})).toEqual([[{ message }]]);
 });
 
 test("waiting costs no CPU budget", async () => {

@@ -1,5 +1,5 @@
 // biome-ignore-all lint: hostile on purpose
-// expect: Expected requests of at most|Expected at most|timed out|memory
+// expect: Expected a request of at most|Expected at most|timed out|memory
 export async function transformEvent() {
   const asked = [];
   for (let i = 0; i < 10_000; i += 1) {

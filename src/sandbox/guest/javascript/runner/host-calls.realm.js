@@ -3,8 +3,13 @@
   const { parse, stringify, ownKeys, create, provide, Fault, Promised } = own;
   const { questionsMax, questionCharsMax } = limits;
 
-  /** Host calls that were not sent to the host yet, as JSON texts separated by commas. */
-  let outgoing = "";
+  /**
+   * Host calls that were not sent to the host yet: by number of the message in which they will be
+   * sent, JSON texts separated by commas.
+   */
+  const unsent = create(null);
+  let firstUnsent = 0;
+  let lastUnsent = 0;
   /** Results that the guest has received from the host, as a JSON array. */
   let arrived = "[]";
   let asked = 0;
@@ -18,10 +23,17 @@
       throw new Fault(`Expected at most ${questionsMax} fetches in a batch`);
     const id = asked;
     const json = stringify({ __proto__: null, id, ...question });
-    if (outgoing.length + json.length > questionCharsMax) {
-      throw new Fault(`Expected requests of at most ${questionCharsMax} characters`);
+    if (json.length > questionCharsMax) {
+      throw new Fault(`Expected a request of at most ${questionCharsMax} characters`);
     }
-    outgoing += outgoing === "" ? json : `,${json}`;
+    const before = unsent[lastUnsent];
+    if (before === undefined) unsent[lastUnsent] = json;
+    else if (before.length + json.length < questionCharsMax) {
+      unsent[lastUnsent] = `${before},${json}`;
+    } else {
+      lastUnsent += 1;
+      unsent[lastUnsent] = json;
+    }
     awaited += 1;
     return new Promised((resolve, reject) => {
       resolvers[id] = { resolve, reject };
@@ -76,8 +88,9 @@
     },
     awaited: () => awaited,
     outgoing() {
-      const list = `[${outgoing}]`;
-      outgoing = "";
+      const list = `[${unsent[firstUnsent] ?? ""}]`;
+      delete unsent[firstUnsent];
+      if (firstUnsent < lastUnsent) firstUnsent += 1;
       return list;
     },
     incoming(answers) {

@@ -57,7 +57,7 @@ export interface RealmRunner {
   calledAt(): number;
   /** Number of host calls that have no result yet. */
   awaited(): number;
-  /** Returns the host calls that were not sent yet, as a JSON array, and marks them as sent. */
+  /** Returns unsent host calls, as many as one message may have, as JSON; marks them as sent. */
   outgoing(): string;
   incoming(answers: string): void;
   /** Whether the run ended early because its outputs reached the size limit of one reply. */
