@@ -39,7 +39,7 @@ const start = (logs: IngestLogs) =>
   startIngestProcesses({
     ...{ command: [process.execPath, import.meta.path, "ingest"], count: 1, logs, logger },
     ...{ catalogDirectory, host: "127.0.0.1", port: 0, trustedProxies: [], logLevel: "fatal" },
-    ...{ recordClientAddress: true, pixelsPerSecondMax: 0, connectionsPerNetworkMax: 0 },
+    ...{ recordClientAddress: true, eventsPerSecondMax: 0, connectionsPerNetworkMax: 0 },
   });
 type Started = Awaited<ReturnType<typeof start>>;
 

@@ -12,7 +12,7 @@ import { openCatalog } from "../src/catalog/open.ts";
 import { destinationKinds } from "../src/destinations/destination-kinds.ts";
 import { createEgress } from "../src/egress/egress.ts";
 import { eventOf } from "../src/event/event.ts";
-import { type EventRecord, encodedRecord, eventRecordCodec } from "../src/event/record.ts";
+import { type EventRecord, eventRecordCodec, readRecord } from "../src/event/record.ts";
 import { LossReport } from "../src/log/loss-report.ts";
 import { openLogReader } from "../src/log/reader.ts";
 import { openLogWriter } from "../src/log/writer.ts";
@@ -53,7 +53,7 @@ const reader = await openLogReader({
 });
 let announce = () => {};
 const pipeline = createPipeline({
-  ...{ live: catalog.live, sandbox, eventOf, logger, decode: encodedRecord },
+  ...{ live: catalog.live, sandbox, eventOf, logger, decode: readRecord },
   readers: new Map([["0", reader]]),
   kinds: destinationKinds({
     directory: join(directory, "files"),

@@ -15,7 +15,7 @@ const listener = createIngestListener({
   log: { append: () => forgotten, appendAll: () => forgotten },
   trustedProxies: [],
   recordClientAddress: true,
-  pixelsPerSecondMax: 0,
+  eventsPerSecondMax: 0,
   outcomes: { stored: 0, refused: 0 },
   received: new Map(),
   logger: createLogger("warn"),

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { destinationKinds } from "../destinations/destination-kinds.ts";
 import { createEgress } from "../egress/egress.ts";
 import { eventOf } from "../event/event.ts";
-import { encodedRecord } from "../event/record.ts";
+import { readRecord } from "../event/record.ts";
 import type { MinuteCounters } from "../figures/minute-counters.ts";
 import { filesDirectory, holdFile } from "../first-start/data-directory.ts";
 import { readDescriptorLimits } from "../http/descriptor-limits.ts";
@@ -38,7 +38,7 @@ export function openPipeline(opening: StartContext, sources: PipelineSources) {
       live: backend.catalog.live,
       place: geolocation.place,
     }),
-    decode: encodedRecord,
+    decode: readRecord,
     isOnHold: () => existsSync(holdFile(config)),
     metricsOfTenants: config["metrics.tenants"],
     retryWindowMs: config["retry.window"] * 1_000,

@@ -4,7 +4,7 @@ import type { BuiltEvent } from "./built-event.ts";
 import { type ContentFilter, contentMatcher } from "./content-filter.ts";
 import { isRefusedRecord, jsonReaderOf } from "./record/json-records.ts";
 import { pixelRecordParts } from "./record/pixel-record.ts";
-import { type EventRecord, encodedRecord, sourceOfRecord, timeOfRecord } from "./record.ts";
+import { type EventRecord, readRecord, sourceOfRecord, timeOfRecord } from "./record.ts";
 import { percentDecode } from "./text/percent.ts";
 import { uuidBytes } from "./uuid.ts";
 
@@ -71,7 +71,7 @@ export function createFinder(
   }
 
   function fits(record: Uint8Array): boolean {
-    const decoded = encodedRecord(record);
+    const decoded = readRecord(record);
     const found = eventOf(decoded);
     if (messageId !== undefined && decoded.messageId === undefined) {
       if (found.messageId !== messageId) return false;

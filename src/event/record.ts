@@ -7,10 +7,10 @@ import { jsonReaderOf } from "./record/json-records.ts";
 import {
   decodePixelRecord,
   EncodedPixelRecord,
-  encodedPixelRecord,
   PIXEL_HEAD_BYTES,
   type PixelRecord,
   pixelRecordCodec,
+  readPixelRecord,
   sourceOfPixelRecord,
 } from "./record/pixel-record.ts";
 
@@ -61,8 +61,8 @@ export function decodeRecord(bytes: Uint8Array): EventRecord {
  * encoded, and each of its strings is decoded only when it is read. The result shares no memory
  * with `bytes`. Throws like `decodeRecord`.
  */
-export function encodedRecord(bytes: Uint8Array): EventRecord {
-  return jsonReaderOf(bytes)?.decode(asBuffer(bytes)) ?? encodedPixelRecord(known(bytes));
+export function readRecord(bytes: Uint8Array): EventRecord {
+  return jsonReaderOf(bytes)?.decode(asBuffer(bytes)) ?? readPixelRecord(known(bytes));
 }
 
 function known(bytes: Uint8Array): Uint8Array {

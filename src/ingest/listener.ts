@@ -47,7 +47,7 @@ export interface IngestListenerOptions
    * Maximum number of pixels and SDK events, counted together, per second of one source. Further
    * events are refused with status 429. 0 means no limit.
    */
-  pixelsPerSecondMax: number;
+  eventsPerSecondMax: number;
   /** CIDRs of proxies whose `X-Forwarded-For` header is trusted. */
   trustedProxies: readonly string[];
   /** URL under which browsers reach the data plane; undefined when it is not set. */
@@ -62,7 +62,7 @@ export interface IngestListenerOptions
 
 type ListenerSettings = Pick<
   ChangeableIngestSettings,
-  "pixelsPerSecondMax" | "connectionsPerNetworkMax" | "tls"
+  "eventsPerSecondMax" | "connectionsPerNetworkMax" | "tls"
 >;
 
 /**
@@ -75,7 +75,7 @@ export function createIngestListener(options: IngestListenerOptions) {
   const count = createStatusCounter(metrics);
   const countSdk = createSdkStatusCounter(metrics);
   const countSdkEvents = createSdkEventCounter(metrics);
-  const rate = new TokenBuckets({ perSecond: options.pixelsPerSecondMax });
+  const rate = new TokenBuckets({ perSecond: options.eventsPerSecondMax });
   let server: HttpServer | undefined;
   let { connectionsPerNetworkMax, tls } = options;
   registerConnectionGauge(metrics, () => server?.connections() ?? 0);
@@ -216,7 +216,7 @@ export function createIngestListener(options: IngestListenerOptions) {
     },
     /** Changes limits of the listener, and its certificate if it has one. */
     configure(settings: ListenerSettings) {
-      rate.setRate({ perSecond: settings.pixelsPerSecondMax });
+      rate.setRate({ perSecond: settings.eventsPerSecondMax });
       connectionsPerNetworkMax = settings.connectionsPerNetworkMax;
       server?.setConnectionsPerNetworkMax(connectionsPerNetworkMax);
       if (settings.tls === undefined || Bun.deepEquals(settings.tls, tls)) return;

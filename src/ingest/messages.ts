@@ -33,7 +33,7 @@ export interface ChangeableIngestSettings {
    * Largest number of pixels per second and write key that this process accepts; 0 means no limit.
    * It is the configured rate divided by the number of processes.
    */
-  pixelsPerSecondMax: number;
+  eventsPerSecondMax: number;
   /** Largest number of open connections of one client network; 0 means no limit. */
   connectionsPerNetworkMax: number;
   logLevel: string;

@@ -1,7 +1,7 @@
 import type { BuiltEvent } from "../../src/event/built-event.ts";
 import { eventOf } from "../../src/event/event.ts";
 import { inspectQuery } from "../../src/event/inspect.ts";
-import { encodedRecord, eventRecordCodec, type PixelRecord } from "../../src/event/record.ts";
+import { eventRecordCodec, type PixelRecord, readRecord } from "../../src/event/record.ts";
 import { exceedsLimits, pairsOf, referenceEvent, referenceProblem } from "./reference.ts";
 
 export function recordOf(query: string, type: "page" | "track" = "page"): PixelRecord {
@@ -31,7 +31,7 @@ export function checkAgreement(query: string, type: "page" | "track"): void {
   const json = new TextDecoder("utf-8", { fatal: true }).decode(event.json);
   same(json, referenceEvent(record), "event", query);
   const stored = { ...record, clientAddress: "192.0.2.1" };
-  const built = eventOf(encodedRecord(encoded(stored)));
+  const built = eventOf(readRecord(encoded(stored)));
   same(show(built), show(eventOf(stored)), "event of the stored record", query);
   const parsed = JSON.parse(json);
   const user = parsed.userId?.trim() ? parsed.userId : (parsed.anonymousId ?? "");

@@ -41,7 +41,7 @@ export function openListener(parts: Partial<IngestListenerOptions> = {}) {
     log,
     trustedProxies: [],
     recordClientAddress: true,
-    pixelsPerSecondMax: 0,
+    eventsPerSecondMax: 0,
     outcomes: { stored: 0, refused: 0 },
     received: new Map(),
     metrics: new Registry(),

@@ -32,7 +32,7 @@ export function ingestOptions(data: string, options: Options = {}): Omit<IngestO
     port: 0,
     trustedProxies: [],
     recordClientAddress: true,
-    pixelsPerSecondMax: 0,
+    eventsPerSecondMax: 0,
     connectionsPerNetworkMax: 0,
     logLevel: "fatal",
     logger: quiet,

@@ -164,8 +164,8 @@ test("pixels sent one after the other keep their order across processes", async 
 
 test("two processes together admit no more pixels than the rate allows", async () => {
   const { data, writeKey } = await dataWithSource();
-  const pixelsPerSecondMax = 20;
-  await using ingest = await startIngest(data, { count: 2, pixelsPerSecondMax });
+  const eventsPerSecondMax = 20;
+  await using ingest = await startIngest(data, { count: 2, eventsPerSecondMax });
   const startedAt = performance.now();
   const askOnce = async () => {
     const connection = await openAsking(ingest.url);
@@ -175,7 +175,7 @@ test("two processes together admit no more pixels than the rate allows", async (
   };
   const taken = await Promise.all(Array.from({ length: 400 }, askOnce));
   const seconds = RATE_BURST_SECONDS + (performance.now() - startedAt) / 1_000;
-  expect(taken.filter(Boolean).length).toBeLessThanOrEqual(pixelsPerSecondMax * seconds);
+  expect(taken.filter(Boolean).length).toBeLessThanOrEqual(eventsPerSecondMax * seconds);
 }, 300_000);
 
 test("logs of processes that are not started any more stay readable", async () => {

@@ -283,7 +283,7 @@ testWith(missingPrograms("openssl"))(
       return fingerprint256;
     };
     const of = ({ cert }: { cert: string }) => new X509Certificate(cert).fingerprint256;
-    const limits = { pixelsPerSecondMax: 1_000, connectionsPerNetworkMax: 100 };
+    const limits = { eventsPerSecondMax: 1_000, connectionsPerNetworkMax: 100 };
     expect(await shown()).toBe(of(first));
     secure.configure({ ...limits, tls: second });
     expect(await shown()).toBe(of(second));

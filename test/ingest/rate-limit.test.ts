@@ -4,7 +4,7 @@ import { get, openListener, send, WRITE_KEY } from "./harness.ts";
 const TARGET = `/pixel/v1/page?writeKey=${WRITE_KEY}&anonymousId=a`;
 
 test("a pixel above the rate is answered with 429 and Retry-After", async () => {
-  const server = openListener({ pixelsPerSecondMax: 0.01 });
+  const server = openListener({ eventsPerSecondMax: 0.01 });
   expect((await send(server.port, get(TARGET))).status).toBe(200);
   const answer = await send(server.port, get(TARGET));
   expect(answer.status).toBe(429);

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { addUnsettledKeys } from "../../src/backup/unsettled.ts";
 import { eventOf } from "../../src/event/event.ts";
-import { encodedRecord, timeOfRecord } from "../../src/event/record.ts";
+import { readRecord, timeOfRecord } from "../../src/event/record.ts";
 import type { EventJob } from "../../src/pipeline/model/replay-job.ts";
 import type { PipelineParts } from "../../src/pipeline/pipeline.ts";
 import { RestingReader } from "../../src/pipeline/reading/resting-reader.ts";
@@ -41,7 +41,7 @@ function learn(): void {
 
 let rig: Rig;
 const start = (over: Partial<PipelineParts> = {}) =>
-  rig.start({ decode: encodedRecord, eventOf, timeOf: timeOfRecord, ...over });
+  rig.start({ decode: readRecord, eventOf, timeOf: timeOfRecord, ...over });
 const holds = () => rig.pipeline.warnings().length > 0;
 
 beforeEach(() => {
@@ -141,7 +141,7 @@ describe("a record of a newer version", () => {
     const [lane] = live.lanes();
     const log = new MemoryLog();
     log.appendBytes(known(0), unknown(1), known(2));
-    const parts = { decode: encodedRecord, eventOf, logger, metrics: laneMetrics() };
+    const parts = { decode: readRecord, eventOf, logger, metrics: laneMetrics() };
     const logs = new SharedReader({ ...parts, readers: new Map([["0", log]]) });
     const resting = RestingReader.create(logs, lane!.connections, undefined, () => 0)!;
     const ends = new Map([["0", log.end()]]);
@@ -244,7 +244,7 @@ describe("a record of a newer version", () => {
     live.connect("one");
     const log = new MemoryLog();
     log.appendBytes(known(0), damaged(), unknown(1));
-    const parts = { decode: encodedRecord, eventOf, logger, metrics: laneMetrics() };
+    const parts = { decode: readRecord, eventOf, logger, metrics: laneMetrics() };
     const logs = new SharedReader({ ...parts, readers: new Map([["0", log]]) });
     const debts = new Map<string, Set<string>>();
     const migrate = () => addUnsettledKeys(debts, { live, logs, lane: () => undefined });

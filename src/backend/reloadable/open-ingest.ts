@@ -56,7 +56,7 @@ export async function openIngest(
 }
 
 const limitsOf = (config: Config): Omit<ChangeableIngestSettings, "tls"> => ({
-  pixelsPerSecondMax: config["ingest.rate"],
+  eventsPerSecondMax: config["ingest.rate"],
   connectionsPerNetworkMax: config["ingest.connections"],
   logLevel: config["log.level"],
 });

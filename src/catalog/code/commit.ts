@@ -61,7 +61,7 @@ export function createCommit(
         for (const { versionId, events } of change.events ?? []) {
           tables.pasts.keep(versionId, { events: firstEvents(events) });
         }
-        checkNoUnusedLibraries(tables, workspaceId, change);
+        checkImportsTested(tables, workspaceId, change);
         checkImportersTested(tables, workspaceId, change);
         for (const link of change.links) {
           putLink(workspaceId, link.transformationId, link.destinationId);
@@ -86,7 +86,7 @@ function checkUsedLibraries(tables: CodeTables, workspaceId: string, change: Cod
 }
 
 /** Throws `PublicationConflict` if code to publish imports a library version not tested with it. */
-function checkNoUnusedLibraries(tables: CodeTables, workspaceId: string, change: CodeChange): void {
+function checkImportsTested(tables: CodeTables, workspaceId: string, change: CodeChange): void {
   const known = new Set([...change.publish, ...change.usedLibraries].map((it) => it.versionId));
   for (const { kind, id, imports } of change.publish) {
     const { language } = tables.resourceOf(workspaceId, kind, id);

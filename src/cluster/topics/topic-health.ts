@@ -76,7 +76,7 @@ export function judgeTopics({ clients, topics }: TopicHealthOptions) {
       for (const { away, clauses } of lacksByBrokers(topics(), view)) {
         const addresses = away.flatMap((id) => view.addressOfBroker(id) ?? []);
         const address = addresses.find((it) => rows.has(it)) ?? addresses.join();
-        const row = rows.get(address) ?? [describeAway(away, view)];
+        const row = rows.get(address) ?? [describeOutOfSync(away, view)];
         rows.set(address, [...row, ...clauses]);
       }
       const silent = clients.unresponsiveBrokers().find((it) => rows.has(it));
@@ -177,7 +177,7 @@ function lacksByBrokers(topics: readonly NeededTopic[], view: Pick<ClusterView, 
 }
 
 /** Returns a sentence: these brokers answer, but their copies of partitions are not in sync. */
-function describeAway(
+function describeOutOfSync(
   away: readonly number[],
   view: Pick<ClusterView, "nameOf" | "addressOfBroker">,
 ) {

@@ -4,7 +4,7 @@ import { Button } from "../components/button.tsx";
 import { Dialog } from "../components/dialog.tsx";
 import { ErrorNotice } from "../components/error-notice.tsx";
 import { Panel, SegmentedControl } from "../components/layout.tsx";
-import { recentRealEvents } from "../data/recent-events.ts";
+import { recentSentEvents } from "../data/recent-events.ts";
 import { useRetry } from "../data/retry.ts";
 import { sampleEvents } from "../data/sample-events.ts";
 import { client } from "../data/session.ts";
@@ -185,7 +185,7 @@ const loadEvents: Record<
   (add: AddEvent, signal: AbortSignal, isNew: boolean) => Promise<void>
 > = {
   async tail(add, signal, isNew) {
-    const recent = isNew ? await recentRealEvents(EVENT_ROWS_MAX) : [];
+    const recent = isNew ? await recentSentEvents(EVENT_ROWS_MAX) : [];
     for (const event of recent.toReversed()) add(event);
     for await (const { name, data } of client.follow({}, signal)) {
       if (name === "received") add(data.event);

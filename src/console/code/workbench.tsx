@@ -2,7 +2,7 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/ho
 import { type CodeContext, editorLanguage, libraries } from "../code-kinds/code-kind.ts";
 import { Button } from "../components/button.tsx";
 import { Panel, SegmentedControl } from "../components/layout.tsx";
-import { recentRealEvents } from "../data/recent-events.ts";
+import { recentSentEvents } from "../data/recent-events.ts";
 import { sampleEvents } from "../data/sample-events.ts";
 import { CodeEditor } from "../editor/code-editor.tsx";
 import type { CompletionData } from "../editor/completion.ts";
@@ -34,7 +34,7 @@ export function Workbench(context: CodeContext) {
   const [realEvents, setRealEvents] = useState<readonly unknown[]>([]);
   useEffect(() => {
     let isStale = false;
-    recentRealEvents(REAL_EVENTS_MAX).then(
+    recentSentEvents(REAL_EVENTS_MAX).then(
       (recent) => !isStale && setRealEvents((before) => [...before, ...recent]),
       // Without them, completion offers the fields of test events.
       () => {},

@@ -4,7 +4,7 @@ import { client, missingPermission } from "./session.ts";
  * Loads at most `limit` of the latest events that clients sent (no sample events), as the server
  * received them, newest first. Resolves with an empty array if the user may not read events.
  */
-export async function recentRealEvents(limit: number): Promise<unknown[]> {
+export async function recentSentEvents(limit: number): Promise<unknown[]> {
   if (missingPermission("events:read") !== undefined) return [];
   const { events } = await client.call("GET /v2/events/recent", { query: { limit } });
   return events.map(({ received }) => received).filter((event) => event !== undefined);

@@ -27,7 +27,7 @@ const PARQUET_AGE_MS_DEFAULT = 60_000;
 const ROTATED_NAME_BYTES_MAX = 180;
 
 /** Condition of settings that need several files: format Parquet, or rotation by size or age. */
-const endsFiles = { format: ["parquet"], rotateBytes: "any", rotateAgeMs: "any" } as const;
+const hasSeveralFiles = { format: ["parquet"], rotateBytes: "any", rotateAgeMs: "any" } as const;
 
 export const FileConfig = Type.Object({
   ...rudderstackKeys,
@@ -44,13 +44,13 @@ export const FileConfig = Type.Object({
     description: "Milliseconds after which a file is rotated",
   }),
   keepFiles: appliesWhen(
-    endsFiles,
+    hasSeveralFiles,
     optionalInteger(1, FILES_KEPT_MAX, {
       description: "Number of rotated files to keep, the newest ones",
     }),
   ),
   keepAgeMs: appliesWhen(
-    endsFiles,
+    hasSeveralFiles,
     optionalInteger(1, FILE_KEEP_MS_MAX, {
       description: "Milliseconds for which a rotated file is kept",
     }),

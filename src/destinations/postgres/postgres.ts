@@ -14,8 +14,8 @@ import { PostgresDatabase } from "./database.ts";
  * Longest identifier: 63 bytes, which are 63 characters, because the names are ASCII. PostgreSQL
  * truncates longer identifiers, so two of them could become equal.
  */
-const NAME_CHARS_MAX = 63;
-const rules = { charsMax: NAME_CHARS_MAX, escapesWords: true };
+const NAME_BYTES_MAX = 63;
+const rules = { charsMax: NAME_BYTES_MAX, escapesWords: true };
 
 /**
  * Creates the kind of destination that writes events to PostgreSQL tables. The destination creates

@@ -76,7 +76,7 @@ export const pixelRecordCodec: RecordCodec<PixelRecord> = {
 /** Decodes a record that `pixelRecordCodec` encoded. The result shares no memory with `bytes`. */
 export function decodePixelRecord(bytes: Uint8Array): PixelRecord {
   const { type, receivedAt, sourceId, clientAddress, messageId, query, after } =
-    encodedPixelRecord(bytes);
+    readPixelRecord(bytes);
   return { type, receivedAt, sourceId, clientAddress, messageId, query, after };
 }
 
@@ -116,7 +116,7 @@ export class EncodedPixelRecord implements PixelRecord {
  * Returns a record that `pixelRecordCodec` encoded, without decoding its texts. The result shares no
  * memory with `bytes`.
  */
-export function encodedPixelRecord(bytes: Uint8Array): EncodedPixelRecord {
+export function readPixelRecord(bytes: Uint8Array): EncodedPixelRecord {
   const buffer = asBuffer(bytes);
   expectBytes(buffer, PIXEL_HEAD_BYTES);
   const hasEnds = buffer[0] === VERSION_WITH_ENDS;

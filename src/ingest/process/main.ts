@@ -113,7 +113,7 @@ async function open(
     trustedProxies,
     recordClientAddress,
     publicUrl: settings.publicUrl,
-    pixelsPerSecondMax: settings.pixelsPerSecondMax,
+    eventsPerSecondMax: settings.eventsPerSecondMax,
     connectionsMax: connectionsMax(logger),
     connectionsPerNetworkMax: settings.connectionsPerNetworkMax,
     tls: settings.tls,

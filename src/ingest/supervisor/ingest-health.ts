@@ -55,9 +55,9 @@ const shareOf = (part: number, rest: number) => (part === 0 ? 0 : part / (part +
 /** Time in milliseconds over which stored and refused pixels are added up. */
 const WINDOW_MS = 60_000;
 /** Milliseconds after a refused pixel for which the server counts as refusing if it stored none. */
-const PRESENT_MS = 10_000;
-/** Replaces `PRESENT_MS` if a pixel was stored after the last refusal, to show recovery soon. */
-const PRESENT_MS_STORING = 2_000;
+const REFUSING_MS = 10_000;
+/** Replaces `REFUSING_MS` if a pixel was stored after the last refusal, to show recovery soon. */
+const REFUSING_MS_STORING = 2_000;
 
 /** Adds up how many pixels were stored and refused in the last minute. */
 export class RecentOutcomes {
@@ -90,7 +90,7 @@ export class RecentOutcomes {
   /** Whether the server still refuses pixels, judged by the time of the last reported refusal. */
   isRefusing(): boolean {
     const isStoring = this.#storedAt > this.#refusedAt;
-    return this.#now() - this.#refusedAt < (isStoring ? PRESENT_MS_STORING : PRESENT_MS);
+    return this.#now() - this.#refusedAt < (isStoring ? REFUSING_MS_STORING : REFUSING_MS);
   }
 
   #forget(): void {

@@ -56,7 +56,7 @@ export async function startIngestProcesses(options: IngestOptions) {
         ...settings,
         index,
         port: socket.port,
-        pixelsPerSecondMax: share(settings.pixelsPerSecondMax),
+        eventsPerSecondMax: share(settings.eventsPerSecondMax),
       },
       onDeath: () => deaths?.inc(),
       onOutcomes(recent, received) {
@@ -90,10 +90,10 @@ export async function startIngestProcesses(options: IngestOptions) {
       pids: () => processes.map((process) => process.pid()).filter((pid) => pid !== undefined),
       /** Returns the metrics of each ingest process, with the process's name as a label. */
       metrics: () => Promise.all(processes.map((process) => process.metrics())),
-      /** Changes settings of all ingest processes, which share `pixelsPerSecondMax` equally. */
+      /** Changes settings of all ingest processes, which share `eventsPerSecondMax` equally. */
       configure(changed: ChangeableIngestSettings) {
-        const pixelsPerSecondMax = share(changed.pixelsPerSecondMax);
-        for (const process of processes) process.configure({ ...changed, pixelsPerSecondMax });
+        const eventsPerSecondMax = share(changed.eventsPerSecondMax);
+        for (const process of processes) process.configure({ ...changed, eventsPerSecondMax });
       },
       /**
        * Asks clients to close their connections. The ingest processes still accept new ones.

@@ -127,7 +127,7 @@ export class DeliveryPolicy {
     const isHopeless =
       this.#hasWindowEnded(output) ||
       isAtFault(failed, counts) ||
-      (isPressed && blocks(failed, counts));
+      (isPressed && failsTooOften(failed, counts));
     if (isHopeless) this.giveUp([output], failure);
     return isHopeless;
   }
@@ -202,7 +202,7 @@ function isAtFault({ ofEvent, countsAtFirst }: FailuresAlone, now: OutputCounts)
  * explains, given the share of the other attempts that failed. Failures for a reason of the
  * destination count too.
  */
-function blocks(failed: FailuresAlone, now: OutputCounts): boolean {
+function failsTooOften(failed: FailuresAlone, now: OutputCounts): boolean {
   const { amongTaken, total, countsAtFirst } = failed;
   const attempts = now.attempts - countsAtFirst.attempts;
   const failures = now.failedAttempts - countsAtFirst.failedAttempts;

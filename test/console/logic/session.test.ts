@@ -9,7 +9,7 @@ const { useNameSearch } = await import("../../../src/console/data/use-name-searc
 const { addSampleEvent, clearSampleEvents, sampleEvents } = await import(
   "../../../src/console/data/sample-events.ts"
 );
-const { recentRealEvents } = await import("../../../src/console/data/recent-events.ts");
+const { recentSentEvents } = await import("../../../src/console/data/recent-events.ts");
 
 const user = (id: string, permissions = ["events:read"]) =>
   ({ workspace: { id }, permissions }) as any;
@@ -417,9 +417,9 @@ describe("sample events", () => {
 describe("recent events", () => {
   test("are those that the server received, and none without the permission", async () => {
     page.answer = () => ({ events: [{ received: { a: 1 } }, {}] });
-    expect(await recentRealEvents(7)).toEqual([{ a: 1 }]);
+    expect(await recentSentEvents(7)).toEqual([{ a: 1 }]);
     expect(page.asked[0]?.query).toEqual({ limit: "7" });
     it.session.value = user("w", []);
-    expect(await recentRealEvents(7)).toEqual([]);
+    expect(await recentSentEvents(7)).toEqual([]);
   });
 });

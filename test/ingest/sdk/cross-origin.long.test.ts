@@ -17,7 +17,7 @@ testWith(chromiumMissing)(
     ];
     const server = openSdkListener({
       source: (writeKey) => sources.find((source) => source.writeKey === writeKey),
-      pixelsPerSecondMax: 1,
+      eventsPerSecondMax: 1,
     });
     const html = { headers: { "Content-Type": "text/html" } };
     const site = Bun.serve({

@@ -375,7 +375,7 @@ describe("other requests of SDKs", () => {
 
 describe("the rate of a source", () => {
   test("counts every event of a batch, and is answered with 429 and Retry-After", async () => {
-    const limited = openSdkListener({ pixelsPerSecondMax: 1 });
+    const limited = openSdkListener({ eventsPerSecondMax: 1 });
     const batch = Array.from({ length: 50 }, (_, index) => track(String(index)));
     expect((await limited.post("/v1/batch", { batch })).status).toBe(200);
     const answer = await limited.post("/v1/batch", { batch });
@@ -398,7 +398,7 @@ describe("events that the log does not take", () => {
     let isFull = true;
     const store = () => (isFull ? Promise.reject(new LogUnavailable("full")) : Promise.resolve());
     const log = { append: store, appendAll: store };
-    const server = openSdkListener({ log: log as never, pixelsPerSecondMax: 0.001 });
+    const server = openSdkListener({ log: log as never, eventsPerSecondMax: 0.001 });
     const pixel = `${server.url}/pixel/v1/page?writeKey=${WRITE_KEY}&anonymousId=a`;
     const batch = [...Array.from({ length: 50 }, (_, index) => track(String(index))), {}];
     const statuses = async () => [
