@@ -58,10 +58,11 @@ export async function importStandalone(config: Config, logger: Logger): Promise<
     throw new StartError(`Expected the data of a server without cluster.kafka in ${config.data}`);
   }
   const cluster = await openStoppedCluster(config, logger, stack);
-  await cluster.expectNew();
-
   const catalog = await openCatalog({ directory: catalogDirectory(config), logger });
   stack.defer(() => catalog.close());
+  const workspaces = catalog.workspaces.list();
+  cluster.expectNew(new Set(workspaces.map(({ id }) => id)));
+
   const delivery = openStore({ path: deliveryDirectory(config), ...ledgerOptions(logger) });
   stack.defer(() => delivery.close());
   const ledger = new Ledger(withoutClose(delivery), logger);
@@ -86,11 +87,10 @@ export async function importStandalone(config: Config, logger: Logger): Promise<
   await cluster.expectNoNodeSince();
   await copyCatalog(rows, cluster.catalog, endsOf(placed));
   await cluster.expectNoNodeSince();
-  const workspaces = catalog.workspaces.list().length;
   keepMade();
   await stack.disposeAsync();
   moveDataAside(config);
-  return { workspaces, events: countOf(placed), deadLetters };
+  return { workspaces: workspaces.length, events: countOf(placed), deadLetters };
 }
 
 /** Exports the data of a stopped cluster into a new data directory for a standalone server. */

@@ -142,8 +142,14 @@ export async function openStoppedCluster(
     ledgerOfUser: (user: string): Store => stores[Number(Bun.hash(user) % BigInt(partitions))]!,
     append: (events: ReturnType<typeof unsettledEvents>) =>
       appendToCluster({ clients, logs, logger, topic: named("events") }, events),
-    async expectNew() {
-      if ([...catalog.table("workspaces").getKeys({ limit: 1 })].length === 0) return;
+    /**
+     * Throws `StartError` when the cluster has data. The workspaces `own` do not count while no node
+     * has run: an import that was interrupted after its last change has copied them.
+     */
+    expectNew(own: ReadonlySet<string>) {
+      const ids = [...catalog.table<unknown, string>("workspaces").getKeys({})];
+      const hasRun = claimsBefore.some((claim) => claim !== undefined);
+      if (ids.length === 0 || (!hasRun && ids.every((id) => own.has(id)))) return;
       throw new StartError(
         `Expected a cluster without data, but ${config["cluster.name"]} has some`,
       );
