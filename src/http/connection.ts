@@ -123,7 +123,7 @@ export class HttpConnection implements HttpExchange, EvictableConnection {
     return true;
   }
 
-  /** Closes the connection. Drops the rest of a response that the client does not read. */
+  /** Closes the connection. Drops what the client has not received of a response. */
   end(): void {
     if (this.#state === "reading") this.#socket.end();
     else this.#socket.terminate();

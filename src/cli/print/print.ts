@@ -2,7 +2,7 @@ import { type CommandDef, defineCommand } from "citty";
 import { dashboardText } from "./dashboard.ts";
 import { printedBlocks } from "./printed-blocks.ts";
 
-/** Defines a command that prints the guide's code blocks on a topic, each with file path. */
+/** Defines a command that prints code blocks of the guide, each under the path of its file. */
 const printBlocks = (topic: string, description: string) =>
   defineCommand({
     meta: { name: `print ${topic}`, description },

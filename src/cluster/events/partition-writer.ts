@@ -79,8 +79,8 @@ export class PartitionWriter<T> implements LogWriter<T> {
   }
 
   /**
-   * Returns whether the brokers acknowledged the block that was sent last. Returns `undefined`
-   * while the outcome of the first block is unknown.
+   * Returns whether the brokers acknowledged the last block whose outcome is known; undefined while
+   * none has an outcome.
    */
   acknowledged(): boolean | undefined {
     if (!this.#healthy) return false;

@@ -110,7 +110,7 @@ export class Lane implements LaneCommitSource {
     this.#wakeActive();
   }
 
-  /** Frees the working parts if `ActiveLane.mayRest` and the lane has nothing left to read. */
+  /** Replaces `#active` by positions in the logs if it may rest and the lane has read all. */
   rest(): void {
     const active = this.#active;
     if (active === undefined || this.#isStopped || !active.mayRest) return;
