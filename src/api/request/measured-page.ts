@@ -16,7 +16,7 @@ interface StateListQuery {
 interface StateList<Item, State> extends Slicing {
   /** All stored items of the workspace, such as its destinations. */
   items: Iterable<Item>;
-  /** Resolves with all items' states if concurrent requests share one computation; else undefined. */
+  /** Resolves with all items' states if concurrent requests share a computation; else undefined. */
   all(): Promise<readonly State[] | undefined>;
   /** Asks the nodes for the state of these items. Returns the states in the order of the items. */
   measure(items: readonly Item[]): Promise<readonly State[]>;

@@ -37,7 +37,7 @@ export function openTestCases(store: CatalogStore, tables: CodeTables) {
     }
   }
 
-  /** Stores a test case. Throws `conflict` if the cases would be too many or too large. */
+  /** Stores a test case. Throws `conflict` if there would be too many or too large cases. */
   function put(transformationId: string, testCase: TestCase): TestCase {
     const others = of(transformationId).filter(({ id }) => id !== testCase.id);
     if (others.length >= TEST_CASES_MAX) {

@@ -5,7 +5,7 @@ export interface GroupMember {
   id: string;
   /** Number of the last rebalance that assigned partitions to the member; -1 for a new member. */
   generation: number;
-  /** Partitions that the previous rebalance assigned to the member, and that it has not given up. */
+  /** Partitions that the previous rebalance assigned to the member, and that it still runs. */
   held: readonly number[];
   /** Partitions that the member refuses because it cannot process them. Absent for none. */
   refused?: ReadonlySet<number>;
