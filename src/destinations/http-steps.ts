@@ -1,23 +1,11 @@
 import {
   type ConnectStage,
   type Egress,
-  EgressRefused,
   type EgressRequest,
   type EgressResponse,
-  ResolutionFailed,
+  networkReason,
 } from "../egress/egress.ts";
-import { codeOf, failureText } from "../errors.ts";
 import { connectionSteps, type TestStepName, type TestSteps } from "./test-steps.ts";
-
-/** Describes a network error in one line, with its error code of node:net, node:dns or node:tls. */
-export function networkReason(error: unknown): string {
-  if (!(error instanceof Error)) return "The request failed";
-  const code = codeOf(error);
-  if (code === "") return error.message;
-  const isClear = error instanceof ResolutionFailed || error instanceof EgressRefused;
-  if (isClear) return `${error.message} (${code})`;
-  return failureText(code, "The request failed", "The server's");
-}
 
 /**
  * Sends the HTTP request of a connection test, and resolves with the response. Adds the steps

@@ -1,9 +1,9 @@
 import type { Socket } from "node:net";
 import { FairSemaphore, fewerThanFree } from "../concurrency/fair-semaphore.ts";
 import type { Permit } from "../concurrency/permit.ts";
-import { codeOf } from "../errors.ts";
+import { codeOf, failureText } from "../errors.ts";
 import { createAddressRules } from "./address-rules.ts";
-import { createCheckedAddresses } from "./checked-addresses.ts";
+import { createCheckedAddresses, EgressRefused } from "./checked-addresses.ts";
 import {
   checkedHost,
   connectTo,
@@ -12,7 +12,7 @@ import {
   tlsHostOf,
 } from "./connect.ts";
 import { Deadline } from "./deadline.ts";
-import { createResolver, type ResolveHost } from "./dns/dns-resolver.ts";
+import { createResolver, ResolutionFailed, type ResolveHost } from "./dns/dns-resolver.ts";
 import { createHttpClient, type HttpRequest } from "./http-client.ts";
 import { EGRESS_REQUESTS_MAX } from "./limits.ts";
 import type { OnStage } from "./socket.ts";
@@ -207,4 +207,20 @@ export function createEgress(options: EgressOptions) {
       for (const socket of sockets) socket.destroy();
     },
   };
+}
+
+/**
+ * Describes a network error in one line, with its error code of node:net, node:dns or node:tls.
+ * `failed` and `owner` begin the sentence as in `failureText`.
+ */
+export function networkReason(
+  error: unknown,
+  failed = "The request failed",
+  owner = "The server's",
+): string {
+  if (!(error instanceof Error)) return failed;
+  const code = codeOf(error);
+  if (code === "") return error.message;
+  const isClear = error instanceof ResolutionFailed || error instanceof EgressRefused;
+  return isClear ? `${error.message} (${code})` : failureText(code, failed, owner);
 }

@@ -1,7 +1,6 @@
-import { networkReason } from "../../destinations/http-steps.ts";
 import { failureOf, type StoreFailure } from "../../destinations/s3/failures.ts";
 import { type ObjectRequest, requestSigner } from "../../destinations/s3/request-signer.ts";
-import { createEgress, type EgressResponse } from "../../egress/egress.ts";
+import { createEgress, type EgressResponse, networkReason } from "../../egress/egress.ts";
 import { StartError } from "../../errors.ts";
 import type { Config } from "../../settings/keys.ts";
 import { BACKUP_LIST_PAGES_MAX, BACKUP_REQUEST_TRIES_MAX } from "../../settings/limits.ts";

@@ -1,6 +1,5 @@
-import { EgressRefused, type EgressResponse } from "../../egress/egress.ts";
+import { EgressRefused, type EgressResponse, networkReason } from "../../egress/egress.ts";
 import { answerOf } from "../answers/receiver-answer.ts";
-import { networkReason } from "../http-steps.ts";
 import { DatabaseFailure } from "../tables/table-database.ts";
 
 const MESSAGE_CHARS_MAX = 300;

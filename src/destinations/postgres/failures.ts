@@ -1,5 +1,4 @@
-import { EgressRefused, ResolutionFailed } from "../../egress/egress.ts";
-import { codeOf, failureText } from "../../errors.ts";
+import { EgressRefused, networkReason } from "../../egress/egress.ts";
 import { DatabaseFailure } from "../tables/table-database.ts";
 import { PostgresError } from "./postgres-session.ts";
 
@@ -78,7 +77,8 @@ export function failureOf(error: unknown): unknown {
   if (error instanceof DatabaseFailure || !(error instanceof Error)) return error;
   if (error instanceof EgressRefused) return new DatabaseFailure("refused", error.message);
   if (!(error instanceof PostgresError)) {
-    return new DatabaseFailure("later", networkReason(error));
+    const reason = networkReason(error, "The connection to the database failed", "The database's");
+    return new DatabaseFailure("later", reason);
   }
   const { code, column, constraint, message, text } = error;
   const meaning =
@@ -101,11 +101,4 @@ export function failureOf(error: unknown): unknown {
     code,
     answer: { code, body: text },
   });
-}
-
-function networkReason(error: Error): string {
-  const code = codeOf(error);
-  if (code === "") return error.message;
-  if (error instanceof ResolutionFailed) return `${error.message} (${code})`;
-  return failureText(code, "The connection to the database failed", "The database's");
 }

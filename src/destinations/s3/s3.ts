@@ -1,4 +1,4 @@
-import type { Egress, EgressRequest } from "../../egress/egress.ts";
+import { type Egress, type EgressRequest, networkReason } from "../../egress/egress.ts";
 import { GATHERED_EVENTS_MAX } from "../../settings/limits.ts";
 import type { ReceiverAnswer } from "../answers/receiver-answer.ts";
 import { secretsOfRequest } from "../answers/request-secrets.ts";
@@ -11,7 +11,7 @@ import type {
 } from "../destination.ts";
 import { gzipJsonLines } from "../formats/json-lines.ts";
 import { parquet } from "../formats/parquet.ts";
-import { networkReason, requestInSteps } from "../http-steps.ts";
+import { requestInSteps } from "../http-steps.ts";
 import { audienceOfUrl } from "../secret-audience.ts";
 import { testEvent } from "../test-event.ts";
 import { type TestStep, TestSteps } from "../test-steps.ts";

@@ -1,6 +1,11 @@
 import { createHash } from "node:crypto";
 import { assert } from "../../assert.ts";
-import { type Egress, EgressRefused, type EgressRequest } from "../../egress/egress.ts";
+import {
+  type Egress,
+  EgressRefused,
+  type EgressRequest,
+  networkReason,
+} from "../../egress/egress.ts";
 import { LANE_DELIVERIES_MAX } from "../../settings/limits.ts";
 import { answerOf } from "../answers/receiver-answer.ts";
 import { secretsOfRequest } from "../answers/request-secrets.ts";
@@ -10,7 +15,7 @@ import type {
   OpenDestination,
   SecretAudience,
 } from "../destination.ts";
-import { networkReason, requestInSteps } from "../http-steps.ts";
+import { requestInSteps } from "../http-steps.ts";
 import { maskedUrl } from "../masked-url.ts";
 import { audienceOfUrl } from "../secret-audience.ts";
 import { testEvent } from "../test-event.ts";

@@ -4,9 +4,9 @@ import {
   EgressRefused,
   type EgressRequest,
   type EgressResponse,
+  networkReason,
 } from "../../../egress/egress.ts";
 import { isObject } from "../../../is-object.ts";
-import { networkReason } from "../../http-steps.ts";
 import { retryAfterMs } from "../../retry-after.ts";
 import type { OauthConfig } from "../config.ts";
 import {
