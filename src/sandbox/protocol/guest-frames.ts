@@ -165,8 +165,6 @@ export class GuestFrameReader {
   #buffered = 0;
   /** Whether `#bytes` is large enough for the whole frame that is being received. */
   #hasRoom = false;
-  /** Whether the header of the frame that is being received has ended within its limit. */
-  #hasHeader = false;
 
   /** Number of received bytes that were not yet returned as a frame. */
   get bufferedBytes(): number {
@@ -186,7 +184,7 @@ export class GuestFrameReader {
 
   /**
    * Returns the next frame without its length, or undefined while it is incomplete. Throws
-   * `GuestFrameError` if the frame is longer than `bytesMax` or its header exceeds its size limit.
+   * `GuestFrameError` if the frame is longer than `bytesMax`.
    * A buffer for the whole frame is created once its length is known, because a list of received
    * chunks of one byte each would take hundreds of times their size.
    */
@@ -198,7 +196,6 @@ export class GuestFrameReader {
     if (this.#buffered < end) {
       if (!this.#hasRoom) this.#grow(end);
       this.#hasRoom = true;
-      this.#expectHeader();
       return undefined;
     }
     const bytes = this.#bytes.subarray(LENGTH_BYTES, end);
@@ -206,19 +203,10 @@ export class GuestFrameReader {
     return bytes;
   }
 
-  /** Throws `GuestFrameError` when the frame's header has not ended within its size limit. */
-  #expectHeader(): void {
-    const end = LENGTH_BYTES + GUEST_HEADER_BYTES_MAX;
-    if (this.#hasHeader || this.#buffered <= end) return;
-    this.#hasHeader = this.#bytes.subarray(LENGTH_BYTES, end + 1).includes(NEWLINE);
-    if (!this.#hasHeader) throw new GuestFrameError("Expected a frame header within its limit");
-  }
-
   #set(bytes: Buffer): void {
     this.#bytes = bytes;
     this.#buffered = bytes.length;
     this.#hasRoom = false;
-    this.#hasHeader = false;
   }
 
   #grow(length: number): void {
