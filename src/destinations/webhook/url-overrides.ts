@@ -26,7 +26,7 @@ export function replaceUrl(webhookUrl: string, requested: string): string {
   const base = new URL(webhookUrl);
   const target = URL.parse(requested);
   const isSame = target?.origin === base.origin && target.username === "" && target.password === "";
-  if (!isSame) throw notBelow();
+  if (!isSame) throw notBelow("fullPath");
   // Only the text after the origin is compared, because an origin has several spellings.
   expectNoDotSegments("fullPath", requested.replace(/^[^:]*:[/\\]*[^/\\?]*/, ""));
   return below(base, requested, "fullPath");
@@ -45,12 +45,14 @@ function below(base: URL, text: string, field: "appendPath" | "fullPath"): strin
     url.origin === base.origin &&
     url.pathname.startsWith(base.pathname) &&
     (field === "appendPath" || isSegment);
-  if (!isBelow) throw notBelow();
+  if (!isBelow) throw notBelow(field);
   return url.href;
 }
 
-const notBelow = () =>
-  new RequestBuildError("Expected fullPath to begin with the destination's webhookUrl");
+const notBelow = (field: "appendPath" | "fullPath") =>
+  new RequestBuildError(
+    `Expected ${field} to give a URL that begins with the destination's webhookUrl`,
+  );
 
 function expectPlain(field: string, text: string): void {
   if (text.length > WEBHOOK_PATH_CHARS_MAX) {

@@ -143,7 +143,7 @@ describe("a request that user code overrides", () => {
     const elsewhere = await deliver([{ ...event, fullPath: "http://127.0.0.1:1/in" }]);
     expect(elsewhere).toEqual({
       kind: "rejected",
-      reason: "Expected fullPath to begin with the destination's webhookUrl",
+      reason: "Expected fullPath to give a URL that begins with the destination's webhookUrl",
     });
   });
 
