@@ -63,15 +63,16 @@ export class RefusedTokens {
 function summarize(counts: readonly RefusedRequests[], uncounted: number): RefusedRequests[] {
   const sorted = counts.toSorted((a, b) => b.requests - a.requests);
   const named = sorted.slice(0, AUDIT_REFUSALS_PER_MINUTE_MAX);
-  const others = new Map<string, RefusedRequests>();
-  const add = ({ workspaceId, requests }: Pick<RefusedRequests, "workspaceId" | "requests">) => {
-    const { requests: before = 0, addresses = 0 } = others.get(workspaceId) ?? {};
-    const sum = { requests: before + requests, addresses: addresses + 1 };
-    others.set(workspaceId, { workspaceId, reason: "Several reasons", ...sum });
-  };
-  sorted.slice(AUDIT_REFUSALS_PER_MINUTE_MAX).forEach(add);
-  if (uncounted > 0) add({ workspaceId: "", requests: uncounted });
-  return [...named, ...others.values()];
+  const rest = sorted.slice(AUDIT_REFUSALS_PER_MINUTE_MAX);
+  if (uncounted > 0) rest.push({ workspaceId: "", reason: "", requests: uncounted });
+  const others = Map.groupBy(rest, ({ workspaceId }) => workspaceId);
+  const summed = [...others].map(([workspaceId, own]) => ({
+    workspaceId,
+    reason: "Several reasons",
+    requests: own.reduce((sum, { requests }) => sum + requests, 0),
+    addresses: new Set(own.map(({ client }) => client)).size,
+  }));
+  return [...named, ...summed];
 }
 
 /** Counts a request whose token is unknown or has expired. */

@@ -205,3 +205,23 @@ test("a flood of refused tokens becomes a few entries in a minute", async () => 
   await refused.flush();
   expect(stored.length).toBe(AUDIT_REFUSALS_PER_MINUTE_MAX + 1);
 });
+
+test("callers that an entry does not name are counted by address, whatever their tokens", async () => {
+  const stored: RefusedRequests[] = [];
+  const refused = new RefusedTokens(async (given) => {
+    stored.push(...given);
+  }, createLogger("silent"));
+  const busy = { workspaceId: "w", client: "192.0.2.1", reason: "Expired token" };
+  for (let caller = 0; caller < AUDIT_REFUSALS_PER_MINUTE_MAX; caller++) {
+    for (let i = 0; i < 2; i++) refused.note({ ...busy, tokenId: `busy ${caller}` });
+  }
+  for (const tokenId of ["a", "b"]) refused.note({ ...busy, client: "192.0.2.2", tokenId });
+  refused.note({ ...busy, client: "192.0.2.3", tokenId: "a" });
+  await refused.flush();
+  expect(stored.at(-1)).toEqual({
+    workspaceId: "w",
+    reason: "Several reasons",
+    requests: 3,
+    addresses: 2,
+  });
+});
