@@ -76,7 +76,10 @@ export function openPartition(parts: PartitionPipelineParts) {
       repetitions.wake(range);
       lanes.wake(range);
     },
-    /** Starts the replays to the destinations `ids` that were added to the ledger. */
+    /**
+     * Applies changes of the replay jobs in the ledger. The lanes of the destinations `ids` start
+     * new replays of events, and end cancelled ones. New jobs over dead letters start too.
+     */
     refreshReplays(ids: readonly string[]) {
       wake(ids);
       letterJobs.startJobs();

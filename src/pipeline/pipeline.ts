@@ -45,12 +45,18 @@ export interface Pipeline {
    * acknowledged before the call. Rejects when the ends cannot be read.
    */
   logEnds(): Promise<Positions>;
-  /** Resolves when dead letter reads return every change acknowledged before the call. */
+  /**
+   * Resolves once this node's dead letters and replay jobs show every change that any node
+   * acknowledged before the call.
+   */
   current(): Promise<void>;
   deadLetters: DeadLetters;
   replays: ReplayJobs;
   liveTail: TailSubscriptions;
-  /** Returns all outcomes of the latest `eventsMax` events on this node that match `filter`. */
+  /**
+   * Finds the latest `eventsMax` events in this node's memory that match `filter`, and returns all
+   * their outcomes; see `LatestOutcomes.list`.
+   */
   latestOutcomes(workspaceId: string, filter: RecentFilter, eventsMax: number): LatestOutcome[];
   /** Finds events that the logs still hold. */
   search: Search["find"];
@@ -130,8 +136,8 @@ export interface PipelineHostParts {
   logger: Logger;
   metrics: Metrics;
   /**
-   * Whether metrics have labels with ids and names of workspaces, destinations and code. Absent:
-   * they have.
+   * Whether metrics have labels with ids and names of workspaces, destinations and code. The
+   * default is true.
    */
   metricsOfTenants?: boolean;
   clock?: Clock;

@@ -21,7 +21,10 @@ export function warningsOf(testRun: CodeTestReport): string[] {
   return [...failures, ...dropping].slice(0, DETAILS_MAX).map(truncateMessage);
 }
 
-/** Whether code drops every test event, although no test suite expects an output. */
+/**
+ * Whether code drops every test event and no test suite states an expected output. The code is then
+ * probably wrong.
+ */
 function dropsAll({ runs }: TransformationTestReport): boolean {
   const outcomes = runs.flatMap(({ report }) => report.outcomes);
   const expected = runs.some(({ suite }) => suite.expectedOutput !== undefined);

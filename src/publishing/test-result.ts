@@ -7,11 +7,12 @@ import type { CodeTestReport } from "./testing/test-run.ts";
 import { truncateMessage } from "./testing/truncate-message.ts";
 
 /**
- * Converts a test report to the response of `/transformations/libraries/test`. Code is listed as
- * failed when it does not load, when it fails for a test event, or when a suite's outputs differ
- * from the expected ones, because RudderStack's GitHub Action reads only which code failed. The
- * action compares `transformedEvents` with a file. They are therefore the outputs of the request's
- * own events, if it has any; results of stored test cases are in `testCases`. Pure function.
+ * Converts a test report to the response of `/transformations/libraries/test`. RudderStack's GitHub
+ * Action reads only which code failed. Therefore code is listed as failed when it does not load,
+ * when it fails for a test event, and also when a suite's outputs differ from the expected ones.
+ * The action compares `transformedEvents` with a file. Therefore this list has the outputs of the
+ * request's own events, if the request has any; results of stored test cases are in `testCases`.
+ * Pure function.
  */
 export function toTestResult({ transformations, libraries }: CodeTestReport): TestResult {
   const success: TestResult["successTestResults"] = [];

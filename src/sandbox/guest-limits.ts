@@ -1,6 +1,7 @@
 /**
- * Milliseconds between two measurements of a guest process (which runs user code) while it handles
- * a request. The interval is short because the memory of a guest grew by up to 2.3 GB/s in tests.
+ * Milliseconds between two measurements of the memory, CPU time and threads of a guest process
+ * (which runs user code) while it handles a request. The interval is short because the memory of a
+ * guest grew by up to 2.3 GB/s in tests.
  */
 export const GUEST_MEMORY_POLL_MS = 25;
 /** Maximum size in bytes of one frame (message) that the server sends to a guest process. */

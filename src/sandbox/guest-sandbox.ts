@@ -23,7 +23,7 @@ import {
 
 /**
  * Total size in bytes of the outputs of a batch of live (not test) events above which the batch
- * ends early. The caller of the sandbox then runs the remaining events again.
+ * ends early. The caller of the sandbox then runs the events without an outcome in a new batch.
  */
 export const GUEST_BATCH_OUTPUT_BYTES_MAX = 2 << 20;
 
@@ -76,7 +76,7 @@ export function createSandbox(options: SandboxOptions) {
      * batches failed.
      */
     suspended: () => suspensions.list(),
-    /** Programs of which no event has succeeded for long, while they run. */
+    /** Running programs of which no event has succeeded for `CODE_SLOW_MS`. */
     slow: () => suspensions.slow(),
     /** Counts of running guest processes, and of workspaces (tenants) that wait for a process. */
     guestCounts: () => ({ alive: starter.aliveCount, awaited: pool.waitingCount }),

@@ -80,8 +80,8 @@ export const HTTP_BODY_BYTES_MAX = 65_536;
  */
 export const SDK_BODY_BYTES_MAX = 5 << 20;
 /**
- * Maximum number of bytes that the chunk framing adds to a chunked body of the largest permitted
- * size. A body with more is answered with 413.
+ * Maximum number of bytes by which a chunked body, with its chunk framing (sizes and line ends),
+ * may exceed the largest permitted size of a body. A longer one is answered with 413.
  */
 export const HTTP_CHUNK_FRAMING_BYTES_MAX = 65_536;
 /**
@@ -90,8 +90,9 @@ export const HTTP_CHUNK_FRAMING_BYTES_MAX = 65_536;
  */
 export const HTTP_BODY_BYTES_PER_SECOND_MIN = 8_192;
 /**
- * Maximum number of open HTTP connections of one ingest process (which accepts pixels), lower if it
- * may open few file descriptors. Above it, a new connection closes an idle one.
+ * Maximum number of open HTTP connections of one ingest process (which accepts pixels). It is lower
+ * when the process may not open enough file descriptors. At the maximum, the server closes an idle
+ * connection for each new one.
  */
 export const HTTP_CONNECTIONS_MAX = 10_000;
 /**
@@ -175,7 +176,7 @@ export const BODY_SECONDS_MAX = 30;
 export const JSON_LEVELS_MAX = 64;
 /** Maximum number of errors that one response lists in `details`. */
 export const DETAILS_MAX = 20;
-/** Maximum length of a name of an item, such as a source, without spaces at its ends. */
+/** Maximum length of the name of an item, such as a source. Spaces at its ends do not count. */
 export const NAME_CHARS_MAX = 255;
 /** Maximum number of origins of web pages that a source's setting `allowedOrigins` lists. */
 export const SOURCE_ORIGINS_MAX = 100;
@@ -260,8 +261,8 @@ export const OVERVIEW_CONNECTIONS_MAX = 60;
  */
 export const STATUS_ITEMS_MAX = 20_000;
 /**
- * Minimum number of destinations in a workspace for requests for the workspace's state to share one
- * result if they come at about the same time.
+ * Minimum number of destinations of a large workspace. Requests for the state of a large workspace
+ * share one result if they come at about the same time.
  */
 export const STATUS_SHARED_ITEMS_MIN = 1_000;
 /** Maximum age of a result for a workspace's state that several requests share. */
@@ -471,8 +472,8 @@ export const GUEST_MEMORY_BYTES_MAX = 256 << 20;
  */
 export const GUEST_PYTHON_HEAP_BYTES_MAX = 256 << 20;
 /**
- * Maximum memory of a Python guest process, in addition to the 220 MB of an idle one. With a full
- * heap, a guest takes 220 MB more.
+ * Maximum memory of a Python guest process above the memory of an idle one, which is 220 MB. A
+ * guest with a full heap takes 220 MB more than an idle one.
  */
 export const GUEST_PYTHON_MEMORY_BYTES_MAX = 320 << 20;
 /** Maximum number of outputs that user code returns for one event. */
@@ -602,8 +603,9 @@ export const DEDUP_MARKS_MAX = 100_000;
  */
 export const DEDUP_READ_BYTES_MAX = 512 << 20;
 /**
- * Maximum number of events in one batch for user code. The maximum is 100 while batches take long
- * or events are large, and always for code that names `fetch` or `geolocation`.
+ * Maximum number of events in one batch for user code. Code that is slow or makes large outputs
+ * gets smaller batches, down to 100 events. Code that names `fetch` or `geolocation` gets at most
+ * 100.
  */
 export const TRANSFORM_BATCH_EVENTS_MAX = 250;
 /**
@@ -628,8 +630,8 @@ export const LANES_HELD_BYTES_MAX = 128 << 20;
 /** Maximum size of one delivery. A delivery with a single event may be larger. */
 export const DELIVERY_BYTES_MAX = 4 << 20;
 /**
- * Upper bound of the random wait after the first failed attempt at a delivery, the smallest such
- * bound. Each further failed attempt doubles it.
+ * Upper bound of the random wait after the first failed attempt at a delivery. Each further failed
+ * attempt doubles the bound, up to `RETRY_DELAY_MS_MAX`.
  */
 export const RETRY_DELAY_MS_MIN = 500;
 /**
@@ -643,19 +645,21 @@ export const RETRY_DELAY_MS_MAX = 60_000;
  */
 export const RETRY_AFTER_MS_MAX = 3_600_000;
 /**
- * Minimum number of failed attempts to deliver an event alone before it may be given up because the
- * event is the likely cause of its failures: the destination accepts other events.
+ * Minimum number of failed requests that held only one event before this event may be given up as
+ * the cause of the failures. It is given up only if the destination has accepted other events since
+ * the first failure.
  */
 export const POISON_ATTEMPTS_MIN = 8;
 /**
- * Number of failed attempts to deliver an event alone after which the next event of the user is
- * tried, if the destination has events of this user only. The attempt shows whether the destination
- * accepts any event.
+ * Number of failed requests that held only one event after which the next event of the same user is
+ * tried, instead of waiting behind the first one. This is done only if no other event was delivered
+ * meanwhile: the attempt shows whether the destination accepts any event.
  */
 export const FOLLOWER_ATTEMPTS_MIN = 16;
 /**
- * Share of the limits on a destination's events in memory for those that failed alone and the later
- * ones of their users. Above it, the failed events are retried without delay, to free memory.
+ * Share of a destination's limits on events in memory for two kinds of events: those that failed in
+ * a request that held no other event, and later events of the same users, which wait behind them.
+ * Above this share, the failed events are retried without delay, to free memory.
  */
 export const RETRIES_SHARE_MAX = 0.25;
 

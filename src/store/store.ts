@@ -66,8 +66,9 @@ export interface LocalStore extends Store {
   rows(table: string, range: RangeOptions): Iterable<{ key: Key; value: Uint8Array }>;
   /**
    * Writes an encoded row. Throws outside a transaction. In a dry run (a transaction that is rolled
-   * back), the write is only recorded and later reads do not see it. A dry run may therefore write
-   * a row only with the value that it has, as a compaction does to append it to the log again.
+   * back), the write is only recorded and later reads do not see it. Therefore a dry run may write
+   * a row only with the value that the row has already. A compaction does this, to append its rows
+   * to the log again.
    */
   write(write: RowWrite): void;
   /**

@@ -26,15 +26,16 @@ function secretsIn(authorization: string): string[] {
 const digest = (text: string) => createHash("sha256").update(text).digest();
 
 /**
- * Matches a `Host` header that is `localhost` or an IP address. A foreign page can make only its
- * own host name, which is neither, resolve to this machine's loopback address.
+ * Matches a `Host` header that is `localhost` or an IP address. On a loopback listener, any other
+ * name may be the name of a foreign page, whose owner made the name resolve to this machine.
  */
 const LOCAL = /^(localhost|\d{1,3}(\.\d{1,3}){3}|\[[0-9a-f:.]+\])(:\d+)?$/i;
 
 /**
- * Whether a browser may have sent the request for a page of another site. Servers send neither
- * `Origin` nor `Sec-Fetch-Site`. A page whose own host name resolves to this machine has that name
- * in `Host`; on a loopback listener (`isLoopback`), such a name counts as a foreign page.
+ * Whether a browser may have sent the request for a page of another site. Servers that send
+ * requests add neither `Origin` nor `Sec-Fetch-Site`. A foreign page may also make its own host
+ * name resolve to this machine. Therefore, on a loopback listener (`isLoopback`), the result is
+ * also true for a `Host` that does not match `LOCAL`.
  */
 export function isFromPage(exchange: HttpExchange, isLoopback: boolean): boolean {
   if (exchange.header("origin") !== undefined) return true;

@@ -13,7 +13,10 @@ interface TransformerParts {
   sandbox: Sandbox;
   /** Listening socket that this process received from another one, if it received one. */
   sockets: { transformer?: ListeningSocket | undefined };
-  /** The listener's certificate and key. `onChange` registers a function for each new pair. */
+  /**
+   * The listener's certificate and key. `onChange` registers a function that is called with each
+   * new certificate and key.
+   */
   certificates: {
     transformer: { keys(): TlsKeys | undefined; onChange(use: (keys: TlsKeys) => void): void };
   };

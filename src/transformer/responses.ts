@@ -14,7 +14,10 @@ export function textResponse(status: number, text: string): HttpResponse {
   return new HttpResponse(status, { "Content-Type": "text/plain; charset=utf-8" }, text);
 }
 
-/** Why rudder-server shall send a request again: a label of its metrics, so not a sentence. */
+/**
+ * Reason for which rudder-server shall send a request again. It is an identifier and no sentence,
+ * because rudder-server uses it as a label of its metrics.
+ */
 export type AgainReason =
   | "busy"
   | "failed"

@@ -32,9 +32,9 @@ export interface LaneEvent {
   input: InputEvent;
   origin: Origin;
   /**
-   * Time in milliseconds since the epoch before which the event's retry window does not begin: when
-   * the event was received, its dead letter was requeued, or a replay took it for delivery, by the
-   * clock of the process that noted it.
+   * Earliest start of the event's retry window, in milliseconds since the epoch: the time at which
+   * the event was received, its dead letter was requeued, or a replay took it for delivery. The
+   * time is by the clock of the process that did this.
    */
   retryWindowStart: number;
   /** Number of bytes that the event counts in the memory budget of its lane. */
@@ -97,13 +97,15 @@ export interface OutputCounts {
   attempts: number;
   /** Number of attempts that failed with an error for which a retry may succeed. */
   failedAttempts: number;
-  /** Number of outputs that were delivered and never failed in a request of their own. */
+  /**
+   * Number of outputs that were delivered and never failed in a request that held only this output.
+   */
   taken: number;
-  /** Number of outputs that failed at least once in a request of their own. */
+  /** Number of outputs that failed at least once in a request that held only this output. */
   failed: number;
   /**
-   * Number of outputs without a final outcome that failed in a request of their own, or wait behind
-   * one that did.
+   * Number of outputs without a final outcome that failed in a request that held only this output,
+   * or that wait behind an earlier output of the same user that failed in this way.
    */
   waiting: number;
   waitingBytes: number;
@@ -134,8 +136,8 @@ export interface Output {
    */
   failedAttempts: FailedAttempt[] | undefined;
   /**
-   * Time on the clock `elapsed()` at which the first attempt to deliver the output failed, or at
-   * which the output began to wait behind a failing one of its user. Undefined before.
+   * Time on the clock `elapsed()` at which the output's first attempt failed, or at which the
+   * output began to wait behind an earlier output of the same user that fails. Undefined before.
    */
   failingSince: number | undefined;
   /** The group of the output's user in `UserGroups`; -1 until the output is queued. */
@@ -153,8 +155,9 @@ export interface FailuresAlone {
    */
   ofEvent: number;
   /**
-   * Number of failures while the destination was not down: the first failure, and each later one if
-   * another output was delivered between it and the failure before it.
+   * Number of failures at a time at which the destination probably accepted other outputs: the
+   * first failure, and each later failure if another output was delivered after the failure before
+   * it.
    */
   amongTaken: number;
   /** The counts of the destination's outputs and attempts at the first failure. */

@@ -13,8 +13,8 @@ export interface CursorRecord {
 
 /**
  * A batched delivery that may be in progress. It is stored before the delivery begins and removed
- * after it has ended, so that after a crash the same events are delivered again under the same
- * name.
+ * after the delivery has ended. After a crash, the delivery is therefore repeated with the same
+ * `name` and with all of its events that have no final outcome.
  */
 export interface DeliveryIntent {
   name: string;
@@ -39,16 +39,17 @@ export interface DeliveryIntent {
 export interface LaneRecord {
   sealed?: DeliveryIntent;
   /**
-   * Milliseconds for which all attempts of this and earlier processes have failed. Absent if the
-   * destination was not failing at the commit. Stored as a duration and not as a start time,
-   * because the clock of the next process may differ.
+   * Milliseconds for which all attempts had failed when this record was made, in this process and
+   * earlier ones. Absent if the destination was not failing then. A duration is stored instead of a
+   * start time, because the clock of the next process may differ.
    */
   outageMs?: number;
   logs: Record<string, CursorRecord>;
   /**
-   * Connection id → start of the live period that the lane read last, as a position in each log. A
-   * live period is a time in which a connection delivers. After a restart, this shows which live
-   * periods have not been read yet.
+   * Connection id → start of the latest live period that the lane knows, as a position in each log.
+   * A live period is a time in which a connection delivers. A period that began before the lane's
+   * read position counts as known only after the lane has read the period's records below that
+   * position. After a restart, the lane goes back to the start of periods that are not known.
    */
   known: Record<string, Positions>;
 }

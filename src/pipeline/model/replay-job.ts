@@ -21,7 +21,10 @@ export interface JobCounts {
   delivered: number;
   /** Number of events for which user code returned no event. */
   dropped: number;
-  /** Number of events that became dead letters, even if they were such before the job too. */
+  /**
+   * Number of events that became dead letters. Includes events that were dead letters before the
+   * job.
+   */
   failed: number;
   /**
    * Number of events that were discarded in progress, because their job was cancelled or their

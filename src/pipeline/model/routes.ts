@@ -37,8 +37,8 @@ export function coversSome(connection: Connection, log: string, from: number, to
 
 /**
  * Returns the first sequence number of a log that the connection delivers, which is the earliest
- * start of its live periods. With `known`, only periods that began after the positions `known`
- * count. Returns Infinity when no period counts.
+ * start of its live periods. If `known` is given, live periods that began at these positions or
+ * earlier are left out. Returns Infinity when no live period is left.
  */
 export function firstCovered(connection: Connection, log: string, known?: Positions): number {
   const windows = [connection, ...(connection.earlier ?? [])];
@@ -55,8 +55,9 @@ function isAfter(positions: Positions, known: Positions): boolean {
 }
 
 /**
- * The decision about an event: deliver it (`send`), drop it without an outcome (`discard`), or make
- * it a dead letter without an attempt to deliver it (`refused`).
+ * The decision about an event: deliver it (`send`), neither deliver it nor count it as delivered,
+ * dropped or failed (`discard`), or make it a dead letter without an attempt to deliver it
+ * (`refused`).
  */
 export type RouteDecision =
   | { kind: "send" }

@@ -1,10 +1,10 @@
 import { parseJsonOrText } from "./input-event.ts";
 
 /**
- * Parses an event that user code made, to show it to users who may read events. Leaves out the
- * members `overrideMembers`, with which code overrides the request that delivers the event, also in
- * the objects below `integrations`. Their values may be credentials, such as a header
- * `Authorization`.
+ * Parses an event that user code made, to show it to users who may read events. Removes the members
+ * named in `overrideMembers` from the event and from each object below its `integrations`. With
+ * these members, code overrides the request that delivers the event. Their values may be
+ * credentials, such as a header `Authorization`.
  */
 export function shownOutput(
   json: Uint8Array | string,

@@ -10,7 +10,10 @@ import type { EventOutcome } from "../model/lane-event.ts";
  * of a destination that fails and recovers again and again.
  */
 const LOG_INTERVAL_MS_MIN = 60_000;
-/** Milliseconds from a log line about dead letters to the next one, which counts those since. */
+/**
+ * Milliseconds between two log lines about dead letters. Each line has the number of dead letters
+ * since the line before it.
+ */
 const DEAD_LETTERS_MS = 60_000;
 
 interface HealthLoggerParts {
@@ -27,7 +30,10 @@ interface HealthLoggerParts {
 export class HealthLogger {
   readonly #parts: HealthLoggerParts;
   #toldAt = Number.NEGATIVE_INFINITY;
-  /** Current outage, from its first log line until the next success; undefined otherwise. */
+  /**
+   * The current outage; undefined while there is none. It begins when its first failure is logged,
+   * and ends with the next success. `since` is its beginning by `clock.elapsed`, in milliseconds.
+   */
   #outage: { since: number; attempts: number; isDown: boolean } | undefined;
   #letters = { transform: 0, deliver: 0 };
   #summary: ReturnType<typeof setTimeout> | undefined;

@@ -37,9 +37,15 @@ export interface LaneGauges {
   isWaitingForSandbox(): boolean;
   /** Ids of the connected sources. */
   sourceIds(): Iterable<string>;
-  /** The current failure, from its first failed attempt until the receiver answers, if any. */
+  /**
+   * The current outage; undefined while there is none. It begins with the first failed attempt, and
+   * ends when the receiver (the destination's server) answers an attempt.
+   */
   failure: FailureState | undefined;
-  /** The current refusal, if any: the receiver answers, but refuses every event. */
+  /**
+   * The current refusal; undefined while there is none. The receiver answers, but refuses every
+   * event.
+   */
   refusal: FailureState | undefined;
   /** The last attempt that failed, even if later ones succeeded; undefined if no attempt failed. */
   lastFailure: LastFailure | undefined;

@@ -37,9 +37,9 @@ interface LaneMinute {
 const IDLE_MS = 3_600_000;
 const SWEEP_MS = 60_000;
 /**
- * Number of expected failures after which a destination without any failure counts as recovered.
- * The expectation is the share of failures in the last minute times the deliveries since the last
- * failure. At 3, a destination that still fails is taken for recovered about once in e³ = 20 times.
+ * A destination counts as recovered when, at the failure rate of the last minute, this many of the
+ * deliveries since its last failure would have failed. At 3, a destination that still fails is
+ * taken for recovered about once in e³ = 20 times.
  */
 const EXPECTED_FAILURES = 3;
 const RATE_SLOT_MS = 10_000;
@@ -69,7 +69,10 @@ class LaneHistory {
   #minutes: CounterRing | undefined;
   readonly #sources = new Map<string, SourceCounters>();
   #deliveredSinceFailure = 0;
-  /** Time of the last recorded event or attempt; 0 before the first. */
+  /**
+   * Time of the last recorded event or attempt, in milliseconds since the epoch; 0 before the
+   * first.
+   */
   lastAt = 0;
 
   constructor(histories: LaneHistories) {
@@ -135,8 +138,8 @@ class LaneHistory {
 
   /**
    * Returns whether some events still fail. Returns false when no event failed in the last minute.
-   * Also returns false when the deliveries since the last failure would have had
-   * `EXPECTED_FAILURES` failures at the last minute's share of failures.
+   * Also returns false when the destination counts as recovered: at the failure rate of the last
+   * minute, `EXPECTED_FAILURES` of the deliveries since the last failure would have failed.
    */
   isRejecting(now: number): boolean {
     let delivered = 0;

@@ -70,8 +70,8 @@ export function createTransformationMetrics(registry: Metrics, tenants: TenantLa
 
   return {
     /**
-     * Records one batch of events over which a published revision has run. Returns the numbers of
-     * events by outcome.
+     * Records one batch of events over which a published revision has run for `took` seconds.
+     * Returns the numbers of events by outcome.
      */
     recordRun(live: LiveProgram, made: readonly ProgramOutcome[], took: number): RunCounts {
       const labels = show(live);

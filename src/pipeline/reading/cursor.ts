@@ -129,7 +129,8 @@ export class Cursor {
   }
 
   /**
-   * Notes that a stored cursor is durable. `low` is the value of `this.low` when it was created.
+   * Notes that a stored copy of this cursor is durable. `low` is the value that `this.low` had when
+   * the copy was made.
    */
   committed(low: number): void {
     // `this.low` is lower when a backfill began meanwhile.

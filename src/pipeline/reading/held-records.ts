@@ -20,7 +20,10 @@ export class HeldRecords {
   }
 }
 
-/** Returns a warning that deliveries wait at newer versions' records in `logs`, if any. */
+/**
+ * Returns a list with one warning: that deliveries wait at records of a newer version in the logs
+ * `logs`. Returns an empty list when `logs` is empty.
+ */
 export function newerVersionWarning(logs: readonly string[]): string[] {
   if (logs.length === 0) return [];
   const names =

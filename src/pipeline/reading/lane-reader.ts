@@ -57,7 +57,7 @@ export class LaneReader {
     this.#recovering = undefined;
   }
 
-  /** Applies changed connections. Moves back each cursor after the start of a new live period. */
+  /** Applies changed connections. Moves a cursor back if a new live period begins before it. */
   setRoutes(routes: Routes): void {
     this.wake();
     this.#routes = routes;
@@ -82,9 +82,10 @@ export class LaneReader {
   }
 
   /**
-   * Takes up to `count` events, from the logs in turn. An event waits until the lane has read the
-   * other logs up to their ends at its receipt; this keeps a user's events in order whichever
-   * process received them. Returns an empty list when no event can be taken.
+   * Takes up to `count` events, from the logs in turn. An event is taken only after the lane has
+   * read the other logs up to the ends that they had when it was received. This keeps a user's
+   * events in order whichever process received them. Returns an empty list when no event can be
+   * taken.
    */
   async take(count: number, bytesMax: number): Promise<LaneEvent[]> {
     this.wake();
@@ -208,7 +209,10 @@ export class LaneReader {
     return cursor;
   }
 
-  /** Takes events from a log. `isHeld`: the next record waits for other logs, or for a recovery. */
+  /**
+   * Takes events from a log. In the result, `isHeld` tells whether the log's next record must wait
+   * for records of other logs, or for the end of a recovery.
+   */
   async #takeFrom(
     log: string,
     count: number,
@@ -272,7 +276,7 @@ export class LaneReader {
     });
   }
 
-  /** Returns whether the connection delivers the earlier record that this record repeats. */
+  /** Whether the record at `sequence` repeats an earlier record that the connection delivers. */
   #isRepeated(connection: Connection, log: string, sequence: number): boolean {
     const previous = this.#logs.previousOf(log, sequence);
     return previous !== undefined && covers(connection, previous.log, previous.sequence);

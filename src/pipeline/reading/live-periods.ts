@@ -3,17 +3,17 @@ import type { Positions } from "../../log/positions.ts";
 import type { LaneRecord } from "../model/lane-record.ts";
 
 /**
- * The current live period of each connection: the positions in the logs from which it delivers. A
- * new live period can begin before the lane's read position. It is stored only once the lane has
- * read the period's records before that position.
+ * The current live period of each connection: the positions in the logs from which the connection
+ * delivers. A new live period may begin before the lane's read position. The lane then reads older
+ * records first, and `record` returns the new period only after it has read them.
  */
 export class LivePeriods {
   /** Connection id → positions in the logs at which its current live period begins. */
   readonly #known: Map<string, Positions>;
   /**
-   * Connection id → start of its previous live period. Has only connections for which the lane
-   * still reads records of the new live period that lie before its read position. The old start is
-   * stored for them, so that a restart reads these records again.
+   * Connection id → start of its previous live period, for each connection whose new live period
+   * began before the lane's read position. `record` returns this start until the lane has read the
+   * older records. A restart in the meantime therefore reads them again.
    */
   readonly #before = new Map<string, Positions>();
   /** Whether the lane still reads records before its read position for a connection. */

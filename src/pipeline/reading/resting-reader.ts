@@ -23,14 +23,20 @@ export class RestingReader {
   readonly #next: Record<string, number> = {};
   /** Log → lowest sequence number that would be read after a restart. */
   readonly #durable: Record<string, number> = {};
-  /** Whether unpassed records may be of the lane's sources. If so, none of them is skipped. */
+  /**
+   * Whether some records that the lane has not passed may be of its sources. While it is true, the
+   * lane skips no announced records.
+   */
   #isBehind = false;
   /**
    * Log → time of receipt of its next record. Has only logs in which the lane stops, because a
    * newer version of pixelmill wrote that record; undefined when there are none.
    */
   #held: Map<string, number> | undefined;
-  /** Time of receipt of the last record that the lane passed while it was behind; 0 for none. */
+  /**
+   * Time of receipt, in milliseconds since the epoch, of the last record that the lane passed by
+   * `pass`; 0 when there was none.
+   */
   #passedAt = 0;
 
   private constructor(logs: LogSet, connections: readonly Connection[]) {
@@ -130,10 +136,10 @@ export class RestingReader {
   }
 
   /**
-   * Returns the position of the next record below `ends` that the lane has not passed. Returns
-   * undefined when there is none; the reader is then not behind, and skips announced records. An
-   * `Announcer` must therefore wake the lanes for the records from `ends` on, before or after this
-   * call.
+   * Returns the position of the next record below `ends` that the lane has not passed. When there
+   * is none, returns undefined and sets `isBehind` to false: from then on, the lane skips announced
+   * records. Therefore an `Announcer` must wake lanes for all records from `ends` on, either before
+   * this call or after it.
    */
   nextBelow(ends: ReadonlyMap<string, number>): LogPlace | undefined {
     for (const [log, end] of ends) {
@@ -149,7 +155,10 @@ export class RestingReader {
     return this.#next[log] === sequence;
   }
 
-  /** Moves the lane past a chunk's records. Returns false instead if it may deliver one. */
+  /**
+   * Moves the lane past all records of a chunk. Returns false, without moving the lane, when it may
+   * have to deliver one of these records.
+   */
   pass(log: string, { from, next: end, sources, inputs, newerAt }: LogChunk): boolean {
     const next = this.#next[log] ?? end;
     if (newerAt !== undefined && next === end) this.#hold(log, newerAt);
@@ -167,7 +176,11 @@ export class RestingReader {
     this.#held = (this.#held ?? new Map()).set(log, at);
   }
 
-  /** Approximate receipt time of the oldest unpassed record, if the lane is behind or stopped. */
+  /**
+   * Approximate time of receipt, in milliseconds since the epoch, of the oldest record that the
+   * lane has not passed. Undefined when the lane is neither behind nor stopped, and before it has
+   * passed a record.
+   */
   get oldestAt(): number | undefined {
     if (this.#held !== undefined) return Math.min(...this.#held.values());
     return this.#isBehind && this.#passedAt > 0 ? this.#passedAt : undefined;

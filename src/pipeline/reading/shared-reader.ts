@@ -26,7 +26,10 @@ export interface LogChunk {
   from: number;
   next: number;
   inputs: readonly LogInput[];
-  /** Ids of the sources with records in the chunk. Deliveries with none of them skip it. */
+  /**
+   * Ids of the sources that have records in the chunk. A lane that is connected to none of them
+   * skips the chunk.
+   */
   sources: ReadonlySet<string>;
   /**
    * Time of receipt of the record at `next`, if a newer version of pixelmill wrote it; otherwise
@@ -188,8 +191,8 @@ export class SharedReader {
   }
 
   /**
-   * Length of the event's JSON in bytes. Undefined when no event can be built from the record,
-   * which is also counted and logged.
+   * Returns the length of the event's JSON in bytes. When no event can be built from the record,
+   * counts and logs the record as unreadable, and returns undefined.
    */
   sizeOf(log: string, input: LogInput): number | undefined {
     try {

@@ -43,7 +43,10 @@ export class RecentIds {
   #times = new Float64Array(0);
   #sequences = new Float64Array(0);
   #logIndexes = new Int16Array(0);
-  /** First slot of each hash table bucket. `#next`: for each slot, the next of its bucket. */
+  /**
+   * Bucket of the hash table → number of its first slot. `#next` has for each slot the number of
+   * the next slot in the same bucket. `NONE` stands for no slot.
+   */
   #buckets = new Int32Array(0);
   #next = new Int32Array(0);
 

@@ -1,12 +1,18 @@
 import type { RepetitionLot } from "../ledger/repetition-table.ts";
 import type { Occurrence } from "./recent-ids.ts";
 
-/** Returns the key of the ledger row in which a lot of repetitions is stored. */
+/**
+ * Returns the key of the ledger row that stores a lot (the repetitions that one search found in a
+ * log): the log and the sequence number of the first repetition.
+ */
 export function keyOfLot({ log, rows }: RepetitionLot): [log: string, sequence: number] {
   return [log, rows[0]![0]];
 }
 
-/** A partition's stored events whose messageId occurred before, each with that occurrence. */
+/**
+ * The stored repetitions of a partition: events whose messageId occurred before, each with the
+ * position of the occurrence before it.
+ */
 export class RepetitionMarks {
   /** Log → sequence number of a repetition → the occurrence before it. */
   readonly #byLog = new Map<string, Map<number, Occurrence>>();
@@ -28,7 +34,10 @@ export class RepetitionMarks {
     this.#count += lot.rows.length;
   }
 
-  /** Returns whether some lot has only repetitions below the first position of their log. */
+  /**
+   * Returns whether some lot has only repetitions whose records were trimmed. `firstOf` returns the
+   * sequence number of the first record that a log still holds.
+   */
   hasBefore(firstOf: (log: string) => number): boolean {
     return this.#lots.some((lot) => isBefore(lot, firstOf));
   }

@@ -49,7 +49,11 @@ export class Repetitions {
   /** Lots of repetitions that were found and are not stored in the ledger yet. */
   #unstored: RepetitionLot[] = [];
   readonly #events = new SentEventReader((sourceId) => this.#windowOf(sourceId) > 0);
-  /** Logs being searched. Prevents endless recursion if damaged records of logs name each other. */
+  /**
+   * Logs that are being searched. The search of a log may first search other logs, whose ends its
+   * records name. It skips logs in this set, so that damaged records that name each other's logs do
+   * not cause an endless recursion.
+   */
   readonly #active = new Set<string>();
   #storedPositions = "";
 
@@ -120,9 +124,9 @@ export class Repetitions {
   }
 
   /**
-   * Returns the position from which the log must keep its records, because a restart reads the
-   * messageIds of the longest deduplication window from them. Infinity when no source has
-   * deduplication.
+   * Returns the position from which the log must keep its records. After a restart, these records
+   * are read again to find the messageIds of the longest deduplication window. Returns Infinity
+   * when no source has deduplication.
    */
   async neededFrom(log: string): Promise<number> {
     const { live, clock, readers } = this.#parts;
@@ -251,7 +255,10 @@ export class Repetitions {
     }
   }
 
-  /** Stores found repetitions and the reached positions; without repetitions only if `always`. */
+  /**
+   * Stores the repetitions that were found, and the positions that the search has reached. When no
+   * repetition was found, stores the positions only if `always` is true.
+   */
   async #store(always = false): Promise<void> {
     const found = this.#unstored;
     if (found.length === 0 && !always) return;

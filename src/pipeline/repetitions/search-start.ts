@@ -25,17 +25,18 @@ export class SearchStart {
   }
 
   /**
-   * Returns the earliest position from which a search begins: the start of the log's last parts
-   * that have at most `readBytesMax` bytes together.
+   * Returns the earliest position at which a search of the log may begin: the start of its last
+   * parts (see `LogPart`), as many as have at most `readBytesMax` bytes together, but at least one.
    */
   firstOf(reader: LogReader): number {
     return Math.max(reader.first(), earliest(reader, this.#parts.readBytesMax));
   }
 
   /**
-   * Returns the first position of a log that was not searched before the restart. If none is
-   * stored, returns the lowest of `from` (from which a lane reads the log), the lanes' stored
-   * positions and the start of the longest deduplication window, but at least `firstOf`.
+   * Returns the position at which a log's search continues after a restart. This is the stored
+   * position or, when none is stored, the lowest of three: `from` (the position that a lane reads),
+   * the first record that some lane has not settled, and the start of the longest deduplication
+   * window. The result is at least `firstOf(reader)`.
    */
   async firstUnsearched(log: string, reader: LogReader, from = reader.end()): Promise<number> {
     const stored = this.#parts.ledger.repetitions.positions()[log];
@@ -92,8 +93,8 @@ export class SearchStart {
 }
 
 /**
- * Returns the start of the log's last parts that have at most `bytesMax` bytes together. If even
- * the last part has more, returns the start of that part.
+ * Returns the start of the log's last parts, as many as have at most `bytesMax` bytes together. If
+ * even the last part has more, returns the start of that part.
  */
 function earliest(reader: LogReader, bytesMax = DEDUP_READ_BYTES_MAX): number {
   let bytes = 0;

@@ -24,8 +24,8 @@ export class SentEventReader {
   }
 
   /**
-   * Returns the events of a range that contains `position`: of the range that was read last, or of
-   * one that it reads from `position` on.
+   * Returns a range of events that contains `position`. This is the range that was read last if it
+   * contains the position, or else a range that is read now, from `position` on.
    */
   async read(log: string, reader: LogReader, position: number): Promise<ReadEvents> {
     const last = this.#last.get(log);

@@ -67,7 +67,7 @@ export class EventReplay {
   #counts: JobCounts;
   #failures: JobFailure[];
   #reachedAt: number | undefined;
-  /** Key of the progress that `progress` returned last, by which it detects a change. */
+  /** JSON of the progress that `progress` returned last, with which it detects a change. */
   #lastProgress = "";
 
   constructor(parts: EventReplayParts) {
@@ -100,7 +100,7 @@ export class EventReplay {
     return this.#isEnded && this.#inFlight === 0;
   }
 
-  /** Whether `take` would return an event. If not, the replay calls `onReady` when it may. */
+  /** Whether `take` would return an event. When `take` may return one, `onReady` is called. */
   get isDue(): boolean {
     return this.#due() > 0;
   }

@@ -31,8 +31,8 @@ export async function endJob(
 }
 
 /**
- * Ends replay jobs that cannot complete, as failed: their destination was deleted, or they are too
- * old.
+ * Ends running replay jobs that cannot complete, with the state `failed`: jobs that were created
+ * more than `REPLAY_MS_MAX` ago, and replays of events whose destination was deleted.
  */
 export async function expireJobs(parts: ExpireParts): Promise<void> {
   try {

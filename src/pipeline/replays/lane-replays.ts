@@ -144,8 +144,8 @@ export class LaneReplays {
   }
 
   /**
-   * Position of the oldest record of a log that any of these replays would read again after a
-   * restart. Undefined when none would read any.
+   * Returns the position of the oldest record of a log that any of these replays would read again
+   * after a restart. Returns undefined when no replay would read a record of this log.
    */
   durableLow(log: string): number | undefined {
     const lows = [...this.#replays.values()].map((replay) => replay.durableLow(log));

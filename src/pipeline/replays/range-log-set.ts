@@ -16,9 +16,9 @@ interface RangeLogSetParts {
 
 /**
  * The event logs as one replay reads them: limited to the replay's range and to the events that
- * match its filter. After each read, it pauses for the share of the read's time that went to events
- * which do not match. Thus a replay that matches few events of a long log reads at most half of the
- * time.
+ * match its filter. After each read, the replay pauses before the next one. The pause is as long as
+ * the read took, times the share of the events that did not match. A replay that matches few events
+ * of a long log therefore reads during about half of the time.
  */
 export class RangeLogSet implements LogSet {
   readonly #parts: RangeLogSetParts;

@@ -32,7 +32,10 @@ interface LetterReplayRequest {
   filter: LetterFilter;
   /** Letters per second; absent for the default rate. Ignored for a purge. */
   rate?: number;
-  /** Time, in Unix milliseconds, before which selected letters were created. Absent: now. */
+  /**
+   * Only letters that were created before this time, in milliseconds since the epoch, are selected.
+   * The default is now.
+   */
   before?: number | undefined;
   startedBy?: JobAuthor;
 }
@@ -57,9 +60,9 @@ interface ReplayJobsParts {
 /** Maximum number of sources in one replay. */
 const REPLAY_SOURCES_MAX = 1_000;
 /**
- * Largest step in milliseconds by which the wall clock may be set back without loss: a replay of a
- * time range still finds all records of the range, although after such a step a later record of a
- * log may have an earlier time.
+ * Largest step in milliseconds by which the wall clock may be set back without loss for replays of
+ * a time range. After such a step, later records of a log have earlier times. Therefore a replay
+ * reads from this much before its time range to this much after it.
  */
 const CLOCK_STEP_MS_MAX = 600_000;
 

@@ -2,8 +2,8 @@ import type { Clock } from "../clock.ts";
 import { TRANSFORM_BATCH_EVENTS } from "../limits.ts";
 
 /**
- * Milliseconds of the replay's rate that the token bucket holds: after a pause, at most the events
- * of this time are released at once.
+ * Capacity of the token bucket in milliseconds: after a pause, at most as many events are released
+ * at once as the replay's rate allows in this time.
  */
 const BURST_MS = 100;
 

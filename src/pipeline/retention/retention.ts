@@ -22,8 +22,8 @@ export interface Disk {
 }
 
 /**
- * Free bytes that the disk should have; on a small disk, the fraction `RETENTION_FREE_SHARE_MIN` of
- * its size. With less free space, the oldest delivered events are deleted even within the retention
+ * Free bytes that the disk should have, but at most the fraction `RETENTION_FREE_SHARE_MIN` of its
+ * size. With less free space, the oldest delivered events are deleted even within the retention
  * bounds, because on a full disk new pixels could not be written and would be lost.
  */
 export const RETENTION_FREE_BYTES_MIN = 1 << 30;

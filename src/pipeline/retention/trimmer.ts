@@ -98,8 +98,8 @@ export function createTrimmer(parts: TrimParts) {
       );
     },
     /**
-     * Lets the deletion of the current log segments (files) end, and starts no other. Resolves when
-     * no deletion runs.
+     * Starts no further deletion of log segments (files). Resolves when the deletions in progress
+     * have ended.
      */
     async stop(): Promise<void> {
       stop.abort();

@@ -7,10 +7,10 @@ import { covers } from "../model/routes.ts";
 import type { FoundEvent } from "./search.ts";
 
 /**
- * Outcomes of an event at a destination, as far as the ledgers know. `settled` means one of these,
- * of which no ledger records which one: delivered, dropped by user code, or a dead letter that was
- * later replayed or deleted. `repeated` means that the destination gets an earlier event with the
- * same messageId. `unknown` means that there are too many dead letters to search.
+ * Outcomes of an event at a destination, as far as the ledgers know. `settled` means that the event
+ * was delivered, was dropped by user code, or was a dead letter that was later replayed or deleted;
+ * the ledgers do not record which. `repeated` means that the destination gets an earlier event with
+ * the same messageId. `unknown` means that there are too many dead letters to search.
  */
 export const outcomeNames = [
   "settled",

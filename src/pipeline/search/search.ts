@@ -65,7 +65,7 @@ interface SearchParts {
   /** Readers of all event logs, by log name. */
   readers: ReadonlyMap<string, LogReader>;
   clock: Pick<Clock, "elapsed">;
-  /** Builds the event of a record as destinations get it. */
+  /** Builds the event of a record as it is before user code runs. */
   eventOf(record: EventRecord): BuiltEvent;
 }
 

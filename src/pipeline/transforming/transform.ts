@@ -105,8 +105,10 @@ function resultOfUnwanted(
 }
 
 /**
- * Returns the result of a requeued dead letter over which the code need not run; undefined for
- * other events. `seen` has the messageIds of the requeued events over which the code runs.
+ * Returns the result of a requeued dead letter over which the code need not run: the dead letter is
+ * an output that the same code made, or the code already runs over its event for another dead
+ * letter. Returns undefined when the code must run, and for other events. `seen` has the messageIds
+ * of the requeued events over which the code runs.
  */
 function resultOfRequeued(
   event: LaneEvent,
@@ -142,8 +144,8 @@ function resultOf(event: LaneEvent, made: ProgramOutcome, live: LiveProgram): Tr
 
 /**
  * Runs the destination's published code over events. Returns undefined when there is no code, or
- * when the delivery is stopped. While no sandbox process is available, it waits; each attempt uses
- * the code that is published at its time. The events stay in the log until then.
+ * when the delivery is stopped. When no sandbox process is available, pauses and tries again, each
+ * time with the code that is published then. In the meantime the events stay in the log.
  */
 async function runLive(context: TransformContext, events: readonly LaneEvent[]) {
   for (let failures = 1; context.running(); failures++) {

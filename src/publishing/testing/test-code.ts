@@ -89,9 +89,10 @@ export async function testTransformation(
 }
 
 /**
- * Tests published code with the new versions of libraries that it imports (`after`). A failure
- * counts only if the code passes with the published libraries (`before`): code that was published
- * with its own test events may fail for the default events with any libraries.
+ * Tests published code with the new versions of libraries that it imports (`after`). The failure of
+ * an event or a suite counts only if the same event or suite passes with the published libraries
+ * (`before`). Code that was published with test events of its own may fail for the default events,
+ * whatever the libraries are.
  */
 export async function testImporter(
   context: TestContext,

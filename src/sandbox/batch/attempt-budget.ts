@@ -2,8 +2,9 @@ import { GUEST_SHORT_CPU_MS_MAX } from "../../settings/limits.ts";
 import type { SandboxLimits } from "../limits.ts";
 
 /**
- * Part of its CPU budget that an event must have used to be blamed when its code runs out of clock
- * time. If it used less, the machine was too busy, and the event runs again with more clock time.
+ * An event whose code runs out of clock time is blamed for this only if it has used at least this
+ * share of its CPU budget. If it has used less, the machine was too busy, and the event runs again
+ * with more clock time.
  */
 const BLAMED_SHARE = 0.75;
 /**
@@ -11,17 +12,22 @@ const BLAMED_SHARE = 0.75;
  * end in this time fails, even if it got little CPU time.
  */
 const CLOCK_FACTOR_MAX = 16;
-/** Reserve added to the clock time that an attempt needs, as a share: the machine's load varies. */
+/**
+ * Fraction that is added to the clock time that the next attempt is computed to need, because the
+ * load of the machine varies.
+ */
 const CLOCK_ROOM = 0.1;
 /**
- * Smallest factor by which a too short clock time is multiplied for the next attempts. The factor
- * is not computed exactly, because CPU time is measured only roughly.
+ * Smallest factor by which the clock time of the next attempts is multiplied when that of an
+ * attempt was too short. The needed factor is computed from CPU time, which is measured only
+ * roughly, so the computed factor may be too small.
  */
 const GROWTH_MIN = 2;
 /**
  * Smallest share of the CPU limit that an event gets in a new guest (process that runs user code),
- * because a fresh interpreter compiles itself while it runs the first events. A guest that does not
- * stop its code may also use at least this share before the server kills it.
+ * because a fresh interpreter compiles itself while it runs the first events. An event of a
+ * suspected program (see `begin`) gets just this share. The server kills a guest that does not stop
+ * its code only after the guest has used at least this share.
  */
 const COLD_SHARE = 0.25;
 
@@ -45,9 +51,9 @@ export class AttemptBudget {
   }
 
   /**
-   * Sets the CPU time of an attempt to run events of the batch. `culprits`: number of events that
-   * have used up their time. `isWarm`: whether the guest process has run events before.
-   * `isSuspect`: whether no event has succeeded since one used up its time.
+   * Sets the CPU time of an attempt to run events of the batch. `culprits` is the number of events
+   * that have used up their time. `isWarm` tells whether the guest process has run events before.
+   * `isSuspect` tells whether no event of the program has succeeded since one used up its time.
    */
   begin(culprits: number, isWarm: boolean, isSuspect: boolean): void {
     const { cpuMs } = this.#limits;
@@ -68,9 +74,11 @@ export class AttemptBudget {
   }
 
   /**
-   * Returns whether an event whose code was stopped has used up its CPU time. `usedMs` is the CPU
-   * time of this event alone. If the event had the whole attempt and used less than its budget, the
-   * machine was too busy, and the next attempts get a longer clock time.
+   * Returns whether an event whose code was stopped has used up its time. `usedMs` is the CPU time
+   * of this event alone. `hadWholeAttempt` tells whether it was the first event of the attempt, and
+   * no event has an outcome. If so, and if the event used less than its CPU budget, the machine was
+   * too busy, and the next attempts get a longer clock time. An event that had a whole attempt with
+   * the longest clock time has used up its time in any case.
    */
   isUsedUp(usedMs: number, hadWholeAttempt: boolean): boolean {
     const isOver = this.isProof(usedMs) || (hadWholeAttempt && this.clockMs >= this.#clockMsMax);

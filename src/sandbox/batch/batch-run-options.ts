@@ -21,7 +21,10 @@ export interface BatchRunResult {
   culprits: readonly GuestEndCause[];
   /** CPU time of the guest processes during the batch, measured at intervals. */
   cpuMs: number;
-  /** Whether an event's clock time ended before its CPU time, perhaps on a busy machine. */
+  /**
+   * Whether an event ran out of clock time before it had used up its CPU time. The machine may have
+   * been too busy.
+   */
   isDoubtful: boolean;
 }
 

@@ -17,14 +17,18 @@ import { firstFrameOf, heldBytes, metadataTexts } from "./frame-events.ts";
 import { isResponsive, loadProgram, type RunAccounting, unloadProgram } from "./load-program.ts";
 
 /**
- * Number of guests (processes that run user code) that may die in a row without proof of the cause.
- * After more deaths, an event that ran alone is blamed even if its guest also had other programs.
+ * Number of guests (processes that run user code) that may die one after the other without proof of
+ * the cause. When more die, the event that ran alone in the last guest is blamed, even if this
+ * guest also had other programs, whose code may have been the cause.
  */
 const LOSSES_MAX = 3;
 /** Code that ran out of clock time was asleep if it used at most this CPU time in ms. */
 const ASLEEP_CPU_MS_MAX = 50;
 
-/** How a guest ended. `fresh`: this was its first work; `shared`: it had other programs too. */
+/**
+ * How a guest ended. `fresh` tells whether the guest had no work before; `shared` tells whether it
+ * also had other programs.
+ */
 type GuestLoss = { end: GuestEndCause; fresh: boolean; shared: boolean };
 type RunAnswer = RunReport | { error: UserError };
 
@@ -54,7 +58,11 @@ export class BatchRun {
   /** Number of guest processes that have died since an event was last blamed for a death. */
   #losses = 0;
   #loadError: UserError | undefined;
-  /** Error that `transformBatch` threw. Until the time `until`, the events then run one by one. */
+  /**
+   * Error that `transformBatch` threw. The events then run one by one, until the time `until` in
+   * milliseconds by `performance.now()`. Events that have no outcome at that time fail with this
+   * error.
+   */
   #failure: { error: UserError; until: number } | undefined;
 
   constructor(program: Program, batch: ProgramBatch, options: BatchRunOptions) {

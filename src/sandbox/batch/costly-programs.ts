@@ -16,7 +16,7 @@ interface CostRecord {
    */
   culprits: number;
   changedAt: number;
-  /** Time until which the program counts as costly. */
+  /** Time until which the program counts as costly, in milliseconds by `performance.now()`. */
   until: number;
 }
 

@@ -18,7 +18,10 @@ const messages: Readonly<Record<GuestEndCause, string>> = {
   retired: "Guest was stopped",
 };
 
-/** Whether a guest process can end for this cause only if user code has taken control of it. */
+/**
+ * Returns whether this cause of a guest process's end shows that user code has taken control of the
+ * process. An intact guest never ends for such a cause.
+ */
 export function isBreach(cause: GuestEndCause): boolean {
   return messages[cause] === BROKE_OUT;
 }

@@ -47,7 +47,10 @@ interface RunningProgram extends SlowProgram {
 export interface BatchFacts {
   /** Whether the code has taken control of the guest process that ran it. */
   isBroken: boolean;
-  /** Whether an event's clock time ended before its CPU time, perhaps on a busy machine. */
+  /**
+   * Whether an event ran out of clock time before it had used up its CPU time. The machine may have
+   * been too busy.
+   */
   isDoubtful: boolean;
 }
 
@@ -91,7 +94,7 @@ interface FailureRecord {
  */
 export class ProgramSuspensions {
   readonly #records = new Map<string, FailureRecord>();
-  /** Time of the last successful event of each program. */
+  /** Program → time of its last successful event, in milliseconds since the epoch. */
   readonly #goodAt = new WeakMap<Program, number>();
   readonly #running = new Map<string, RunningProgram>();
   readonly #metrics: SandboxMetrics;
@@ -118,9 +121,9 @@ export class ProgramSuspensions {
   }
 
   /**
-   * Begins a batch of a program; disposing of the result ends it. A program whose suspension has
-   * ended stays in `list` while its batch runs. This takes about a minute when each event uses up
-   * its time.
+   * Begins a batch of a program; disposing of the result ends it. A program whose suspension is
+   * over stays in `list` until an event succeeds or this batch ends, because the batch may suspend
+   * it again. A batch takes about a minute when each event uses up its time.
    */
   beginTrial(program: Program): ProgramTrial {
     const { id: programId, workspaceId } = program;

@@ -42,9 +42,9 @@ const RESULTS_BYTES_MAX = 8 << 20;
  */
 const CALLS_MAX = 2 * FETCHES_MAX;
 /**
- * Maximum UTF-8 bytes of the host calls in one frame, a JSON array: the calls together have up to
- * `FETCH_REQUEST_CHARS_MAX` UTF-16 units without the last comma and two brackets, at three bytes
- * each.
+ * Maximum UTF-8 bytes of the host calls in one frame, which are a JSON array. Its calls have up to
+ * `FETCH_REQUEST_CHARS_MAX` UTF-16 units together, besides two brackets and a comma. A unit takes
+ * up to three bytes.
  */
 const CALLS_BYTES_MAX = 3 * (FETCH_REQUEST_CHARS_MAX + 3);
 /**
@@ -136,8 +136,8 @@ export class HostCalls {
 
   /**
    * Whether the guest process must wait because the host calls without a result exceed
-   * `FETCH_REQUESTS_CHARS_MAX`. False when no call is in progress: queued calls then start only
-   * once the guest gets its results, so that the wait would not end.
+   * `FETCH_REQUESTS_CHARS_MAX`. False when no call is in progress: the queued calls then wait until
+   * the guest gets its results, so if the guest waited for them, neither wait would end.
    */
   get #isOverloaded(): boolean {
     return this.#pendingChars > FETCH_REQUESTS_CHARS_MAX && this.#activeCount > 0;

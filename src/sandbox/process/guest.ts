@@ -151,7 +151,10 @@ export class Guest {
     );
   }
 
-  /** Makes the process confine itself and report if code can run; `insecure`: even unconfined. */
+  /**
+   * Makes the process confine itself, and resolves with its report whether user code can run. With
+   * `insecure`, code can run even if the confinement is incomplete.
+   */
   async start(insecure: boolean): Promise<StartReport> {
     const limits: ExchangeLimits = {
       cpuMs: GUEST_START_MS_MAX,

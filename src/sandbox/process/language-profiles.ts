@@ -28,7 +28,10 @@ const GUEST_WARM_SPARES = 1;
  * between two batches.
  */
 export const GUEST_PYTHON_RECYCLE_MEMORY_BYTES = 192 << 20;
-/** Value of `refillPauseMs` for Python: enough for a test of user code to end, after 35 ms. */
+/**
+ * Value of `refillPauseMs` for Python. A test of user code takes about 35 ms, so it ends before a
+ * spare guest starts.
+ */
 const GUEST_PYTHON_REFILL_PAUSE_MS = 100;
 /** Maximum number of threads that compile WebAssembly in a Python guest process. */
 const PYTHON_COMPILER_THREADS_MAX = 4;

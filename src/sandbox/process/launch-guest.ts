@@ -72,8 +72,9 @@ export function launchGuest(
 }
 
 /**
- * Lowers the CPU priority of the process `pid`. The priority of its session alone is not enough
- * where the kernel does not schedule sessions as groups.
+ * Lowers the CPU priority of the process `pid`. The script of `launchGuest` lowers only the
+ * priority of the process's session, which has no effect where the kernel does not schedule
+ * sessions as groups.
  */
 function lowerPriority(pid: number): void {
   try {

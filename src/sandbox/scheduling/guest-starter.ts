@@ -24,8 +24,8 @@ const STDERR_READ_MS_MAX = 2_000;
  */
 const STANDSTILL_MS_MIN = 500;
 /**
- * Milliseconds of waiting for a guest process above which a request has probably waited for the
- * start of one.
+ * If work waited longer than this many milliseconds for a guest process, it probably waited for the
+ * start of a guest. The next spare guest then starts only after `refillPauseMs`.
  */
 const WAIT_MS_MIN = 5;
 export interface SandboxStatus {

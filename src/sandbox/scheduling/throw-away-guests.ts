@@ -18,7 +18,8 @@ const FREE_CPU_MS = 20;
 /**
  * Provides the guest process for one test of user code, and a new one whenever the test has killed
  * it. The CPU time of all these guests is charged to the budget of the request that contains the
- * test. Holds a permit until it is disposed.
+ * test. Until this object is disposed of, it holds one of the permits that limit how many tests run
+ * at the same time.
  */
 export class ThrowAwayGuests implements GuestSource, Disposable {
   readonly isLeaving = false;

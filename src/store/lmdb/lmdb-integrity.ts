@@ -101,8 +101,9 @@ class PageWalk {
   }
 
   /**
-   * Checks the pages of one large value. Only the first page has a header. A later page that has
-   * one, with a higher transaction number than the meta page, was overwritten after the copy began.
+   * Checks the pages of one large value. Only the first page has a header. If a later page has a
+   * header with a higher transaction number than the meta page, LMDB wrote that page while the file
+   * was being copied.
    */
   #overflow(node: Buffer): void {
     const { pageBytes, transaction } = this.#meta;

@@ -253,7 +253,7 @@ class LmdbStore implements LocalStore {
     this.#reopened();
   }
 
-  /** Records why the store cannot be written, or with undefined that a commit succeeded. */
+  /** Records why the store cannot be written. `undefined` records that a commit has succeeded. */
   #setFailure(error: unknown): void {
     const { logger, name, path } = this.#options;
     clearTimeout(this.#probe);

@@ -12,8 +12,8 @@ export interface ChangeSet {
   /** Number of the change set; each store object (`author`) counts its own change sets. */
   number: number;
   /**
-   * Version that the writes were computed on: log position of the last change set that took effect
-   * by then, or -1 if there was none.
+   * Version of the store from which the writes were computed: the log position of the last change
+   * set that had taken effect then, or -1 if there was none.
    */
   base: number;
   writes: readonly RowWrite[];

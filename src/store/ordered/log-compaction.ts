@@ -44,9 +44,10 @@ const BOUNDS: CompactionBounds = {
 };
 
 /**
- * Length of the pause after each step of a compaction, in lengths of the step, so that a fifth of
- * the time goes to the compaction. `PAUSE_MS_MAX` is the longest pause in milliseconds, well below
- * `stalledMs`. During a step, which all nodes and brokers write, pixels and changes wait.
+ * Length of the pause after each step of a compaction, as a multiple of the time that the step
+ * took. With this, a fifth of the time goes to the compaction. The pauses are needed because pixels
+ * and changes wait while all nodes and brokers write the rows of a step. `PAUSE_MS_MAX` is the
+ * longest pause in milliseconds, well below `stalledMs`.
  */
 const PAUSE_STEPS = 4;
 const PAUSE_MS_MAX = 1_000;
@@ -109,7 +110,8 @@ export class LogCompaction {
    * store calls this after each of this node's change sets that took effect, and after each read.
    * The node with the most change sets usually compacts, and its compaction rarely conflicts with
    * other nodes. After a read, a node starts a compaction only if more than `min.rows` entries
-   * follow the last change set, because then the log grows only by the barriers that reads append.
+   * follow the last change set. Then no node changes the store, and the log grows only by the
+   * barriers that reads append.
    */
   runIfDue(place: ViewPosition, after: "change" | "read"): void {
     if (this.#running !== undefined || this.#isClosed) return;

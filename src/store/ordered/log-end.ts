@@ -20,9 +20,9 @@ export class OrderedLogEnd {
   readonly #log: Pick<OrderedLog, "append" | "knownEnd">;
   readonly #progress: Pick<ViewProgress, "next">;
   /**
-   * Calls of `read` that wait for the next barrier. They began after the barrier in flight was
-   * appended, so its position may be below entries that these calls must include. Undefined while
-   * no call waits.
+   * Calls of `read` that wait for the next barrier. They cannot use the barrier in flight, which
+   * was appended before they began: entries that they must see may have been appended after it.
+   * Undefined while no call waits.
    */
   #waiting: PromiseWithResolvers<number> | undefined;
   #isAppending = false;
@@ -48,10 +48,11 @@ export class OrderedLogEnd {
   }
 
   /**
-   * Returns a log position after all entries with content that were durable before the call: that
-   * of the barrier, or of the first of this node's barriers directly before it, because a barrier
-   * has nothing to apply. Rejects when the log's leader does not acknowledge the barrier within
-   * `ACKNOWLEDGED_MS_MAX`, and at once while an earlier barrier is overdue. Rejects with
+   * Returns a log position after all entries with content that were durable before the call. It is
+   * the position of a barrier that is appended after the call began. If other barriers of this node
+   * stand directly before that barrier, it is the position of the first of them, because barriers
+   * change nothing. Rejects when the log's leader does not acknowledge the barrier within
+   * `ACKNOWLEDGED_MS_MAX`. Rejects at once while an earlier barrier is overdue. Rejects with
    * `LogShortenedError` when the log has lost entries.
    */
   read(): Promise<number> {

@@ -47,8 +47,9 @@ export async function dryRunChanges(
 const FREQUENT_MIN = 20;
 
 /**
- * Describes a store in which another node's change took effect before each of the attempts of a
- * change, which together took `ms` milliseconds.
+ * Returns the part of an error message that describes the store after a change was given up. The
+ * change was attempted `attempts` times in `ms` milliseconds, and each time a change of another
+ * node took effect first.
  */
 export function outrunState(attempts: number, ms: number): string {
   if (attempts >= FREQUENT_MIN) return "is changed too often by other nodes";

@@ -77,7 +77,10 @@ const droppedStart = Buffer.from(`{"statusCode":${DROPPED_STATUS},"metadata":`);
 const objectEnd = Buffer.from("}");
 const noMessageIds = Buffer.from('"messageIds":null}}');
 
-/** Writes a dropped event's item: its metadata, whose `messageIds` a last member sets to null. */
+/**
+ * Writes a dropped event's item: its metadata with the member `"messageIds": null` added at the
+ * end, which overrides an earlier member of this name.
+ */
 function writeDropped(writer: Writer, metadata: Buffer): void {
   writer.beginItem();
   writer.write(droppedStart);

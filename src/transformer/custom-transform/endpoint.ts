@@ -10,7 +10,10 @@ import { answerOf } from "./answer.ts";
 import { itemsIn } from "./request-items.ts";
 import { type ItemRunOptions, runItems } from "./run-items.ts";
 
-/** Least bytes that a request takes of `TRANSFORMER_BYTES_MAX`, for its costs besides its body. */
+/**
+ * Number of bytes that a request with a smaller body counts towards `TRANSFORMER_BYTES_MAX`,
+ * because every request takes memory besides its body.
+ */
 const REQUEST_BYTES_MIN = 65_536;
 
 export interface CustomTransformOptions extends ItemRunOptions {

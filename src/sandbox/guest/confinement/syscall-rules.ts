@@ -1,6 +1,6 @@
 /**
- * Restricts the arguments of a system call that is allowed, but with other arguments could do more
- * than a guest process needs.
+ * Restricts the arguments of an allowed system call. With any other arguments, the call could do
+ * more than a guest process needs.
  */
 export interface SyscallRule {
   /** Lists of conditions. The call is allowed when all conditions of at least one list are met. */

@@ -9,8 +9,9 @@ export interface SyscallTable {
    */
   auditArch: number;
   /**
-   * Numbers of the allowed system calls, by name. A call for which `syscall-rules.ts` has a rule is
-   * allowed only with the arguments that the rule permits, any other with all arguments.
+   * Numbers of the allowed system calls, by name. If `syscall-rules.ts` has a rule for a call, the
+   * call is allowed only with the arguments that the rule permits. The other calls are allowed with
+   * all arguments.
    */
   allowed: Readonly<Record<string, number>>;
   // The following calls only set up the confinement and verify it.

@@ -37,7 +37,11 @@ export interface RestoredPython {
 }
 
 const WASM_PAGE_BYTES = 65_536;
-/** Number of bytes before the heap in a snapshot whose heap contains no JavaScript object. */
+/**
+ * Length in bytes of the header of a snapshot, which precedes the heap. The header describes the
+ * JavaScript objects that the heap refers to. The snapshots of this build have none, so their
+ * headers have the same length.
+ */
 const SNAPSHOT_HEADER_BYTES = 128;
 
 /** Seed from which Python derives the secret of its function `hash`. */
@@ -65,8 +69,8 @@ const options: Options = {
 
 /**
  * Loads a new interpreter whose memory can be stored as a snapshot. The secret of Python's `hash`
- * is the same in every snapshot, because everybody who has the executable could read a random one
- * in it as well.
+ * is the same in every snapshot. A random secret would protect nothing, because the snapshot is
+ * part of the executable, in which everybody could read the secret.
  */
 export function loadForSnapshot(): Promise<Pyodide> {
   const env = { HOME: "/home/pyodide", PYTHONHASHSEED: HASH_SEED };

@@ -31,9 +31,9 @@ export interface RealmRunner {
   /** Sets the secrets that `getCredential` returns, from a JSON object of strings by name. */
   setCredentials(json: string): void;
   /**
-   * Stores the entry point (the user's function for events) that a module namespace exports:
-   * `transformEvent`, or else `transformBatch`. Returns the names of those that it exports,
-   * separated by a comma; the caller accepts only code that exports one.
+   * Stores the entry point (the user's function for events) that a module exports:
+   * `transformEvent`, or else `transformBatch`. Returns the names of the entry points that the
+   * module exports, separated by a comma. The caller refuses code that exports none or both.
    */
   install(namespace: object): string;
   /**
@@ -63,8 +63,8 @@ export interface RealmRunner {
   /** Whether the run ended early because its outputs reached the size limit of one reply. */
   full(): boolean;
   /**
-   * Error that failed the batch as a whole, as JSON `[message, stack]`. It is an empty text if
-   * there was none, and if the batch has one event, whose error `faults` has.
+   * Error that failed the batch as a whole, as JSON `[message, stack]`. It is empty when there was
+   * none. It is also empty when the batch has only one event: `faults` then has the event's error.
    */
   failure(): string;
   giveUp(message: string): void;
@@ -80,8 +80,9 @@ export interface RealmRunner {
 }
 
 /**
- * Number of characters of an error's message, and of its stack, that the runner keeps. The frames
- * of the stack are parsed later, which shortens the stack.
+ * Number of characters of an error's message, and of its stack, that the runner keeps. It is larger
+ * than the final limit, because the stack becomes shorter later: only frames of user code stay in
+ * it.
  */
 const RAW_ERROR_CHARS_MAX = 4 * GUEST_ERROR_CHARS_MAX;
 
