@@ -68,9 +68,9 @@ export interface App {
   broken: Promise<string>;
   /**
    * Stops the server: stops accepting requests, finishes the requests and batches in flight, and
-   * writes out buffered data. With `hand-over`, the server accepts pixels for longer, until its
-   * deliveries have stopped. After this call, another server accepts connections from the same
-   * sockets.
+   * writes out buffered data. With `hand-over`, another server then accepts connections from the
+   * same sockets. So that clients wait for the other server only briefly, this server accepts
+   * pixels until its deliveries have stopped.
    */
   close(how?: "stop" | "hand-over"): Promise<void>;
   /** Returns duplicates of the listening sockets. The caller must close them. */

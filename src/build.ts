@@ -27,7 +27,10 @@ const target = positionals[0] as Bun.Build.CompileTarget | undefined;
 const architecture =
   target === undefined ? process.arch : /arm64|aarch64/.test(target) ? "arm64" : "x64";
 const platform = `linux-${architecture}`;
-/** Bun and lmdb for the target's processor architecture. Undefined when it is this machine's. */
+/**
+ * Paths of Bun and of lmdb's addon for the target's processor architecture. Undefined when the
+ * target has the architecture of this machine.
+ */
 const foreign =
   architecture === process.arch ? undefined : foreignModules(architecture as Architecture);
 

@@ -31,7 +31,7 @@ interface AlertingParts {
   hasMailServer(): boolean;
   logger: Logger;
   metrics: Metrics;
-  /** Returns the milliseconds of a monotonic clock. Tests replace this clock and `now`. */
+  /** Returns the milliseconds of a monotonic clock. Default: `performance.now`. */
   elapsed?(): number;
   now?(): number;
 }
@@ -105,7 +105,7 @@ export function createAlerting(parts: AlertingParts) {
       await keepLease();
       await evaluateAll(facts);
     },
-    /** Evaluates the rules repeatedly until `close` is called. Must not be called twice. */
+    /** Evaluates the rules repeatedly until `close` is called. `start` must not be called twice. */
     start(facts: FactsOf): void {
       // The lease has a loop of its own: an evaluation of many workspaces may take long.
       loops.push(
@@ -113,7 +113,10 @@ export function createAlerting(parts: AlertingParts) {
         repeat(() => evaluateAll(facts)),
       );
     },
-    /** Sends a test notification. Throws `ApiError` above the workspace's maximum in an hour. */
+    /**
+     * Sends a test notification. Throws `ApiError` if the workspace has already sent the maximum
+     * number of notifications within an hour.
+     */
     async test(receiver: AlertReceiver, signal: AbortSignal): Promise<NotificationResult> {
       if (!sender.takeFromBudget(receiver.workspaceId)) {
         const limit = `${ALERT_NOTIFICATIONS_PER_HOUR_MAX} notifications of a workspace in an hour`;

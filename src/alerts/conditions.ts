@@ -14,13 +14,14 @@ export interface Condition {
 /** Results of a rule's earlier evaluations that its next evaluation needs. */
 interface RuleMemory {
   /**
-   * Stored values by item id. For a destination: the number of dead letters from which new ones are
-   * counted. For a source: 1 once it has sent events.
+   * Value that the rule has stored for each item, by item id. For a destination, the value is a
+   * number of dead letters: only dead letters above this number count as new. For a source, the
+   * value is 1 once the source has sent events.
    */
   marks: ReadonlyMap<string, number>;
   /** Ids of the items with an open alert of the rule. */
   open: ReadonlySet<string>;
-  /** Dead letters at the last evaluation, by the id of the destination. */
+  /** Number of dead letters of each destination at the last evaluation, by destination id. */
   lastCounts: Map<string, number>;
 }
 
@@ -96,7 +97,8 @@ function ofDestination(
 
 /**
  * Evaluates the growth of dead letters. An alert begins when a destination has at least `threshold`
- * more dead letters than its stored number (mark), and ends when the number stops growing.
+ * more dead letters than its mark (the number that the rule has stored). The alert ends when the
+ * destination gets no more dead letters.
  */
 function evaluateDeadLetters(
   { id: ruleId, threshold = 1 }: AlertRule,

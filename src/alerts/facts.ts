@@ -39,8 +39,8 @@ export interface SourceFacts {
   enabled: boolean;
   receivedPerSecond: number;
   /**
-   * Whether some destination reads the source's events without delay. Only then does a rate of 0
-   * mean that the source sends no events.
+   * Whether at least one destination reads the source's events with little lag. Only then does a
+   * rate of 0 mean that the source sends no events.
    */
   isObserved: boolean;
 }

@@ -18,7 +18,7 @@ export function isQuiet({ from, to, timeZone }: QuietHours, now: number): boolea
   return from <= to ? from <= time && time < to : from <= time || time < to;
 }
 
-/** Returns the format of a time of day, such as `07:00`. Formatted texts sort by time. */
+/** Returns a formatter that writes times of day in a time zone as `HH:MM`; these sort by time. */
 function formatOf(timeZone: string): Intl.DateTimeFormat {
   const known = formats.get(timeZone);
   if (known !== undefined) return known;

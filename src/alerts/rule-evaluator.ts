@@ -10,8 +10,9 @@ import { type Condition, evaluateRule } from "./conditions.ts";
 import type { AlertFacts } from "./facts.ts";
 
 /**
- * Measures how long each condition has held, by key. Counts at most `stepMsMax` between two checks,
- * so that a pause of this process does not count as time in which the condition held.
+ * Measures how long each condition has held. A key identifies a condition. At most `stepMsMax`
+ * milliseconds count between two checks of a condition: a pause of this process is not time in
+ * which the condition held.
  */
 export class Holds {
   readonly #stepMsMax: number;
@@ -24,9 +25,9 @@ export class Holds {
   }
 
   /**
-   * Records whether a condition holds at this check. Returns whether it holds and has held at all
-   * checks of the last `ms` milliseconds. A check with an unknown result (undefined) returns false,
-   * and the time since the check before it does not count.
+   * Records whether a condition holds at this check. Returns true if the condition has held at
+   * every check of the last `ms` milliseconds. If `holds` is undefined (unknown), returns false,
+   * and the time since the previous check does not count.
    */
   hasHeld(key: string, holds: boolean | undefined, ms: number): boolean {
     if (holds === false) {

@@ -9,7 +9,10 @@ import {
 interface RuleKind {
   /** Name of a rule whose creator gave it no name. */
   name: string;
-  /** Default values of a rule's `forSeconds` and `clearSeconds`. */
+  /**
+   * Default number of seconds for which the condition must hold before an alert begins
+   * (`forSeconds`), or must not hold before the alert ends (`clearSeconds`).
+   */
   forSeconds: number;
   clearSeconds: number;
   /** Unit, default and bounds of a rule's threshold. Absent for kinds without a threshold. */

@@ -119,9 +119,9 @@ export function createApi(given: ApiDeps) {
     socket: () => listening,
     /**
      * Starts to listen, and resolves with the bound address, such as `http://127.0.0.1:8081`. Port
-     * 0 takes a free port. If `address` has a listening socket, accepts connections from it
-     * instead, and closes it with the listener. Rejects with `StartError` if it cannot listen on
-     * the address.
+     * 0 takes a free port. If `address` contains a listening socket, accepts connections from this
+     * socket and opens no other one; `stop` closes the socket. Rejects with `StartError` if the
+     * server cannot listen on the address.
      */
     async start(address: ControlPlaneAddress) {
       // `maxHeaderSize` is writable, although its type says otherwise. Bun reads it when it
@@ -176,9 +176,9 @@ function pathOf(url: string): string {
 }
 
 /**
- * Builds the response for a path and method without a route: 403 to a RudderStack client that
- * requests a cloud product, 405 with the allowed methods for a path that exists with another
- * method, and 404 for any other path.
+ * Builds the response for a path and method without a route. Answers 403 to a RudderStack client
+ * that requests a product which only RudderStack's cloud has, 405 with the allowed methods for a
+ * path that exists with another method, and 404 for any other path.
  */
 function noRouteResponse(headers: Headers, path: string): Response {
   // RudderStack's clients send their token with every request.

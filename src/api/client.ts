@@ -95,8 +95,8 @@ type RequestOptions<Key extends ClientKey> = (keyof PathParams<Key> extends neve
     ? { body?: undefined }
     : { body: Schemas<Key>["body"] });
 /**
- * Arguments of `call` after the route key. The argument is optional when the route requires no path
- * parameter, query or body.
+ * Tuple type of the arguments of `call` after the route key: one argument, which is optional when
+ * the route requires no path parameter, query or body.
  */
 export type InputOf<Key extends ClientKey> =
   Record<string, never> extends RequestOptions<Key>

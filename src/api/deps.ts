@@ -121,15 +121,18 @@ export interface ApiDeps {
     | ("current" | "logEnds" | "deadLetters" | "replays")
     | ("liveTail" | "search" | "outcomes" | "status" | "codeLogs" | "latestOutcomes")
   >;
-  /** This node's figures that are not stored yet, and the tables of all nodes' stored figures. */
+  /**
+   * Figures by minute, such as counts of events: those of this node that are not stored yet, and
+   * the tables with the stored ones of all nodes.
+   */
   figures: Pick<FigureRecorder, "unwritten" | "tables">;
   kinds: ReadonlyMap<string, DestinationKind>;
   /** RudderStack's definitions of the source and destination types that rudder-server supports. */
   definitions: Definitions;
   /**
-   * Name of the namespace whose configuration has all workspaces when a rudder-server requests it
-   * with a token of the oldest workspace. Undefined if the setting `rudderstack.namespace` is not
-   * set.
+   * Name of the namespace that contains all workspaces. A rudder-server may request the
+   * configuration of this namespace with a token of the oldest workspace. Undefined if the setting
+   * `rudderstack.namespace` is not set.
    */
   namespace?: string | undefined;
   /** Whether published code may be read without a token, for a rudder-transformer without one. */
@@ -138,12 +141,15 @@ export interface ApiDeps {
   /** Returns the free bytes and the size of the disk with the data directory. */
   diskSpace(): { freeBytes: number; sizeBytes: number };
   suspensions(workspaceId: string): RevisionSuspension[];
-  /** Returns since when a published revision has run without a result, if this takes too long. */
+  /**
+   * Returns the time, in milliseconds since the epoch, since which a published revision has been
+   * running without a result. Undefined unless the revision has had no result for `CODE_SLOW_MS`.
+   */
   slowCodeSince(versionId: string): number | undefined;
   ready(): Readiness;
   /**
-   * Returns a sentence about data that requests need and that the starting server has not stored
-   * yet, such as the first token. Undefined once the data is stored.
+   * Returns a sentence for the answers to requests that come before the starting server has stored
+   * the data they need, such as the first token. Undefined once the data is stored.
    */
   starting(): string | undefined;
   /** Replaces the limit `API_ANSWER_MS_MAX` in tests. */
@@ -170,8 +176,8 @@ export interface ApiDeps {
   hosts: readonly string[];
   version: string;
   /**
-   * Language that responses name for Python code that a client sent as `pythonfaas`. The value
-   * `python` is meant for rudder-cli, which does not know `pythonfaas`.
+   * Name in responses for the language of Python code that a client sent as `pythonfaas`. The value
+   * `python` exists for rudder-cli, which does not know `pythonfaas`.
    */
   python: "pythonfaas" | "python";
   /**

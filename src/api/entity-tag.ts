@@ -39,8 +39,8 @@ export interface CurrentResource<T = unknown> {
   /** The resource as GET answers it, with its entity tag. */
   now: Tagged<T>;
   /**
-   * Returns who changed the resource, and when, after it had one of these tags. Error messages
-   * append the result to "but".
+   * Returns a clause about the change since the resource had one of these tags, such as "Ada saved
+   * another revision at …". An error message contains the clause after the word "but".
    */
   changeSince(tags: readonly string[]): string;
   /** Returns the stored earlier state that has one of these tags. Undefined if there is none. */

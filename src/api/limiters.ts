@@ -88,7 +88,10 @@ export function createLimiters(requestsPerSecondMax: number) {
       ),
     /** Divides the writing of long lists into short slices, and runs one slice at a time. */
     listSlices: new TimeSlicer(),
-    /** Recent states of workspaces, by workspace id. Requests share them, to save work. */
+    /**
+     * Recently computed state of each workspace's sources, destinations and code, by workspace id.
+     * Several requests share one computation.
+     */
     workspaceStates: new SharedResults(STATUS_SHARED_MS_MAX),
     /**
      * Waits until the rest of a body longer than `BODY_BYTES_PER_REQUEST` may be read. Resolves
@@ -144,8 +147,8 @@ function requestLimiter(
 }
 
 /**
- * Takes a token for one request of a key, such as a workspace or a client address. Throws
- * `TooManyRequests` if the key has used up its rate.
+ * Takes a token from the bucket of `key` (a workspace or a client address) for one request. Throws
+ * `TooManyRequests` if the bucket is empty.
  */
 function takeToken(buckets: TokenBuckets, key: string, message: string): void {
   const waitSeconds = buckets.waitSeconds(key);

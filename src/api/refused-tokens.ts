@@ -57,8 +57,10 @@ export class RefusedTokens {
 }
 
 /**
- * Returns an audit entry for each of the `AUDIT_REFUSALS_PER_MINUTE_MAX` most refused callers, and
- * one per workspace for all its other callers.
+ * Returns audit entries for the counted requests: one for each of the
+ * `AUDIT_REFUSALS_PER_MINUTE_MAX` callers with the most refused requests, and one per workspace for
+ * all its other callers together. `uncounted` is the number of requests that were not counted by
+ * caller; they are added to the entry without a workspace.
  */
 function summarize(counts: readonly RefusedRequests[], uncounted: number): RefusedRequests[] {
   const sorted = counts.toSorted((a, b) => b.requests - a.requests);

@@ -80,9 +80,9 @@ interface RouteOptions<
    */
   opensWith?: "opensCode";
   /**
-   * Whether the answer contains current figures. Other routes that need a permission for events
-   * wait until this node has read all ledgers (delivery progress of partitions); a route with
-   * figures does not.
+   * Whether the answer shows current figures or recent events, for which the ledgers (stored
+   * delivery progress of partitions) are not needed. Each other route with an `events:` permission
+   * in `needs` first waits until this node has read all changes of the ledgers.
    */
   answersFigures?: boolean;
   query?: Query;
@@ -99,9 +99,9 @@ interface RouteOptions<
   isLong?: boolean;
   /**
    * Returns the current state of the resource that the path names, or of all resources that the
-   * body names; an empty list if there is none. Throws `missing` if the handler would. A route with
-   * this function honours If-Match and If-None-Match. If its answer is the resource, the handler
-   * returns it as `Tagged`.
+   * body names; an empty list if there is none. Throws `ApiError` `missing` in the cases in which
+   * the handler throws it. A route with this function honours If-Match and If-None-Match. If its
+   * answer is the resource, the handler returns it as `Tagged`.
    */
   current?(call: ResourceCall<NoInfer<Key>, Static<NoInfer<Body>>>): readonly CurrentResource[];
   /**

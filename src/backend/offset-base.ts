@@ -33,10 +33,10 @@ export function syncOffsetBase(store: Store, logs: PartitionLogs, log: string): 
 }
 
 /**
- * Returns the end of a partition, which `ask` reads. If blocks before the known end seem lost, asks
- * again, and returns an end that is not below the one that `prove` reads from the current leader.
- * The reason is that a replaced leader can return an old end, and that an offset base computed for
- * a loss is never reversed.
+ * Returns the end of a partition, read by `ask`. If this end shows a loss of blocks, asks again,
+ * and returns at least the end that `prove` reads from the current leader. Reason: a broker that is
+ * no longer the leader can return an old end, and the offset base that is computed for a loss never
+ * decreases again.
  */
 export async function reliableTopicEnd(
   stored: OffsetBase | undefined,

@@ -21,10 +21,13 @@ export interface AbilitySources {
 }
 
 /**
- * Returns which partitions this node can run, and which it cannot run because of its own disk, its
- * connections or its guests (processes for user code). A partition that no node can write is in
- * neither list. While no guest can be started, a partition with events that wait for a guest cannot
- * run here; one without such events is in neither list, because it may get some at any time.
+ * Returns which partitions this node can run (`canRun`), and why it cannot run others (`troubles`):
+ * because of its own disk, its connections or its guests (processes for user code). A partition
+ * that no node can write is in neither list.
+ *
+ * While no guest can be started, `canRun` is empty. A partition whose events wait for a guest is
+ * then in `troubles`. A partition without such events is in neither list, because it may get some
+ * at any time.
  */
 export function partitionAbility(sources: AbilitySources): PartitionAbility {
   const troubles = new Map<number, string>();

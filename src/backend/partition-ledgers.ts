@@ -118,8 +118,8 @@ export class PartitionLedgers {
   }
 
   /**
-   * Judges the ledgers that cannot be read or written, for `/ready`. `runsPartitions` is whether
-   * this node delivers events.
+   * Decides whether ledgers that cannot be read or written make `/ready` answer 503, or only cause
+   * warnings. `runsPartitions` is whether this node delivers events.
    */
   judge(runsPartitions: boolean): LedgerJudgement {
     const failures = this.#ledgers.map(({ ledger }) => ledger.failure());

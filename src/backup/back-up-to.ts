@@ -22,8 +22,8 @@ export async function backUpTo(
 }
 
 /**
- * Copies a data directory into an object in a bucket. Makes the backup in the temporary directory
- * and reads it again as a check, like a backup in a file, before it uploads it.
+ * Copies a data directory into an object in a bucket. Makes a backup file in the temporary
+ * directory and reads the file again as a check, then uploads it.
  */
 async function backUpToBucket(
   config: Config,

@@ -10,15 +10,16 @@ export interface BackupFile {
   bytes: number;
 }
 
-/** Returns the name of a backup that begins at the time `at`. */
+/** Returns the name of a backup that begins at the time `at`, in milliseconds since the epoch. */
 export function backupName(at: number, dataId?: string): string {
   const time = new Date(at).toISOString().slice(0, 19).replaceAll(":", "-");
   return `pixelmill-${time}Z${dataId === undefined ? "" : `-${dataId}`}.tar.zst`;
 }
 
 /**
- * Returns the time that the name of a backup contains, and the id of the data directory, which only
- * names in a bucket contain. Returns undefined for a name that is not from a regular backup.
+ * Returns the time in the name of a backup, in milliseconds since the epoch, and the id of the data
+ * directory, which only names in a bucket contain. Returns undefined for a name that is not from a
+ * regular backup.
  */
 export function parseBackupName(
   name: string,

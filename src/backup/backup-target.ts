@@ -23,7 +23,10 @@ import { bucketConfig } from "./bucket/bucket-config.ts";
 export interface BackupTarget {
   /** Settings for the process that makes a backup, passed to it as environment variables. */
   environment: Record<string, string>;
-  /** Returns the argument of `pixelmill backup` for a backup that begins at the time `at`. */
+  /**
+   * Returns the argument of `pixelmill backup`, a path or an `s3://` URL, for a backup that begins
+   * at the time `at` (milliseconds since the epoch).
+   */
   placeOf(at: number): string;
   /** Lists the regular backups of this server, oldest first. */
   list(): Promise<BackupFile[]>;

@@ -90,7 +90,10 @@ export async function copyCatalog(from: LocalStore, to: Store, ends: Positions):
   }
 }
 
-/** Throws `StartError` if `workspaces` has a row that `from` lacks: a running node created it. */
+/**
+ * Throws `StartError` if `workspaces` has a row that `from` lacks. The import copies only rows of
+ * `from`, so a running node has created the row.
+ */
 function expectOnlyCopies(workspaces: Table<unknown, Key>, from: LocalStore): void {
   const known = from.table<unknown, Key>(WORKSPACES);
   for (const key of workspaces.getKeys({})) {

@@ -157,9 +157,9 @@ const standaloneDirectories = (config: Config) => [
 ];
 
 /**
- * Makes the disposal of the stack delete those of `directories` that do not exist yet at this call
- * and that the command creates later. Otherwise, later commands and starts would refuse what a
- * failed command left. The returned function cancels the deletion and is called after success.
+ * Makes the disposal of `stack` delete those of `directories` that do not exist at the time of this
+ * call. The command creates them, and they would make the next start or command refuse to run.
+ * After success, the caller calls the returned function, which cancels the deletion.
  */
 function removeAfterFailure(stack: AsyncDisposableStack, directories: string[]): () => void {
   let made = directories.filter((it) => !existsSync(it));

@@ -12,7 +12,10 @@ import { type BackupTarget, backupTarget } from "./backup-target.ts";
 
 /** Longest time in milliseconds from a failed backup to the next attempt. */
 const RETRY_MS_MAX = 600_000;
-/** Maximum milliseconds of one timer; a much longer timer fires at once. Waits use several. */
+/**
+ * Maximum milliseconds of one timer. A timer of more than 24 days fires at once, so a longer wait
+ * uses several timers in turn.
+ */
 const TIMER_MS_MAX = 3_600_000;
 /** Number of intervals without a new backup after which `/ready` warns. */
 const INTERVALS_LATE = 2;
@@ -105,7 +108,7 @@ class ScheduledBackups {
     return Math.max(0, Date.now() - (this.#newest?.at ?? this.#startedAt));
   }
 
-  /** Waits until the time `until`, and then makes a backup. */
+  /** Waits until the time `until`, in milliseconds since the epoch, and then makes a backup. */
   #wait(until: number): void {
     if (this.#isStopping) return;
     const ms = Math.min(TIMER_MS_MAX, Math.max(0, until - Date.now()));

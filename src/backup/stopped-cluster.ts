@@ -143,8 +143,8 @@ export async function openStoppedCluster(
     append: (events: ReturnType<typeof unsettledEvents>) =>
       appendToCluster({ clients, logs, logger, topic: named("events") }, events),
     /**
-     * Throws `StartError` when the cluster has data. The workspaces `own` do not count while no node
-     * has run: an import that was interrupted after its last change has copied them.
+     * Throws `StartError` when the cluster has data. Until a node has run, the workspaces with the
+     * ids `own` do not count as data: an interrupted import may have copied them.
      */
     expectNew(own: ReadonlySet<string>) {
       const ids = [...catalog.table<unknown, string>("workspaces").getKeys({})];

@@ -1,14 +1,15 @@
 import { dirname, join } from "node:path";
 import type { BunPlugin } from "bun";
 
-/** Parts of a library: the package or the path relative to `src` of each part, by its name. */
+/** Parts of a library by name. A part is a package, or a path relative to `src`. */
 type Library = Readonly<Record<string, string>>;
 
 const KAFKA = "../node_modules/@platformatic/kafka/dist";
 
 /**
- * Libraries that few processes load. Each takes a tenth of its space when it is compressed and has
- * no bytecode. The parts of one library share its modules. A part is evaluated when it is imported.
+ * Libraries that few processes load. They are compressed and have no bytecode, and so take a tenth
+ * of the space. The parts of one library share its modules. A part is evaluated when it is
+ * imported.
  */
 const libraries: Readonly<Record<string, Library>> = {
   kafka: {

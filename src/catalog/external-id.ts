@@ -10,9 +10,9 @@ export interface Managed {
 /**
  * Returns a copy of the item with this external id, which an external tool such as Terraform gave
  * it. An empty id removes the external id; an absent id leaves the item unchanged. `owner` returns
- * the id of the item that has an external id. If `owner` is given, throws `conflict` when another
- * item has this external id. Also throws `conflict` when the item has a different external id
- * already, because a tool relies on that id.
+ * the id of the item that has a given external id. If `owner` is given, throws `conflict` in two
+ * cases: another item has this external id, or this item already has a different one, on which a
+ * tool relies.
  */
 export function withExternalId<T extends Managed>(
   thing: T,

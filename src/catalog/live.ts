@@ -119,7 +119,7 @@ function isOurs({ deliveredBy }: Destination): boolean {
   return deliveredBy === undefined;
 }
 
-/** Returns a connection with its `routeId`, if it has one, as its id. Delivery uses this id. */
+/** Returns a connection under the id that delivery uses: its `routeId`, or else its own id. */
 function asRoute(connection: Connection): Connection {
   const { routeId, ...rest } = connection;
   return routeId === undefined ? connection : { ...rest, id: routeId };

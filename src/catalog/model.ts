@@ -112,7 +112,10 @@ export interface Principal {
   /** Id of the member that the caller's personal token belongs to. Absent for a service token. */
   memberId?: string;
   permissions: ReadonlySet<Permission>;
-  /** Time at which the caller's token or session expires; absent when it does not. */
+  /**
+   * Time, in milliseconds since the epoch, at which the caller's token or session expires. Absent
+   * for a token or session that does not expire.
+   */
   expiresAt?: number;
 }
 
@@ -239,7 +242,7 @@ export interface Revision extends WorkspaceItem {
 
 /**
  * The part of a transformation or library that can change. Its name and code belong to its
- * revisions, which cannot.
+ * revisions, which never change.
  */
 export interface Resource extends WorkspaceItem {
   kind: CodeKind;

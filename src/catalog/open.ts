@@ -117,7 +117,7 @@ export async function openCatalog(options: CatalogOptions) {
     trouble: () => store.trouble(),
     /** Replaces the maximum numbers of items of each kind that a workspace may own. */
     setItemsMax: (max: ItemsMax) => limits.setMax(max),
-    /** Stores times of use of tokens that are only in memory, then closes the catalog. */
+    /** Stores times of tokens' last uses that are not stored yet, then closes the catalog. */
     async close() {
       await flush();
       await store.close();

@@ -39,7 +39,7 @@ export interface CatalogStore extends Environment {
   conditionally<T>(condition: () => void, run: () => Promise<T>): Promise<T>;
 }
 
-/** String that sorts after all ids and other ASCII keys. It ends a range of one prefix. */
+/** String that sorts after all ids and other ASCII keys. It ends the range of a prefix's keys. */
 export const LAST = "\uffff";
 
 /** Returns the range of all keys that consist of these parts and one more. */

@@ -26,8 +26,8 @@ const GIB = 2 ** 30;
 const WRITES = 200;
 const WRITE_BYTES = 4_096;
 /**
- * Median time of a durable write, in milliseconds, above which the check warns. Each pixel request
- * waits for such a write, and should take no longer than the images of a page.
+ * Median time of a durable write, in milliseconds, above which the check warns. The answer to each
+ * pixel waits for such a write, and a pixel should take no longer than the other images of a page.
  */
 const SLOW_MS = 10;
 

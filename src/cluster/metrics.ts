@@ -2,8 +2,9 @@ import { Gauge } from "prom-client";
 import type { Metrics } from "../observe/metrics.ts";
 
 /**
- * Registers gauges: the numbers of partitions that run at this node and that should, the number of
- * warnings about Kafka topics, and the error of this node's clock.
+ * Registers gauges: the number of partitions that run at this node, the number that are assigned to
+ * it and do not run, the number of troubles with brokers and topics, and the error of this node's
+ * clock.
  */
 export function registerClusterMetrics(
   metrics: Metrics,

@@ -70,8 +70,9 @@ interface MailConnection {
 }
 
 /**
- * Connects to the mail server and runs `work`. Resolves with what `work` returned: undefined, or a
- * sentence about a failure. If connecting or `work` fails, resolves with a sentence about that.
+ * Connects to the mail server and runs `work`. Resolves with the result of `work`: undefined, or a
+ * sentence about a failure. If the connection fails or `work` rejects, resolves with a sentence
+ * about this error.
  */
 async function withTransport(
   { egress, server, workspaceId, signal }: MailConnection,
@@ -121,7 +122,10 @@ function beginningOf({ id }: AlertMessage): string {
   return id.replace("-end-", "-begin-");
 }
 
-/** Returns a sentence about why a mail failed, without the server's answer, which may be long. */
+/**
+ * Returns a sentence about why a mail failed. If `late` is aborted, the reason is a timeout. The
+ * server's own text is left out, because it may be long.
+ */
 function mailReason(error: unknown, late: AbortSignal): string {
   const { code, responseCode } = error as { code?: string; responseCode?: number };
   if (late.aborted) return "The mail server did not answer in time";

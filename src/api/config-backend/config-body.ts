@@ -7,7 +7,7 @@ const REQUESTS_BEFORE_COMPRESSION = 2;
 
 /** Body of an answer to rudder-server: the configuration of one or several workspaces. */
 export class ConfigBody {
-  /** The configuration as JSON. A blob is sent without a copy. */
+  /** The configuration as JSON. The server sends the bytes of a `Blob` without copying them. */
   readonly json: Blob;
   /** ETag of the body, without double quotes. It is nearly always the same on all nodes. */
   readonly tag: string;

@@ -10,7 +10,10 @@ import { isoTime } from "../schema/common.ts";
 
 /** This file writes sources and destinations as the JSON that rudder-server reads. */
 
-/** A destination to which rudder-server delivers, with the other data that its JSON contains. */
+/**
+ * A destination to which rudder-server delivers, with the definition, connections and
+ * transformation from which its JSON is written.
+ */
 export interface RoutedDestination {
   destination: Destination;
   definition: DestinationDefinition;
@@ -22,7 +25,10 @@ export interface RoutedDestination {
 /** JSON of each definition. Cached, because thousands of destinations may share a definition. */
 const definitionTexts = new WeakMap<DestinationDefinition, string>();
 
-/** Returns the JSON of a destination within a source, with settings for this type of source. */
+/**
+ * Returns the JSON of a destination as part of a source's JSON. Its config has the settings for
+ * `sourceType`, the type of the source.
+ */
 export function destinationJson(
   { destination, definition, link }: RoutedDestination,
   sourceType: string,

@@ -57,7 +57,9 @@ export class RoutedResources {
     await slicer.each(destinations, ({ id }) => this.#readDestination(id), never);
   }
 
-  /** Reads all sources again, and those of the given destinations that the workspace has. */
+  /**
+   * Reads all sources again, and the destinations with these ids. Ignores ids of other workspaces.
+   */
   async readSome(destinationIds: Iterable<string>): Promise<void> {
     await this.#readSources();
     await this.#readDestinations(destinationIds);
@@ -75,7 +77,9 @@ export class RoutedResources {
     await slicer.each([...this.#destinations.values()], readLink, never);
   }
 
-  /** Writes the JSON of changed sources. Returns that of all sources, in the catalog's order. */
+  /**
+   * Writes the JSON of changed sources. Returns the JSON of all sources, in the catalog's order.
+   */
   async pieces(): Promise<SourcePiece[]> {
     const missing = [...this.#sources.values()].filter(({ id }) => !this.#pieces.has(id));
     await this.#parts.slicer.each(missing, (source) => this.#makePiece(source), never);

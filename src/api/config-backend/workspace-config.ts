@@ -25,7 +25,10 @@ export class WorkspaceConfig {
   readonly #parts: WorkspaceConfigParts;
   readonly #workspaceId: string;
   readonly #resources: RoutedResources;
-  /** Counters of catalog changes at the last read. Undefined if there was none or it failed. */
+  /**
+   * Counters of catalog changes when the catalog was last read. Undefined before the first read and
+   * after one that failed.
+   */
   #readAt: { topology: number; programs: number } | undefined;
   #workspaceParts: WorkspaceParts = { libraries: "", credentials: "" };
   #body: ConfigBody | undefined;

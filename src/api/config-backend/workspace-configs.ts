@@ -2,9 +2,9 @@ import { ConfigBody } from "./config-body.ts";
 import { WorkspaceConfig, type WorkspaceConfigParts } from "./workspace-config.ts";
 
 /**
- * Assumed maximum difference between the clocks of two nodes. A rudder-server may ask one node
- * after another. So that it misses no change, a workspace counts as changed for this time after
- * each change.
+ * Assumed maximum difference in milliseconds between the clocks of two nodes. The time
+ * `updatedAfter` of a request may come from another node's clock. Therefore, a workspace also
+ * counts as changed if its last change was up to this long before `updatedAfter`.
  */
 const CLOCK_DIFFERENCE_MS_MAX = 60_000;
 

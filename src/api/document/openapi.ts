@@ -294,7 +294,7 @@ function tagOf({ path }: Route): string {
   return first === "v2" ? second : first;
 }
 
-/** Whether a route's body has the field `expected`: how many items a request should reach. */
+/** Whether a route's body may say how many items the request should change (`expected`). */
 function hasExpectation({ body }: Route): boolean {
   return body?.properties !== undefined && "expected" in body.properties;
 }

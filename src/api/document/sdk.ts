@@ -131,7 +131,10 @@ const description =
   "`Content-Encoding: gzip`. 200 means that the events are on disk. An event that breaks a rule is " +
   "refused alone: `GET /v2/events/search?refused=true` finds it with the reason. ";
 
-/** Last sentences of descriptions, by path. For other paths, `sending` names the short path. */
+/**
+ * Last sentence of the description of a path's operation, by path. For a path that is not listed
+ * here, `sending` writes a sentence about its short form, such as `/v1/t` for `/v1/track`.
+ */
 const aliases: Record<string, string> = {
   "/v1/batch": "The paths /v1/b and /v1/import do the same.",
   "/beacon/v1/batch": "The write key may be in the query.",

@@ -28,8 +28,9 @@ interface BodyOptions {
 }
 
 /**
- * Reads the bytes of a request's body. Throws if a Content-Type header names a type other than JSON
- * (with `isForm`, than a form), and if the body is compressed, too large, too late or incomplete.
+ * Reads the bytes of a request's body. Throws if the body is compressed, too large, too late or
+ * incomplete, or if a Content-Type header names a type other than JSON. If `isForm` is true, a form
+ * is expected in place of JSON.
  */
 export async function readBody(request: Request, options: BodyOptions = {}): Promise<Buffer> {
   if (request.body === null) return Buffer.alloc(0);

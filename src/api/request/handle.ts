@@ -198,12 +198,13 @@ export function bodyBytesMax({ hasLargeBody = false }: Pick<Route, "hasLargeBody
 }
 
 /**
- * Throws if the token has no permission of `needsOneOf`, or lacks a permission that `alsoNeeds`
- * requires for this query and body.
+ * Throws if the token has no permission of `needsOneOf`, or lacks a permission that an entry of
+ * `alsoNeeds` requires. An entry requires its permissions when its condition holds for this query
+ * and body.
  *
  * If the route needs only permissions of `alsoNeeds`, also throws unless the token has all
- * permissions of at least one entry of `alsoNeeds`. For this check, the entry's condition need not
- * hold.
+ * permissions of at least one entry. For this check, it does not matter whether the entry's
+ * condition holds.
  */
 function permitConditional(
   { needs, needsOneOf, alsoNeeds = [] }: Route,

@@ -10,7 +10,7 @@ const OPEN_ARRAY = 0x5b;
 const CLOSE_OBJECT = 0x7d;
 const CLOSE_ARRAY = 0x5d;
 
-/** Marks an array in the list of open containers, in which an object has its number of keys. */
+/** Stands for an array in the list of open containers. An object's entry is its number of keys. */
 const ARRAY = -1;
 
 /**

@@ -28,7 +28,10 @@ interface ListQuery {
   count?: number;
 }
 
-/** Returns the schema of a list's parameter for the sort key. `-` before it reverses the order. */
+/**
+ * Returns the schema of the parameter by which a list is sorted: one of `keys`. A `-` before the
+ * key reverses the order. `otherwise` describes the order of a list without the parameter.
+ */
 export const sortBy = <Key extends string>(keys: readonly Key[], otherwise: string) =>
   Type.Optional(
     Type.Union(
@@ -64,7 +67,10 @@ export interface ItemList<Item> {
   ): CatalogPage<Item> | Promise<CatalogPage<Item>>;
 }
 
-/** Returns an object whose `list` examines all items and returns those that `isMatch` accepts. */
+/**
+ * Returns an `ItemList` that has only the items that `isMatch` accepts. Its `list` examines all
+ * items of the workspace.
+ */
 export function filtered<Item extends { externalId?: string }>(
   each: (workspaceId: string) => Iterable<Item>,
   isMatch: (item: Item) => boolean,

@@ -16,7 +16,10 @@ interface StateListQuery {
 interface StateList<Item, State> extends Slicing {
   /** All stored items of the workspace, such as its destinations. */
   items: Iterable<Item>;
-  /** Resolves with all items' states if concurrent requests share a computation; else undefined. */
+  /**
+   * Resolves with the states of all items, if the workspace's requests share one computed state
+   * that has all items. Otherwise resolves with undefined.
+   */
   all(): Promise<readonly State[] | undefined>;
   /** Asks the nodes for the state of these items. Returns the states in the order of the items. */
   measure(items: readonly Item[]): Promise<readonly State[]>;
@@ -27,11 +30,16 @@ interface StateList<Item, State> extends Slicing {
 }
 
 /**
- * Returns a page of the states of the items that match the search text `query.text`. To list by
- * name, measures only the items of the page. To sort or filter by state, uses the states from `all`
- * or, without these, measures the first `STATUS_ITEMS_MAX` matches; without a filter, further
- * matches follow them, and are measured only if they are on the page. The result's field `measured`
- * has the states that were sorted or filtered; it is absent in a list by name.
+ * Returns a page of the states of the items that match the search text `query.text`. Measures (asks
+ * the nodes for) as few states as possible.
+ *
+ * A list by name measures only the items of the page. A list that is sorted or filtered by state
+ * uses the states from `all`. If `all` has none, the list measures the first `STATUS_ITEMS_MAX`
+ * matches. With a filter, the list leaves out further matches. Without a filter, further matches
+ * follow the measured ones, and are measured only if they are on the page.
+ *
+ * The result's field `measured` has the states that were sorted or filtered. It is absent in a list
+ * by name.
  */
 export async function measuredPage<Item extends NamedItem, State extends NamedItem>(
   query: StateListQuery,
@@ -61,7 +69,7 @@ export async function measuredPage<Item extends NamedItem, State extends NamedIt
   return { rows: [...rows, ...late], total: arranged.length + rest.length, measured };
 }
 
-/** Measures items. Without items, asks no node. */
+/** Asks the nodes for the states of the items. If there are no items, asks no node. */
 async function measureSome<Item, State>(
   items: readonly Item[],
   measure: (items: readonly Item[]) => Promise<readonly State[]>,

@@ -90,8 +90,9 @@ function nameFor(headers: Headers, name: string): string {
 
 /**
  * Whether the browser uses TLS, to this server or to a proxy in front of it. `X-Forwarded-Proto`
- * counts from any client, because a false value only makes the rules for cookies stricter. Without
- * an Origin, Sec-Fetch-Site shows TLS: browsers send it without TLS only to their own machine.
+ * counts from any client, because a false value only makes the rules for cookies stricter. In a
+ * request without Origin, the header Sec-Fetch-Site is a sign of TLS, unless the request is to the
+ * browser's own machine: to other machines, browsers send this header only with TLS.
  */
 function usesTls(headers: Headers): boolean {
   const forwarded = headers.get("x-forwarded-proto")?.split(",")[0]?.trim().toLowerCase();

@@ -3,7 +3,10 @@ import type { Detail } from "../../errors.ts";
 import { isObject } from "../../is-object.ts";
 import { nearestName } from "../../settings/nearest-name.ts";
 
-/** Maximum length of an unknown key that the error repeats and for which it suggests another. */
+/**
+ * Maximum number of characters of an unknown key for which the error suggests a known key. The
+ * error never repeats a longer key.
+ */
 const LIKE_KEY_CHARS_MAX = 100;
 /** Maximum number of known keys of an object whose error lists them all. */
 const LISTED_KEYS_MAX = 8;

@@ -64,7 +64,7 @@ function* firstErrors(errors: Iterable<ValueError>): Generator<ValueError> {
 
 /**
  * Yields the errors of a validation. If an array or object fits no alternative of a union type,
- * yields the errors of the alternative that is also an array or object, because they say more.
+ * yields the errors of the alternative of the same kind (array or object), because they say more.
  */
 function* bestErrors(errors: Iterable<ValueError>): Generator<ValueError> {
   for (const error of errors) {
@@ -150,8 +150,8 @@ function convertParam(schema: TSchema, text: string): unknown {
 
 /**
  * Converts an error of the validator into a path and a message for the caller. `at` is `?` for
- * query parameters. The path has only keys that a schema names, and no key that the caller chose:
- * in objects with free keys, values are not validated.
+ * query parameters. The path has only keys that a schema names, and never a key that the caller
+ * chose: the values of objects with free keys are not validated and cause no errors.
  */
 function toDetail(error: ValueError, at: string): Detail {
   if (error.type === ValueErrorType.ObjectAdditionalProperties) {

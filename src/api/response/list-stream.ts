@@ -20,10 +20,11 @@ interface Part {
 
 /**
  * Responds with a list of any length: `{[key]: [item…], …rest}`. Reads and writes items as fast as
- * the client reads, in slices of a few milliseconds that all lists of the server share, so that
- * other requests are not delayed. A list that fits into one chunk is sent as an ordinary response.
- * Throws `TooManyRequests` if the workspace is sent too many longer lists at the same time. Leaves
- * out undefined items: an iterator yields undefined to end a slice in which it has found no item.
+ * the client reads, in slices of a few milliseconds. One slice runs at a time in the whole server,
+ * so that lists do not delay other requests. A list that fits into one chunk is sent as an ordinary
+ * response. Throws `TooManyRequests` if the workspace is sent too many longer lists at the same
+ * time. Leaves out undefined items: an iterator yields undefined to end a slice in which it has
+ * found no item.
  */
 export async function streamList(
   { deps, workspaceId }: { deps: Pick<RouteDeps, "limiters">; workspaceId: string },

@@ -4,8 +4,8 @@ import { PAGE_ITEMS_MAX } from "../../settings/limits.ts";
 
 /**
  * Returns the `paging` object of a list, with the address of the next page. `path` is the list's
- * path without `/v2`, because RudderStack's clients prepend their base address, which contains it.
- * `filter` has the request's other parameters, which the address repeats.
+ * path without `/v2`, because the base address to which RudderStack's clients append the address
+ * contains `/v2`. `filter` has the request's other parameters, which the address repeats.
  */
 export function pagingOf(
   path: string,

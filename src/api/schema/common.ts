@@ -69,7 +69,7 @@ export const Language = oneOf(["javascript", "pythonfaas", "python"], {
  */
 export const nullable = <S extends TSchema>(schema: S) => Type.Union([schema, Type.Null()]);
 
-/** Schema of the list of secrets that an item has; answers never show the secrets themselves. */
+/** Schema of a list that names an item's secrets. Answers never contain the secrets themselves. */
 export const SecretsSet = Type.Array(Type.String(), {
   description: "JSON pointers to the secrets that are set, such as `/password`",
 });

@@ -20,7 +20,10 @@ export interface OpenIdSettings {
   roles: readonly { group: string; role: WorkspaceRole }[];
   /** URL of the console, to which the provider sends browsers back after a sign-in. */
   consoleUrl: string;
-  /** PEM certificates of authorities to trust for the provider's. Default: the system's. */
+  /**
+   * Certificates (PEM) of the authorities that may sign the provider's certificate. Default: the
+   * system's authorities.
+   */
   ca?: string;
 }
 

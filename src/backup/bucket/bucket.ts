@@ -40,7 +40,7 @@ export function openBucket(
   const egress = createEgress({ allow: ["0.0.0.0/0", "::/0"], nameServers, ...(ca && { ca }) });
   const store = s3.endpoint ?? `Amazon's store in ${s3.region}`;
 
-  /** Sends a request once. Returns the response or the failure; `passes`: if it is temporary. */
+  /** Sends a request once. Returns the response, or the failure and whether it is temporary. */
   async function attempt(request: BucketRequest) {
     try {
       const signed = await sign({ body: nothing, ...request, signal });

@@ -27,8 +27,8 @@ import type { AlertTables, LeaseRow } from "./tables.ts";
 
 /**
  * Alert rules, receivers and alerts of the workspaces. One process of a cluster holds the lease of
- * the alert evaluator. Only its calls of `record`, `claim` and `settle` take effect; those of other
- * processes reject with `conflict`.
+ * the alert evaluator. `record`, `claim` and `settle` take effect only in this process; in other
+ * processes they reject with `conflict`.
  */
 export type Alerts = ReturnType<typeof openAlerts>;
 
@@ -277,7 +277,7 @@ function changed<T extends ChangeableItem>(before: T, fields: Omit<T, keyof Chan
   return { id, workspaceId, ...fields, createdAt, updatedAt: changeTime(before) };
 }
 
-/** Changes a notification if it waits to be sent. Returns whether it did. */
+/** Changes a notification if it waits to be sent. Returns whether the notification was changed. */
 function changeNotification(
   tables: AlertTables,
   { alertId, receiverId, phase }: NotificationKey,

@@ -38,7 +38,11 @@ export interface AlertRule extends ChangeableItem {
   name: string;
   kind: AlertKind;
   enabled: boolean;
-  /** Lowest value at which the condition holds, in the unit of the kind. Some kinds have none. */
+  /**
+   * Number with which the rule compares what it measures, in the unit of the rule's kind. For the
+   * number of nodes and for free disk space, the condition holds below the threshold; for other
+   * kinds, from the threshold on. Absent for kinds without a threshold.
+   */
   threshold?: number;
   /** Time in seconds for which the condition must hold before an alert begins. */
   forSeconds: number;
@@ -72,9 +76,12 @@ export type AlertReceiverInput = Omit<AlertReceiver, keyof ChangeableItem>;
 
 /** Results of the notifications that were last sent to a receiver. */
 export interface ReceiverState {
-  /** Time of the last notification that the receiver accepted. */
+  /** Time of the last notification that the receiver accepted, in milliseconds since the epoch. */
   sentAt?: number;
-  /** Time of the first failed attempt since the last success. Absent after a success. */
+  /**
+   * Time of the first failed attempt since the last success, in milliseconds since the epoch.
+   * Absent after a success.
+   */
   failingSince?: number;
   reason?: string;
 }
@@ -109,9 +116,9 @@ export interface Alert {
   kind: AlertKind;
   subject: AlertSubject;
   message: string;
-  /** Time at which the alert began. */
+  /** Time at which the alert began, in milliseconds since the epoch. */
   createdAt: number;
-  /** Time at which the alert ended. Absent while it is open. */
+  /** Time at which the alert ended, in milliseconds since the epoch. Absent for an open alert. */
   endedAt?: number;
   notifications: AlertNotification[];
 }

@@ -35,7 +35,7 @@ export const AUDIT_BOUNDS: AuditBounds = {
 type Division = string;
 interface DivisionSize {
   bytes: number;
-  /** Time from which the group has all its entries: none of this time or later was deleted. */
+  /** Milliseconds since the epoch. No entry of the group of this time or later was deleted. */
   since: number;
 }
 
@@ -59,7 +59,10 @@ export interface FoundEntries {
   entries: AuditEntry[];
   /** Id of the last entry that the search examined. Absent when it examined the oldest one. */
   reached?: string;
-  /** No entry of this time or later was deleted. Absent if there never were entries to search. */
+  /**
+   * Milliseconds since the epoch. No entry of this time or later was deleted. Absent if there never
+   * were entries to search.
+   */
   keptSince?: number;
 }
 
@@ -188,7 +191,10 @@ export class AuditTables {
     }
   }
 
-  /** Deletes an entry, the oldest of the division from `#overfull`. Returns whether it did. */
+  /**
+   * Deletes the oldest entry of the group that `#overfull` returns for `division`. Returns whether
+   * there was one to delete.
+   */
   #deleteOldest(division: Division, now: number): boolean {
     const overfull = this.#overfull(division, now);
     const entry = overfull === undefined ? undefined : this.#oldest(overfull);
@@ -199,7 +205,10 @@ export class AuditTables {
     return true;
   }
 
-  /** Returns `division` if it exceeds its own bounds, else the largest if the total is too big. */
+  /**
+   * Returns `division` if it exceeds the bounds of a group. Otherwise, if all groups together
+   * exceed the bound of the total, returns the group with the most bytes.
+   */
   #overfull(division: Division, now: number): Division | undefined {
     const { ageMs, bytes, workspaceBytes, refusalsBytes } = this.#bounds;
     const max = division.endsWith(REFUSED) ? refusalsBytes : workspaceBytes;
@@ -240,13 +249,18 @@ export class AuditTables {
   }
 }
 
-/** Returns the range of keys with the first part `first`, descending from second part `before`. */
+/**
+ * Returns the range of keys with the first part `first`, from the second part `before` downwards.
+ */
 function newestBefore(first: string, before: string) {
   const { start: end } = keysBelow(first);
   return { start: [first, before] as EntryKey, end, reverse: true, limit: READ_AT_ONCE_MAX };
 }
 
-/** Entries about refused tokens have their own division, so that they displace no others. */
+/**
+ * Returns the group to which an entry belongs. Entries about refused tokens have a group of their
+ * own, so that their number displaces no other entries.
+ */
 function divisionOf({ workspaceId, requests }: AuditEntry): Division {
   return requests === undefined ? workspaceId : workspaceId + REFUSED;
 }

@@ -27,7 +27,10 @@ export interface RefusedRequests {
   route?: string;
   reason: string;
   requests: number;
-  /** Number of client addresses, when this entry counts requests from several and names none. */
+  /**
+   * Number of client addresses whose requests this entry counts. Absent if the entry counts
+   * requests of one client and names its address.
+   */
   addresses?: number;
 }
 

@@ -5,7 +5,10 @@ import { AUDIT_CHANGES_MAX, AUDIT_VALUE_CHARS_MAX } from "./limits.ts";
 /** Fields by path, such as `config.url`. */
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** Depth of nested objects up to which members are fields. A deeper object is one field. */
+/**
+ * Maximum number of names in the path of a field; `config.url` has two. An object whose path has
+ * this many names is one field.
+ */
 const LEVELS_MAX = 4;
 
 /** Fields of an item that may be recorded, and texts that differ when its secrets differ. */

@@ -24,11 +24,17 @@ export interface RecordedItem extends ComparableItem {
   workspaceId: string;
   /** Ids of other items that the entry concerns, such as both ends of a connection. */
   concerns?: readonly string[];
-  /** Id of the token that acts if the request has none: a session that begins names its token. */
+  /**
+   * Id of the token that the entry names as the actor if the request has no token. A request that
+   * begins a session has none; its entry names the session's token.
+   */
   tokenId?: string;
   /** Reason given for the last change. An entry shows it beside the changed fields. */
   note?: string;
-  /** Changes with each change by a caller, so that even one to equal values gets an entry. */
+  /**
+   * Text that differs after each change by a caller. A change thus gets an entry even if all fields
+   * keep their values.
+   */
   version?: string;
 }
 
@@ -46,7 +52,7 @@ interface Context {
 interface RecordedTable<T> {
   /** Returns a row in the audit log's form. Undefined for a row that the log leaves out. */
   describe(row: T, key: Key, context: Context): RecordedItem | undefined;
-  /** Returns the verb of an entry's action, such as `update`. By default, `verbOf` does. */
+  /** Returns the verb of an entry's action, such as `update`. Default: the result of `verbOf`. */
   verb?(before: T | undefined, after: T | undefined): string;
 }
 

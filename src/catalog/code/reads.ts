@@ -78,7 +78,10 @@ export function createReads(tables: CodeTables) {
         if (found && isDraft(found)) yield { resource: found, revision: stored(found.newest) };
       }
     },
-    /** Returns code of a kind by ids, with newest revisions. Leaves out unknown and deleted ids. */
+    /**
+     * Returns the transformations or libraries (`kind`) with these ids, each with its newest
+     * revision. Leaves out unknown and deleted ids.
+     */
     withIds: (workspaceId: string, kind: CodeKind, ids: readonly string[]): ResourceRevision[] =>
       ids.flatMap((id) => {
         const found = tables.resource(id);
@@ -92,7 +95,8 @@ export function createReads(tables: CodeTables) {
     },
     /**
      * Returns a revision of a workspace by its versionId, even if its transformation or library was
-     * deleted. Throws `missing` for an unknown versionId or one of the other `kind` of code.
+     * deleted. Throws `missing` for an unknown versionId, and for a versionId that belongs to the
+     * other kind of code.
      */
     revisionByVersion: byVersion,
     /**

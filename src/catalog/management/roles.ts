@@ -8,7 +8,10 @@ import {
 
 const viewer: readonly Permission[] = ["events:read"];
 
-/** Transformations API permissions, which a legacy `admin` with `editTransformations` has. */
+/**
+ * The permissions of RudderStack's Transformations API. A member with `editTransformations` whose
+ * legacy role is `admin` has them.
+ */
 const transformationsApi: readonly Permission[] = [
   "transformations:create-delete",
   "transformations:connect",

@@ -125,8 +125,9 @@ export function openSessions(
       return begun(token, expiresAt, secret);
     },
     /**
-     * Ends the sessions that began with a session at an OpenID provider: those of one provider
-     * session, of one account, or of one provider session of that account. Returns their number.
+     * Ends sessions that began with a sign-in at the OpenID provider `issuer`. `subject` selects
+     * the sessions of one account, `providerSession` those of one session at the provider. With
+     * both, ends the sessions that match both. Returns their number.
      */
     endProviderSessions(ended: { issuer: string; subject?: string; providerSession?: string }) {
       const { issuer, subject, providerSession } = ended;

@@ -6,9 +6,8 @@ type Mark = "marked" | "unmarked";
 type Key = [workspaceId: string, mark: Mark, id: string];
 
 /**
- * Index that lists a workspace's items with an external id separately from items without one. An
- * external id is given by an external tool, such as Terraform, and these tools list only one of the
- * two groups.
+ * Index of a workspace's items, in two groups: items with an external id, and items without one. An
+ * external tool, such as Terraform, gives items external ids, and lists only one of the two groups.
  */
 export function externalIdIndex(store: CatalogStore, name: string) {
   const order = store.table<true, Key>(`${name}-by-mark`);

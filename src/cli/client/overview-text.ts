@@ -92,7 +92,10 @@ function sourceLines({ sources, totals }: Overview, output: CommandOutput): stri
   return ["", ...listLines([head, ...rows], totals.sources, "source", output)];
 }
 
-/** Formats rows, the first of which is the head. Adds how many of `total` are left out. */
+/**
+ * Formats rows as a table; the first row is the head. If `total` is greater than the number of
+ * other rows, adds a line with the number of rows that are left out. `what` is the noun for a row.
+ */
 function listLines(rows: string[][], total: number, what: string, output: CommandOutput): string[] {
   const [head = "", ...lines] = table(rows, output.columns);
   const hidden = total - lines.length;

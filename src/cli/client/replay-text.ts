@@ -61,7 +61,7 @@ export async function finishReplay(call: CommandCall, started: ShownReplay): Pro
   return replay.state === "done" && replay.counts.failed === 0 ? 0 : 1;
 }
 
-/** Whether a replay runs, or dead letters that it sent have no outcome yet. */
+/** Whether a replay runs, or dead letters that it sent to destinations have no outcome yet. */
 function isUnderWay({ state, counts }: ShownReplay): boolean {
   return state === "running" || (state === "done" && counts.pending > 0);
 }

@@ -78,7 +78,10 @@ export class TailView {
     if (isWanted) await this.output.write(`${this.asJson ? jsonText(line) : this.#text(line)}\n`);
   }
 
-  /** Returns a text with the numbers of lines shown, of filtered ones, and of missed events. */
+  /**
+   * Returns a text with three numbers: lines shown, lines that the filters left out, and events
+   * that the server did not send.
+   */
   summary(): string {
     const parts = [
       `${formatCount(this.shown)} shown`,

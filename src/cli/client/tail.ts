@@ -49,7 +49,10 @@ export const tail = clientCommand(
   },
 );
 
-/** Prints the live tail until the user stops it or `count` events are shown. Reconnects if lost. */
+/**
+ * Prints the live tail until the user stops it or `count` events are shown. Connects again after a
+ * connection is lost.
+ */
 async function follow(
   { client, server, output }: CommandCall,
   asked: { sourceId?: string; destinationId?: string },

@@ -4,9 +4,9 @@ import { readServerItem, type ServerCode } from "./server-code.ts";
 
 /**
  * Makes the server's code and test cases equal to `content`, and returns the server's code
- * afterwards. Changed code becomes a new revision that is not live. Each change names the version
- * of the server's state that was read, and the server refuses it when others have changed that
- * state since.
+ * afterwards. Changed code becomes a new revision that is not published. Each change names the
+ * version of the server's state that was read, and the server refuses the change when others have
+ * changed that state since.
  */
 export async function applyContent(
   client: Client,
@@ -44,7 +44,11 @@ async function update(client: Client, content: CodeContent, { id, tag }: ServerC
   else await client.call("POST /transformations/{id}", request);
 }
 
-/** Changes a transformation's test cases to `wanted`. Pairs those with the same name. */
+/**
+ * Makes a transformation's test cases on the server equal to `wanted`. Replaces a test case on the
+ * server with the wanted one of the same name, adds wanted ones without such a test case, and
+ * deletes the rest.
+ */
 async function applyTests(
   client: Client,
   id: string,

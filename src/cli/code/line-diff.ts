@@ -1,4 +1,7 @@
-/** Maximum pairs of lines to compare. Above it, a diff replaces all from first to last change. */
+/**
+ * Maximum number of pairs of lines (an old line and a new one) that a diff compares. If there are
+ * more, the diff shows all lines from the first to the last change as replaced.
+ */
 const PAIRS_MAX = 4_000_000;
 /** Number of unchanged lines that are shown around a change. */
 const CONTEXT_LINES = 3;

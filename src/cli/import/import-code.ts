@@ -39,7 +39,10 @@ export async function importCode(client: Client, run: ImportRun, code: Code): Pr
   }
 }
 
-/** Copies an item's versions. Returns a list with the id of the published one's copy, if any. */
+/**
+ * Copies an item's versions. Returns a list: the id of the copy of the published version, or
+ * nothing if this call copied no published version.
+ */
 async function copyCode(
   client: Client,
   run: ImportRun,

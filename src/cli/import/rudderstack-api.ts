@@ -28,7 +28,7 @@ export interface RemoteCode {
   id: string;
   versionId: string;
   versions: RemoteVersion[];
-  /** Ids of destinations in RudderStack that use the transformation. A library has none. */
+  /** Ids of destinations in RudderStack that use the transformation. Empty for a library. */
   destinations: string[];
 }
 
@@ -133,7 +133,10 @@ export class RudderStackApi {
     return body;
   }
 
-  /** Sends a request, again while it gets 429 or 500 and above, up to `ATTEMPTS_MAX` times. */
+  /**
+   * Sends a request. Repeats it while the status of the answer is 429, or 500 or above. Sends at
+   * most `ATTEMPTS_MAX` requests.
+   */
   async #answered(place: string, path: string): Promise<Response> {
     for (let attempt = 1; ; attempt++) {
       const answer = await fetch(place, {

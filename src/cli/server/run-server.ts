@@ -123,7 +123,10 @@ async function handOver(
   return late === undefined;
 }
 
-/** Waits until the successor is ready or has ended, or a signal arrives. False if it has ended. */
+/**
+ * Waits until the successor is ready, the successor has ended, or a signal arrives. Resolves with
+ * false if the successor has ended, otherwise with true.
+ */
 function hasSuccessor(successor: Successor, stop: StopSignal): Promise<boolean> {
   return Promise.race([successor.isServing, stop.first.then(() => true)]);
 }

@@ -45,7 +45,10 @@ export function fit(text: string, columns: number): string {
   return `${cut}…`;
 }
 
-/** Pads a text with spaces to a number of terminal columns. `side` is where the text stays. */
+/**
+ * Pads a text with spaces to a number of terminal columns. The text stays at `side`: with `left`,
+ * the spaces follow the text.
+ */
 export function pad(text: string, columns: number, side: "left" | "right" = "left"): string {
   const spaces = " ".repeat(Math.max(0, columns - Bun.stringWidth(text)));
   return side === "left" ? text + spaces : spaces + text;

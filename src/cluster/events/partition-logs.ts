@@ -126,10 +126,10 @@ export class PartitionLogs implements EventLogs {
   }
 
   /**
-   * Calls the listeners of `onOffsetsInvalid` with the logs that belong to an earlier topic with
-   * another id than `topicId`, and with those whose end in `ends` is below the position in `read`,
-   * up to which this node has read. Then throws `TopicRecreated` if logs belong to an earlier
-   * topic.
+   * Calls the listeners of `onOffsetsInvalid` with the names of the logs of two kinds. The first
+   * kind belongs to an earlier topic, whose id is not `topicId`. The second kind ends, by `ends`,
+   * before the position in `read`, up to which this node has read. If there are logs of the first
+   * kind, then throws `TopicRecreated`.
    */
   #reportInvalidOffsets(topicId: string, ends: bigint[], read: bigint[]): void {
     const others = [...ends.keys()].filter((it) => !this.#placement.isOfTopic(it, topicId));
@@ -177,8 +177,8 @@ export class PartitionLogs implements EventLogs {
 
   /**
    * Reads the topic's id and the end offset of a log from the brokers. `known` is the highest
-   * sequence number that any stored position in the log has. The result has `known` as a block
-   * offset: an end below it shows that the topic lost blocks.
+   * sequence number in all stored positions of the log; the result has it as a block offset. If the
+   * end is below this offset, the topic has lost blocks.
    */
   async topicEnd(log: string, known: number): Promise<TopicEnd> {
     const { topicId, offsets } = await this.#asker.endOffsetsOfOneTopic();

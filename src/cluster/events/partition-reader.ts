@@ -224,8 +224,9 @@ export class PartitionReader implements LogReader {
   }
 
   /**
-   * Raises the partition's first sequence number to that of the oldest block on the brokers, which
-   * is at `offset`. Raises the end too if it would be below.
+   * Raises the partition's first sequence number to the one of the oldest block on the brokers,
+   * which is at `offset`. If the partition's end would then be below its first sequence number,
+   * raises the end to this number.
    */
   #startAt(offset: bigint): void {
     this.#first = Math.max(this.#first, sequenceOf(offset));

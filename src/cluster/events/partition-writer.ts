@@ -230,9 +230,9 @@ export class PartitionWriter<T> implements LogWriter<T> {
   }
 
   /**
-   * Logs that sending a test block broke an invariant, which is a bug. It is logged in addition to
-   * the brokers' outage, which has another cause. Logs it once, because test blocks are sent
-   * repeatedly.
+   * Logs that sending a test block broke an invariant, which is a bug. The log line about a
+   * partition that cannot be written does not show this bug, because the outage of the brokers that
+   * it names has another cause. Logs the bug once, because test blocks are sent repeatedly.
    */
   #logFault(err: InvariantError): void {
     if (this.#isFaultLogged) return;

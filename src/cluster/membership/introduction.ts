@@ -29,7 +29,10 @@ export interface Introduction extends NodeInfo {
   refused?: RefusedPartitions[];
   /** Numbers of the partitions that the member can run. */
   canRun?: readonly number[] | undefined;
-  /** Counts the member's reports of refusals, because brokers ignore a join with equal metadata. */
+  /**
+   * Number of the member's reports of refusals so far. It makes each report's metadata different,
+   * because brokers ignore a join with the metadata of the last one.
+   */
   reports?: number;
 }
 

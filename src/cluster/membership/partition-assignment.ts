@@ -30,10 +30,11 @@ export type BrokerOf = (partition: number) => number | undefined;
  * can. A member that refuses any partition gets no further ones. The other members get equal
  * numbers of partitions, which differ by at most one.
  *
- * When a member must give up partitions, it first loses those of the broker that leads the fewest
- * of the member's partitions. When it gets some, it gets those of the broker that leads the most.
- * No partition moves only to reduce brokers. A member sends a fetch to each broker that leads one
- * of its partitions, so fewer brokers mean fewer and fuller fetches.
+ * Partitions with the same leader (broker) gather at the same member: a member sends a fetch to
+ * each broker that leads one of its partitions, so fewer brokers mean fewer and fuller fetches. A
+ * member that must give up partitions begins with the broker that leads the fewest of them. A free
+ * partition goes to the member that has the most partitions of the same leader. No partition moves
+ * only for this purpose.
  */
 export function assignPartitions(
   holders: readonly GroupMember[],
@@ -143,7 +144,10 @@ function chosenFor(
   );
 }
 
-/** Returns the members, those with the most partitions of the same leader as `partition` first. */
+/**
+ * Returns the members, sorted by the number of their partitions whose leader (broker) also leads
+ * `partition`: the member with the most first.
+ */
 function byNeighbours(
   partition: number,
   holders: readonly GroupMember[],
@@ -171,8 +175,8 @@ const isRestricted = ({ refused }: GroupMember) => refused !== undefined && refu
 /**
  * Computes the quota of each member: how many partitions it runs. A member that refuses partitions
  * runs at most those in `kept`: the ones it holds, without refused ones that others can run. The
- * other members share the rest equally. If the rest does not divide evenly, the members that hold
- * most of it run one more than the others.
+ * other members share the rest of the partitions equally. If the rest does not divide evenly, the
+ * members with the most partitions in `kept` run one more than the others.
  */
 function quotasOf(
   holders: readonly GroupMember[],

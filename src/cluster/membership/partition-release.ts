@@ -97,10 +97,12 @@ export class PartitionRelease {
   }
 
   /**
-   * Returns whether this node should report to the other nodes: at once if it holds a partition
-   * that it refuses and did not refuse at its last report. When at least `#sessionMs` has passed
-   * since that report, also if it holds any refused partition, or has recovered from trouble with a
-   * reported one.
+   * Returns whether this node should report to the other nodes.
+   *
+   * A report is due at once if this node holds a partition that it refuses now and did not refuse
+   * at its last report. Two other reasons count only when at least `#sessionMs` has passed since
+   * the last report: this node holds a partition that it refuses, or a partition that it refused or
+   * had trouble with at the last report is well again.
    */
   isReportDue(held: readonly number[]): boolean {
     const refused = this.refusedNumbers();

@@ -4,7 +4,7 @@ const PASSAGE_MS_MAX = 3_000;
 /** Observes whether this node's messages reach the node bus's topic and are read back. */
 export class MessagePassage {
   readonly #now: () => number;
-  /** Time of the first message sent since one was last read back. Absent without any. */
+  /** Time by `#now` of the oldest message that was sent since the last one was read back. */
   #sentAt: number | undefined;
   /** Whether the brokers acknowledged the last message. True before the first one. */
   isWritten = true;

@@ -76,7 +76,7 @@ const packr = new Packr({ useRecords: false });
  */
 export function createNodeRpc(options: NodeRpcOptions) {
   const { bus, node, expected, answerMsMax = ANSWER_MS_MAX } = options;
-  /** Time of the last announcement or answer of each other node, by node id. */
+  /** Time by `performance.now` of each other node's last announcement or answer, by node id. */
   const heardAt = new Map<string, number>();
   const asked = new Map<string, Asked>();
   const serving = new Map<string, Promise<NodeAnswers>>();

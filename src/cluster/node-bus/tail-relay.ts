@@ -23,7 +23,8 @@ type Message = ["looks", keys: string[]] | ["shown", key: string, shown: unknown
 export function createTailRelay<T>(exchange: NodeBus) {
   const looking = new Map<string, Set<(shown: T) => void>>();
   /**
-   * Keys to which other nodes subscribe. The value is the time at which the subscription expires.
+   * Keys to which other nodes subscribe. The value is the time, by `performance.now`, at which the
+   * subscription expires.
    */
   const wanted = new Map<string, number>();
   const listeners = new Set<() => void>();
@@ -54,7 +55,7 @@ export function createTailRelay<T>(exchange: NodeBus) {
     get hasSubscribers() {
       return wanted.size > 0;
     },
-    /** Sends a message to all other nodes. The nodes that subscribe to the key receive it. */
+    /** Sends a message under a key to all other nodes. Nodes without a subscription ignore it. */
     publish: (key: string, shown: T) => exchange.publish(["shown", key, shown] satisfies Message),
     /**
      * Calls `see` with each message that other nodes publish under the key, until the returned

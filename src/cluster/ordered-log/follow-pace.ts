@@ -21,9 +21,10 @@ export class FollowPace {
   }
 
   /**
-   * Records that this node has appended an entry at `position`. The node then waits to read this
-   * entry and all before it. For a barrier, it waits only for the entries before it, and for
-   * nothing if the entry directly before the barrier is also by this node.
+   * Records that this node has appended an entry at `position`. The node then waits until it has
+   * read this entry and all entries before it. A barrier (empty entry) itself need not be read,
+   * only the entries before it. If this node also appended the entry directly before the barrier,
+   * the barrier adds nothing to wait for: the node waits for these entries already.
    */
   appended(position: number, isBarrier: boolean): void {
     const isNext = position === this.#appended;

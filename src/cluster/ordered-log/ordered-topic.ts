@@ -132,8 +132,8 @@ function follow(
   }
 
   /**
-   * Calls `once` in a loop until the follower is closed, with a pause after each failure. Logs a
-   * failure only if the topic counted as readable before it and counts as unreadable after it.
+   * Calls `once` in a loop until the follower is closed, with a pause after each failure. Logs only
+   * the failure that makes the topic count as unreadable.
    */
   async function repeat(once: () => Promise<void>): Promise<void> {
     while (isOpen) {

@@ -12,10 +12,10 @@ const LOOK_MS = 50;
 
 /**
  * Waits until a broker answers. Throws `StartError` at once when all brokers refuse this node's
- * credentials or TLS, because only an operator can correct this. Throws it after `refusedMsMax`
- * when all brokers refuse connections. If a broker gives no answer at all within that time,
- * returns, and the caller's first request waits longer. Also throws `StartError` when the brokers
- * belong to different Kafka clusters.
+ * credentials or TLS, because only an operator can correct this. Throws `StartError` after
+ * `refusedMsMax` when all brokers refuse connections. If no broker has answered by then, but at
+ * least one has not refused either, returns without an error: the caller's first request then waits
+ * for a broker. Also throws `StartError` when the brokers belong to different Kafka clusters.
  */
 export async function awaitBrokers(
   clients: AwaitedBrokers,

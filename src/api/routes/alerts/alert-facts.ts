@@ -5,7 +5,10 @@ import { type WorkspaceState, workspaceState } from "../status/workspace-state.t
 
 /** States in which a destination reads no events, or possibly none. */
 const notReading = new Set<string>(["paused", "unconnected", "unknown", "blocked", "external"]);
-/** Maximum lag in seconds at which a destination still shows whether a source sends events. */
+/**
+ * Maximum lag in seconds of a destination whose rate of read events shows whether a source sends
+ * events. A destination with more lag reads older events.
+ */
 const READING_LAG_SECONDS_MAX = 60;
 
 /**

@@ -77,7 +77,8 @@ export function currentCode(kind: CodeKind) {
 
 /**
  * Returns the current state of the transformations and libraries whose revisions a publish request
- * names. Returns an empty list if one of them was deleted, because publishing creates it again.
+ * names. If one of them is deleted, returns an empty list, as for a resource that does not exist,
+ * because publishing would create the deleted one again.
  */
 export function namedCode(
   deps: CodeDeps,

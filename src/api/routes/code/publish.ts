@@ -225,7 +225,7 @@ function selection(body: Revisions, { signal }: Request): CodeSelection {
   };
 }
 
-/** Returns a test suite with an id. The id is the suite's name if the request has none. */
+/** Returns a test suite with an id: the request's id or, if it has none, the suite's name. */
 export function named({ id, ...suite }: Static<typeof TestSuite>): SuiteInput {
   return { ...suite, id: id ?? suite.name };
 }

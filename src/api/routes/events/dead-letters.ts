@@ -186,9 +186,10 @@ export const deadLetterRoutes = [
 ] as const;
 
 /**
- * Replays or deletes the dead letters that a request selects. A request with `all` only starts a
- * job, which does so; the `count` is then 0. Rejects before that if the request's filter finds more
- * dead letters than `expected`.
+ * Replays or deletes the dead letters that a request selects. Resolves with their number, `count`.
+ * For a request with `all`, only starts a job that replays or deletes the dead letters later;
+ * `count` is then 0. If the request's filter finds more dead letters than `expected`, rejects
+ * before anything changes.
  */
 async function carryOut(
   {

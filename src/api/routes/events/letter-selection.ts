@@ -87,7 +87,11 @@ export const LetterSelection = Type.Object(
 );
 export type LetterSelection = Static<typeof LetterSelection>;
 
-/** Response fields of a partial replay or deletion. A client sends `before` in the next request. */
+/**
+ * Optional fields in the response to a replay or deletion of dead letters. If the request's filter
+ * finds more dead letters than one request handles, the client sends `before` with its next
+ * request.
+ */
 export const restFields = {
   more: Type.Optional(Type.Boolean({ description: "With a filter: whether it finds more" })),
   before: Type.Optional({
@@ -142,9 +146,9 @@ export async function selected(
 }
 
 /**
- * Throws if a request says how many dead letters its filter should find (`expected`), and the
- * filter finds more. Counts only dead letters from before `before`; without it, from before this
- * call.
+ * Throws if the request's filter finds more dead letters than the request expects (`expected`).
+ * Without `expected`, does nothing. Counts only dead letters that are older than the time `before`
+ * or, if `before` is absent, than this call.
  */
 export async function expectCount(
   deadLetters: DeadLetters,

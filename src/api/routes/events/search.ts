@@ -173,7 +173,7 @@ export const searchRoutes = [
 ] as const;
 
 /**
- * Returns a function that tells whether an id is that of a source of the caller's workspace. If the
+ * Returns a function that tells whether a source with an id is in the caller's workspace. If the
  * query names a source, the function returns true only for that source.
  */
 export function ownSources({
@@ -219,7 +219,10 @@ function searchAnswer(
   };
 }
 
-/** Returns found events with outcomes; only those with the query's outcome if it names one. */
+/**
+ * Returns the found events with their outcomes. If the query names a destination, has only outcomes
+ * at this destination. If the query names an outcome, leaves out events without this outcome.
+ */
 export async function shownEvents(
   { deps, workspaceId, query }: Pick<SearchCall, "deps" | "workspaceId" | "query">,
   events: readonly FoundEvent[],

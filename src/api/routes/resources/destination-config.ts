@@ -17,7 +17,7 @@ import {
   secretsOf,
 } from "./stored-secrets.ts";
 
-/** A destination type's config form. `formOf` returns that of a config in RudderStack's keys. */
+/** Config form of a destination type. `formOf` returns the form for RudderStack's config keys. */
 type ConfigForms = ConfigForm & Pick<DestinationKind, "formOf">;
 
 /** Returns the destination kind with this name, ignoring case. Throws if there is none. */
@@ -60,9 +60,9 @@ interface NewType {
 }
 
 /**
- * Returns the type of a new destination. If the request does not say who delivers to it, pixelmill
- * does if it has the type, and rudder-server if only RudderStack has a definition of it. Throws if
- * the one that delivers does not know the type.
+ * Returns the type of a new destination. If the request does not say who delivers to the
+ * destination, the type decides: pixelmill if pixelmill has the type, rudder-server if only
+ * RudderStack has a definition of it. Throws if the one that delivers does not know the type.
  */
 export function newType(
   deps: Pick<ApiDeps, "kinds" | "definitions">,
@@ -187,8 +187,9 @@ function formOf(kind: ConfigForms, config: DestinationConfig): ConfigForm {
 
 /**
  * Returns a sent config in which each masked string, as responses show it, is replaced by the
- * stored string. Leaves a string masked if responses with the new config would show more of it than
- * before.
+ * stored string. Other keys of the config decide which parts of the string are masked. If the new
+ * config would mask less than the stored one, leaves the string masked, because the caller could
+ * otherwise read a secret.
  */
 function unmasked(
   { maskedKeys = [] }: ConfigForm,

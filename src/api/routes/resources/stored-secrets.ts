@@ -16,8 +16,9 @@ interface RetainedSecret {
 }
 
 /**
- * Returns the sent config without nulls, and with the stored secrets that the request leaves out
- * and that have an effect in the new config. `kept` lists these secrets.
+ * Returns the sent config without nulls, completed with the stored secrets that it lacks. A stored
+ * secret that has no effect in the new config, such as the password of an authentication that is no
+ * longer selected, is not inserted. `kept` lists the inserted secrets.
  */
 export function retainSecrets(
   form: ConfigForm,
@@ -124,7 +125,10 @@ interface SecretMember {
   keep(path: string): void;
 }
 
-/** Returns an object of a sent config; adds the stored secret if its secret is missing or empty. */
+/**
+ * Completes an object of the sent config: if the object's secret is missing or empty, inserts the
+ * stored secret. Returns the object.
+ */
 function retainInObject(
   value: unknown,
   before: unknown,

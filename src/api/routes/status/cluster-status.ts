@@ -59,10 +59,10 @@ function nodeAnswer({ refused = [], ...member }: ClusterNode, health: NodeHealth
 }
 
 /**
- * Returns the problems of a cluster, one sentence each. Names a cause only if the facts show it. A
- * node counts as not answering if nodes can be asked and no message arrives from it. A partition
- * counts as running at no node if the last node that ran it has left, and no present node runs it
- * or may run it.
+ * Returns the problems of a cluster, one sentence each. Names a cause only if the facts show it.
+ * Says that a node does not answer only if this node can ask the others, and no message of that
+ * node arrives. Says that a partition runs at no node only if the last node that ran the partition
+ * has left, and no present node runs the partition or may run it.
  */
 export function problemsOf(facts: ClusterFacts): string[] {
   const { name, members, partitions, health, heard, unasked } = facts;

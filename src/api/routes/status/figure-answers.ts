@@ -34,7 +34,10 @@ import type { StatusDeps } from "./local-status.ts";
 import { unwrittenFigures } from "./node-status.ts";
 
 const DAY_SECONDS = 86_400;
-/** Possible seconds between two points. Default: the smallest that gives few enough points. */
+/**
+ * Distances in seconds between two points of a chart. A request that names none gets the shortest
+ * for which figures are stored and the chart has at most `METRIC_POINTS_MAX` points.
+ */
 const STEPS = [60, 300, 900, 3_600, 7_200, 14_400, DAY_SECONDS];
 
 /** Query of a request for figures: its range of time, and the seconds between two points. */
@@ -89,7 +92,10 @@ export function ownSeries(
   }
 }
 
-/** Returns a list per figure, with a value per point; null where nothing was recorded. */
+/**
+ * Returns a list for each figure of the series, such as `delivered`. A list has a value for each
+ * point of time, or null where nothing was recorded.
+ */
 export function columnsOf(series: Series, points: readonly FigurePoint[]) {
   const column = (value: (row: FigureRow) => number | undefined) =>
     points.map(({ recordedSeconds, row }) => (recordedSeconds > 0 ? (value(row) ?? null) : null));
@@ -126,8 +132,8 @@ export function totalsOf(deps: StatusDeps, series: Series, unwritten: readonly N
 }
 
 /**
- * Returns the time at which each source received its last event, by source id. Leaves out sources
- * without an event in the last 30 days.
+ * Returns the time, as ISO text, at which each source received its last event, by source id. Leaves
+ * out sources without an event in the last 30 days.
  */
 export async function lastReceivedTimes(
   deps: StatusDeps,

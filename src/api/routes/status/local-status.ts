@@ -7,7 +7,10 @@ export interface LaneSummary extends Omit<LaneStatus, "rates" | "lastFailure"> {
   rates: Rates;
   /** Why the node delivers nothing to this destination. Absent if it delivers. */
   blocked?: string;
-  /** Since when the destination's user code has had no result. Absent unless this is too long. */
+  /**
+   * Time, in milliseconds since the epoch, since which the destination's user code has had no
+   * result. Absent unless the code has had no result for `CODE_SLOW_MS`.
+   */
   slowCodeSince?: number;
 }
 

@@ -9,7 +9,10 @@ import { exampleSource, Named } from "./status-schema.ts";
 const namedKinds = ["source", "destination", "transformation"] as const;
 type NamedKind = (typeof namedKinds)[number];
 
-/** Route that returns only ids and names: to search thousands of items, and to show names. */
+/**
+ * Route that returns only ids and names. The console calls it to search thousands of items, and to
+ * show names in place of ids.
+ */
 export const nameRoutes = [
   route("GET /v2/status/names", {
     summary:

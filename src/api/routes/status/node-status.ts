@@ -66,7 +66,7 @@ export async function workspaceSuspensions(deps: StatusDeps, workspaceId: string
   return { suspensions, missingNodes: answers.missingNodes };
 }
 
-/** Returns the rows of these series that nodes have counted but not stored. */
+/** Returns the figures of these series that the nodes have counted but not stored yet. */
 export async function unwrittenFigures(
   deps: StatusDeps,
   workspaceId: string,
@@ -183,9 +183,10 @@ function mergeStatuses(told: ReadonlyMap<string, WorkspaceStatus>): WorkspaceSta
 }
 
 /**
- * Merges the troubles and warnings of all nodes. Messages with the same cause become one, which
- * lists all their consequences. It is a trouble if one of them is, otherwise a warning. If only
- * some nodes report the cause, the message begins with their ids.
+ * Merges the troubles (failed checks) and warnings of all nodes. Messages with the same cause
+ * become one message, which lists all their consequences. The merged message is a trouble if at
+ * least one of the messages is a trouble, otherwise a warning. If only some nodes report the cause,
+ * the merged message begins with their ids.
  */
 export function mergeMessages(told: ReadonlyMap<string, Messages>): Messages {
   const all = [...told].flatMap(([id, { troubles, warnings }]) => [

@@ -47,8 +47,9 @@ interface ProblemSources {
 
 /**
  * Returns all problems of a workspace, the worst first: sorted by kind, then the longest-lasting,
- * then by the number of dead letters. Avoids several rows for one cause: alerts about a failing or
- * lagging destination have no row, and the dead letters of suspended code count in its row.
+ * then by the number of dead letters. Shows each cause once: an alert about a failing or lagging
+ * destination is left out, because the destination itself is a problem; dead letters of a suspended
+ * transformation are counted in the problem of the transformation.
  */
 export function problemsOf(
   state: ProblemSources,
@@ -119,7 +120,7 @@ function destinationProblem(destination: DestinationState): OverviewProblem | un
   return { kind: "dead-letters", message, destinationId, count: deadLetters };
 }
 
-/** Adds to a problem about dead letters the reason of the latest and the time of the first one. */
+/** Adds to a problem about dead letters the latest one's reason and the first one's time. */
 export function withReason(problem: OverviewProblem, groups: readonly LetterGroup[]) {
   const latest = groups.toSorted((one, other) => other.lastAt - one.lastAt)[0];
   if (latest === undefined) return problem;

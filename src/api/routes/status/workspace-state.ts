@@ -117,7 +117,10 @@ export async function measure(
   return { destinations, code: [...code.values()], rates, troubles, warnings, missingNodes };
 }
 
-/** Returns the state of the given sources, with rates computed from their destinations'. */
+/**
+ * Returns the state of the given sources. The rate of a source is computed from the rates of its
+ * connections.
+ */
 export async function measureSources(
   deps: StatusDeps,
   workspaceId: string,
