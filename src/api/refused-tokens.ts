@@ -72,7 +72,7 @@ function summarize(counts: readonly RefusedRequests[], uncounted: number): Refus
     workspaceId,
     reason: "Several reasons",
     requests: own.reduce((sum, { requests }) => sum + requests, 0),
-    addresses: new Set(own.map(({ client }) => client)).size,
+    addresses: new Set(own.flatMap(({ client }) => client ?? [])).size,
   }));
   return [...named, ...summed];
 }
