@@ -32,8 +32,8 @@ interface ReadinessSources {
   backups: { warnings(): string[] } | undefined;
   certificates: Record<string, Pick<Certificate, "warnings">>;
   /**
-   * Reason why the server does not serve requests yet: the data that it must store first. Undefined
-   * once it has stored it.
+   * Sentence that names the data which the server must store before it serves requests. Undefined
+   * once this data is stored.
    */
   starting: string | undefined;
 }
@@ -74,8 +74,9 @@ export function readiness({
 }
 
 /**
- * Merges messages with the same cause. When a check failed for the cause of a warning, the warning
- * is removed, and its consequences are added to the message of the check.
+ * Merges messages with the same cause. A message consists of a cause and its consequences. If a
+ * failed check and a warning have the same cause, the warning is removed, and the warning's
+ * consequences are added to the check's message.
  */
 function mergeByCause(
   checks: Record<string, Check>,
@@ -145,8 +146,9 @@ export async function metricsText(metrics: Metrics, ingest: Pick<Ingest, "metric
 }
 
 /**
- * Returns the time since which the published revision of a transformation has been running without
- * a result; undefined while it returns results.
+ * Returns since when the revision `versionId` of a transformation has been running without a
+ * successful event, in milliseconds since the epoch. Undefined if the revision does not run, or for
+ * less than `CODE_SLOW_MS`.
  */
 export function slowSince(sandbox: Pick<GuestSandbox, "slow">, versionId: string) {
   const isOf = (programId: string) => transformationVersionOf(programId) === versionId;

@@ -29,7 +29,7 @@ import { isSame } from "./text/span.ts";
 
 /**
  * Reads the parameters of a query string into a tree of nodes, from which the event is then
- * written. Works for every query; `streamQuery` is faster, but does not.
+ * written. Works for every query. `streamQuery` is faster, but works only for some.
  *
  * Skips parameters that exceed a limit. The listener refuses queries with such parameters, so they
  * occur only in records that were written under higher limits. Throws `RangeError` for a query that

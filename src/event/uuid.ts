@@ -43,7 +43,10 @@ export function uuidBytes(text: string): Uint8Array | undefined {
   return Uint8Array.fromHex(text.replaceAll("-", ""));
 }
 
-/** Number of bytes that a record stores of a `markTimed` UUID: all but its time. */
+/**
+ * Number of bytes that a record stores of a `markTimed` UUID: its 64 random bits. The rest is known
+ * from the record's time.
+ */
 export const TIMED_ID_REST_BYTES = 8;
 
 /**
@@ -66,7 +69,7 @@ export function isOfTime(bytes: Uint8Array, time: number): boolean {
   return timeOf(bytes) === time;
 }
 
-/** Returns the 8 bytes after the time of an `isOfTime` UUID. The next call overwrites them. */
+/** Returns 8 bytes with the 64 random bits of an `isOfTime` UUID. The next call overwrites them. */
 export function restOfTimedId(bytes: Uint8Array): Uint8Array {
   for (let i = 0; i < TIMED_ID_REST_BYTES; i++) rest[i] = bytes[8 + i]!;
   // The two random bits are stored at the place of the variant, which is known.
@@ -84,7 +87,7 @@ export function timedId(time: number, from: Uint8Array, offset: number): Uint8Ar
 
 const rest = new Uint8Array(TIMED_ID_REST_BYTES);
 
-/** Writes a time, at most 2 ** 48 - 1, highest byte first. */
+/** Writes a time in milliseconds since the epoch to the first 6 bytes, highest byte first. */
 function putTime(bytes: Uint8Array, time: number): void {
   const high = Math.floor(time / 2 ** 32);
   bytes[0] = high >> 8;

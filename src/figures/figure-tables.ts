@@ -36,10 +36,10 @@ export interface NodeRow {
 
 /**
  * Stored figures. They have a store of their own, which a cluster replicates through an ordered
- * log. A starting node does not wait until it has read this log, so the size of the figures delays
- * neither its catalog nor the move of a partition to it. A node adds one row for each series and
- * minute. Later the rows of an hour are packed into one row with the minutes of the hour, and their
- * sum becomes a part of the row of the day. The minutes are kept for a day, the hours for a month.
+ * log. A starting node uses its catalog and takes over partitions before it has read this log, so
+ * the size of the figures delays neither. A node adds one row for each series and minute. Later the
+ * rows of an hour are packed into one row with the minutes of the hour, and their sum becomes a
+ * part of the row of the day. The minutes are kept for a day, the hours for a month.
  */
 export class FigureTables {
   readonly #store: Store;
@@ -139,7 +139,11 @@ export class FigureTables {
     }
   }
 
-  /** Examines the next series, and calls `change` for those with a row before `until`. */
+  /**
+   * Examines up to `TIDY_SERIES_MAX` series of one table, and calls `change` in a transaction for
+   * each series that has a row before the time `until`. Each call continues after the last series
+   * of the previous call for this table.
+   */
   async #tidy(
     name: "minutes" | "hours" | "days",
     table: Pick<Table<unknown, [Series, ...(number | string)[]]>, "getKeys">,
@@ -207,12 +211,15 @@ export class FigureTables {
 }
 
 /**
- * Returns a key after all keys of a series and before those of the next one: a space sorts before
- * the letters and digits of ids.
+ * Returns a string that sorts after `series` and before the next series: a space sorts before the
+ * letters and digits of ids. For "", returns "", the start of the table.
  */
 const after = (series: Series) => (series === "" ? "" : `${series} `);
 
-/** Unpacks rows of `spanMs` each, and yields figures by `stepMs` from `from` to before `to`. */
+/**
+ * Unpacks the rows of a series. A row covers `spanMs` and has one entry for each `stepMs`. Yields
+ * the entries from the time `from` to before `to`, each with its start time.
+ */
 function* unpack(
   table: PackedTable,
   series: Series,

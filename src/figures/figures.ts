@@ -19,8 +19,8 @@ export interface FigureRange {
   /** End of the last step. */
   to: number;
   /**
-   * Milliseconds of a step: a multiple of a minute; of an hour for times whose minute rows are no
-   * longer stored.
+   * Length of a step in milliseconds: a multiple of a minute. For times whose minute rows are no
+   * longer stored, it must be a multiple of an hour.
    */
   stepMs: number;
 }
@@ -78,9 +78,9 @@ export function readTotals(
   const isRecent = lastHour !== undefined && lastHour >= oldestMinute(now) + HOUR_MS;
   return {
     minute: recent(minute).get(minute) ?? [],
-    /** Counts of the last day, by whole hours: the current hour and the 24 before it. */
+    /** Sums of the counts of the current hour and the 24 hours before it. */
     day: sumCounts(hours.entries().filter(isOfDay)),
-    /** Counts of the last 30 days, by whole hours. */
+    /** Sums of the counts of the current hour and the 30 days before it. */
     month: sumCounts(hours),
     /**
      * Start of the last minute in which something was received; only the start of the hour if the

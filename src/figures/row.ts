@@ -63,14 +63,17 @@ export interface Lag {
 const NO_LAG: Lag = { events: 0, seconds: 0 };
 
 /**
- * Merges the rows of two nodes for one minute. Adds their numbers of lagging events, because each
- * node has other partitions.
+ * Merges the rows that two nodes recorded in one minute. Adds up their numbers of unsettled events
+ * (`LAG_EVENTS`), because each partition belongs to one node only.
  */
 export function mergeNodes(one: FigureRow, other: FigureRow): FigureRow {
   return merge(one, other, (a, b) => a + b);
 }
 
-/** Merges the rows of two minutes or hours. The merged row has the higher of the two lags. */
+/**
+ * Merges the rows of two minutes or hours. The merged row has the larger number of unsettled events
+ * and the larger age of the oldest one, each from either row.
+ */
 export function mergeTimes(one: FigureRow, other: FigureRow): FigureRow {
   return merge(one, other, Math.max);
 }
@@ -125,7 +128,10 @@ function withoutTrailingZeros(row: number[]): number[] {
   return row;
 }
 
-/** Number of latencies in a row's histogram, such as the attempts of a destination. */
+/**
+ * Returns the number of latencies that a row's histogram counts: one for each attempt of a
+ * destination, or for each run of a transformation.
+ */
 export function latencies(row: FigureRow): number {
   return histogramOf(row).reduce((sum, [, count]) => sum + count, 0);
 }

@@ -42,9 +42,9 @@ export async function firstWorkspace(
 }
 
 /**
- * Throws `StartError` when a new node has another `admin.token` than the nodes of the cluster that
- * it would join. Two clusters were then given one name, and the new node would replace the token of
- * the other cluster. Accepts a cluster that has no token from this setting.
+ * Throws `StartError` when the `admin.token` of a new node differs from the one that its cluster
+ * has. Two clusters then probably have the same name, and the new node would replace the token of
+ * the other cluster. Does not throw when no token of the cluster is from `admin.token`.
  */
 export function expectSameToken(
   catalog: Catalog,

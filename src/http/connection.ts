@@ -38,7 +38,9 @@ export class HttpConnection implements HttpExchange, EvictableConnection {
   readonly #socket: Socket<HttpConnection>;
   readonly #server: ServerState<HttpConnection>;
   #state: State = "reading";
-  /** Seconds since the server's start at which the connection began to wait for its client. */
+  /**
+   * Time at which the connection began to wait for its client, in seconds since the server's start.
+   */
   #since: number;
   readonly #reader: RequestReader;
   /** Number of bytes that this connection has added to `ServerState.buffered`. */
@@ -151,7 +153,9 @@ export class HttpConnection implements HttpExchange, EvictableConnection {
     this.#running = false;
   }
 
-  /** Handles or refuses the input's next request. Returns false if this is incomplete. */
+  /**
+   * Handles or refuses the next request in the input. Returns false if the request is incomplete.
+   */
   #next(): boolean {
     const status = this.#reader.next();
     if (status === INCOMPLETE) return false;

@@ -32,8 +32,8 @@ export interface HttpExchange {
   header(name: string): string | undefined;
   /**
    * Returns the content of the request's body, without the framing of chunks. The bytes are a view
-   * into the connection's buffer, which keeps them: unlike the other properties they stay valid
-   * after the handler has returned.
+   * into a buffer of the connection, and are never overwritten. Unlike the request's other
+   * properties, they therefore stay valid after the handler has returned.
    */
   body(): Buffer;
   /**

@@ -21,9 +21,8 @@ export class InputBuffer {
 
   /**
    * Adds received bytes. Takes over `chunk` without copying it when no other bytes wait, so the
-   * caller must not use it afterwards. `expected` is the total number of bytes that the buffer is
-   * expected to hold. Doubling does not make the buffer larger than that, unless it already holds
-   * more.
+   * caller must not use it afterwards. The buffer grows by doubling, but not beyond `expected`, the
+   * total number of bytes that the caller expects, unless more bytes are already there.
    */
   append(chunk: Buffer, expected = Number.POSITIVE_INFINITY): void {
     const { length } = this;
@@ -42,8 +41,8 @@ export class InputBuffer {
   }
 
   /**
-   * Frees memory: when `needed` bytes, those that are still used, fill less than half of the
-   * buffer, moves them into a smaller one.
+   * Frees memory. `needed` is the number of bytes that are still used. If they fill less than half
+   * of the buffer, moves them into a buffer of this size.
    */
   shrink(needed: number): void {
     if (needed === 0) this.bytes = EMPTY;

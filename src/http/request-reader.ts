@@ -152,7 +152,10 @@ export class RequestReader {
   }
 }
 
-/** Returns the path of the request whose head `head` was parsed from `bytes`. */
+/**
+ * Returns the path of the request that `head` describes. `bytes` must be the bytes from which
+ * `head` was parsed.
+ */
 export function pathIn(bytes: Buffer): string {
   return bytes.toString("latin1", head.pathStart, head.pathEnd) || "/";
 }

@@ -57,7 +57,7 @@ export interface HttpServerOptions
   connectionsPerNetworkMax?: number;
   /** Certificate and key for TLS. Without them, connections are not encrypted. */
   tls?: TlsKeys | undefined;
-  /** Called when a client did not complete the TLS handshake, whose connection is then closed. */
+  /** Called when a client did not complete the TLS handshake. The connection is then closed. */
   onFailedHandshake?(): void;
   /** Called when an assertion failed while a connection was handled. That connection is closed. */
   onFault?(error: InvariantError): void;
@@ -144,8 +144,9 @@ export function serveHttp(options: HttpServerOptions) {
       await Bun.sleep(REQUEST_EXPECTED_MS);
     },
     /**
-     * Stops accepting connections. Resolves when all requests were responded to. Connections that
-     * are new, or have sent part of a request, get `REQUEST_EXPECTED_MS` to complete it.
+     * Stops accepting connections. Resolves when all requests were responded to. A connection that
+     * is new, or has sent a part of a request, has `REQUEST_EXPECTED_MS` to send a complete
+     * request.
      */
     async stop() {
       state.isStopping = true;

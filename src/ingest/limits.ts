@@ -18,7 +18,7 @@ export const INGEST_START_EXTENSIONS_MAX = 5;
 /** Number of pulses that may be missing in a row while the process still counts as ready. */
 export const INGEST_PULSES_LATE_MAX = 3;
 /**
- * Number of missing pulses in a row after which a process is killed even if it uses the CPU, or
- * waits for the CPU or a disk.
+ * Number of missing pulses in a row after which a process is killed in any case. Up to this number,
+ * a process that uses the CPU, or waits for the CPU or a disk, counts as slow and is not killed.
  */
 export const INGEST_PULSES_SLOW_MAX = 120;

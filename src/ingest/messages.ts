@@ -30,8 +30,9 @@ export interface IngestSettings extends ChangeableIngestSettings {
 /** The settings of an ingest process that may change while it runs. */
 export interface ChangeableIngestSettings {
   /**
-   * Largest number of pixels per second and write key that this process accepts; 0 means no limit.
-   * It is the configured rate divided by the number of processes.
+   * Largest number of pixels and SDK events, counted together, per second of one source that this
+   * process accepts; 0 means no limit. It is the configured rate divided by the number of
+   * processes.
    */
   eventsPerSecondMax: number;
   /** Largest number of open connections of one client network; 0 means no limit. */

@@ -18,7 +18,10 @@ export const OTHER_NAME = -1;
  */
 export function memberNames(names: readonly string[]): (bytes: Buffer) => number {
   const texts = names.map((name) => Buffer.from(name));
-  /** Hash table: `first` has a name's index by hash, `next` another name's with the same hash. */
+  /**
+   * Hash table of the names. `first` has, for each hash, the index of a name with this hash. `next`
+   * has, for each index of a name, the index of another name with the same hash.
+   */
   const first = new Int8Array(256).fill(OTHER_NAME);
   const next = new Int8Array(names.length).fill(OTHER_NAME);
   for (const [index, text] of texts.entries()) {

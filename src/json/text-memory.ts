@@ -5,8 +5,8 @@ let text = Buffer.alloc(128 << 10);
 
 /**
  * Returns the scanner's working memory, enlarged if needed to hold a text of `bytes` bytes; its
- * contents are kept. The scanner reads a text that a caller wrote to the start of this memory
- * without copying it.
+ * contents are kept. A caller may write a text directly to the start of this memory. `loadText`
+ * then does not copy the text.
  */
 export function textMemory(bytes: number): Buffer {
   if (bytes + ZEROS > text.length) {

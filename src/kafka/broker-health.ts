@@ -29,7 +29,8 @@ interface ProbedBroker {
   /** Start of the probe in flight, by `performance.now()`. Undefined while none is in flight. */
   since?: number | undefined;
   /**
-   * Start (`performance.now()`) of the first probe after the last answer. Undefined without one.
+   * Start, by `performance.now()`, of the first probe that was sent after the broker's last answer.
+   * Undefined if no probe was sent since that answer.
    */
   silentSince?: number | undefined;
   /** Whether the broker answered the last completed probe. If it did not, `error` is the reason. */

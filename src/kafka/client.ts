@@ -57,8 +57,9 @@ export interface KafkaClients {
   /** Returns the brokers of another Kafka cluster than that of the first broker that answered. */
   foreignBrokers(): ForeignBroker[];
   /**
-   * Returns by how many milliseconds, at least, this process's clock is ahead of the brokers'
-   * clock. Negative if it is behind; see `BrokerClock`.
+   * Returns the error in milliseconds of this process's clock, compared with the brokers' clocks:
+   * positive if it is ahead, negative if it is behind. The true error is at least as large; see
+   * `BrokerClock`. Undefined if no broker has reported its time recently.
    */
   clockErrorMs(): number | undefined;
   /** View of the cluster, merged from the answers of the brokers. */

@@ -135,7 +135,10 @@ export class ClusterView {
     return id === undefined ? `Broker ${address}` : `Broker ${id} (${address})`;
   }
 
-  /** Returns a broker's address; the last listed one for a broker that no current answer lists. */
+  /**
+   * Returns the address of the broker with this id, also if earlier answers listed it and no
+   * current answer does. Undefined if no answer ever listed it.
+   */
   addressOfBroker(id: number): string | undefined {
     return this.#addressOfId(id) ?? [...this.#named].findLast(([, of]) => of === id)?.[0];
   }

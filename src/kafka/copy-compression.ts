@@ -78,7 +78,10 @@ class Input {
 const XERIAL_HEAD = Buffer.from([0x82, 0x53, 0x4e, 0x41, 0x50, 0x50, 0x59, 0x00]);
 const XERIAL_HEAD_BYTES = 16;
 
-/** Decompresses a bare Snappy block, or blocks behind a header, as Kafka's Java clients write. */
+/**
+ * Decompresses Snappy data: one block without a header, or blocks after a header. Kafka's Java
+ * clients write the form with a header.
+ */
 export function decompressSnappy(data: Buffer, bytesMax: number): Buffer {
   const output = new Output(bytesMax);
   const input = new Input(data);

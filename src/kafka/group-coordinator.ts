@@ -108,10 +108,10 @@ async function findCoordinator(
 /**
  * Makes a group member use the broker that coordinates the group at present. By itself, the Kafka
  * library keeps a coordinator while it can connect to it, even if the other brokers have removed it
- * from the cluster. This function determines the coordinator again after each failed request that
- * the coordinator has not answered with a decision about the member. While a broker is behind the
- * others, it also checks the coordinator every `CHECK_MS`, and leaves one that other brokers have
- * replaced. Returns a function that ends the checks.
+ * from the cluster. This function makes the member ask for the coordinator again after each failed
+ * request, unless the failure is the coordinator's own decision that the member must rejoin. While
+ * a broker is behind the others, it also checks every `CHECK_MS` whether the brokers name another
+ * coordinator, and then makes the member ask again. Returns a function that ends the checks.
  */
 export function followCoordinator(
   kafka: KafkaLibrary,
@@ -198,7 +198,10 @@ async function coordinatorAt(
   return { nodeId, host, port };
 }
 
-/** Returns the sum of the leader epochs of `GROUPS_TOPIC`; 0 if the broker does not show it. */
+/**
+ * Asks a broker for the leader epochs of the partitions of `GROUPS_TOPIC`. Returns their sum; 0 if
+ * the broker does not know the topic.
+ */
 async function epochsAt(kafka: KafkaLibrary, broker: Base): Promise<number> {
   const { topics } = await requestMetadata(kafka, broker, [GROUPS_TOPIC]);
   const epochs = topics.flatMap(({ partitions }) => partitions.map((it) => it.leaderEpoch));

@@ -148,7 +148,10 @@ export class IdempotentProducer {
     }
   }
 
-  /** Updates `#leaders` from the brokers' last answers. Returns whether it has any partition. */
+  /**
+   * Updates `#leaders` from the brokers' last answers. Returns whether `#leaders` then has at least
+   * one partition.
+   */
   #takeLeaders(): boolean {
     const { producer, topic, onPartitions } = this.#options;
     const before = this.#leaders?.length ?? 0;

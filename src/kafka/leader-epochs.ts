@@ -38,8 +38,9 @@ function supporters(statement: LeaderStatement, all: readonly LeaderStatement[])
 }
 
 /**
- * Groups by partition what several brokers report about one topic. Kafka numbers partitions without
- * gaps, so an entry is ignored if its index is not below the number of entries of its broker.
+ * Groups by partition what several brokers report about one topic. Kafka numbers partitions from 0
+ * without gaps, so a broker that reports `n` partitions should use the numbers 0 to `n - 1`.
+ * Ignores its entries with other numbers.
  */
 export function statementsByPartition<T extends { partitionIndex: number }>(
   answers: readonly (readonly T[])[],

@@ -61,7 +61,11 @@ export class BrokerClock {
     this.#elapsed = elapsed;
   }
 
-  /** Records append times in ms since the epoch; only `appendedAt` is by the broker's clock. */
+  /**
+   * Compares the clocks at one write: this process sent it at `sentAt` and got the response at
+   * `answeredAt`, both by its own clock; the broker appended it at `appendedAt`, by the broker's
+   * clock. All are in milliseconds since the epoch.
+   */
   note(sentAt: number, appendedAt: number, answeredAt: number): void {
     const ahead = Math.max(0, sentAt - appendedAt);
     const behind = Math.max(0, appendedAt - answeredAt);
@@ -70,9 +74,9 @@ export class BrokerClock {
   }
 
   /**
-   * Returns by how many milliseconds, at least, this process's clock is ahead of the broker's;
-   * negative if it is behind. Returns undefined when no broker has reported its time within
-   * `FRESH_MS`.
+   * Returns the error in milliseconds of this process's clock, compared with the broker's: positive
+   * if it is ahead, negative if it is behind. The true error is at least as large. Returns
+   * undefined when no broker has reported its time within `FRESH_MS`.
    */
   errorMs(): number | undefined {
     return this.#elapsed() - this.#comparedAt < FRESH_MS ? this.#errorMs : undefined;
@@ -84,14 +88,18 @@ interface ProduceClientOptions {
   /** Longest time in milliseconds that a leader waits for its replicas to acknowledge a batch. */
   waitMs: number;
   compression: Compression;
-  /** Clock that is compared with the append times in the brokers' answers. */
+  /**
+   * Compares this process's clock with the append times in the brokers' answers; absent if clocks
+   * are not compared.
+   */
   clock?: BrokerClock;
 }
 
 /**
  * Creates a `ProduceClient` that uses the connections of the Kafka library's `producer` and takes
- * its metadata from `view`. It compresses batches until a broker refuses the compression, and gives
- * records the time of this process until a broker refuses it: more than an hour after its own.
+ * its metadata from `view`. It compresses batches until a broker refuses the compression. It gives
+ * records the time of this process until a broker refuses such a time. By default, a broker refuses
+ * a time that is more than an hour ahead of its own clock.
  */
 export function createProduceClient(
   kafka: KafkaLibrary,

@@ -21,7 +21,11 @@ export interface ProduceRequest {
   /** Longest time in milliseconds that the leader waits for its replicas to confirm a batch. */
   waitMs: number;
   compression: Compression;
-  /** Time of records without one, in milliseconds since the epoch; undefined for none. */
+  /**
+   * Time, in milliseconds since the epoch, of records that have no `timestamp` of their own. If
+   * undefined, these records have no time. If a batch's first record has a `timestamp`, that is
+   * used instead.
+   */
   timestamp?: number | undefined;
 }
 

@@ -23,9 +23,13 @@ interface RecordBatchOptions {
   sequence: number;
   compression: Compression;
   /**
-   * Time of records without one, in milliseconds since the epoch; undefined for none. A broker
-   * forgets the sequence numbers of a producer whose last batch has an old time or none, at its
-   * next check (`producer.id.expiration.check.interval.ms`), and then appends a repeated batch.
+   * Time, in milliseconds since the epoch, of records that have no `timestamp` of their own. If
+   * undefined, these records have no time. If the first record has a `timestamp`, that is used
+   * instead.
+   *
+   * If the time of a producer's last batch is old or missing, a broker forgets the producer's
+   * sequence numbers at its next check (`producer.id.expiration.check.interval.ms`). It then
+   * appends a batch that is sent again a second time.
    */
   timestamp?: number | undefined;
 }

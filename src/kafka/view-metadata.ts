@@ -63,8 +63,9 @@ export function useClusterView(
 const UNKNOWN_TOPIC = 3;
 
 /**
- * Returns the metadata of the given topics. Returns undefined when no broker that answers was asked
- * for one of them, and an error when the brokers refuse one.
+ * Returns the metadata of the given topics. Returns an error if the brokers refuse one of the
+ * topics. Returns undefined if no broker answers, or if none of those that answer was asked for one
+ * of the topics.
  */
 function metadataOf(
   kafka: KafkaLibrary,

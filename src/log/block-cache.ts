@@ -29,8 +29,8 @@ export class BlockCache {
 
   /**
    * Removes blocks until the cache fits `bytesMax`, beginning with the block that was added first.
-   * When a block was last used does not matter, because each consumer of the log reads a block only
-   * once.
+   * The time at which a block was last used is ignored, because each consumer of the log reads a
+   * block only once.
    */
   #evict(): void {
     for (const block of this.#blocks.values()) {

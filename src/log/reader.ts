@@ -58,7 +58,10 @@ class SegmentLogReader implements LogReader {
   readonly #options: LogReaderOptions;
   readonly #report: LossReport;
   readonly #cache = new BlockCache();
-  /** Searches in progress, by the sequence number searched for; callers share equal searches. */
+  /**
+   * Searches in progress, by the sequence number that is searched for. Callers that search for the
+   * same number share one search.
+   */
   readonly #searches = new Map<number, Promise<Lookup>>();
   #segments: KnownSegment[] = [];
   /** Segments whose index is in memory, in order of use. The segment used last is at the end. */

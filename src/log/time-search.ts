@@ -25,9 +25,10 @@ export async function firstTime(
  * Returns the sequence number of the first record whose time is at least `time`, or the log's end
  * when all records are older. Uses a binary search, so it reads only a few blocks.
  *
- * When the clock was set back by `d`, there may be several records that are at least `time` and
- * follow an older one. The function returns one of them: all records before it are older than `time
- * + d`, and no record from it on is older than `time - d`.
+ * If the clock was set back by `d`, times do not only ascend, and several records may have a time
+ * of at least `time` and follow an older record. The function then returns the number of one of
+ * them: all records before it are older than `time + d`, and all records from it on have a time of
+ * at least `time - d`.
  */
 export async function positionAt(reader: LogReader, time: number, timeOf: TimeOf): Promise<number> {
   const end = reader.end();

@@ -62,7 +62,7 @@ class SegmentLogWriter<T> implements LogWriter<T> {
   readonly #batcher: Batcher<T>;
   /** Segment that is being written. Undefined after a failed write, until the next one starts. */
   #segment: SegmentFile | undefined;
-  /** Newest segment while it holds no block. Another segment that starts replaces it. */
+  /** Newest segment while it holds no block. Its file is removed once the next segment exists. */
   #emptySegment: Segment | undefined;
   #durable: number;
   #failure: unknown;

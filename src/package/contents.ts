@@ -45,8 +45,8 @@ function replaced(text: string, from: string, to: string): string {
 }
 
 /**
- * Returns the man page and the completion scripts. The keys of `paths` are the words of the
- * commands that print them; each value is the path of the file in the package.
+ * Returns the man page and the completion scripts. Each key of `paths` is a command of pixelmill,
+ * such as `completion bash`, that prints a file. Its value is the path of this file in the package.
  */
 export function manualFiles(paths: Record<Manual, string>): PackedFile[] {
   return Object.entries(paths).map(([words, path]) => ({

@@ -39,7 +39,7 @@ export function foreignModules(architecture: Architecture) {
 
 /**
  * Returns the directory of a package, and fetches the package first if it is missing. The directory
- * gets its name only when it is complete, so an interrupted fetch leaves none with this name.
+ * gets its name only when it is complete, so no directory has this name after an interrupted fetch.
  */
 function fetched(name: string, lock: Lock): string {
   const locked = lock.packages[`node_modules/${name}`];

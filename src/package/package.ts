@@ -72,7 +72,10 @@ const makers: Record<Kind, (product: Product) => Promise<void>> = {
   },
 };
 
-/** Builds the executable. It contains its own file name, which is the same for every processor. */
+/**
+ * Builds the executable for a processor. Its file name is the same for every processor, because the
+ * build writes the file name into the executable.
+ */
 function executable(architecture: Architecture): Uint8Array<ArrayBuffer> {
   const stage = mkdtempSync(join(tmpdir(), "pixelmill-package-"));
   try {

@@ -86,8 +86,8 @@ const elapsed = () => performance.now();
 
 /**
  * Creates a clock whose wall clock is the system's, corrected by its error. `errorMs` returns by
- * how many milliseconds the system's wall clock is ahead (negative: behind). A growing error does
- * not change ages: see `Clock.age`.
+ * how many milliseconds the system's wall clock is ahead (negative: behind). When the error
+ * changes, the corrected clock counts as set, and `Clock.age` returns the smallest possible age.
  */
 export function correctedClock(errorMs: () => number): Clock {
   const now = () => Date.now() - errorMs();

@@ -134,9 +134,10 @@ export class LaneRegistry {
   }
 
   /**
-   * Writes the read positions of a few lanes in turn, so that a restart repeats little. Then
-   * `continueCheckpoint` writes those of lanes that keep a log from being trimmed up to its end in
-   * `trimEnds`. Each call continues after the lane where the last one ended.
+   * Writes the read positions of a few lanes, so that a restart repeats little. Each call continues
+   * after the lane where the last one ended. After this call, `continueCheckpoint` writes the read
+   * positions of the lanes that hold back a trim: lanes whose written position in a log is below
+   * the log's entry in `trimEnds`.
    */
   checkpoint(trimEnds: ReadonlyMap<string, number>): void {
     this.#trimEnds = trimEnds;

@@ -5,7 +5,9 @@
  */
 export const TIME_AT = 8;
 
-/** Bytes of every record up to the end of its time. */
+/**
+ * Number of bytes from the start of a record to the end of its time of receipt, in all versions.
+ */
 export const HEAD_BYTES = 16;
 
 /** Returns a copy of the 16-byte messageId at `offset`. The loop is faster than copying a view. */
@@ -22,7 +24,7 @@ export function copyOf(buffer: Buffer, start: number, end: number): Buffer {
   return copy;
 }
 
-/** Throws `RangeError` when a record has fewer than `least` bytes, so that it is damaged. */
+/** Throws `RangeError` when a record has fewer than `least` bytes, because it is then damaged. */
 export function expectBytes(record: Uint8Array, least: number): void {
   if (record.length < least) {
     throw new RangeError(`Expected a record of at least ${least} bytes, got ${record.length}`);

@@ -6,15 +6,15 @@ import { unpackAddress } from "./packed-address.ts";
 import { SIX_BIT_ID_BYTES, unpackSixBitId } from "./packed-source-id.ts";
 
 /**
- * Offset of the address in the encoding of version 3, which is only read. Numbers are little
- * endian:
+ * Offset of the client's address in a record of version 3. This executable reads such records and
+ * writes none. Numbers are little endian. The parts of a record:
  *
  * version u8 · type and flags u8 · length of the source id u8 · length of the address u8 · first 4
  * bytes of a packed address · receivedAt f64 · rest of the address · source id · messageId · sentAt
  * · `after` (ends of the other logs) · length of the refusal u8 and the refusal · event's JSON
  *
  * The flags say which of messageId, sentAt, `after` and refusal are present. `sentAt` is the
- * difference to receivedAt as i32, or an f64 where the difference is larger.
+ * difference to receivedAt as i32, or a time as f64 where the difference does not fit.
  */
 const ADDRESS_AT = 4;
 
@@ -27,13 +27,19 @@ const SENT_AT_IS_FAR = 128;
 
 /** Value of the source id's length that means that the id is packed into `SIX_BIT_ID_BYTES`. */
 const PACKED_ID = 255;
-/** Added to the length of an address stored as text. Smaller lengths mean a packed address. */
+/**
+ * Added to the length byte of an address that is stored as text. A smaller length byte is the
+ * length of a packed address.
+ */
 const ADDRESS_TEXT = 32;
 
 /** Flags and part offsets of an encoded record. */
 type JsonRecordParts = ReturnType<typeof partsOf>;
 
-/** Computes each part's offset in a record. Throws `RangeError` when it ends before its JSON. */
+/**
+ * Returns the offset of each part of a record. Throws `RangeError` when the record ends before its
+ * JSON.
+ */
 function partsOf(buffer: Buffer) {
   expectBytes(buffer, HEAD_BYTES);
   const flags = buffer[1]!;

@@ -123,7 +123,10 @@ const unzigzag = (value: number): number => (value >>> 1) ^ -(value & 1);
 /** Flags and part offsets of an encoded record. */
 type JsonRecordParts = ReturnType<typeof partsOf>;
 
-/** Computes each part's offset in a record. Throws `RangeError` when it ends before its JSON. */
+/**
+ * Returns the offset of each part of a record. Throws `RangeError` when the record ends before its
+ * JSON.
+ */
 function partsOf(buffer: Buffer) {
   expectBytes(buffer, HEAD_BYTES);
   const flags = buffer[1]!;

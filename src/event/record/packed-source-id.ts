@@ -15,8 +15,8 @@ const digitOf = new Uint8Array(256).fill(NO_DIGIT);
 for (let digit = 0; digit < digits.length; digit++) digitOf[digits.charCodeAt(digit)] = digit;
 
 /**
- * Number of characters that are converted at once. With 2, a product of 62 ** 2 and a 16-bit part
- * of the number fits a signed 32-bit integer, which is fast to multiply.
+ * Number of characters of an id that are converted at once. With 2, the product of 62 ** 2 and a
+ * 16-bit part of the id's number fits a signed 32-bit integer, which is fast to multiply.
  */
 const GROUP_CHARS = 2;
 const GROUP = 62 ** GROUP_CHARS;

@@ -8,7 +8,7 @@ import { decodeEnds, encodeEnds, endOfEnds, endsBytes, type LogEnd } from "./log
  * is delivered is built from this record.
  */
 export interface PixelRecord {
-  /** Never set. In a `JsonRecord` it is `json`, which distinguishes the two types. */
+  /** Never set. A `JsonRecord` has the string "json" here, which distinguishes the two types. */
   format?: undefined;
   type: "page" | "track";
   /** Time of receipt, in milliseconds since the epoch. */
@@ -29,13 +29,13 @@ export interface PixelRecord {
 }
 
 /**
- * Version of the encoding of a record. Numbers are little endian:
+ * Version of a record without `after`. Numbers are little endian. The parts of the record:
  *
- * version u8, type u8, lengths of sourceId u8, clientAddress u8 and query u32, receivedAt f64,
- * messageId (16 bytes), then the three texts with one byte per character
+ * version u8 · type u8 · lengths of sourceId u8, clientAddress u8 and query u32 · receivedAt f64 ·
+ * messageId (16 bytes) · sourceId, clientAddress and query with one byte per character
  *
- * Version 2 adds `after`, the ends of the other event logs: their count u8, then for each its log
- * number u16 and sequence number f64.
+ * A record with `after`, the ends of the other event logs, has version 2. These ends follow the
+ * query: their count u8, then for each its log number u16 and sequence number f64.
  */
 const VERSION = 1;
 const VERSION_WITH_ENDS = 2;
@@ -151,7 +151,10 @@ export function readPixelRecord(bytes: Uint8Array): EncodedPixelRecord {
  */
 let lastSourceId = "";
 
-/** Returns the text between two offsets of `buffer`, which is `known` itself if it is equal. */
+/**
+ * Returns the text between two offsets of `buffer`. If `known` is equal to this text, returns the
+ * string `known` and makes no new string.
+ */
 function textAt(buffer: Buffer, start: number, end: number, known: string): string {
   let isEqual = known.length === end - start;
   for (let at = start; isEqual && at < end; at++) {

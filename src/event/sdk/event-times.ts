@@ -5,7 +5,10 @@ import { isIsoTime, timeAt } from "./iso-time.ts";
 export interface EventTimes {
   /** When the event occurred, by the client's clock. */
   originalTimestamp: number;
-  /** When the request was sent by the client's clock; `receivedAt` without a valid `sentAt`. */
+  /**
+   * When the client sent the request, by the client's clock. Equal to `receivedAt` if the client
+   * sent no valid `sentAt`.
+   */
   sentAt: number;
   receivedAt: number;
   /** When the event occurred: `timestamp` as sent, or else the corrected `originalTimestamp`. */

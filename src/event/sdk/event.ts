@@ -23,9 +23,10 @@ import { outline, outlineOf } from "./outline.ts";
 import { parsedEvent } from "./parsed-event.ts";
 
 /**
- * Builds the event from the JSON that an SDK sent. Adds or replaces the type of the record, the
- * messageId, the rudderId of the user, the times by the server's clock, and the client's address.
- * Other members are unchanged. Returns a refused event as it was sent.
+ * Builds the event from the JSON that an SDK sent. Sets the event's `type` (to that of the record),
+ * `rudderId`, times and `request_ip`. Adds `messageId`, `integrations` and the client's address
+ * `context.ip` if the SDK sent none. Removes `writeKey`. Other members are unchanged. Returns a
+ * refused event as it was sent.
  */
 export function eventOfJson(record: JsonRecord): BuiltEvent {
   const json = withoutLineBreaks(asBuffer(record.json));
@@ -90,7 +91,10 @@ function isTextOrAbsent(json: Buffer, member: number): boolean {
   return start < 0 || json[start] === QUOTE;
 }
 
-/** Returns the content of a member that is a string; empty for another or a missing value. */
+/**
+ * Returns the content of a member whose value is a string; empty for a missing member or another
+ * value.
+ */
 function textOf(json: Buffer, member: number): string {
   const start = members.starts[member]!;
   return start >= 0 && json[start] === QUOTE ? stringText(json, start, members.ends[member]!) : "";
@@ -202,7 +206,10 @@ function putOthers(json: Buffer, start: number): number {
   return out;
 }
 
-/** Writes the value of `context`, with the client's `ip` unless sent. Returns the end offset. */
+/**
+ * Writes the value of `context`. Adds the client's address as `ip` if the SDK sent no `ip`. Returns
+ * the end offset.
+ */
 function putContext(json: Buffer, address: string, start: number): number {
   let out = start;
   if (isObjectAt(json, CONTEXT)) {

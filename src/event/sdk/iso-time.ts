@@ -62,7 +62,8 @@ function readIsoTime(bytes: Uint8Array, start: number, end: number): number {
 }
 
 /**
- * Reads a time of day and its offset from UTC. Returns milliseconds; for invalid text, also sets
+ * Reads a time of day and its offset from UTC. Returns the milliseconds from midnight of the date,
+ * taken in UTC; with an offset, this can be negative or more than a day. For invalid text, sets
  * `cursor.at` to -1.
  */
 function readDayTime(bytes: Uint8Array): number {
@@ -98,7 +99,10 @@ function readFraction(bytes: Uint8Array): number {
   return cursor.at === first ? fail() : ms;
 }
 
-/** Reads an offset from UTC (`Z`, `+01:00`, `+0100` or `+01`) and returns it in milliseconds. */
+/**
+ * Reads an offset from UTC (`Z`, `+01:00`, `+0100` or `+01`). Returns it in milliseconds, positive
+ * after a `+`.
+ */
 function readOffset(bytes: Uint8Array): number {
   const sign = bytes[cursor.at++]!;
   if ((sign | CASE_BIT) === (LETTER_Z | CASE_BIT)) return 0;

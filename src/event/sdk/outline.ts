@@ -32,7 +32,9 @@ const SHIFT_MAX = 24;
 const NAMES_MAX = 1 << (SLOT_BITS - 1);
 const LEVELS_MAX = 512;
 
-/** The outline that `outlineOf` found last. */
+/**
+ * Outline of the event that `outlineOf` was last called with: the offsets of the event's members.
+ */
 export const outline = {
   /** Number of members of the event. Each has one entry in the arrays. */
   members: 0,
@@ -152,9 +154,9 @@ const ONES = 0x01010101;
 const HIGH_BITS = 0x80808080 | 0;
 
 /**
- * Returns an offset from which the next quote or backslash is less than four bytes away, with none
- * between `start` and it. Tests four bytes at a time: a byte of the variable `x` is zero where the
- * text has a quote, a byte of `y` where it has a backslash.
+ * Skips text without quotes and backslashes, four bytes at a time. Returns an offset that is at
+ * most three bytes before the next quote or backslash after `start`. A byte of the variable `x` is
+ * zero where the text has a quote, a byte of `y` where it has a backslash.
  */
 function plainEnd(start: number): number {
   let at = start;
@@ -224,7 +226,10 @@ function noteContext(valueStart: number): void {
   else if (name === 1) outline.consentStart = valueStart;
 }
 
-/** Records `at` as the end of the last member's value, which may still include white space. */
+/**
+ * Stores `at` as the end of the last member's value. White space before `at` is excluded later, by
+ * `trimValue`.
+ */
 function endMember(at: number): void {
   if (outline.members > 0) outline.valueEnds[outline.members - 1] = at;
 }

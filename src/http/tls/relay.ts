@@ -18,7 +18,7 @@ interface TlsRelayOptions {
   /** Port of the server without TLS on the loopback address. */
   serverPort: number;
   tls: TlsKeys;
-  /** Called when a client did not complete the TLS handshake, whose connection is then closed. */
+  /** Called when a client did not complete the TLS handshake. The connection is then closed. */
   onFailedHandshake(): void;
 }
 

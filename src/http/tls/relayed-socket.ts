@@ -12,7 +12,10 @@ export class RelayedSocket {
   #after: "finish" | "close" | undefined;
   #isTerminated = false;
 
-  /** Sets the socket once it is open, and sends the bytes that have been waiting for it. */
+  /**
+   * Called when the socket is open. Stores the socket, and sends the bytes that wait for it. Once
+   * none wait any more, resumes the socket of `other`, the side that received them.
+   */
   attach(socket: Socket<unknown>, other: RelayedSocket): void {
     this.#socket = socket;
     if (this.#isTerminated) socket.terminate();

@@ -7,7 +7,10 @@ import type { LogWriter } from "../../log/event-log.ts";
  * after the next report.
  */
 export class WrittenSources {
-  /** Source ids of the records of each flush since the last report, and whether it has ended. */
+  /**
+   * For each flush since the last report, the source ids of its records, and whether the flush has
+   * ended.
+   */
   #flushes: { sources: Set<string>; hasEnded: boolean }[] = [];
   #writing: Promise<void> | undefined;
 

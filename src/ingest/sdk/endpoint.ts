@@ -51,7 +51,10 @@ export interface TakenEvents {
  * request every second.
  */
 const DISABLED_RETRY_SECONDS = 300;
-/** Number of bytes that are stored of a refused event that is too large or too deeply nested. */
+/**
+ * Number of bytes, from the start of an event's JSON, that are stored if the event is refused
+ * because it is too large or too deeply nested.
+ */
 const REFUSED_BYTES_KEPT = 4_096;
 
 /**
@@ -118,8 +121,8 @@ interface Sent {
 }
 
 /**
- * Appends the events of a request to the log. `stored` resolves when all of them are durable;
- * `refused` is the number of those that are kept as refused.
+ * Appends the events of a request to the log. `stored` resolves when all of these events are
+ * durable. `refused` is the number of events that are stored as refused.
  */
 function append(
   { log, clients, recordClientAddress }: SdkEndpointOptions,
@@ -157,9 +160,9 @@ function append(
 }
 
 /**
- * Returns the JSON that is stored of a refused event: the event itself, or a JSON string with its
- * beginning if it is too large or too deeply nested, because readers of the log could fail to parse
- * it.
+ * Returns the JSON that is stored for a refused event: the event itself. For an event that is too
+ * large or too deeply nested, returns a JSON string with the first `REFUSED_BYTES_KEPT` bytes of
+ * the event instead, because readers of the log could fail to parse the event.
  */
 function kept(json: Buffer, { isTooDeep }: Pick<SdkEventFacts, "isTooDeep">): Buffer {
   if (json.length <= SDK_EVENT_BYTES_MAX && !isTooDeep) return json;

@@ -64,7 +64,7 @@ const success: SdkAnswer = { status: 200, body: JSON.stringify({ success: true }
 /** Responses to requests whose events are durable, by origin. */
 const successes = new Map<string | undefined, HttpResponse>();
 
-/** Returns the response when the events are durable. `sent` is the origin from the client. */
+/** Returns the response to a request whose events are durable. `sent` is the request's `Origin`. */
 export function successResponse(sent: string | undefined): HttpResponse {
   const origin = isRepeated(sent) ? sent : undefined;
   const known = successes.get(origin);

@@ -54,9 +54,15 @@ const shareOf = (part: number, rest: number) => (part === 0 ? 0 : part / (part +
 
 /** Time in milliseconds over which stored and refused pixels are added up. */
 const WINDOW_MS = 60_000;
-/** Milliseconds after a refused pixel for which the server counts as refusing if it stored none. */
+/**
+ * Time in milliseconds for which the server counts as refusing pixels after a refused pixel, if it
+ * has stored no pixel since.
+ */
 const REFUSING_MS = 10_000;
-/** Replaces `REFUSING_MS` if a pixel was stored after the last refusal, to show recovery soon. */
+/**
+ * Time in milliseconds that replaces `REFUSING_MS` if a pixel was stored after the last refused
+ * one, so that `/ready` shows the recovery soon.
+ */
 const REFUSING_MS_STORING = 2_000;
 
 /** Adds up how many pixels were stored and refused in the last minute. */

@@ -70,8 +70,8 @@ export class IngestProcess {
   readonly #restartDelay = new RestartDelay();
   #failure: string | undefined;
   /**
-   * Number of pulses missed since the last message of the process. The server's timer counts them,
-   * so a pause of the server itself counts as one missed pulse.
+   * Number of pulses missed since the last message of the process. The timer that counts them fires
+   * once after a pause of the server, however long, so the pause counts as one missed pulse.
    */
   #missed = 0;
   /** State of the process's main thread at the first missing pulse. */

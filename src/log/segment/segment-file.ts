@@ -17,8 +17,9 @@ import { PAGE_BYTES, pageAligned } from "../io/page.ts";
 import { type Segment, segmentOf } from "./segments.ts";
 
 /**
- * Largest duration in milliseconds of a write after which the next write is synchronous and blocks
- * the event loop. After a longer write, a thread of the pool does the next one.
+ * Bound in milliseconds between fast and slow writes. After a fast write, the next write is
+ * synchronous and blocks the event loop. After a slow one, a thread of the pool does the next
+ * write.
  */
 const LOG_BLOCKING_WRITE_MS_MAX = 1;
 /** Size in bytes above which a batch is always written by a thread of the pool. */
@@ -100,9 +101,10 @@ export function mayBlock({ quick }: Pick<SegmentFile, "quick">, bytes: number): 
 type Put = (fd: number, blocks: Buffer[], position: number) => number | Promise<number>;
 
 /**
- * Writes whole pages with direct I/O, and other blocks through the page cache. Direct I/O stalls
- * less often (8 KB every millisecond: 35 instead of 105 of 20,000 writes take more than 1 ms) and
- * costs 2 to 3 % less CPU time per pixel. Readers must read these pages from the disk, but read
+ * Writes the blocks with direct I/O if they consist of whole pages, otherwise through the page
+ * cache. Direct I/O stalls less often (8 KB every millisecond: 35 instead of 105 of 20,000 writes
+ * take more than 1 ms) and costs 2 to 3 % less CPU time per pixel. It does not leave the blocks in
+ * the page cache, so readers read them from the disk. This costs little, because a reader reads
  * many blocks at a time.
  */
 async function putBlocks(segment: SegmentFile, blocks: Buffer[], put: Put): Promise<number> {

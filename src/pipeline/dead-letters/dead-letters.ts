@@ -167,8 +167,9 @@ export class DeadLetters {
 
   /**
    * For each ledger, calls `step` until all of `ids` are processed there. Each call of `step` is
-   * one transaction: it gets the remaining ids, processes the first ones, and returns the number of
-   * these as `done`. Resolves with the sum of the `count` of all calls.
+   * one transaction: it gets the remaining ids and processes the first ones. It returns the number
+   * of these ids as `done`, and the number of dead letters that it requeued or deleted as `count`.
+   * Resolves with the sum of all `count`s.
    */
   async #inLots(
     ids: readonly string[],

@@ -56,8 +56,8 @@ export function createDeadLetter(
 }
 
 /**
- * Returns the failed attempts as the dead letter stores them: without a reason that equals the
- * letter's, which most do, and with other reasons truncated.
+ * Returns the failed attempts as the dead letter stores them. The reason of an attempt is left out
+ * if it equals the letter's reason, as most do. Other reasons are truncated.
  */
 function storedAttempts(attempts: readonly FailedAttempt[], letterReason: string): FailedAttempt[] {
   return attempts.map(({ reason, ...rest }) => {

@@ -17,8 +17,8 @@ export interface BatchingQueueContext
   /** Current time in milliseconds since the epoch. */
   now(): number;
   /**
-   * Stores the intent of a delivery: its name, and the log positions below which events belong to
-   * it. Resolves when the stored intent would survive a crash.
+   * Stores the intent of a delivery, its name and which events belong to it, so that the delivery
+   * can be repeated after a crash. Resolves when the stored intent would survive a crash.
    */
   writeIntent(intent: DeliveryIntent): Promise<void>;
   hasWrittenIntent(name: string): boolean;

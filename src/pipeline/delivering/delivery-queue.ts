@@ -30,7 +30,7 @@ export interface DeliveryQueueContext extends DeliveryPolicyContext {
 
 /** Longest time in milliseconds that a request which is not full waits for more events. */
 const FILL_MS_MAX = 100;
-/** Number of failures in a row from which the queue also pauses after each failed retry. */
+/** Number of failed attempts in a row from which a failed retry also makes the queue pause. */
 const DOWN_FAILURES_MIN = 2;
 
 type Failure = Extract<AttemptResult, { kind: "retry" }>;
@@ -55,8 +55,9 @@ export class DeliveryQueue {
   #working: Promise<void> | undefined;
   readonly #waits: QueueWaits;
   /**
-   * Number of failed attempts (except retries of set-aside events) since one last succeeded or was
-   * rejected. The next event does not reset it, so that the pauses do not become short again.
+   * Number of attempts that have failed since the receiver last accepted or rejected a request,
+   * without retries of set-aside events. The next event does not reset the number, so that the
+   * pauses do not become short again.
    */
   #failures = 0;
 
@@ -79,8 +80,9 @@ export class DeliveryQueue {
   }
 
   /**
-   * Number of events that a new event would have to wait for. While attempts fail, plus a number
-   * that is larger than any queue has, so that queues without failures are preferred.
+   * Number of events that a new event would have to wait for. While attempts fail,
+   * `LANE_IN_FLIGHT_EVENTS_MAX` is added, which is larger than any queue, so that queues without
+   * failures are preferred.
    */
   get load(): number {
     const waiting = this.#queue.length + this.#trying;

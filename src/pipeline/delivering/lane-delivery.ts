@@ -84,9 +84,9 @@ export class LaneDelivery {
   }
 
   /**
-   * Queues events of one user. While earlier events of the user's group have no final outcome, new
-   * ones go to the same queue, which keeps their order. When the group has none, they go to the
-   * queue that fills requests best.
+   * Queues events of one user. While earlier events of the user's group have no final outcome, the
+   * new events go to the queue of these earlier events, which keeps their order. If there are no
+   * such earlier events, the new events go to the queue that `#choose` returns.
    */
   push(user: string, outputs: readonly Output[]): void {
     const only = this.#batching ?? (this.#queues.length === 1 ? this.#filled : undefined);

@@ -48,9 +48,9 @@ export class QueueWaits {
 
   /**
    * Waits between a failed attempt and the next one. With `mayRetryEarlier`, `DeliveryQueue.resume`
-   * may end the wait. A longer wait than `RETRY_DELAY_MS_MAX`, which only a receiver asks for, is
-   * checked at each multiple of that time: it ends if the receiver has accepted other events
-   * meanwhile, since it may have asked because of a single event.
+   * may end the wait. A wait longer than `RETRY_DELAY_MS_MAX` occurs only if the receiver asked for
+   * it. After each `RETRY_DELAY_MS_MAX`, such a wait ends if the receiver has accepted other events
+   * meanwhile, because it may have asked for the delay because of a single event.
    */
   async pause(ms: number, mayRetryEarlier: boolean): Promise<void> {
     const { outputCounts, sleep } = this.#context;

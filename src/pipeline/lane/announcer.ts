@@ -22,12 +22,18 @@ export class Announcer {
   readonly #parts: AnnouncerParts;
   /** Logs of which every record below the announced end was announced to the lanes. */
   readonly #known = new Set<string>();
-  /** Logs with new records of unknown sources, which are read before later ones are announced. */
+  /**
+   * Logs with new records whose sources are unknown. The announcer reads these records before it
+   * announces later records of the log.
+   */
   readonly #unread = new Set<string>();
   #running: Promise<void> | undefined;
   #isStopped = false;
 
-  /** Counts the records that the logs hold as announced: lanes find them when they start, later. */
+  /**
+   * Treats the records that are in the logs already as announced. The lanes start later, and find
+   * these records by themselves.
+   */
   constructor(parts: AnnouncerParts) {
     this.#parts = parts;
     for (const log of parts.logs.names()) {

@@ -2,9 +2,15 @@ import type { LiveProgram } from "../../catalog/live.ts";
 import { TRANSFORM_BATCH_EVENTS_MAX } from "../../settings/limits.ts";
 import { TRANSFORM_BATCH_EVENTS } from "../limits.ts";
 
-/** Milliseconds that user code may take for one batch, estimated from its last run. */
+/**
+ * Target for the time in milliseconds that user code takes for one batch. The number of events in a
+ * batch is chosen by the time that the last run took for each event.
+ */
 const BATCH_MS = 500;
-/** Bytes of outputs that user code may make of one batch, estimated from recent batches. */
+/**
+ * Target for the size in bytes of the outputs that user code makes of one batch. The number of
+ * events in a batch is chosen by the size of recent outputs.
+ */
 const BATCH_OUTPUT_BYTES = 256 << 10;
 
 /**

@@ -25,8 +25,9 @@ import type { LaneReplays } from "../replays/lane-replays.ts";
 
 /**
  * Milliseconds from the first outcome (such as a delivered event) until the commit that writes it,
- * so that one commit holds many outcomes. A commit costs the server 100 µs, whatever its size.
- * Events wait for a commit only when memory is needed.
+ * so that one commit holds many outcomes. A commit costs the server 100 µs, whatever its size. The
+ * lane takes and delivers further events meanwhile, unless its memory is full; the commit is then
+ * made at once.
  */
 const COMMIT_DELAY_MS = 50;
 /**
@@ -200,7 +201,7 @@ export class LaneCommitter implements LaneCommitSource {
     if (!this.#isDiscarded) this.#parts.ledger.schedule(this);
   }
 
-  /** Whether no commit (due or running), batched delivery or requeued letter is unfinished. */
+  /** Whether no commit is due or running, nor a batched delivery or requeued letter in progress. */
   get isIdle(): boolean {
     const parts = [this.#pending, this.#intent, this.#timer, ...this.requeuedIds];
     return parts.every((part) => part === undefined);

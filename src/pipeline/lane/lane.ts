@@ -22,7 +22,10 @@ export class Lane implements LaneCommitSource {
   readonly #kind: DestinationKind;
   readonly #labels: LaneLabels;
   readonly #routes: LaneRoutes;
-  /** Reads the logs. It is a resting reader only while there is nothing to read. */
+  /**
+   * Reads the logs. A `RestingReader` while the lane rests, which needs less memory than a
+   * `LaneReader`.
+   */
   #reader: LaneReader | RestingReader;
   /** The working parts; undefined until there is something to read or to replay. */
   #active: ActiveLane | undefined;
@@ -110,7 +113,11 @@ export class Lane implements LaneCommitSource {
     this.#wakeActive();
   }
 
-  /** Replaces `#active` by positions in the logs if it may rest and the lane has read all. */
+  /**
+   * Frees the memory of an idle lane: closes its working parts (`#active`) and keeps only its read
+   * positions. Does nothing if the working parts may not rest, or if the lane has not settled all
+   * records that it has read.
+   */
   rest(): void {
     const active = this.#active;
     if (active === undefined || this.#isStopped || !active.mayRest) return;

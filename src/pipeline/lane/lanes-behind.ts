@@ -8,8 +8,8 @@ interface Resting {
 }
 
 /**
- * Number of lanes to which one read of a log is shown in a row. Then the event loop can do other
- * work. Each lane takes 1 µs, or up to 20 µs if it is idle and woken.
+ * Number of lanes to which `#show` shows a read of a log before the event loop can do other work.
+ * It takes 1 µs for a lane, or up to 20 µs if the lane is idle and woken.
  */
 const LANES_AT_ONCE_MAX = 256;
 

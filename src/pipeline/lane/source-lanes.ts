@@ -26,10 +26,10 @@ export class SourceLanes {
   }
 
   /**
-   * Replaces the connections of a destination, which were `before`. Returns true if the destination
-   * had an ended connection whose last record this node had not seen, and has none after the call.
-   * The caller must then wake the lane once more, because a lane is woken only by records of its
-   * present connections.
+   * Replaces the connections of a destination; `before` has its previous ones. Returns true if the
+   * destination had an ended connection whose last record this node had not seen, and has no such
+   * connection after the call. The caller must then wake the lane once more, because records of an
+   * ended connection do not wake the lane any more, and it may not have read the last of them.
    */
   set(id: string, connections: readonly Connection[], before: readonly Connection[]): boolean {
     const wasEnding = this.#ending.has(id);
@@ -48,7 +48,10 @@ export class SourceLanes {
     return wasEnding && !isEnding;
   }
 
-  /** Returns, each once, destinations of whose ended connections this node saw the last record. */
+  /**
+   * Returns the ids of destinations with ended connections whose last records this node has seen
+   * now. Each such destination is returned by one call only.
+   */
   takeEnded(): string[] {
     return [...this.#ending].flatMap(([id, ending]) => (this.set(id, ending, ending) ? id : []));
   }

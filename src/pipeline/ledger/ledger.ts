@@ -168,7 +168,11 @@ export class Ledger {
     return this.#change(() => apply(this.#jobs));
   }
 
-  /** Deletes as many dead letters of `ids` as fit into one transaction. `done` is their number. */
+  /**
+   * Deletes the dead letters with the first of `ids`, as many as fit into one transaction. `purged`
+   * is the number of deleted letters. `done` is the number of ids that were handled, including
+   * those without a letter.
+   */
   async purge(workspaceId: string, ids: readonly string[], record?: LetterJob) {
     const { taken, done } = await this.#change(() => {
       const moved = this.#tables.take(workspaceId, ids);
@@ -251,7 +255,11 @@ export class Ledger {
     }
   }
 
-  /** Handles other nodes' changes of `tables`: to the owner, requeued letters and running jobs. */
+  /**
+   * Called when other nodes have changed the tables with these names. If another node has claimed
+   * the ledger, ends the commits of this node. Otherwise tells the listener of this node's claim
+   * which destinations may have requeued letters, or replay jobs that began or ended.
+   */
   #handleForeign(tables: ReadonlySet<string>): void {
     const claim = this.#claim;
     if (claim === undefined || this.#commits.isClosed) return;

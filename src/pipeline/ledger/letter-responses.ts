@@ -14,9 +14,10 @@ export interface KeptResponse {
 /** Number of different responses that are stored for a group of dead letters. */
 const RESPONSES_OF_GROUP_MAX = 4;
 /**
- * Time in milliseconds since the latest stored response of a full group after which a new response
- * replaces the oldest one. Without this time, a receiver that answers each event differently would
- * make every dead letter write its response, which all nodes of a cluster read.
+ * Time in milliseconds for which a group that has `RESPONSES_OF_GROUP_MAX` responses takes no new
+ * one after its latest. Later, a new response replaces the oldest one. Without this time, a
+ * receiver that answers each event differently would make every dead letter write its response,
+ * which all nodes of a cluster read.
  */
 const REPLACED_AFTER_MS = 60_000;
 /** Largest total size in bytes of a destination's stored responses, in one ledger. */

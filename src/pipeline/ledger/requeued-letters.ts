@@ -51,8 +51,8 @@ export class RequeuedLetters {
 
   /**
    * Returns the oldest requeued letters of a destination that are not in `inFlight`, the set of
-   * letters that are being sent. The caller must add the returned letters to this set, because the
-   * next call skips them.
+   * letters that are being sent. The caller must add the returned letters to this set. The next
+   * call may start after them, and would then never return those that are not in the set.
    */
   oldest(
     destinationId: string,

@@ -23,7 +23,10 @@ export type AttemptResult =
   | {
       kind: "delivered";
       refused?: ReadonlyMap<number, string>;
-      /** Attempt to store with the events in `refused`. Absent when no event was refused. */
+      /**
+       * This attempt, as it is stored in the dead letters of the events in `refused`. Absent when
+       * no event was refused.
+       */
       attempt?: FailedAttempt;
     }
   | ({ kind: "rejected"; attempt?: FailedAttempt } & FailureCause)

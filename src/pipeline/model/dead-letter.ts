@@ -133,7 +133,7 @@ export interface LetterGroup extends LetterOwner {
    */
   reason: string;
   count: number;
-  /** Creation time of the first letter. */
+  /** Creation time of the letter added first, in milliseconds since the epoch. */
   firstAt: number;
   /** Creation time of the letter added last, in milliseconds since the epoch. */
   lastAt: number;
