@@ -143,7 +143,7 @@ export interface ApiDeps {
   suspensions(workspaceId: string): RevisionSuspension[];
   /**
    * Returns the time, in milliseconds since the epoch, since which a published revision has been
-   * running without a result. Undefined unless the revision has had no result for `CODE_SLOW_MS`.
+   * running without an event that succeeded. Undefined unless that lasts for `CODE_SLOW_MS`.
    */
   slowCodeSince(versionId: string): number | undefined;
   ready(): Readiness;
