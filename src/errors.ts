@@ -41,7 +41,10 @@ export class ApiError extends Error {
   }
 }
 
-/** Returns what `read` returns, or undefined when it throws an `ApiError` for a missing thing. */
+/**
+ * Returns the result of `read`, or undefined when `read` throws an `ApiError` that says that
+ * something does not exist.
+ */
 export function unlessMissing<T>(read: () => T): T | undefined {
   try {
     return read();
@@ -78,7 +81,11 @@ function isUnknownHost(cause: unknown): boolean {
   return ["ENOENT", "ENOTFOUND", "EAI_AGAIN", "EADDRNOTAVAIL"].includes(code);
 }
 
-/** Returns the system's description of an error code. Bun says only that it failed to listen. */
+/**
+ * Returns the operating system's description of the error code of `cause`, or the message of
+ * `cause` if the code is unknown. Bun's own message for a listener says only that it failed to
+ * listen.
+ */
 export function systemReason(cause: unknown): string {
   const code = codeOf(cause);
   const known = descriptionOf(code);

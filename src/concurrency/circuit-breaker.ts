@@ -11,9 +11,9 @@ export interface CircuitBreakerOptions {
 const PROBE_MS = 250;
 
 /**
- * Runs attempts until one fails. From then on, it rejects every attempt at once with the reason of
- * that failure, until a probe succeeds. Callers therefore do not each wait for the timeout of
- * brokers that are known to be unreachable.
+ * Runs attempts, each of which calls another server, until one fails. From then on, it rejects
+ * every attempt at once with the reason of that failure, until a probe succeeds. So callers do not
+ * each wait for the timeout of a server that is known to be unreachable.
  */
 export class CircuitBreaker {
   readonly #options: CircuitBreakerOptions;

@@ -2,8 +2,9 @@ import { assert } from "../assert.ts";
 import { Permit } from "./permit.ts";
 
 /**
- * A semaphore that never makes callers wait. It limits the units, such as requests or bytes, for
- * which each owner and all owners together hold permits, and refuses a permit above a limit.
+ * A semaphore that never makes callers wait. It limits the number of units, such as requests or
+ * bytes, that one owner may hold, and the number that all owners together may hold. It refuses a
+ * permit that would exceed a limit.
  */
 export class ConcurrencyLimiter {
   readonly #perOwner: number;
@@ -17,8 +18,9 @@ export class ConcurrencyLimiter {
   }
 
   /**
-   * Returns a permit for `count` units, such as one request or the bytes of one. Returns undefined
-   * when the owner, or all owners together, would hold more than allowed.
+   * Returns a permit for `count` units, such as 1 for a request, or the number of bytes of a
+   * request. Returns undefined when the permit would exceed the limit of one owner or of all owners
+   * together.
    */
   tryAcquire(owner: string, count = 1): Permit | undefined {
     const held = (this.#held.get(owner) ?? 0) + count;

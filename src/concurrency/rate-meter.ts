@@ -1,7 +1,7 @@
-/** Minimum milliseconds over which occurrences are counted for one rate. */
+/** Minimum length, in milliseconds, of a window in which occurrences are counted for a rate. */
 const WINDOW_MS = 100;
 
-/** Measures how often something happens, over the last 100 to 200 milliseconds. */
+/** Measures how often something happens. The rate is that of the last complete window. */
 export class RateMeter {
   #start = 0;
   #count = 0;

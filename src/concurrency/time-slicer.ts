@@ -42,7 +42,10 @@ export class TimeSlicer {
   }
 }
 
-/** Calls `work` with the next items for about `ms` milliseconds. Returns whether all are done. */
+/**
+ * Calls `work` with the next items for about `ms` milliseconds. Returns true once no item is left,
+ * and false if items may be left.
+ */
 function workFor<T>(ms: number, items: Iterator<T>, work: (item: T) => void): boolean {
   const until = performance.now() + ms;
   do {

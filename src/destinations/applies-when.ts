@@ -1,8 +1,9 @@
 import type { TSchema } from "@sinclair/typebox";
 
 /**
- * Other settings, each with values. A setting with this condition has an effect only if at least
- * one of the others has one of its values. `any` stands for every value.
+ * Condition under which a setting has an effect. It names other settings, each with values, and is
+ * met if at least one of these settings has one of the values named for it. `any` stands for every
+ * value.
  */
 export type EffectCondition = Readonly<Record<string, readonly string[] | "any">>;
 

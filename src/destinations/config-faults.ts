@@ -10,9 +10,10 @@ import { applies, conditionText } from "./applies-when.ts";
 const ERRORS_MAX = 100;
 
 /**
- * Checks a config against its schema. Returns a fault for each key with a wrong value, which says
- * what was expected. Also returns one for each key that has no effect with the values of other
- * keys, unless those have faults. The path of a fault is a JSON pointer into the config.
+ * Checks a config against its schema. Returns a fault for each key with a wrong value. The fault
+ * says what was expected. Also returns a fault for each key that has no effect because of the
+ * values of other keys, unless these other keys have faults. The path of a fault is a JSON pointer
+ * into the config.
  */
 export function configFaults(schema: TObject, config: Record<string, unknown>): Detail[] {
   const faults = new Map<string, Detail>();
@@ -44,8 +45,8 @@ function settingAt(schema: TObject, path: string): [pointer: string, setting: TS
 }
 
 /**
- * Calls `check`. Returns one fault at `path` if `check` throws `EgressRefused`, because pixelmill
- * may not connect to an address in the config. Returns an empty array if it does not throw.
+ * Calls `check`, which throws `EgressRefused` if pixelmill may not connect to an address in the
+ * config. Returns this error as a fault at `path`, and an empty array if `check` does not throw.
  */
 export function egressFaults(path: string, check: () => unknown): Detail[] {
   try {

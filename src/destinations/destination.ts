@@ -16,19 +16,19 @@ export type DeliveryResult =
    * alone, so that only the events that cause the refusal become dead letters.
    */
   | { kind: "rejected"; reason: string; answer?: ReceiverAnswer }
-  /**
-   * The delivery failed, and a later attempt may succeed. `afterMs` is the delay in milliseconds
-   * that the receiver asks for. Without `scope`, the cause of the failure is the destination and
-   * not an event. `delivered` (only with `batchLimits`) has the indexes of the events that were
-   * delivered despite the failure. They are not sent again. `answer` is the receiver's answer, also
-   * for `rejected`.
-   */
+  /** The delivery failed, and a later attempt may succeed. */
   | {
       kind: "retry";
       reason: string;
       answer?: ReceiverAnswer;
+      /** Cause of the failure. Without it, the cause is the destination and not an event. */
       scope?: FailureScope;
+      /** Delay in milliseconds that the receiver asks for. */
       afterMs?: number;
+      /**
+       * Indexes of the events that were delivered despite the failure, and are not sent again. Only
+       * kinds with `batchLimits` give them.
+       */
       delivered?: ReadonlySet<number>;
     };
 
@@ -44,8 +44,8 @@ export type FailureScope = "event" | "destination";
 /** Properties of an event at its ingestion. User code cannot change them. */
 export interface EventOrigin {
   /**
-   * A UUID, or any text that an SDK chose. All events that user code produces from one ingested event have the same messageId, in
-   * all attempts to deliver them.
+   * A UUID, or any text that an SDK chose. All events that user code produces from one ingested
+   * event have the same messageId, in all attempts to deliver them.
    */
   readonly messageId: string;
   readonly sourceId: string;
@@ -78,11 +78,14 @@ export interface OutgoingEvent {
 
 /** Maximum size and age of a batch, for kinds that accumulate events into large deliveries. */
 export interface BatchLimits {
-  /** Maximum bytes of JSON of a delivery. All outputs of one event may exceed it together. */
+  /**
+   * Maximum bytes of JSON of a delivery. All outputs of one event are in the same delivery, even if
+   * they exceed this maximum.
+   */
   bytes: number;
   /**
-   * Longest time, in milliseconds, that an event waits for more events of its delivery. With 0,
-   * waiting events are delivered at once, and `deliver` gets no name.
+   * Longest time, in milliseconds, that an event waits for further events of the same delivery.
+   * With 0, events do not wait, and `deliver` gets no `name`.
    */
   ageMs: number;
 }
@@ -96,19 +99,23 @@ export interface OpenDestination {
    * Delivers events in order, all or none if the receiver supports that. Never rejects: a failure
    * is a result. When `signal` is aborted, the delivery ends early with `retry`.
    *
-   * An event may be delivered again, after a crash also together with other events. Its `input`
-   * (`EventOrigin`) is the same each time.
+   * An event may be delivered again. After a crash, it may be delivered again together with other
+   * events. Its `input` (`EventOrigin`) is the same each time.
    *
-   * Kinds with `batchLimits` have one delivery at a time, and each delivery gets a unique `name` of
-   * ASCII letters, digits, `.`, `_` and `-`. Later deliveries have greater names. Every further
-   * attempt at a delivery, also after a crash, gets the same name and contains all events of the
-   * earlier attempts, except events that have a final outcome or were in the delivered part of an
-   * attempt. After a crash it may contain more events. Until it is certain that no attempt
-   * succeeded, an event is not delivered under another name. So a kind that derives a path from the
-   * name and from the events' `input` overwrites the files of earlier attempts, and stores each
-   * event once. For these kinds, `rejected` makes all events of the delivery dead letters, without
-   * trying them one by one. The cause of a `retry` is never an event: these kinds name events that
-   * cannot be written in `refused`. Other kinds get no name.
+   * `name` is absent for kinds without `batchLimits`, and if `ageMs` is 0. These rules hold for
+   * kinds with `batchLimits`:
+   *
+   * - One delivery runs at a time. It has a unique `name` of ASCII letters, digits, `.`, `_` and
+   *   `-`. Later deliveries have greater names.
+   * - Every further attempt at a delivery, also after a crash, has the same name. It contains all
+   *   events of the earlier attempts, except events that have a final outcome or that the result of
+   *   an attempt had in `delivered`. After a crash it may contain more events.
+   * - An event is not delivered under another name until it is certain that no attempt succeeded.
+   *   So a kind that derives a path from the name and from the events' `input` overwrites the files
+   *   of earlier attempts, and stores each event once.
+   * - `rejected` makes all events of the delivery dead letters, without trying them one by one.
+   * - The cause of a `retry` is never an event. The result has events that cannot be written in
+   *   `refused`.
    */
   deliver(
     events: readonly OutgoingEvent[],

@@ -10,8 +10,8 @@ import { connectionSteps, type TestStepName, type TestSteps } from "./test-steps
 /**
  * Sends the HTTP request of a connection test, and resolves with the response. Adds the steps
  * `resolve`, `connect` and `tls` to `steps` when they pass. If the request fails, adds the step
- * that failed, and resolves with undefined. The caller decides from the response whether the last
- * step, `decided`, passed.
+ * that failed, and resolves with undefined. `decided` is the name of the last step. The caller
+ * decides from the response whether this step passed, and adds the step.
  */
 export async function requestInSteps(
   egress: Egress,

@@ -27,7 +27,10 @@ export const SCRAM_ITERATIONS_MAX = 200_000;
 // Answers of receivers
 /** Maximum bytes of a receiver's answer to a failed delivery that its dead letters keep. */
 export const ANSWER_BODY_BYTES_MAX = 2_048;
-/** Maximum characters that are stored of each header of a receiver's answer, or its error code. */
+/**
+ * Maximum characters that are stored of each header of a receiver's answer, and of the answer's
+ * error code.
+ */
 export const ANSWER_HEADER_CHARS_MAX = 256;
 /** Maximum length of the reason of a failed delivery, in characters. */
 export const ANSWER_REASON_CHARS_MAX = 1_024;

@@ -3,7 +3,10 @@ import { messageOf, systemReason } from "../errors.ts";
 
 /** Error codes of a full disk: names and numbers from system calls, and numbers from LMDB. */
 const FULL: readonly unknown[] = ["ENOSPC", "EDQUOT", 28, 122];
-/** Free bytes below which a full disk explains an error in `FULL`; above, a quota or inodes do. */
+/**
+ * Free bytes by which two causes of an error in `FULL` are distinguished. If fewer bytes are free,
+ * the disk is full. If more are free, a quota or the inodes are used up.
+ */
 const FULL_FREE_BYTES_MAX = 64 << 20;
 const READ_ONLY: readonly unknown[] = ["EROFS", 30];
 const FAILING: readonly unknown[] = ["EIO", 5];

@@ -14,9 +14,9 @@ const EGRESS_RESOLVED_SECONDS_MAX = 30;
  */
 const EGRESS_RESOLVED_SECONDS_MIN = 1;
 /**
- * Largest number of concurrent DNS resolutions. A workspace (tenant) may begin another resolution
- * only while it has fewer in progress than are free, so that no workspace takes all of them. Its
- * further requests wait.
+ * Maximum number of concurrent DNS resolutions. So that no workspace (tenant) takes all of them, a
+ * workspace may begin another resolution only while its number of resolutions in progress is below
+ * the number that is still free. Its further requests wait.
  */
 export const EGRESS_LOOKUPS_MAX = 256;
 /** Number of host names whose checked addresses are cached. */

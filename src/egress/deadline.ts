@@ -1,8 +1,8 @@
 /**
  * The time limit of one request, combined with the abort signal of its caller. For speed, it uses
  * only one timer and one event listener. An `AbortController` for each request would cost more than
- * all other work for a request here, and `AbortSignal.any` would attach another signal to the
- * caller's each time.
+ * all other work for a request here. `AbortSignal.any` would attach a further signal to the
+ * caller's signal for each request.
  */
 export class Deadline {
   /**

@@ -27,10 +27,10 @@ export type { ConnectStage, OnStage } from "./socket.ts";
 export { checkedUrl } from "./target.ts";
 
 /**
- * Maximum number of connections that destinations such as databases and brokers keep open; less if
- * an eighth of the process's file descriptors is less. So that no workspace (tenant) takes them
- * all, a workspace may open another connection only while it has fewer open than are free. Its
- * further destinations wait.
+ * Maximum number of connections that destinations such as databases and brokers keep open. The
+ * maximum is an eighth of the process's file descriptors if that number is smaller. So that no
+ * workspace (tenant) takes all of them, a workspace may open another connection only while its
+ * number of open connections is below the number that is still free. Its further destinations wait.
  */
 export const EGRESS_CONNECTIONS_MAX = 512;
 
@@ -210,8 +210,9 @@ export function createEgress(options: EgressOptions) {
 }
 
 /**
- * Describes a network error in one line, with its error code of node:net, node:dns or node:tls.
- * `failed` and `owner` begin the sentence as in `failureText`.
+ * Describes a network error in one line, with its error code of node:net, node:dns or node:tls. The
+ * sentence begins with `failed`, or with `owner` if a certificate is not accepted (see
+ * `failureText`).
  */
 export function networkReason(
   error: unknown,

@@ -68,7 +68,7 @@ const withBody = new Set(["POST", "PUT", "PATCH"]);
  */
 const copiedBytesMax = 64 << 10;
 
-/** Unused bytes before a body with `hasHeadRoom`, for the request head unless it is longer. */
+/** Unused bytes before a body with `hasHeadRoom`. The request head is written there if it fits. */
 export const REQUEST_HEAD_ROOM_BYTES = 1_024;
 
 /**

@@ -1,9 +1,10 @@
 // Requests to receivers
 /**
- * Number of concurrent requests of destinations to receivers; less if an eighth of the process's
- * file descriptors is less, because each request needs a connection. User code may have as many
- * again. So that no workspace (tenant) takes them all, a workspace may begin another request only
- * while it has fewer in progress than are free. Its further requests wait.
+ * Maximum number of concurrent requests of destinations to receivers. The maximum is an eighth of
+ * the process's file descriptors if that number is smaller, because each request needs a
+ * connection. Requests of user code have a maximum of their own, of the same size. So that no
+ * workspace (tenant) takes all of them, a workspace may begin another request only while its number
+ * of requests in progress is below the number that is still free. Its further requests wait.
  */
 export const EGRESS_REQUESTS_MAX = 2_048;
 /**

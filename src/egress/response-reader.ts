@@ -94,7 +94,7 @@ export class ResponseReader {
 
   /**
    * Reads a received piece and returns whether the response is complete. The caller must not change
-   * the piece afterwards. Throws when the bytes are no HTTP/1.1 response.
+   * the piece afterwards. Throws when the bytes are no response of HTTP/1.1 or 1.0.
    */
   push(piece: Buffer): boolean {
     this.hasBegun = true;

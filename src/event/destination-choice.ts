@@ -1,7 +1,10 @@
 import { isObject } from "../is-object.ts";
 /** The members of an event that keep some destinations from getting it. */
 export interface DestinationChoice {
-  /** Member `integrations`: a destination's id, name or kind, or `All` → false to exclude it. */
+  /**
+   * Member `integrations` of the event. Its keys are ids, names and kinds of destinations, and
+   * `All`. A destination with the value false does not get the event (see `isChosen`).
+   */
   integrations: Readonly<Record<string, unknown>>;
   /** Ids of the consents that the user denied. */
   deniedConsentIds: readonly unknown[];

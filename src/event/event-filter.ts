@@ -12,7 +12,10 @@ export interface FieldFilter {
 export interface FieldCondition {
   /** Path of the field, such as `properties.plan`. */
   path: string;
-  /** The field's value as a string must be one of these. A `*` at an end stands for any text. */
+  /**
+   * Accepted values: the field's value, as a string, must be one of them. A `*` at the end of an
+   * accepted value stands for any text.
+   */
   values: readonly string[];
 }
 

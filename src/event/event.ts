@@ -140,8 +140,8 @@ export function writeEvent(record: PixelRecord): number {
 }
 
 /**
- * The time, in milliseconds since the epoch, that `TIMES` contains as text at the moment. If the
- * next event has the same time, which is frequent in a busy log, the text need not be written
+ * The time, in milliseconds since the epoch, whose text is in the template `TIMES` at the moment.
+ * If the next event has the same time, which is frequent in a busy log, the text is not written
  * again.
  */
 let timesSet = Number.NaN;

@@ -96,8 +96,8 @@ function refusal(problem: string): QueryInspection {
 
 /**
  * Returns the maximum number of gaps (array elements that no parameter sets) that the parameter
- * name read last can add. Each index in the name may begin a new array, so an index n counts as n
- * gaps.
+ * name read last by `readPair` can add. Each index in the name may begin a new array, and index n
+ * leaves at most n gaps before it.
  */
 function gapsMax(): number {
   let gaps = 0;
@@ -117,7 +117,7 @@ function gapsOf(query: string, type: "page" | "track"): number {
   return arrayGaps();
 }
 
-/** Whether the parameter name read last is `name` alone, not a path such as `name.part`. */
+/** Whether `name` is the first component of the parameter name read last by `readPair`. */
 function isNamed(name: Uint8Array): boolean {
   const start = starts[0]!;
   if (ends[0]! - start !== name.length) return false;
@@ -125,7 +125,7 @@ function isNamed(name: Uint8Array): boolean {
   return true;
 }
 
-/** Returns the decoded value of the parameter read last. */
+/** Returns the decoded value of the parameter read last by `readPair`. */
 function valueText(query: string): string {
   if (!pair.encoded) return query.slice(pair.start - QUERY, pair.end - QUERY);
   decode(pair.start, pair.end);
@@ -133,9 +133,9 @@ function valueText(query: string): string {
 }
 
 /**
- * Whether the value of the parameter read last is an id: a value that is not blank. If `isQuoted`,
- * double quotes around the value are ignored. Stores in `id` where the value starts and ends in the
- * scratch buffer.
+ * Whether the value of the parameter read last by `readPair` is an id: a value that is not blank.
+ * If `isQuoted`, double quotes around the value are ignored. Stores in `id` where the value starts
+ * and ends in the scratch buffer.
  */
 function isPresentId(id: Span, query: string, isQuoted: boolean): boolean {
   const isFound = isPresent(query, isQuoted);
@@ -157,9 +157,9 @@ function hashOfAnonymousId({ start, end }: Span): number {
 }
 
 /**
- * Whether the value of the parameter read last is not blank. If `isQuoted`, double quotes around
- * the value (an AMP client id) are ignored. A value that needs no decoding and starts with a
- * printable character is accepted without building a string.
+ * Whether the value of the parameter read last by `readPair` is not blank. If `isQuoted`, double
+ * quotes around the value (an AMP client id) are ignored. A value that needs no decoding and
+ * starts with a printable character is accepted without building a string.
  */
 function isPresent(query: string, isQuoted: boolean): boolean {
   if (!pair.encoded && pair.start < pair.end && bytes[pair.start]! > SPACE) return true;

@@ -45,7 +45,10 @@ nameClasses[DOT] = SPLITS;
 /** A query: a string, or the ASCII bytes between two offsets of `bytes`. */
 export type QueryText = string | { bytes: Uint8Array; start: number; end: number };
 
-/** Method `copy` of `Buffer`. It also works on a `Uint8Array`, which then needs no view. */
+/**
+ * Method `copy` of `Buffer`. It also works on a `Uint8Array`, so that no `Buffer` has to be created
+ * for one.
+ */
 const { copy } = Buffer.prototype;
 
 /**

@@ -88,8 +88,8 @@ function load(query: QueryText, type: "page" | "track"): number {
 }
 
 /**
- * Whether the first component of the parameter name read last is the name of `field`, a node of the
- * event.
+ * Whether the first component of the parameter name read last by `readPair` is the name of `field`,
+ * a node of the event.
  */
 function isFirst(field: number): boolean {
   return (
@@ -97,7 +97,7 @@ function isFirst(field: number): boolean {
   );
 }
 
-/** Sets a node's value to the value of the query parameter read last. */
+/** Sets a node's value to the value of the query parameter read last by `readPair`. */
 function setValue(node: number): void {
   let { start, end } = pair;
   if (pair.encoded) {

@@ -113,7 +113,7 @@ export async function unsafeSetting(
   return undefined;
 }
 
-/** Topic settings whose values are words, with the values that they must have. */
+/** Topic settings whose values are not numbers, each with its required value. */
 const WORDS = [
   // With compaction, brokers refuse values without keys, and pixelmill's values have none.
   ["cleanup.policy", "delete"],

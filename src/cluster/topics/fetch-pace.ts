@@ -14,7 +14,10 @@ const BATCHES_PER_SECOND = 800;
 export class FetchPace {
   readonly #batches = new RateMeter();
 
-  /** Records a response with `batches` batches at `now`. Returns the pause in milliseconds. */
+  /**
+   * Records that a response with `batches` record batches arrived at `now`, in milliseconds of a
+   * monotonic clock. Returns the milliseconds to wait before the next fetch from the same broker.
+   */
   pauseMs(batches: number, now: number): number {
     this.#batches.add(batches, now);
     return PAUSE_MS_MAX * Math.min(1, this.#batches.perSecond(now) / BATCHES_PER_SECOND);

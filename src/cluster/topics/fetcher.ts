@@ -23,7 +23,7 @@ interface Waiting {
 }
 
 export interface FetcherOptions {
-  /** Kafka consumer of this fetcher alone: other requests on its connection would wait. */
+  /** Kafka consumer that only this fetcher uses: a fetch delays later requests on a connection. */
   consumer: Consumer;
   topic: string;
   /** Longest time in milliseconds that a broker delays a response while it has no new value. */
@@ -42,8 +42,8 @@ export interface FetcherOptions {
 }
 
 /**
- * Milliseconds for which a failed request for first or end offsets is retried. Between two attempts
- * are `OFFSETS_RETRY_MS`.
+ * Milliseconds for which a failed request for first or end offsets is retried. The pause before
+ * each retry is `OFFSETS_RETRY_MS`.
  */
 const OFFSETS_MS_MAX = 5_000;
 const OFFSETS_RETRY_MS = 50;
@@ -85,8 +85,8 @@ export class Fetcher {
   }
 
   /**
-   * Reads the first or end offsets of all partitions from their leaders, and adds each partition's
-   * offset base. Rejects with `TopicRecreated` when an offset base was made for another topic id.
+   * Reads all partitions' first or end offsets from the leaders, and adds each partition's base
+   * from `OffsetBases`. Rejects with `TopicRecreated` when a base was made for another topic id.
    */
   async offsets(which: "first" | "end"): Promise<bigint[]> {
     const { topicId, offsets } = await this.brokerOffsets(which);
@@ -130,7 +130,7 @@ export class Fetcher {
     }
   }
 
-  /** Sends one request for all `fetch` calls of this turn of the event loop, after the turn. */
+  /** After this turn of the event loop, sends its `fetch` calls as one request to each broker. */
   #fetchSoon(): void {
     setImmediate(() => void this.#fetchWaiting());
   }
@@ -263,7 +263,7 @@ interface Failure {
   response?: FetchAnswer;
 }
 
-/** Returns the response inside an error that concerns one partition. Throws all other errors. */
+/** Returns the broker's response if only some of its partitions failed. Throws all other errors. */
 function answerOf(error: unknown): FetchAnswer {
   const { response } = error as Failure;
   if (response === undefined || response.errorCode !== 0) throw error;

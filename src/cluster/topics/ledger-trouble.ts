@@ -9,11 +9,15 @@ export interface LedgerJudgement {
 }
 
 /**
- * Judges, for `/ready`, the ledgers that this node cannot read or write. `failures` has a sentence
- * for each such ledger, by partition. Failures of more than the share `INGEST_REFUSED_SHARE_MAX` of
- * all ledgers are trouble. Fewer are a warning, because other nodes run these partitions once the
- * group's session time has passed. A disk that does not take changes (`ofDisk`) is trouble while
- * this node runs partitions. Once other nodes run all of them, it is a warning.
+ * Decides, for `/ready`, whether ledgers (stores of delivery progress) that this node cannot read
+ * or write are trouble or only a warning. `failures` has a sentence about each such ledger, by
+ * partition. `ofDisk` is the sentence about a disk that does not take changes of ledgers.
+ *
+ * - More than the share `INGEST_REFUSED_SHARE_MAX` of all ledgers fails: trouble.
+ * - Fewer ledgers fail: a warning, because other nodes run these partitions (deliver their events)
+ *   once the group's session time has passed.
+ * - The disk does not take changes: trouble while this node runs partitions, and a warning once
+ *   other nodes run all of them.
  */
 export function judgeLedgers(
   failures: readonly (string | undefined)[],

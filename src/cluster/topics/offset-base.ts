@@ -36,7 +36,10 @@ export class OffsetBases {
   }
 }
 
-/** Possible offset bases are multiples of it. A recreated topic gets one above all used offsets. */
+/**
+ * The offset base of a recreated topic is the lowest multiple of this number that is above all
+ * offsets used before.
+ */
 const JUMP = 2 ** 30;
 
 /** End of a partition as its leader reports it, and the end that the nodes have recorded. */
@@ -45,7 +48,11 @@ export interface TopicEnd {
   topic: string;
   /** Offset after the last block, as the brokers count it, without the offset base. */
   end: number;
-  /** Offset, base included, below which all blocks existed. A lower end shows a loss. */
+  /**
+   * End of the partition according to the stored delivery positions: the offset, with the offset
+   * base added, below which all blocks existed. If `end` plus the offset base is lower, the
+   * partition has lost blocks.
+   */
   known: number;
 }
 

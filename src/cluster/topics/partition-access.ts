@@ -1,7 +1,10 @@
 import type { KafkaClients } from "../../kafka/client.ts";
 import { addressOf, type ClusterView } from "../../kafka/cluster-view.ts";
 
-/** Whether this process can read and write a partition, according to the brokers that answer it. */
+/**
+ * Whether this process can read and write a partition, according to the metadata from the brokers
+ * that answer this process.
+ */
 export type PartitionAccess =
   /** The leader answers, and enough replicas are in sync. */
   | { state: "available" }

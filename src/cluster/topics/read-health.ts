@@ -35,9 +35,9 @@ export class ReadHealth {
   }
 
   /**
-   * Returns a sentence while the partition is unreadable, otherwise undefined. The sentence
-   * consists of `claim`, which says that the partition cannot be read, and the cause. If the topic
-   * was recreated, it is the cause alone.
+   * Returns undefined while the partition is readable. Otherwise returns a sentence: `claim`, which
+   * says that the partition cannot be read, and then the cause. If the topic was recreated, the
+   * sentence is the cause alone.
    */
   trouble(claim: string): string | undefined {
     if (!this.isUnreadable) return undefined;

@@ -12,12 +12,15 @@ import { noAnswerOf } from "./topic-health.ts";
 const SILENT_MS_MAX = REQUEST_MS_MAX;
 
 /**
- * Decides whether `/ready` reports what this node cannot read as trouble or as a warning. A leader
- * of the catalog that has not answered for `SILENT_MS_MAX` is trouble, because this node then
- * answers no API request. `unread` is a sentence about events or ledgers that cannot be read. It is
- * a warning while leaders of event partitions, at most the share `INGEST_REFUSED_SHARE_MAX`, are
- * silent, because this node releases these partitions to other nodes after one session timeout.
- * Otherwise it is trouble.
+ * Decides whether `/ready` reports what this node cannot read as trouble or as a warning. `unread`
+ * is a sentence about events that cannot be read.
+ *
+ * - A leader of the catalog has not answered for `SILENT_MS_MAX`: trouble, because this node then
+ *   answers no API request.
+ * - Some event partitions, at most the share `INGEST_REFUSED_SHARE_MAX` of all, have a leader that
+ *   does not answer: `unread` is a warning, because this node releases these partitions to other
+ *   nodes after one session timeout.
+ * - In all other cases `unread` is trouble.
  */
 export function judgeReading(
   access: (topic: "catalog" | "events", silentMs: number) => readonly PartitionAccess[],

@@ -37,14 +37,18 @@ const hostOf = (address: string) => address.slice(0, address.lastIndexOf(":"));
 
 type Row = [address: string, sentences: string[]];
 
-/** Kafka's error codes for an unknown topic name and topic id; `FORBIDDEN` is for no access. */
+/** Kafka's error codes for an unknown topic name and an unknown topic id. */
 const UNKNOWN_TOPICS: ReadonlySet<number> = new Set([3, 100]);
+/** Kafka's error code for a topic that the brokers do not let this node read. */
 const FORBIDDEN = 29;
 
 /** Judges the brokers of the cluster and the replicas of its topics by the brokers' last answers. */
 export function judgeTopics({ clients, topics }: TopicHealthOptions) {
   const { view } = clients;
-  /** Sentences about brokers that do not answer, contradict others or are of another cluster. */
+  /**
+   * Returns sentences, by the broker's address, about each broker that does not answer, contradicts
+   * the other brokers' metadata, or belongs to another Kafka cluster.
+   */
   const rowsOfBrokers = () => {
     const outdated = clients.outdatedBrokers().filter(({ forMs }) => forMs >= OUTDATED_MS_MIN);
     const silent = clients.unresponsiveBrokers();
@@ -65,11 +69,11 @@ export function judgeTopics({ clients, topics }: TopicHealthOptions) {
   };
   return {
     /**
-     * Returns one sentence for each broker that does not answer, contradicts the others, belongs to
-     * another Kafka cluster, or has copies that are not in sync. The sentence also says which
-     * partitions therefore lack a leader or a copy. `consequences` are sentences about what this
-     * node cannot do. They are appended to the sentence of the first broker that does not answer,
-     * and are sentences of their own if every broker answers.
+     * Returns one sentence for each broker that does not answer, contradicts the other brokers'
+     * metadata, belongs to another Kafka cluster, or has copies that are not in sync. The sentence
+     * also says which partitions therefore lack a leader or a copy. `consequences` are sentences
+     * about what this node cannot do. The sentence about the first broker that does not answer ends
+     * with these sentences. If every broker answers, they are returned as sentences of their own.
      */
     warnings(consequences: readonly string[] = []): string[] {
       const rows = rowsOfBrokers();
@@ -84,7 +88,10 @@ export function judgeTopics({ clients, topics }: TopicHealthOptions) {
       const sentences = [...rows.values()].map((row) => row.join(CONSEQUENCE));
       return silent === undefined ? [...sentences, ...consequences] : sentences;
     },
-    /** Returns sentences about topics (vital or others) that do not exist or may not be read. */
+    /**
+     * Returns a sentence for each topic that does not exist or may not be read. Leaves out the
+     * topics whose `isVital` differs from the parameter.
+     */
     missing(isVital: boolean): string[] {
       return topics()
         .filter((it) => it.isVital === isVital)
@@ -127,15 +134,16 @@ function describeOutdated(
 }
 
 interface Lacks {
-  /** Ids of brokers that must start or catch up, to give the partitions leaders and all copies. */
-  away: number[];
   /**
-   * Numbers, by topic, of the partitions that need the brokers in `away` for a leader. In `write`
-   * are partitions that have a leader, but too few copies in sync to be written; in `copy`,
-   * partitions that can be written, but lack some copies.
+   * Ids of the brokers that must start or catch up, so that the partitions below have a leader and
+   * all copies.
    */
+  away: number[];
+  /** Numbers of the partitions that have no leader, by topic name. */
   leader: Map<string, number[]>;
+  /** Numbers of the partitions that have a leader, but too few copies in sync to be written. */
   write: Map<string, number[]>;
+  /** Numbers of the partitions that can be written, but lack some copies. */
   copy: Map<string, number[]>;
 }
 
@@ -176,7 +184,10 @@ function lacksByBrokers(topics: readonly NeededTopic[], view: Pick<ClusterView, 
   return [...all.values()].map((it) => ({ away: it.away, clauses: clausesOf(it) }));
 }
 
-/** Returns a sentence: these brokers answer, but their copies of partitions are not in sync. */
+/**
+ * Returns a sentence that says that the brokers `away` are not in sync: these brokers answer, but
+ * their copies of some partitions lag.
+ */
 function describeOutOfSync(
   away: readonly number[],
   view: Pick<ClusterView, "nameOf" | "addressOfBroker">,

@@ -33,7 +33,10 @@ export function AlertList() {
   );
 }
 
-/** Loads a page of alerts. Without alerts, also loads whether a receiver exists, if permitted. */
+/**
+ * Loads a page of alerts. If the workspace has no alerts, also loads whether it has a receiver,
+ * unless the user lacks the permission to see receivers.
+ */
 async function loadAlerts(page: number) {
   const answer = await client.call("GET /v2/alerts", { query: { page } });
   const isAsked = answer.paging.total === 0 && missingPermission("workspace:admin") === undefined;

@@ -66,7 +66,10 @@ function columnsOf(
   ];
 }
 
-/** Shows the names of the items that a rule is limited to, or a text that it means all of them. */
+/**
+ * Shows the names of the items that a rule is limited to. If the rule has no such limit, shows a
+ * text that says that the rule applies to all items.
+ */
 function Chosen(props: {
   kind: SearchedKind;
   ids: readonly string[];

@@ -2,7 +2,10 @@ import { Name } from "../components/name.tsx";
 import { auditTexts } from "../texts/audit.ts";
 import type { AuditEntry } from "./audit-form.ts";
 
-/** Name of the member or token that did what an audit entry records, as it was at that time. */
+/**
+ * Shows who caused an audit entry: the name that the member or API token had at that time. Without
+ * a member and a token, shows that it was the server or an unknown caller.
+ */
 export function ActorName({ entry }: { entry: Pick<AuditEntry, "actor" | "requests"> }) {
   const { memberName, tokenName, tokenId } = entry.actor;
   const token = tokenName ?? tokenId;

@@ -17,7 +17,7 @@ export type Revision = Omit<
  */
 export type CodeItem = Revision &
   Pick<Transformation, "destinations" | "warnings" | "publishedVersionId">;
-/** A transformation or library as the list of all code has it. */
+/** An entry for a transformation or library in the API's list of all code. */
 export type ListedCode = AnswerOf<"GET /v2/code">["code"][number];
 type CodeListQuery = QueryOf<"GET /v2/code">;
 export type Language = Revision["language"];
@@ -154,9 +154,12 @@ export interface CodeContext {
    * rollback to it.
    */
   newest: Revision;
-  /** Id of the newest revision, from which `newest` differs after a rollback to an older one. */
+  /** Id of the revision that was saved last. After a rollback, `newest` is an older revision. */
   newestVersionId: string;
-  /** Header ETag of the shown answer, sent as If-Match so as not to overwrite others' changes. */
+  /**
+   * Header ETag of the API's answer that the page shows. A request that changes the code sends it
+   * as If-Match, so as not to overwrite other users' changes.
+   */
   tag: string | undefined;
   /** The published revision. Undefined if no revision was ever published. */
   published: CodeItem | undefined;

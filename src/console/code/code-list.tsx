@@ -43,7 +43,10 @@ async function loadCode(kind: CodeKindInfo, query: ListQuery): Promise<ListPage<
   return { items: rows, total };
 }
 
-/** Lists suspended revisions. Resolves with `[]` for libraries and without `events:read`. */
+/**
+ * Lists the suspended revisions. Resolves with `[]` for libraries, and if the user lacks the
+ * permission `events:read`.
+ */
 export async function listSuspensions(kind: CodeKindInfo) {
   if (kind === libraries || missingPermission("events:read") !== undefined) return [];
   return (await client.call("GET /v2/suspensions")).suspensions;

@@ -164,7 +164,8 @@ function effectOf(revision: Revision, live: string | undefined): string {
 
 /**
  * Returns the id of the revision that the comparison shows beside `after`: the published revision
- * or, if that is `after` or absent, the next older one. The oldest revision is shown beside itself.
+ * `live`. If no revision is published, or `after` is the published one, returns the id of the next
+ * revision older than `after`. If there is no older revision, returns `after` itself.
  */
 function comparisonBase(revisions: readonly Revision[], after: string, live: string | undefined) {
   if (live !== undefined && live !== after) return live;

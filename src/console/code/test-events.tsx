@@ -179,7 +179,11 @@ const emptyTexts: Record<EventOrigin, string> = {
 
 type AddEvent = (event: unknown) => void;
 
-/** Functions that load an origin's events into a list with `add`. `isNew`: the list is empty. */
+/**
+ * Functions that load events, by where the events come from, and call `add` with each event.
+ * `isNew` is false when the events of the same origin are loaded again after a failure, and the
+ * list still has the earlier events.
+ */
 const loadEvents: Record<
   EventOrigin,
   (add: AddEvent, signal: AbortSignal, isNew: boolean) => Promise<void>

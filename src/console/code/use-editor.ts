@@ -12,7 +12,10 @@ import { useFormat } from "./editing/use-format.ts";
 import { useMerge } from "./publishing/use-merge.ts";
 import { trialCode } from "./samples/sample-code.ts";
 
-/** A line of the library imported as `library`, or of the edited code if that is undefined. */
+/**
+ * A line of code. `library` is the name under which the edited code imports the library that has
+ * the line. It is undefined for a line of the edited code itself.
+ */
 interface CodePosition {
   line: number;
   library: string | undefined;

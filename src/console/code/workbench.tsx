@@ -54,7 +54,10 @@ export function Workbench(context: CodeContext) {
     () => [...annotationsOf(report, libraryName), ...formatErrors],
     [report, libraryName, formatErrors],
   );
-  /** Part that a narrow screen shows. A wide screen shows the code with another part beside it. */
+  /**
+   * Part of the workbench that a narrow screen shows. A wide screen shows two parts: the code, and
+   * the part in `side`.
+   */
   const [view, setView] = useState<"code" | Side>(context.isNewTestCase ? "tests" : "code");
   const side = useRef<Side>("tests");
   if (view !== "code") side.current = view;

@@ -17,9 +17,12 @@ interface ChartProps {
   /** Times of the values, in seconds since the epoch. Undefined while they are loading. */
   times: readonly number[] | undefined;
   series: readonly ChartSeries[];
-  /** Returns a value as the axis and the summary for screen readers show it. */
+  /** Converts a value to the text that the axis and the summary for screen readers show. */
   format: (value: number) => string;
-  /** Distances allowed between value labels: those at which `format` gives them unequal texts. */
+  /**
+   * Allowed distances between two value labels. Each must be so large that `format` gives
+   * neighbouring labels different texts.
+   */
   steps?: readonly number[];
 }
 

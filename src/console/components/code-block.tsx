@@ -1,7 +1,10 @@
 import type { ComponentChildren } from "preact";
 import { CopyButton } from "./button.tsx";
 
-/** Shows a text in monospace, with a button to copy it. `children` are the text with markup. */
+/**
+ * Shows a text in monospace, with a button that copies the text. If `children` are given, they are
+ * shown instead: the same text with markup.
+ */
 export function CodeBlock(props: {
   text: string;
   name: string;

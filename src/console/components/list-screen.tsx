@@ -117,8 +117,8 @@ function useLatest<T>(value: T | undefined): T | undefined {
 }
 
 /**
- * Returns a page of a list for which the server's pages have twice as many items. `ask` requests
- * one of the server's pages.
+ * Returns a page of a list: one half of a page of the server, which has twice as many items. `ask`
+ * requests a page of the server.
  */
 export async function halfOf<Item>(
   { page }: ListQuery,

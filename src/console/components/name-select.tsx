@@ -26,7 +26,10 @@ interface SelectProps {
   none?: string;
   onChange: (id: string) => void;
 }
-/** Properties if the caller searches the names. `without`: ids that cannot be selected. */
+/**
+ * Properties of a name field whose caller searches the names. `without` has the ids of the items
+ * that the user cannot select.
+ */
 interface Searched {
   names: NameSearch;
   without?: ReadonlySet<string>;
@@ -43,7 +46,10 @@ export function NameField(props: SelectProps & { kind: SearchedKind; hint?: stri
   return <SearchedNameField {...props} names={useNameSearch(props.kind)} />;
 }
 
-/** Form field like `NameField`, but the caller searches the names and can also show them. */
+/**
+ * Form field like `NameField`, but the caller passes the search for names, so that it can show the
+ * found names elsewhere too.
+ */
 export function SearchedNameField(props: SelectProps & Searched & { hint?: string }) {
   return (
     <Field {...props} error={messageOf(props.names.error)}>

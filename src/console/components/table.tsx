@@ -34,7 +34,10 @@ export const column = {
   narrow: columnOf({ kind: "narrow" }),
   wide: columnOf({ kind: "wide" }),
   number: columnOf({ kind: "number narrow" }),
-  /** Numbers in a column that is not narrow, but shares the table's width like a plain one. */
+  /**
+   * Makes a column of numbers that shares the table's width with the plain columns, instead of
+   * being as narrow as its content.
+   */
   wideNumber: columnOf({ kind: "number" }),
 };
 

@@ -55,8 +55,8 @@ export function Since({ at }: { at: string | number }) {
 }
 
 /**
- * Shows how long ago something happened of which only the minute is known, such as `5 min ago` or,
- * instead of seconds, `less than 1 min ago`. `at` is the start of the minute.
+ * Shows how long ago something happened, such as `5 min ago`, when only the minute is known.
+ * Instead of seconds, it shows `less than 1 min ago`. `at` is the start of the minute.
  */
 export function MinuteTime({ at }: { at: string }) {
   const time = new Date(at);

@@ -5,8 +5,9 @@ import { onSignOut, session } from "./session.ts";
 /** Values that a user has typed into a form, with the stored values that they replace. */
 export interface EditedValues {
   values: Values;
-  /** Values of the item when the user began to edit. `tag` is their header ETag. */
+  /** Values of the item when the user began to edit. */
   base: Values;
+  /** Header ETag of the item when the user began to edit. */
   tag: string | undefined;
 }
 

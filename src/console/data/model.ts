@@ -1,6 +1,7 @@
 import type { AnswerOf } from "../../api/client.ts";
 
-/** Names for types of API answers that several screens use. */
+// Names for types of API answers that several screens use.
+
 export type ConsoleSession = AnswerOf<"GET /v2/session">["session"];
 export type Permission = ConsoleSession["permissions"][number];
 

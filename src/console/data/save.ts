@@ -4,7 +4,7 @@ import { type ChangedState, RequestRefused } from "../../api/client.ts";
 
 export type Values = Record<string, unknown>;
 
-/** How a part of the screen identifies and reloads the item that it shows. */
+/** Properties of a part of the screen that shows a stored item and can change it. */
 export interface StoredState {
   /** Header ETag of the item as the screen shows it. */
   tag: string | undefined;
@@ -74,8 +74,9 @@ const isEqual = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.s
  * the others changed. If they have changed the same fields, it rejects with `SaveConflict`.
  */
 export async function saveValues(save: {
-  /** Values of the item when the user began to edit. `tag` is their header ETag. */
+  /** Values of the item when the user began to edit. */
   base: Values;
+  /** Header ETag of the item when the user began to edit. */
   tag: string | undefined;
   yours: Values;
   /** Sends the values to the server. `tag` is the ETag of the stored values that they replace. */
@@ -108,7 +109,10 @@ export async function saveValues(save: {
   }
 }
 
-/** Returns the current item from a save's error if another user has changed it meanwhile. */
+/**
+ * Returns the item's current state if `error` says that another user has changed the item since it
+ * was loaded. Otherwise returns undefined.
+ */
 export function changedState(error: unknown): ChangedState | undefined {
   return error instanceof RequestRefused ? error.changed : undefined;
 }

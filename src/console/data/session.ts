@@ -25,7 +25,10 @@ const READ_MS_MAX = 20_000;
 /** Maximum milliseconds of a request with another method. It may run tests of user code. */
 const REQUEST_MS_MAX = 180_000;
 
-/** Paths to which a POST changes nothing: sign-in, test runs and test events. */
+/**
+ * Matches the paths whose POST requests change nothing on the server: sign-in, test runs, and tests
+ * of destinations and receivers.
+ */
 const WITHOUT_CHANGE = /^\/v2\/(session|run|.*\/test)$/;
 
 async function fetchSignedIn(url: string, init: RequestInit = {}): Promise<Response> {

@@ -17,8 +17,9 @@ const names = signal<ReadonlyMap<string, string>>(new Map());
 /** Milliseconds before a failed request for a name is repeated. */
 const RETRY_MS = 3_000;
 
-/** Time at which each name was last requested, and (`answeredAt`) at which it last arrived. */
+/** Time (`Date.now()`) at which each name was last requested. */
 const askedAt = new Map<string, number>();
+/** Time (`Date.now()`) at which each name last arrived. */
 const answeredAt = new Map<string, number>();
 const waiting: Record<NamedKind, Set<string>> = {
   source: new Set(),

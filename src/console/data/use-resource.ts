@@ -17,8 +17,9 @@ export function useResource<T>(
   const key = JSON.stringify(inputs);
   const latest = useRef({ key, load });
   latest.current = { key, load };
-  /** Number of loads in progress. `isHeldBack`: the server asked to wait, so polling stops. */
+  /** Number of loads in progress. */
   const loading = useRef(0);
+  /** Whether the server has asked clients to wait, so that polling pauses. */
   const isHeldBack = useRef(false);
 
   const reload = useCallback(async () => {

@@ -11,9 +11,10 @@ import { commonTexts } from "../texts/common.ts";
 import { deadLetterTexts } from "../texts/dead-letters.ts";
 
 /**
- * The dead letters (events that were given up) that the user can replay or purge together. A
- * request with a filter carries the number of dead letters and the time of the list that the screen
- * shows, so that it cannot affect dead letters that the confirmation did not count.
+ * The dead letters (events that were given up) that the user can replay or purge together. If a
+ * filter selects them, the request also has their number and the time of the list that the screen
+ * shows. The server leaves out later dead letters, and refuses the request if the filter finds more
+ * than that number. So it affects only dead letters that the user has confirmed.
  */
 export interface BulkTarget {
   selection:
@@ -46,7 +47,10 @@ export function BulkActions(props: {
   /** Phrase in the button labels that names the dead letters, as in `Replay ${description}`. */
   description: string;
   reload: () => Promise<void>;
-  /** Loads the list again; resolves with what the action then applies to, or undefined if none. */
+  /**
+   * Loads the list again. Resolves with the dead letters to which the action now applies, or with
+   * undefined if it applies to none.
+   */
   loadTarget: () => Promise<BulkTarget | undefined>;
 }) {
   const { target, description, reload, loadTarget } = props;

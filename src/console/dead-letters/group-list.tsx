@@ -38,7 +38,10 @@ export function GroupList({ destinationId }: { destinationId: string | undefined
     deadLetterGroups.filter((group) =>
       `${group.reason} ${names.destination(group.destinationId)}`.toLowerCase().includes(lowerCase),
     );
-  /** Returns found dead letters; undefined if `text` finds 0 or over `FILTER_GROUPS_MAX` groups. */
+  /**
+   * Returns the dead letters of the groups that match the search text. Returns undefined if no
+   * group matches, or more than the `FILTER_GROUPS_MAX` groups that a filter can name.
+   */
   const targetOf = (list: DeadLetterGroups): BulkTarget | undefined => {
     const failures = matchesOf(list);
     const before = list.asOf;

@@ -23,7 +23,10 @@ export function copiedSettings({ config, secretsSet }: Pick<Destination, "config
   return { config: copy, secrets };
 }
 
-/** Whether a copy lacks a secret; false for the secret of a list item that the user removed. */
+/**
+ * Whether the config of a copied destination has no value for the secret at the JSON pointer
+ * `pointer`. Returns false if the user has removed the list item that has the secret.
+ */
 export function isMissing(config: Values, pointer: string): boolean {
   const { holder, key } = holderOf(config, pointer);
   if (holder === undefined) return false;

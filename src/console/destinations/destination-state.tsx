@@ -18,7 +18,10 @@ const badges: Record<State, { text: string; tone?: "good" | "warn" | "bad" }> = 
   external: { text: destinationTexts.byRudderServer },
 };
 
-/** Badge for a destination's state. `isRejecting`: a healthy destination rejects some events. */
+/**
+ * Badge for a destination's state. `isRejecting` is whether the destination rejects some events.
+ * The badge shows it only for a healthy destination.
+ */
 export function DestinationStateBadge(props: { state: State; isRejecting?: boolean }) {
   const { state, isRejecting = false } = props;
   if (state === "ok" && isRejecting)

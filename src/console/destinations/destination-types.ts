@@ -20,7 +20,10 @@ export function typeOf(
   return types.find((it) => optionOf(it) === optionOf(destination));
 }
 
-/** Returns a unique string of a type: pixelmill and rudder-server may have types of one name. */
+/**
+ * Returns a string that identifies a type among all types. For types of rudder-server it contains
+ * the deliverer, because pixelmill may have a type with the same name.
+ */
 export function optionOf({ type, deliveredBy }: Pick<Destination, "type" | "deliveredBy">): string {
   const name = type.toLowerCase();
   return deliveredBy === "pixelmill" ? name : `${deliveredBy} ${name}`;

@@ -103,7 +103,10 @@ function firstLine(body = ""): string | undefined {
     .find((line) => line !== "");
 }
 
-/** Returns advice about the latest failure: in the code, without an answer, or by HTTP status. */
+/**
+ * Returns advice about the latest failure. The advice depends on whether user code failed, the
+ * receiver did not answer, or which HTTP status it answered.
+ */
 function adviceFor(state: DestinationRow, failure: DestinationFailure | undefined): string {
   const { advice } = destinationTexts;
   if (state.state === "suspended") return advice.suspended;

@@ -104,8 +104,9 @@ export function createEditor(root: ShadowRoot, text: string, options: EditorOpti
 }
 
 /**
- * Replaces the selection by the typed text itself, because Chromium would keep the look of the
- * replaced text in a `style` attribute, which the content security policy refuses.
+ * Makes the editor, and not the browser, replace a selection by typed text. Chromium would give the
+ * typed text the look of the replaced text in a `style` attribute, which the content security
+ * policy refuses.
  */
 const replaceSelection = EditorView.domEventHandlers({
   beforeinput(event, view) {

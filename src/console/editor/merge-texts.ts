@@ -2,9 +2,10 @@ import { Chunk } from "@codemirror/merge";
 import { Text } from "@codemirror/state";
 
 /**
- * Merges two texts that were made from `base`: `yours`, the user's, and `theirs`. Lines that only
- * one of them has changed get its text. If both have changed the same or adjacent lines to
- * different texts, the user's text is taken. `overlaps` is the number of such places.
+ * Merges the user's text `yours` and another user's text `theirs`, which were both made from
+ * `base`. A line that only one text has changed is taken from that text. If both texts have changed
+ * the same or adjacent lines in different ways, the user's lines are taken. `overlaps` is the
+ * number of such places.
  */
 export function mergeTexts(
   base: string,
@@ -51,8 +52,8 @@ function chunksOf(a: string, b: string): Chunk[] {
 }
 
 /**
- * Returns the text that a changed version has in place of a region of the original. Returns
- * undefined if `chunks`, the changes in this region, are empty.
+ * Returns the part of the changed text `side` that replaces the region from `from` to `to` of the
+ * original text. Returns undefined if `chunks`, the changes in this region, are empty.
  */
 function regionOf(side: string, chunks: Chunk[], from: number, to: number): string | undefined {
   const [first, last] = [chunks[0], chunks.at(-1)];

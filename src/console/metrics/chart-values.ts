@@ -5,7 +5,10 @@ type Column =
   | ("received" | "delivered" | "dropped" | "failed" | "retried" | "repeated")
   | ("p50Ms" | "p99Ms" | "lagSeconds");
 
-/** Minimum recorded share of a point's interval. A point with a smaller share is a gap. */
+/**
+ * Minimum share of a point's interval during which metrics were recorded. A point with a smaller
+ * share is shown as a gap.
+ */
 const RECORDED_SHARE_MIN = 0.1;
 
 /** Allowed distances of axis labels in seconds: parts of a minute, hour or day, or whole days. */

@@ -106,8 +106,9 @@ export function FlowGraphView({ overview }: { overview: Overview }) {
 function Nodes(props: {
   title: string;
   children: ComponentChildren;
-  /** Screen that lists the column's items. `hidden` is the number that the graph leaves out. */
+  /** Screen that lists all items of the column. */
   screen?: string;
+  /** Number of the column's items that the graph leaves out. */
   hidden?: number;
 }) {
   const { title, children, screen = "", hidden = 0 } = props;

@@ -10,7 +10,10 @@ import { hrefTo, navigate } from "../router.ts";
 import { commonTexts } from "../texts/common.ts";
 import { replayTexts } from "../texts/replays.ts";
 
-/** Form fields that the query of the page's address can fill in, such as from a search. */
+/**
+ * Names of the form fields that parameters in the page's address can fill in. Links from the event
+ * search and from a destination's page have such parameters.
+ */
 const prefilled = [
   "destinationId",
   "sourceId",

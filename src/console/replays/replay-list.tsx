@@ -92,7 +92,10 @@ function shownState({ state, counts }: Replay): keyof typeof tones {
   return state === "done" && counts.failed > 0 ? "partlyFailed" : state;
 }
 
-/** Id of the destination whose dead letters a filter selects; undefined unless it is just one. */
+/**
+ * Returns the id of the destination whose dead letters a filter selects. Returns undefined if the
+ * filter does not select the dead letters of exactly one destination.
+ */
 function destinationOf({ destinationId, groupIds }: NonNullable<Replay["filter"]> = {}) {
   // The id of a group begins with that of its destination.
   const [id, ...others] = new Set(groupIds?.match(/[^,\s]+(?=\.)/g));

@@ -60,7 +60,7 @@ function columnsOf(edit: (member: Member) => void): Column<Member>[] {
   ];
 }
 
-/** Form that creates or edits a member. One to edit is loaded first, with its header ETag. */
+/** Form that creates or edits a member. Before an edit, it loads the member and the header ETag. */
 function MemberForm(context: FormContext<Member>) {
   const id = context.item?.id;
   const resource = useResource(async () => {

@@ -11,7 +11,10 @@ type Readiness = Pick<AnswerOf<"GET /ready">, "ready" | "checks">;
 const POLL_MS = 10_000;
 /** Minimum milliseconds between two reads of `/ready` that are made because requests failed. */
 const READ_MS_MIN = 2_000;
-/** First route segments of screens without the notice, as they show the problems themselves. */
+/**
+ * First route segments of the screens that show the server's problems themselves, so that
+ * `ServerTrouble` shows no notice there.
+ */
 const showThemselves = new Set(["", "system"]);
 
 /**
@@ -46,7 +49,10 @@ export function ServerTrouble() {
   );
 }
 
-/** Reads the checks of `/ready`, also from status 503. Undefined without an answer or checks. */
+/**
+ * Reads the checks in the answer of `/ready`, which has them with status 200 and with 503. Resolves
+ * with undefined if there is no answer, or an answer without checks.
+ */
 async function readReadiness(): Promise<Readiness | undefined> {
   try {
     const response = await fetch("/ready", { signal: AbortSignal.timeout(POLL_MS) });

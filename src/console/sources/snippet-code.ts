@@ -4,7 +4,10 @@ export type SnippetKind = keyof typeof snippetOf;
 /** Returns a string as a literal in double quotes, for the languages that write strings so. */
 const quoted = (text: string) => JSON.stringify(text);
 
-/** Sample code, by way to send events to the data plane with the write key of a source. */
+/**
+ * Functions that return sample code that sends events to the data plane with a source's write key,
+ * one for each way to send them, such as `script` or `curl`.
+ */
 export const snippetOf = {
   script: (dataPlane, writeKey) => `<script>
   const random = () => Math.random().toString(36).slice(2);

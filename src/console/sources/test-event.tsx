@@ -24,8 +24,8 @@ const stageNames: Record<string, string> = {
 };
 
 /**
- * Milliseconds for which the page follows a test event after sending it. They include the first
- * retries of destinations.
+ * Milliseconds for which the page follows a test event after sending it. In this time, the first
+ * retries of its deliveries take place.
  */
 const FOLLOWED_MS = 30_000;
 

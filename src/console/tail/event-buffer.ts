@@ -20,7 +20,10 @@ export interface TailEvent {
   /** Reason why the event was refused at ingestion. Absent if the event was accepted. */
   refused?: string;
   outcomes: readonly DestinationOutcome[];
-  /** Whether `outcomes` is complete; false if it has only those in messages of the tail. */
+  /**
+   * Whether `outcomes` has all outcomes so far. False if it has only the outcomes in messages of
+   * the live tail.
+   */
   hasAllOutcomes: boolean;
 }
 
@@ -138,9 +141,11 @@ export function tailEventOf({ at, receivedAt, outcomes, ...event }: RecentEvent)
 
 /**
  * Merges the outcomes of one event, and removes duplicates: the recent events and a message of the
- * tail can report the same outcome. An outcome with a time (`at`) replaces one without a time at
- * the same destination, but a dead letter without a time is replaced only by another dead letter.
- * The result is sorted by destination, so that the destinations of all events have the same order.
+ * tail can report the same outcome. An outcome without a time (`at`) comes from stored data. At the
+ * same destination, an outcome with a time replaces it, because the server's memory knows more than
+ * stored data. Only about dead letters may stored data know more, so a dead letter without a time
+ * is replaced only by another dead letter. The result is sorted by destination, so that the
+ * destinations of all events have the same order.
  */
 function mergeOutcomes(
   before: readonly DestinationOutcome[],

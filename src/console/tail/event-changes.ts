@@ -11,7 +11,10 @@ export function changesOf(received: unknown, event: unknown): EventChanges {
   const lines = new Set<number>();
   const removed: string[] = [];
 
-  /** Compares `after`, whose JSON begins in `line`, with `before`. Returns the line after it. */
+  /**
+   * Compares `after`, whose JSON begins in line `line`, with `before`. Stores what differs in
+   * `lines` and `removed`. Returns the number of the line after the JSON of `after`.
+   */
   function compare(before: unknown, after: unknown, line: number, path: string): number {
     const members = membersOf(after);
     const known = membersOf(before);

@@ -2,7 +2,7 @@ import { useRef, useState } from "preact/hooks";
 
 type JsonObject = Record<string, unknown>;
 
-/** Maximum rows of received events to test with, besides older ones that are selected. */
+/** Maximum number of the newest events in the list. Selected older events are in the list too. */
 export const EVENT_ROWS_MAX = 50;
 
 /** A received event in a list, with a number that is unique in the list. */

@@ -27,7 +27,10 @@ export function TestCaseForm(props: {
   const [expected, setExpected] = useState(() => jsonText(testCase.expectedOutput));
   const [error, setError] = useState<string>();
 
-  /** Parses the input for `use`. Shows an error if it is invalid or empty, or `use` rejects. */
+  /**
+   * Parses the input events in the form and calls `use` with them. Shows an error if the input is
+   * invalid or empty, or if `use` rejects.
+   */
   async function withInput(use: (events: JsonObject[]) => Promise<unknown>) {
     try {
       setError(undefined);

@@ -58,7 +58,10 @@ export const commonTexts = {
   auditLog: "Audit log",
   tryAgain: "Try again",
   serverUnreachable: "Can't reach the server",
-  /** Error for an unanswered change. `isRepeatable`: a repeated request has no second effect. */
+  /**
+   * Error message for a request that changes something and got no answer. `isRepeatable` is true if
+   * the same request has no further effect when it is sent again.
+   */
   outcomeUnknown: (isRepeatable: boolean) =>
     isRepeatable
       ? "Can't reach the server. The change may or may not have been made. Try again: it is not made twice."

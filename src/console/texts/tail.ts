@@ -57,7 +57,10 @@ export const tailTexts = {
     outcome === "delivered"
       ? isolated(destination)
       : `${isolated(destination)} ${outcomeNames[outcome].toLowerCase()}`,
-  /** Explanation of each outcome, shown when there is no event and no reason to show. */
+  /**
+   * Explanation of each outcome. It is shown for an outcome that has neither a delivered event nor
+   * a reason of a failure.
+   */
   explanations: {
     delivered: "Delivered. The event is too long to be kept in memory.",
     dropped: "Dropped by the transformation, or not for this destination.",

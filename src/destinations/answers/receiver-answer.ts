@@ -59,7 +59,10 @@ const shownHeaders = [
   "cf-ray",
 ];
 
-/** Converts an HTTP response. `sent` are the request's secrets that are not in the config. */
+/**
+ * Returns an HTTP response as a `ReceiverAnswer`. `sent` are the secrets that the request had and
+ * that are not in the config.
+ */
 export function answerOf(
   { status, headers, body }: EgressResponse,
   sent?: readonly string[],
@@ -93,8 +96,8 @@ export function shownReason(reason: string, mask: Mask): string {
 }
 
 /**
- * Number of characters behind the shown part of a text in which secrets are also searched, so that
- * a secret that crosses the end of the shown part is masked.
+ * Number of characters after the shown part of a text that are also searched for secrets. So a
+ * secret that begins in the shown part and ends after it is masked.
  */
 const BEHIND_CHARS = 64;
 

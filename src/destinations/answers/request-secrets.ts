@@ -1,10 +1,16 @@
-/** Config keys that a kind declares secret (`secretKeys`), or URLs with secrets (`maskedKeys`). */
+/**
+ * Config keys of a destination kind that have secrets. The values of `secretKeys` are secret as a
+ * whole. The values of `maskedKeys` are URLs with secret parts.
+ */
 interface SecretKeys {
   secretKeys: readonly { path: string; isSecret?(item: Record<string, unknown>): boolean }[];
   maskedKeys?: readonly { path: string }[];
 }
 
-/** Secret keys of a destination kind. `formOf` returns those of a config in RudderStack's form. */
+/**
+ * Secret keys of a destination kind. For a config in RudderStack's form, `formOf` returns the
+ * secret keys of that form instead.
+ */
 interface SecretForms extends SecretKeys {
   formOf?(config: Record<string, unknown>): SecretKeys | undefined;
 }

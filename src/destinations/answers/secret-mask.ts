@@ -1,8 +1,8 @@
 import { MASK } from "../masked-url.ts";
 
 /**
- * Number of consecutive characters from which a part of a secret is masked too. So a secret is
- * masked even if the text was cut within it.
+ * Minimum number of consecutive characters of a secret that are masked without the rest of the
+ * secret. So a secret is masked even if the text was cut within it.
  */
 const RUN_CHARS = 8;
 /**

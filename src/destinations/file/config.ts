@@ -26,7 +26,10 @@ const PARQUET_AGE_MS_DEFAULT = 60_000;
  */
 const ROTATED_NAME_BYTES_MAX = 180;
 
-/** Condition of settings that need several files: format Parquet, or rotation by size or age. */
+/**
+ * Condition under which settings about several files have an effect: the format is Parquet, or
+ * files are rotated by size or age.
+ */
 const hasSeveralFiles = { format: ["parquet"], rotateBytes: "any", rotateAgeMs: "any" } as const;
 
 export const FileConfig = Type.Object({
@@ -72,8 +75,8 @@ export function fileFaults(config: Record<string, unknown>): Detail[] {
 }
 
 /**
- * Returns the part of an error message that says which path was given. Most invalid paths have a
- * valid length, so the schema's message, which gives the length, would not help.
+ * Returns the part of an error message that describes the given path. The message of the schema
+ * gives only the path's length, which is valid for most invalid paths.
  */
 function cameOfPath(path: unknown): string {
   if (typeof path !== "string" || path === "") return describeValue(path);

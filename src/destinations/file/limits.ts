@@ -1,7 +1,10 @@
 // File destinations
 /** Maximum number of events in one write to a file. */
 export const FILE_BATCH_EVENTS_MAX = 1_000;
-/** Maximum bytes of an incomplete last line that opening deletes. An event has at most 3 MiB. */
+/**
+ * Maximum bytes of an incomplete last line that is deleted when the file is opened. A longer line
+ * is kept: it is not pixelmill's, because an event has at most 3 MiB.
+ */
 export const FILE_LINE_BYTES_MAX = 64 << 20;
 /** Smallest rotation size of a file destination, in bytes. */
 export const FILE_ROTATE_BYTES_MIN = 1_024;

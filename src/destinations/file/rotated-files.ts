@@ -60,7 +60,10 @@ export async function rotateFile(root: string, path: string): Promise<void> {
   });
 }
 
-/** Deletes the oldest rotated files above `keepFiles`, and those older than `keepAgeMs`. */
+/**
+ * Deletes the rotated files that are older than `keepAgeMs`, and all but the `keepFiles` newest
+ * ones.
+ */
 export async function deleteExpiredFiles(
   root: string,
   path: string,

@@ -18,10 +18,14 @@ import { namesEvent } from "./topic-name.ts";
  */
 const ROUNDS_MAX = 5;
 /**
- * Bounds in milliseconds of the pause between rounds of requests. Brokers elect a new leader of a
- * partition within seconds.
+ * Shortest pause in milliseconds between rounds of requests. The pause doubles with each further
+ * round in which no event gets an outcome.
  */
 const PAUSE_MS_MIN = 100;
+/**
+ * Longest pause in milliseconds between rounds of requests. Brokers elect a new leader of a
+ * partition within seconds.
+ */
 const PAUSE_MS_MAX = 2_000;
 
 /**
@@ -78,7 +82,10 @@ export class EventProducer {
     return records.map(({ result }) => result!);
   }
 
-  /** Removes unsent records, and returns the records of sent batches that must be sent again. */
+  /**
+   * Empties the partitions' queues of records that were not sent. Returns, by event, the records of
+   * batches that were sent and have no outcome yet. These records must be sent again.
+   */
   #unsettled(): Map<OutgoingEvent, KafkaEventRecord> {
     const unsettled = new Map<OutgoingEvent, KafkaEventRecord>();
     for (const { queue } of this.#partitions.values()) {
@@ -186,7 +193,11 @@ export class EventProducer {
     return found;
   }
 
-  /** Groups partitions to send by leader and producer id (`current` if no batch is in flight). */
+  /**
+   * Groups the partitions that have records to send by their leader and by the producer id of the
+   * batch to send. A batch in flight keeps its producer id, and a new batch gets `current`. Moves
+   * the records of a partition that no longer exists to `unplaced`.
+   */
   #byLeader(unplaced: KafkaEventRecord[], current: ProducerId, round: Round): Partition[][] {
     const groups = new Map<string, Partition[]>();
     for (const partition of this.#due()) {

@@ -7,7 +7,10 @@ import type { PartitionResponse } from "../../kafka/produce.ts";
 import { classify, isTooLarge, sentenceOf } from "./failures.ts";
 import type { KafkaEventRecord } from "./record.ts";
 
-/** Outcomes of a batch's records by the broker's response. Records not listed are sent again. */
+/**
+ * Outcomes of a batch's records, according to the broker's response. A record that is neither in
+ * `written` nor in `refused` is sent again.
+ */
 interface BatchOutcome {
   written: readonly KafkaEventRecord[];
   refused: { record: KafkaEventRecord; reason: string }[];
@@ -26,7 +29,10 @@ export class Partition {
   readonly topic: string;
   readonly index: number;
   readonly queue = new PartitionQueue<KafkaEventRecord>();
-  /** Maximum bytes of a batch. If a batch is refused as too large, half of its size. */
+  /**
+   * Maximum bytes of the next batch. After a batch was refused as too large, the maximum is half of
+   * that batch's size.
+   */
   #bytesMax = BATCH_BYTES_MAX;
   /**
    * Maximum number of records in the next batch. It is finite while batches are halved to find a

@@ -69,7 +69,10 @@ export function createRecordEncoder({ topic, headers: given = [] }: KafkaConfig)
   };
 }
 
-/** Returns `[userId, anonymousId]` of an unchanged event, without reading its JSON, if known. */
+/**
+ * Returns `[userId, anonymousId]` without parsing the event's JSON. Returns undefined if user code
+ * produced the event, or if the ids are not known.
+ */
 function knownIds({ input: { event }, bytes }: OutgoingEvent): unknown[] | undefined {
   const isKnown = event?.json === bytes && event.hasTextIds === true;
   return isKnown ? [event.userId, event.anonymousId] : undefined;

@@ -9,7 +9,10 @@ interface SaslCredentials {
   mechanism: "PLAIN" | "SCRAM-SHA-256" | "SCRAM-SHA-512";
 }
 
-/** Fraction of a session's lifetime, set by the broker, after which a new session is opened. */
+/**
+ * Fraction of a session's lifetime after which a new session is opened. The broker sets the
+ * lifetime.
+ */
 const SESSION_SHARE = 0.8;
 
 /** Authenticates a new connection by SASL. Rejects when the broker refuses the credentials. */
@@ -42,8 +45,9 @@ export async function authenticate(
 type Crypto = KafkaProtocol["saslScramSha"]["defaultCrypto"];
 
 /**
- * Returns the client library's cryptographic functions for SCRAM, with `hi` replaced: it waits for
- * the workspace's turn (see `ScramDerivations`), and derives keys on other threads.
+ * Returns the client library's cryptographic functions for SCRAM, with a different `hi`, the
+ * function that derives a key from the password. The different `hi` waits for the workspace's turn
+ * (see `ScramDerivations`), and computes on another thread.
  */
 function cryptoOf(kafka: KafkaProtocol, scramKeys: ScramKeys, signal: AbortSignal): Crypto {
   return {

@@ -33,14 +33,13 @@ const meanings: Record<string, string> = {
 };
 
 /**
- * SQLSTATE codes that refuse the events of a statement for good, so that a retry cannot help. These
- * are errors about the names, the values or the size of a statement, in which events differ. An
- * error about the server, the account, or the definition of a table would affect other events too, so
- * its code is missing here and the delivery is retried. The same holds for a code that may have
- * either cause.
+ * SQLSTATE codes with which the database refuses the events of a statement for good, so that a
+ * retry cannot help. Their causes are the names, the values or the size of a statement, which
+ * differ from event to event. An error with a code that is not here is retried: its cause is, or
+ * may be, the server, the account or the definition of a table, and would affect other events too.
  *
  * - Class 21, 22, 23, 44: values that do not fit, or violate a constraint or the check of a view.
- * - Class 42, but for `definitions`: names that cannot be used.
+ * - Class 42, except the codes in `definitions`: names that cannot be used.
  * - Class 54: a row, a statement or a table that would be too large.
  * - Class P0: functions of the table's triggers that refuse the row.
  */

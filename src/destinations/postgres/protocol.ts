@@ -3,11 +3,11 @@ import { FrameReader } from "../frame-reader.ts";
 /**
  * A message of the PostgreSQL protocol 3.0.
  *
- * Any member of a workspace chooses the server of a destination, so the server is not trusted. The
- * maintained client libraries do not withstand a hostile server, so the protocol is implemented
- * here. `postgres` ends the process at a short or unexpected message, and computes any number of
- * SCRAM iterations on the main thread (30 million take 10 s). `pg` throws errors that cannot be
- * caught.
+ * pixelmill implements the protocol itself, because the server is not trusted: any member of a
+ * workspace chooses the server of a destination. The maintained client libraries do not withstand a
+ * hostile server. The library `postgres` ends the process at a short or unexpected message, and
+ * computes any number of SCRAM iterations on the main thread (30 million take 10 s). The library
+ * `pg` throws errors that cannot be caught.
  */
 export interface PostgresMessage {
   /** The message type, one letter. */

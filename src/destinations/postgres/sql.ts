@@ -23,8 +23,9 @@ const sqlTypes: Record<ColumnType, string> = {
  * Query for the columns of a table. Each row of the result has a column's name, its type, whether
  * it cannot be written to (a generated column, or a system column such as `xmin`), whether the
  * comment of the table begins with pixelmill's mark, and whether `id` is the table's primary key.
- * For a relation that is not a table, such as an index, the result is one row without a column,
- * because its name cannot be given to a table. Parameters: the schema, the table, the mark.
+ * If the name belongs to a relation that has no writable rows, such as an index, the result is one
+ * row without a column. It shows that no table with this name can be created. Parameters: the
+ * schema, the table, the mark.
  */
 export const tableQuery = `select a.attname, format_type(a.atttypid, a.atttypmod),
   a.attgenerated <> '' or a.attnum < 0,
@@ -170,7 +171,10 @@ export function insertRows(
   );
 }
 
-/** Returns SQL assignments: the row with the later `received_at` wins, except with its nulls. */
+/**
+ * Returns the SQL assignments for a row that exists already. Each column gets the value of the row
+ * with the later `received_at`, or of the other row if that value is null.
+ */
 function updatesOf(names: readonly string[]): string[] {
   const isLater = names.includes("received_at")
     ? "excluded.received_at < t.received_at is not true"

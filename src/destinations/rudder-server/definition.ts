@@ -51,7 +51,10 @@ export class Definitions {
     return this.#destinations.get(typeKey(type));
   }
 
-  /** Returns a source type's definition, ignoring case. Unknown types get one like HTTP sources. */
+  /**
+   * Returns a source type's definition, ignoring case. For an unknown type, returns a definition
+   * with the properties of HTTP sources.
+   */
   source(type: string): SourceDefinition {
     return this.#sources.get(typeKey(type)) ?? { name: type, type: "cloud", category: null };
   }

@@ -38,8 +38,9 @@ export function opaqueForm({ config: { secretKeys = [] } }: DestinationDefinitio
 }
 
 /**
- * Returns the path of the setting to treat as secret for `path`, a secret path in a definition. A
- * path of more than two parts is cut to its first key, whose whole value is then secret.
+ * Converts the path of a secret in a definition into the path of the setting that pixelmill treats
+ * as secret. A path of more than two parts is cut to its first key, whose whole value is then
+ * secret.
  */
 function secretPath(path: string): string {
   const parts = path.split(".");

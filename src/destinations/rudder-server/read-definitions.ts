@@ -141,7 +141,11 @@ class DefinitionFile {
     return new StartError(`Expected ${expected} in ${this.path}, got something else`);
   }
 
-  /** Returns the string `key`; `otherwise` if absent or null. Throws `StartError` if invalid. */
+  /**
+   * Returns the string under `key`, or `otherwise` if the key is absent or null. Throws
+   * `StartError` if the value is not a string, or if it is empty or missing and there is no
+   * `otherwise`.
+   */
   text(key: string, otherwise?: string): string {
     const value = this.#content[key] ?? otherwise;
     if (typeof value !== "string" || (value === "" && otherwise === undefined)) {
@@ -150,7 +154,10 @@ class DefinitionFile {
     return value;
   }
 
-  /** Returns the object `key`; if absent, `{}`, or throws `StartError` if `isNeeded` is true. */
+  /**
+   * Returns the object under `key`. If the key is absent or null, returns `{}`, or throws
+   * `StartError` if `isNeeded` is true.
+   */
   object(key: string, isNeeded: boolean): Json {
     const value = this.#content[key] ?? (isNeeded ? undefined : {});
     if (!isObject(value)) throw this.fault(`${key} to be an object`);

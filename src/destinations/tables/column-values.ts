@@ -75,7 +75,7 @@ function timeOf(value: unknown): Time | undefined {
   return { ms, micros: micros === "000" ? "" : micros };
 }
 
-/** Whether a month has no such day. Some parsers read 30 February as 2 March. */
+/** Whether the month has no day with this number. Some parsers read 30 February as 2 March. */
 function isNoDay(year: number, month: number, day: number): boolean {
   return day > 28 && new Date(Date.UTC(year, month, 0)).getUTCDate() < day;
 }

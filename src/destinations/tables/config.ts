@@ -22,7 +22,10 @@ export const databaseText = (description: string) =>
     description,
   });
 
-/** Returns the schema of a setting that names a table or the like. Its default value is `name`. */
+/**
+ * Returns the schema of a setting that names a database, a schema or a table. `name` is the
+ * setting's default value.
+ */
 export const databaseName = (name: string, description: string) =>
   Type.String({
     pattern: "^[A-Za-z_][A-Za-z0-9_]{0,62}$",

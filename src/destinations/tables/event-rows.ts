@@ -9,7 +9,10 @@ import type { KeyPath, WarehouseNames } from "./warehouse-names.ts";
 /** One table row that is made from an event. */
 export interface EventRow {
   table: string;
-  /** Whether `table` must be one that `isOwn` accepts: `users`, or a table named after an event. */
+  /**
+   * Whether the row may be written only to a table that pixelmill or RudderStack created (see
+   * `isOwn`). True for the table `users` and for tables named after an event.
+   */
   isOwnOnly: boolean;
   /** Index of the row's event in its delivery. */
   index: number;
@@ -69,7 +72,10 @@ const fixedByType: Record<string, typeof fixed> = {
   group: { group_id: (event) => event.groupId },
   alias: { previous_id: (event) => event.previousId },
 };
-/** By type of event: its fixed columns, and in `names` all columns that properties never fill. */
+/**
+ * Fixed columns of each type of event, with the functions that compute their values. `names` are
+ * the fixed columns and all others that an event's properties never fill.
+ */
 const columnsByType = new Map(
   Object.keys(types).map((type) => {
     const columns = Object.entries({ ...fixed, ...fixedByType[type] });

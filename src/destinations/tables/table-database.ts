@@ -23,9 +23,9 @@ export interface TableLoad {
 /** A table, view or other relation as the database describes it. */
 export interface ExistingTable {
   /**
-   * Columns of the table, including system columns such as `xmin`, with the type `other`: no other
-   * column can have such a name. Has no entry when rows cannot be written to the relation, for
-   * example to an index.
+   * Columns of the relation. System columns such as `xmin` are included, with the type `other`,
+   * because no further column can have the same name. The map is empty when rows cannot be written
+   * to the relation, for example to an index.
    */
   columns: TableColumns;
   /** Whether the comment of the table begins with `TABLE_MARK`. */
@@ -59,9 +59,9 @@ export interface TableDatabase {
     isMerged: boolean,
   ): Promise<void>;
   /**
-   * Inserts all records of all `loads`, or none. When a row has the same value in the column `key`,
-   * the record is dropped or, with `isMerged`, updates that row. All calls for a table have the
-   * same `isMerged`.
+   * Inserts all records of all `loads`, or none. If the table has a row with the record's value in
+   * the column `key`, the record is dropped. With `isMerged`, the record updates that row instead.
+   * All calls for a table have the same `isMerged`.
    */
   insert(loads: readonly TableLoad[], key: string): Promise<void>;
 }

@@ -162,9 +162,9 @@ export class TableLoader {
   }
 
   /**
-   * Creates the missing tables of rows with `isOwnOnly`. If a table with the name exists that
-   * `isOwn` rejects, or it cannot be created (a type has its name, or the schema is full), adds its
-   * name to `#skipped`, so that it gets no rows. Returns whether it added a name.
+   * Creates the missing tables of rows with `isOwnOnly`. Adds each table that `isOwn` rejects, or
+   * that cannot be created (a type has its name, or the schema is full), to `#skipped`, so that it
+   * gets no rows. Returns whether it added a table.
    */
   async #findSkipped(rows: readonly EventRow[], database: TableDatabase): Promise<boolean> {
     const named = Map.groupBy(
@@ -288,7 +288,7 @@ export class TableLoader {
   }
 }
 
-/** Returns `make()`; undefined after a `NoRowError` or `NoColumnError`, added to `refused`. */
+/** Returns `make()`, or adds the message of its `NoRowError` or `NoColumnError` to `refused`. */
 function orRefused<T>(refused: Map<number, string>, index: number, make: () => T): T | undefined {
   try {
     return make();

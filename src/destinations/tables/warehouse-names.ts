@@ -32,7 +32,7 @@ export interface KeyPath {
   text: string;
   /** Name of the column; empty when no character of the keys can be used. */
   column: string;
-  /** Cached paths that extend this one by one key, by that key. */
+  /** Cached paths that have one key more than this path, by that last key. */
   below: Map<string, KeyPath> | undefined;
 }
 
@@ -123,7 +123,10 @@ const textSuffix = "__text";
  */
 export const restColumn = "rest__json";
 
-/** Characters of a key that make its name. A longer key is cut, and a hash of all of it added. */
+/**
+ * Maximum number of characters of a key that are converted to the name of a column or table. A
+ * longer key is cut, and a hash of the whole key is appended.
+ */
 const KEY_CHARS_MAX = 1_024;
 
 /**

@@ -13,7 +13,8 @@ import { appendToUrl, replaceUrl } from "./url-overrides.ts";
 /**
  * Returns a function that builds one request from events with equal batch keys, so that they
  * override the request in the same way. That function throws `RequestBuildError` when it cannot
- * build the request. If a request has `hasHeadRoom`, its body is in memory of `buffers`.
+ * build the request. The body of a request with `hasHeadRoom` is memory of `buffers`, which the
+ * caller may give back after use.
  */
 export function requestBuilder(config: WebhookConfig, workspaceId: string, buffers?: BodyBuffers) {
   const key = config.secret === undefined ? undefined : signingKey(config.secret);

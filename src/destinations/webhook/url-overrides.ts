@@ -33,9 +33,9 @@ export function replaceUrl(webhookUrl: string, requested: string): string {
 }
 
 /**
- * Parses and returns a URL. Throws `RequestBuildError` unless it has the origin of `base` and its
- * path begins with the path of `base`. For `fullPath`, a new path segment must begin after that;
- * `appendPath` may also continue the last segment.
+ * Parses and returns a URL. Throws `RequestBuildError` unless the URL has the origin of `base` and
+ * its path begins with the path of `base`. For `fullPath`, a new path segment must begin after the
+ * path of `base`. For `appendPath`, the URL may also continue the last segment of `base`.
  */
 function below(base: URL, text: string, field: "appendPath" | "fullPath"): string {
   const url = new URL(text);

@@ -83,9 +83,10 @@ export function clearStream(): void {
 }
 
 /**
- * Writes the query parameter read last as JSON to its section. `field` is the node of the event's
- * field that the first component of the parameter's name names, or NONE. Returns false when the
- * parameter cannot be written in one pass, so that the event must be built as a tree of nodes.
+ * Writes the query parameter read last by `readPair`, as JSON, to its section. `field` is the node
+ * of the event's field that the first component of the parameter's name names, or NONE. Returns
+ * false when the parameter cannot be written in one pass, so that the event must be built as a tree
+ * of nodes.
  */
 export function streamPair(field: number): boolean {
   const section = field === PROPERTIES ? IN_PROPERTIES : field === CONTEXT ? IN_CONTEXT : OTHERS;
@@ -129,9 +130,9 @@ export function endStream(): void {
 }
 
 /**
- * Closes the containers of a section that the parameter read last is not inside. Returns the first
- * level of the parameter's name for which no container is open. `base` and `leaf` are the levels of
- * the first and last component of the name within the section.
+ * Closes those open containers of a section that do not contain the parameter read last by
+ * `readPair`. Returns the first level of the parameter's name for which no container is open.
+ * `base` and `leaf` are the levels of the first and last component of the name within the section.
  */
 function leaveContainers(section: number, base: number, leaf: number): number {
   const depth = depths[section]!;
@@ -166,8 +167,8 @@ function closeDownTo(section: number, depth: number): void {
 }
 
 /**
- * Opens the container for the component at `level` of the parameter name read last. It is an array
- * if the next component is an index, and an object if not.
+ * Opens the container for the component at `level` of the parameter name read last by `readPair`.
+ * It is an array if the next component is an index, and an object if not.
  */
 function openContainer(section: number, level: number, hash: number, out: number): number {
   const open = section * PIXEL_LEVELS_MAX + depths[section]!++;

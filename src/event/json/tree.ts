@@ -78,8 +78,9 @@ const SLOT_BITS = 15;
 const slots = new Int32Array(1 << SLOT_BITS);
 
 let used = NODE_FIELDS;
-/** Sum of the lengths of all arrays. `filled` counts the elements that are not gaps. */
+/** Number of elements of all arrays in the query, gaps included. */
 let elements = 0;
+/** Number of elements of all arrays in the query that a parameter sets. */
 let filled = 0;
 /** Slot for a new child: the free slot of the hash table that `childOf` found last. */
 let freeSlot = 0;
@@ -136,10 +137,10 @@ export function arrayGaps(): number {
 }
 
 /**
- * Creates the node for the parameter name read last, and its missing parents. Returns NONE when an
- * earlier parameter has set the name, when an earlier parameter has a value where this name needs
- * an object or array (or the reverse), or when arrays would get too many elements. The caller sets
- * the node's kind and text.
+ * Creates the node for the parameter name read last by `readPair`, and its missing parents. Returns
+ * NONE when an earlier parameter has set the name, when an earlier parameter has a value where this
+ * name needs an object or array (or the reverse), or when arrays would get too many elements. The
+ * caller sets the node's kind and text.
  */
 export function claim(): number {
   const levels = pair.levels;
@@ -165,8 +166,8 @@ export function claim(): number {
 }
 
 /**
- * Adds nodes for the components of the parameter name read last, from level `from` on, below the
- * node `above`. `firstHash` is the hash of the first of these components.
+ * Adds nodes for the components of the parameter name read last by `readPair`, from level `from`
+ * on, below the node `above`. `firstHash` is the hash of the first of these components.
  */
 function addPath(above: number, from: number, firstHash: number): number {
   const last = pair.levels - 1;
@@ -205,9 +206,10 @@ function addChild(parent: number, kind: number, level: number, hash: number): nu
 }
 
 /**
- * Reserves the array elements that the parameter name read last adds, from component `level` on
- * below `node`. Returns false, and reserves nothing, when the component must be an array index but
- * is not, or when the arrays of the event would have more than `ARRAY_ELEMENTS_MAX` elements.
+ * Reserves the array elements that the parameter name read last by `readPair` adds, from component
+ * `level` on below `node`. Returns false, and reserves nothing, when the component must be an array
+ * index but is not, or when the arrays of the event would have more than `ARRAY_ELEMENTS_MAX`
+ * elements.
  */
 function reserveElements(node: number, level: number): boolean {
   let more = 0;
@@ -281,7 +283,7 @@ export function isScreen(start: number, end: number): boolean {
 
 /**
  * Returns the node of the fixed field, such as `userId`, that the first component of the parameter
- * name read last names, or NONE if it names no fixed field.
+ * name read last by `readPair` names, or NONE if it names no fixed field.
  */
 export function fieldOf(): number {
   const start = starts[0]!;

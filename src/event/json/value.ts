@@ -15,9 +15,9 @@ startsNumber[MINUS] = 1;
 startsNumber[PERCENT] = 1;
 
 /**
- * Writes the value of the query parameter read last as JSON at offset `out`, and returns the offset
- * after it. If `isInNumberZone`, a value that looks like a number is written as a number, otherwise
- * as a string.
+ * Writes the value of the query parameter read last by `readPair` as JSON at offset `out`, and
+ * returns the offset after it. If `isInNumberZone`, a value that looks like a number is written as
+ * a number, otherwise as a string.
  */
 export function writeValue(out: number, isInNumberZone: boolean): number {
   const { start, end } = pair;

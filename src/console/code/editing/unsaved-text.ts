@@ -7,7 +7,10 @@ import { session } from "../../data/session.ts";
  * text's name.
  */
 
-/** Milliseconds without input before a text is written, because writing long texts is slow. */
+/**
+ * Milliseconds without input after which a text is written to local storage. Writing long texts is
+ * slow, so not every key press writes the text.
+ */
 const WRITE_DELAY_MS = 300;
 
 /** Texts that wait to be written to local storage, by key. */
@@ -57,7 +60,10 @@ function keyOf(name: string): string {
   return ["pixelmill", session.value?.workspace.id, name].join(" ");
 }
 
-/** Returns the name of a text of the transformation or library `id`: a part of its storage key. */
+/**
+ * Returns the part of the local storage key that names a text of the transformation or library
+ * `id`.
+ */
 export const textName = (text: "code" | "base" | "events" | "trial", id: string) => `${text} ${id}`;
 
 /**

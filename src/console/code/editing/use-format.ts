@@ -14,7 +14,10 @@ export function useFormat(
   showLine: (line: number) => void,
 ) {
   const [formatErrors, setFormatErrors] = useState(noErrors);
-  /** The latest text. It has a change before the render that passes the changed text as `text`. */
+  /**
+   * The latest text. It has a change at once, whereas the parameter `text` has the change only
+   * after the next render.
+   */
   const latest = useRef(text);
   latest.current = text;
   function replace(next: string) {

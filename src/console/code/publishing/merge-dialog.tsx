@@ -8,7 +8,10 @@ import { mergeTexts } from "../../editor/merge-texts.ts";
 import { commonTexts } from "../../texts/common.ts";
 import { conflictTexts } from "../../texts/conflicts.ts";
 
-/** Code that this and another user changed at once, and the revision that both started from. */
+/**
+ * Code that this user and another user have changed at the same time. Both users started from
+ * `base`.
+ */
 export interface MergeRequest {
   base: string;
   yours: string;

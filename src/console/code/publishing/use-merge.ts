@@ -14,7 +14,7 @@ interface MergedText {
 
 /**
  * Component state for merging the edited code with a revision that another user saved after the
- * edit began. Until the user has merged them, the code cannot be saved or published.
+ * edit began. The code cannot be saved or published before this merge.
  */
 export function useMerge(context: CodeContext, text: MergedText) {
   const { kind, newest, newestVersionId, reload } = context;

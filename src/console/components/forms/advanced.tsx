@@ -3,8 +3,9 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { commonTexts } from "../../texts/common.ts";
 
 /**
- * Folds the fields of a form that few people need. It opens when one of them gets an error, from
- * the server or from the browser's own validation.
+ * Part of a form for the fields that few people need. It is folded until the user opens it. It
+ * opens by itself when one of its fields gets an error, from the server or from the browser's own
+ * validation.
  */
 export function Advanced(props: {
   /** Whether the fields are shown at first, because one of them has a value. */

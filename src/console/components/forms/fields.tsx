@@ -103,9 +103,9 @@ export function TextAreaField(
 }
 
 /**
- * Field for a date and a time of day on a 24-hour clock. It does not use the browser's control for
- * both, which has a 12-hour clock in some languages. The value is a local time such as
- * `2026-02-16T21:30`, or empty without a date.
+ * Field for a date and a time of day on a 24-hour clock. It has an input for each, because the
+ * browser's own control for date and time has a 12-hour clock in some languages. The value is a
+ * local time such as `2026-02-16T21:30`, or empty without a date.
  */
 export function DateTimeField(
   props: FieldProps & { value: string; onInput: (value: string) => void; required?: boolean },
@@ -222,7 +222,10 @@ export function Checkbox(props: {
   );
 }
 
-/** Field for a list of strings, one per line. `linesOf` splits the typed text in `value`. */
+/**
+ * Field for a list of strings, one per line. `value` is the typed text. The caller splits it with
+ * `linesOf`.
+ */
 export function LinesField(props: {
   label: string;
   hint: string;

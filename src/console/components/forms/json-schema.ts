@@ -25,7 +25,10 @@ export interface JsonSchema {
   "x-applies-when"?: EffectCondition;
 }
 
-/** Returns `values` without those of properties that have no effect, given the other values. */
+/**
+ * Returns `values` without the properties that have no effect because of the values of other
+ * properties.
+ */
 export function appliedValues(
   schema: JsonSchema | undefined,
   values: Record<string, unknown>,

@@ -85,7 +85,7 @@ export function SchemaForm(props: FormProps) {
   );
 }
 
-/** Whether a value is more than that of an empty field. */
+/** Whether a field with this value is filled in. */
 const isFilled = (value: unknown) => ![undefined, null, false, ""].includes(value as null);
 
 /** Returns a copy of `values` with the property `key` set, or removed if the value is empty. */

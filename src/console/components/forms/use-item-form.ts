@@ -5,8 +5,8 @@ import { useSave } from "./use-save.ts";
 
 /**
  * Component state for a form that edits a stored item. Typed values stay until they are saved or
- * discarded, even if the item is loaded again before that. A save compares them with the item as it
- * was when the user began to edit.
+ * discarded, even if the item is loaded again before that. To find out which fields the user has
+ * changed, a save compares the typed values with the item as it was when the edit began.
  */
 export function useItemForm(
   item: Parameters<typeof useSave>[0] & {

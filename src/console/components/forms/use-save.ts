@@ -65,7 +65,10 @@ export function useSave(item: {
   };
 }
 
-/** Returns `yours`, but `theirs` for fields that the user left as they were or took from others. */
+/**
+ * Returns `yours`, but with the value from `theirs` in each field that the user has not changed, or
+ * for which the user took the other user's value.
+ */
 function chosenValues(
   base: Values,
   yours: Values,

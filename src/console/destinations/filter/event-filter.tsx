@@ -17,7 +17,10 @@ type Condition = EventFilter["conditions"][number];
 const ALL = "all";
 const modes = [ALL, "only", "except"] as const;
 
-/** Panel with the form for a destination's event filter, which works without user code. */
+/**
+ * Panel with the form for a destination's event filter. The filter is a list of conditions and
+ * needs no user code.
+ */
 export function EventFilterPanel(props: StoredState & { destination: Destination }) {
   const { destination, tag, reload } = props;
   const params = { id: destination.id };

@@ -88,8 +88,9 @@ export class AccessTokens {
   #fetching: Promise<AccessToken> | undefined;
   #failure: { error: AccessTokenError; until: number } | undefined;
   /**
-   * Time (`performance.now()`) before which a refused token is not replaced again. A token that was
-   * accepted before may be replaced `REFUSED_MS_MIN - REVOKED_MS_MIN` earlier.
+   * Time (`performance.now()`) before which a refused token is not replaced again: `REFUSED_MS_MIN`
+   * after the last replacement. For a token that the receiver had accepted before, the wait ends
+   * earlier: `REVOKED_MS_MIN` after the last replacement.
    */
   #heldUntil = Number.NEGATIVE_INFINITY;
   /** The last tokens with which the receiver accepted events. */
@@ -115,8 +116,8 @@ export class AccessTokens {
   /**
    * Discards a token that the receiver refused. Returns whether the next `acquire` may return
    * another token. To limit the number of token requests, returns false and keeps the token if the
-   * previous token was discarded less than `REFUSED_MS_MIN` ago, or `REVOKED_MS_MIN` ago when the
-   * receiver has accepted this token before.
+   * last token was discarded less than `REFUSED_MS_MIN` ago. If the receiver has accepted this
+   * token before, this time is `REVOKED_MS_MIN`.
    */
   invalidate(text: string): boolean {
     if (this.#token()?.text !== text) return true;
