@@ -59,7 +59,7 @@ export class Body {
     if (this.status !== 0) return 0;
     if (!this.isChunked) return start + this.#at <= end ? this.#at : 0;
     const length = this.#findChunks(bytes, start, end);
-    if (length === 0 && end - start > this.requestBytesMax) this.status ||= 413;
+    if ((length || end - start) > this.requestBytesMax) this.status ||= 413;
     return this.status === 0 ? length : 0;
   }
 
@@ -67,10 +67,9 @@ export class Body {
     for (;;) {
       const from = start + this.#at;
       const feed = bytes.indexOf(LF, from);
-      if (feed < 0 || feed >= end) {
-        if (end - from > LINE_BYTES_MAX) this.status = 400;
-        return 0;
-      }
+      const isIncomplete = feed < 0 || feed >= end;
+      if ((isIncomplete ? end : feed) - from > LINE_BYTES_MAX) return this.#refuse(400);
+      if (isIncomplete) return 0;
       const stop = feed - 1;
       if (stop < from || bytes[stop] !== CR) return this.#refuse(400);
       if (this.#isTrailer) {

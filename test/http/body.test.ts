@@ -87,17 +87,32 @@ describe("a chunked body", () => {
     expect(find(chunked(), `${chunk(half) + chunk(half)}1\r\n`).status).toBe(413);
   });
 
-  test("is accepted while it is incomplete up to the limit of encoded bytes, with chunks of any size", () => {
+  test("is accepted up to the limit of encoded bytes, in one piece or in several, with chunks of any size", () => {
     const small = chunk(1).repeat(Math.ceil(ENCODED_BYTES_MAX / chunk(1).length) + 1);
     const body = chunked();
     expect(find(body, small.slice(0, ENCODED_BYTES_MAX)).status).toBe(0);
     expect(find(body, small.slice(0, ENCODED_BYTES_MAX + 1)).status).toBe(413);
+
+    const count = Math.floor((ENCODED_BYTES_MAX - END.length) / chunk(1).length);
+    const filler = "0".repeat((ENCODED_BYTES_MAX - END.length) % chunk(1).length);
+    const whole = chunk(1).repeat(count - 1) + filler + chunk(1) + END;
+    expect(whole.length).toBe(ENCODED_BYTES_MAX);
+    expect(find(chunked(), `${whole}GET`)).toEqual({ length: 4 + whole.length, status: 0 });
+    expect(find(chunked(), `0${whole}`)).toEqual({ length: 0, status: 413 });
   });
 
-  test("is refused when one of its lines is too long", () => {
+  test("is refused when one of its lines is too long, in one piece or in several", () => {
     const body = chunked();
     expect(find(body, `5;${"x".repeat(1_022)}`).status).toBe(0);
     expect(find(body, `5;${"x".repeat(1_023)}`).status).toBe(400);
+    for (const [chars, status] of [
+      [1_021, 0],
+      [1_022, 400],
+    ] as const) {
+      const extension = "x".repeat(chars);
+      expect(find(chunked(), `5;${extension}\r\nhello\r\n${END}`).status).toBe(status);
+      expect(find(chunked(), `0\r\nA:${extension}\r\n\r\n`).status).toBe(status);
+    }
   });
 });
 
