@@ -1,7 +1,8 @@
+import { heapStats } from "bun:jsc";
 import { expect, test } from "bun:test";
 import type { PixelRecord } from "../../src/event/record.ts";
 import { WrittenSources } from "../../src/ingest/log/written-sources.ts";
-import type { LogWriter } from "../../src/log/event-log.ts";
+import { LogUnavailable, type LogWriter } from "../../src/log/event-log.ts";
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
@@ -39,4 +40,21 @@ test("a source is reported until all its records are on disk, and not after that
   await turn();
   expect(told()).toEqual(["c"]);
   expect(told()).toEqual([]);
+});
+
+test("records that a full disk refuses take no memory until the next report", async () => {
+  const log = { append: () => Promise.reject(new LogUnavailable("The disk failed")) };
+  const written = new WrittenSources();
+  const wrapped = written.wrap(log as unknown as LogWriter<PixelRecord>);
+  const sets = () => {
+    Bun.gc(true);
+    return heapStats().objectTypeCounts.Set ?? 0;
+  };
+  const before = sets();
+  for (let n = 0; n < 10_000; n++) {
+    wrapped.append({ sourceId: `source ${n % 2}` } as PixelRecord).catch(() => {});
+  }
+  await turn();
+  expect(sets() - before).toBeLessThan(1_000);
+  expect([...written.take()].toSorted()).toEqual(["source 0", "source 1"]);
 });

@@ -7,12 +7,10 @@ import type { LogWriter } from "../../log/event-log.ts";
  * after the next report.
  */
 export class WrittenSources {
-  /**
-   * For each flush since the last report, the source ids of its records, and whether the flush has
-   * ended.
-   */
-  #flushes: { sources: Set<string>; hasEnded: boolean }[] = [];
-  #writing: Promise<void> | undefined;
+  /** Source ids of the records whose flush has ended since the last report. */
+  #ended = new Set<string>();
+  /** Source ids of the records of each flush that has not ended. */
+  readonly #writing = new Map<Promise<void>, Set<string>>();
 
   /** Returns a writer that appends to `log`, and adds records' source ids to the next report. */
   wrap(log: LogWriter<EventRecord>): LogWriter<EventRecord> {
@@ -44,8 +42,9 @@ export class WrittenSources {
    * that are being written.
    */
   take(): Set<string> {
-    const sources = new Set(this.#flushes.flatMap((flush) => [...flush.sources]));
-    this.#flushes = this.#flushes.filter(({ hasEnded }) => !hasEnded);
+    const sources = this.#ended;
+    this.#ended = new Set();
+    for (const flush of this.#writing.values()) for (const id of flush) sources.add(id);
     return sources;
   }
 
@@ -54,15 +53,17 @@ export class WrittenSources {
    * belong to one flush.
    */
   #note(stored: Promise<void>, sourceId: string): void {
-    if (stored !== this.#writing) {
-      this.#writing = stored;
-      const flush = { sources: new Set<string>(), hasEnded: false };
-      this.#flushes.push(flush);
-      const end = () => {
-        flush.hasEnded = true;
-      };
-      stored.then(end, end);
+    const known = this.#writing.get(stored);
+    if (known !== undefined) {
+      known.add(sourceId);
+      return;
     }
-    this.#flushes.at(-1)!.sources.add(sourceId);
+    const sources = new Set([sourceId]);
+    this.#writing.set(stored, sources);
+    const end = () => {
+      this.#writing.delete(stored);
+      for (const id of sources) this.#ended.add(id);
+    };
+    stored.then(end, end);
   }
 }
