@@ -160,9 +160,9 @@ function bytesOf(attempt: HttpAttempt): Uint8Array[] {
 /**
  * Returns the number of milliseconds for which a connection may be kept idle, from the response's
  * `Keep-Alive` header: one second less than the receiver's timeout, because the receiver's FIN
- * needs time to arrive. Returns undefined when the header has no timeout.
+ * needs time to arrive, but at least half of it. Returns undefined when the header has no timeout.
  */
 export function keepMs(keepAlive = ""): number | undefined {
   const seconds = /\btimeout=(\d{1,9})/i.exec(keepAlive)?.[1];
-  return seconds === undefined ? undefined : (Number(seconds) - 1) * 1_000;
+  return seconds === undefined ? undefined : Math.max(+seconds - 1, +seconds / 2) * 1_000;
 }

@@ -32,10 +32,13 @@ export class IdleConnections {
 
   /**
    * Removes and returns the most recently used idle connection with the key (workspace and
-   * endpoint) and the certificate authorities `ca`; undefined when there is none.
+   * endpoint) and the certificate authorities `ca`, whose time is not over; undefined when there is
+   * none.
    */
   take(key: string, ca: string | undefined): ReceiverConnection | undefined {
-    const connection = this.#byKey.get(key)?.findLast((kept) => kept.ca === ca);
+    const connection = this.#byKey
+      .get(key)
+      ?.findLast((kept) => kept.ca === ca && this.#until.get(kept)! > performance.now());
     if (connection !== undefined) this.forget(connection);
     return connection;
   }

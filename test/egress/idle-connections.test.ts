@@ -105,10 +105,19 @@ test("each idle connection closes when its own time is over", async () => {
   expect(sink.connections).toBe(2);
 });
 
-test("a connection is dropped a second before the receiver's Keep-Alive timeout", () => {
+test("a connection whose time is over carries no other request, although it is still open", async () => {
+  const { sink, egress, url } = await setUp((socket) => {
+    socket.write(`${ok.slice(0, -2)}Keep-Alive: timeout=0\r\n\r\n`);
+  });
+  for (let n = 0; n < 3; n++) await egress.request(requestTo(url));
+  expect(sink.connections).toBe(3);
+});
+
+test("a connection is dropped a second before the receiver's Keep-Alive timeout, or at half of it", () => {
   expect(keepMs("timeout=5, max=100")).toBe(4_000);
   expect(keepMs("max=100, Timeout=60")).toBe(59_000);
-  expect(keepMs("timeout=1")).toBe(0);
+  expect(keepMs("timeout=1")).toBe(500);
+  expect(keepMs("timeout=0")).toBe(0);
   for (const other of ["", "max=5", "xtimeout=5", "timeout=x"])
     expect(keepMs(other)).toBeUndefined();
   expect(keepMs()).toBeUndefined();
