@@ -125,10 +125,11 @@ export function createCheckedAddresses({
     },
     /**
      * Moves an address to the end of the host's cached addresses, because a connection to it failed.
+     * Does nothing if the host has no such address any more.
      */
     demote(host: string, address: string) {
       const kept = cache.get(host);
-      if (kept === undefined) return;
+      if (!kept?.addresses.includes(address)) return;
       kept.addresses = [...kept.addresses.filter((other) => other !== address), address];
     },
   };

@@ -97,6 +97,17 @@ describe("names", () => {
     expect(names.cached("mixed.test")).toEqual([...allowed.slice(1), "1.1.1.1"]);
   });
 
+  test("an address that the name has lost is not connected to again when a connection to it fails", async () => {
+    const { resolve } = resolving(["1.1.1.1"], ["1.0.0.1"]);
+    let now = 0;
+    const names = namesOf([], resolve, () => now);
+    expect(await names.addresses("moved.test", "w", signal)).toEqual(["1.1.1.1"]);
+    now += 5_000;
+    expect(await names.addresses("moved.test", "w", signal)).toEqual(["1.0.0.1"]);
+    names.demote("moved.test", "1.1.1.1");
+    expect(names.cached("moved.test")).toEqual(["1.0.0.1"]);
+  });
+
   test("only the allowed ones of several addresses are connected to", async () => {
     // The forbidden address comes first and listens at the same port.
     const canary = new RawSink((socket) => void socket.write(ok));
