@@ -108,9 +108,12 @@ describe("tests of code that is not stored", () => {
   test("/extractLibs names the modules of code, and what it takes from them", async () => {
     const source = `import a, { b as c, d } from "one";
       import * as all from 'two'; import "three"; // import { x } from "four"
+      import /* it's */ e, { // f, g
+        h /*, i */ } from "six";
       export function transformEvent(event) { return "import { y } from 'five'" && event }`;
     const answer = await post("/extractLibs", { code: source, language: "javascript" });
-    expect(answer.body).toEqual({ one: ["a", "b", "d"], two: [], three: [] });
+    const six = ["e", "h"];
+    expect(answer.body).toEqual({ one: ["a", "b", "d"], two: [], three: [], six });
   });
 
   // A guest with an interpreter costs seconds of CPU.

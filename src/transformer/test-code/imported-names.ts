@@ -16,16 +16,19 @@ export function importedNames(
 ): Record<string, string[]> {
   const names = new Map<string, string[]>(modules.map((module) => [module, []]));
   if (language === "javascript") {
-    for (const { t, n, ss, se } of parse(code)[0]) {
-      if (t === STATIC && n !== undefined) names.get(n)?.push(...namesIn(code.slice(ss, se)));
+    for (const { t, n, ss, s } of parse(code)[0]) {
+      if (t === STATIC && n !== undefined) names.get(n)?.push(...namesIn(code.slice(ss, s - 1)));
     }
   }
   return Object.fromEntries(names);
 }
 
-/** Returns the names in an import statement: `import a, { b as c } from "m"` takes a and b. */
+/** Matches a comment; one without an end is the rest of the text, so that a search is linear. */
+const COMMENT = /\/\*(?:[\s\S]*?\*\/|[\s\S]*)|\/\/.*/g;
+
+/** Returns the names before a module: `import a, { b as c } from ` takes a and b. */
 function namesIn(statement: string): string[] {
-  const clause = statement.slice("import".length, statement.search(/["']/));
+  const clause = statement.slice("import".length).replace(COMMENT, " ");
   const brace = clause.indexOf("{");
   const before = brace < 0 ? clause : clause.slice(0, brace);
   const inBraces = brace < 0 ? "" : clause.slice(brace + 1, clause.indexOf("}"));
