@@ -105,7 +105,7 @@ export function readHead(bytes: Uint8Array, from: number, end: number): number {
   at += VERSION.length;
   const minor = bytes[at]!;
   if (minor < ZERO || minor > NINE || bytes[at + 1] !== CR || bytes[at + 2] !== LF) return 505;
-  // An HTTP/1.0 connection is closed after the response, unless its client asks to keep it open.
+  // An HTTP/1.0 connection is closed after the response, also if its client asks to keep it open.
   head.isLast = minor === ZERO;
   return readHeaders(bytes, at + 3, end - 2, minor >= ONE);
 }
