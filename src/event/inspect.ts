@@ -81,12 +81,11 @@ export function inspectQuery(
   if (type === "track" && event !== true) {
     return refusal("Expected the query parameter event, which must not be blank");
   }
+  // Before `gapsOf`, which overwrites the decoded ids.
+  const user = wantsUser ? hashOfUser(hasUserId === true) : 0;
   if (gaps > PIXEL_ARRAY_GAPS_MAX && gapsOf(query, type) > PIXEL_ARRAY_GAPS_MAX) {
     return refusal(`Expected arrays with at most ${PIXEL_ARRAY_GAPS_MAX} gaps in all`);
   }
-  if (!wantsUser) return { problem: undefined, writeKey, user: 0 };
-  const isKnown = hasUserId === true;
-  const user = isKnown ? userHash(bytes, userId.start, userId.end) : hashOfAnonymousId(anonymousId);
   return { problem: undefined, writeKey, user };
 }
 
@@ -145,9 +144,14 @@ function isPresentId(id: Span, query: string, isQuoted: boolean): boolean {
   return isFound;
 }
 
-/** Computes the user hash of an anonymousId. Double quotes around an AMP client id are ignored. */
-function hashOfAnonymousId({ start, end }: Span): number {
+/**
+ * Computes the user hash of the userId, or else of the anonymousId. Double quotes around an
+ * anonymousId (an AMP client id) are ignored.
+ */
+function hashOfUser(hasUserId: boolean): number {
+  const { start, end } = hasUserId ? userId : anonymousId;
   const isInQuotes =
+    !hasUserId &&
     end - start >= 4 &&
     bytes[start] === BACKSLASH &&
     bytes[start + 1] === QUOTE &&

@@ -45,6 +45,13 @@ describe("the user hash", () => {
     expect(hashOf(ids)).not.toBe(hashOf("userId=other"));
   });
 
+  test("is that of the user in a query whose arrays are so long that their gaps are counted", () => {
+    const items = Array.from({ length: 40 }, (_, index) => `&items.${index}=x`).join("");
+    for (const id of ["userId=a%40b.c", "anonymousId=%22a%40b.c%22"]) {
+      expect(hashOf(`title=%41%42%43&${id}${items}`)).toBe(hashOf("userId=a@b.c"));
+    }
+  });
+
   test("is that of the event's user for any query", () => {
     const id = fc.oneof(fc.string({ unit: "binary" }), fc.string(), fc.constant(" "));
     const encodings = [
