@@ -42,11 +42,14 @@ export class InputBuffer {
 
   /**
    * Frees memory. `needed` is the number of bytes that are still used. If they fill less than half
-   * of the buffer, moves them into a buffer of this size.
+   * of the buffer, moves them into a buffer of this size. With 0, drops all bytes.
    */
   shrink(needed: number): void {
-    if (needed === 0) this.bytes = EMPTY;
-    else if (needed < this.bytes.length / 2) this.#moveTo(needed);
+    if (needed === 0) {
+      this.bytes = EMPTY;
+      this.at = 0;
+      this.end = 0;
+    } else if (needed < this.bytes.length / 2) this.#moveTo(needed);
   }
 
   /** Moves the bytes that were not handled yet into a new buffer of `length` bytes. */

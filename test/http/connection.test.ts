@@ -548,6 +548,18 @@ describe("the end of a connection", () => {
     expect(seen).toMatchObject({ isEnded: false, isCut: true });
   });
 
+  test("comes after a refused body as soon as after other requests, however many bytes of it came", () => {
+    const { shared, open } = setUp();
+    const { connection, seen } = open();
+    const chunk = `${(1 << 20).toString(16)}\r\n${"x".repeat(1 << 20)}\r\n`;
+    connection.receive(Buffer.from(post("/large", "Transfer-Encoding: chunked", chunk)));
+    connection.receive(Buffer.from("none\r\n"));
+    expect(statuses(seen.text)).toEqual([400]);
+    shared.seconds = 61;
+    expect(connection.expire(60)).toBe(true);
+    expect(seen.isCut).toBe(true);
+  });
+
   test("leaves no buffered bytes counted", () => {
     const { shared, open } = setUp();
     const { connection } = open();
