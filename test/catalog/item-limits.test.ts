@@ -7,7 +7,7 @@ import {
 } from "../../src/catalog/management/item-limits.ts";
 import { openCatalog } from "../../src/catalog/open.ts";
 import { configSchema } from "../../src/settings/schema.ts";
-import { destination, freshDirectory, logger, refusalOf, store } from "./_setup.ts";
+import { destination, freshDirectory, logger, publish, refusalOf, store } from "./_setup.ts";
 
 async function openWith(directory: string, itemsMax: ItemsMax): Promise<Catalog> {
   return await openCatalog({ directory, logger, itemsMax });
@@ -86,6 +86,21 @@ test("revisions of deleted code count, since they are kept", async () => {
   }
   const refusal = await refusalOf(() => store(catalog, id, "transformation"));
   expect(refusal.message).toContain("workspace.revisions");
+});
+
+test("deleted code counts again once it is restored", async () => {
+  const directory = await freshDirectory();
+  const catalog = await openWith(directory, { transformations: 1, libraries: 1 });
+  onTestFinished(() => catalog.close());
+  const { id } = await catalog.workspaces.create("One");
+  for (const kind of ["transformation", "library"] as const) {
+    const deleted = await store(catalog, id, kind);
+    await catalog.code.remove(id, kind, deleted.id);
+    const other = await store(catalog, id, kind, { name: "Other" });
+    expect((await refusalOf(() => publish(catalog, deleted))).refusal).toBe("conflict");
+    await catalog.code.remove(id, kind, other.id);
+    await publish(catalog, deleted);
+  }
 });
 
 test("every kind has a setting with a limit", () => {

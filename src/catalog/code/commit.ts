@@ -6,7 +6,7 @@ import {
 } from "../code-errors.ts";
 import { familyOf } from "../import-name.ts";
 import type { ItemLimits } from "../management/item-limits.ts";
-import type { Revision } from "../model.ts";
+import type { CodeKind, Revision } from "../model.ts";
 import type { CatalogStore } from "../store.ts";
 import type { CodeTables } from "../tables/code-tables.ts";
 import { firstEvents } from "../tables/revision-history.ts";
@@ -54,7 +54,12 @@ export function createCommit(
           expectRoom(tables, limits, revision);
           addRevision(tables, workspaceId, revision);
         }
-        for (const item of change.publish) publish(tables, workspaceId, item);
+        for (const item of change.publish) {
+          // A deleted item is restored when it is published.
+          const { deleted } = tables.resourceOf(workspaceId, item.kind, item.id);
+          if (deleted) limits.expectRoom(workspaceId, limitOf(item.kind));
+          publish(tables, workspaceId, item);
+        }
         for (const item of [...change.revisions, ...change.publish]) {
           keepNote(tables, item, change.note);
         }
@@ -122,8 +127,10 @@ function expectRoom(tables: CodeTables, limits: ItemLimits, revision: Revision):
   const { workspaceId, id, kind } = revision;
   limits.expectRoom(workspaceId, "revisions");
   if (tables.resource(id) !== undefined) return;
-  limits.expectRoom(workspaceId, kind === "library" ? "libraries" : "transformations");
+  limits.expectRoom(workspaceId, limitOf(kind));
 }
+
+const limitOf = (kind: CodeKind) => (kind === "library" ? "libraries" : "transformations");
 
 function addRevision(tables: CodeTables, workspaceId: string, revision: Revision): void {
   if (revision.workspaceId !== workspaceId) throw notFound(revision.kind);
