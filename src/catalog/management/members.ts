@@ -1,6 +1,6 @@
 import { defined } from "../../defined.ts";
 import { newId } from "../ids.ts";
-import type { Member, WorkspaceRole } from "../model.ts";
+import type { Member, Permission, WorkspaceRole } from "../model.ts";
 import type { CatalogStore } from "../store.ts";
 import type { Tables } from "../tables/tables.ts";
 import { changeTime } from "./change-time.ts";
@@ -43,7 +43,8 @@ export function openMembers(store: CatalogStore, { members, tokens }: Tables, li
     },
     /**
      * Changes a member. Rejects when the member would gain a permission that the grantor (the
-     * caller) lacks.
+     * caller) lacks. Rejects also when a new email address would give all permissions of the member
+     * to another account: the first sign-in at an OpenID provider finds the member by its address.
      */
     update(workspaceId: string, id: string, input: Partial<MemberInput>, grantor?: Grantor) {
       return store.change(() => {
@@ -57,7 +58,8 @@ export function openMembers(store: CatalogStore, { members, tokens }: Tables, li
           ...defined({ name, email, role, editTransformations, permissions }),
           updatedAt: changeTime(before),
         };
-        expectOwnPermissions(permissionsOf(after).difference(permissionsOf(before)), grantor);
+        const owned = after.email === before.email ? permissionsOf(before) : new Set<Permission>();
+        expectOwnPermissions(permissionsOf(after).difference(owned), grantor);
         members.put(after);
         return after;
       });

@@ -187,8 +187,12 @@ describe("a caller gives only what it has:", () => {
     // Other fields of a member who has more than the caller may change, and permissions may be taken.
     const rename = await api.send("PUT", `/v2/members/${id}`, { token, body: { name: "Eve" } });
     expect(rename.status).toBe(200);
+    // The first sign-in of an account at an OpenID provider finds its member by the address.
+    const readdress = { token, body: { email: "eve@example.com" } };
+    expect((await api.send("PUT", `/v2/members/${id}`, readdress)).status).toBe(403);
     const take = { editTransformations: false };
     expect((await api.send("PUT", `/v2/members/${id}`, { token, body: take })).status).toBe(200);
+    expect((await api.send("PUT", `/v2/members/${id}`, readdress)).status).toBe(200);
   });
 
   test("a personal token is created by its member, or by callers with all permissions", async () => {
