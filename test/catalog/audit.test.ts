@@ -157,6 +157,13 @@ test("a removed destination's connections are found in its history, and derived 
   ]);
 });
 
+test("the consents that a destination needs are recorded", async () => {
+  const { catalog, workspaceId } = await freshWorkspace();
+  const id = await destination(catalog, workspaceId);
+  await catalog.destinations.update(workspaceId, id, { consentIds: ["ads"] }, {});
+  expect(all(catalog, workspaceId)[0]?.changes).toEqual([{ path: "consentIds", after: ["ads"] }]);
+});
+
 async function bounded(audit: Partial<AuditBounds>) {
   const catalog = await openCatalog({ directory: await freshDirectory(), logger, audit });
   onTestFinished(() => catalog.close());

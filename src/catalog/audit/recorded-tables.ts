@@ -87,15 +87,16 @@ const recorded = {
     };
   }),
   destinations: table<Destination>((row, _, { showConfig }) => {
-    const { name, type, typeAs, deliveredBy, version, enabled, externalId, filter } = row;
+    const { name, type, typeAs, deliveredBy, version, enabled, externalId } = row;
+    const { consentIds, filter } = row;
     const config = showConfig(type, row.config);
     const hidden = Object.entries(row.config).flatMap(([key, value]): [string, string][] => {
       const text = JSON.stringify(value);
       return text === JSON.stringify(config[key]) ? [] : [[`config.${key}`, text]];
     });
-    const fields = { name, type: typeAs ?? type, version, enabled, config, externalId, filter };
+    const fields = { name, type: typeAs ?? type, version, enabled, config, externalId };
     return {
-      ...item("destination", row, { ...fields, ...(deliveredBy && { deliveredBy }) }),
+      ...item("destination", row, { ...fields, consentIds, filter, deliveredBy }),
       secrets: Object.fromEntries(hidden),
       version: String(row.updatedAt),
     };
