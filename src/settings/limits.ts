@@ -340,8 +340,11 @@ export const SEARCH_ANSWER_BYTES_MAX = 4 << 20;
 export const SEARCH_BYTES_MAX = 256 << 20;
 /** Maximum time of one search. It then stops, and its response has a cursor to continue it. */
 export const SEARCH_MS_MAX = 5_000;
-/** Maximum length of the cursor with which a request continues a search. */
-export const SEARCH_CURSOR_CHARS_MAX = 4_096;
+/**
+ * Maximum length of the cursor with which a request continues a search. It has room for a position
+ * in each partition of the largest cluster.
+ */
+export const SEARCH_CURSOR_CHARS_MAX = 8_192;
 /**
  * Number of events at which one export of a search ends. Events are exported in parts of up to
  * `SEARCH_EVENTS_MAX`, so the last part may exceed it. The last line has a cursor to continue.

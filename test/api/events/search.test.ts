@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { ApiDeps } from "../../../src/api/deps.ts";
-import { SEARCHES_OF_WORKSPACE_MAX } from "../../../src/settings/limits.ts";
+import { sealCursor } from "../../../src/api/routes/events/search-cursor.ts";
+import { CLUSTER_PARTITIONS_MAX, SEARCHES_OF_WORKSPACE_MAX } from "../../../src/settings/limits.ts";
 import { startApi, type TestApi } from "../_setup.ts";
 
 let api: TestApi;
@@ -85,6 +86,13 @@ describe("GET /v2/events/search", () => {
       const { status } = await api.send("GET", `/v2/events/search?cursor=${changed}`);
       expect([at, status]).toEqual([at, 400]);
     }
+  });
+
+  test("takes a cursor with a position in each partition of the largest cluster", async () => {
+    const partitions = Array.from({ length: CLUSTER_PARTITIONS_MAX }, (_, n) => [n, 2 ** 53 - 1]);
+    const key = await api.catalog.workspaces.cursorKey(api.workspaceId);
+    const cursor = sealCursor(Object.fromEntries(partitions), key);
+    expect((await api.send("GET", `/v2/events/search?cursor=${cursor}`)).status).toBe(200);
   });
 
   test("refuses invalid parameters", async () => {
