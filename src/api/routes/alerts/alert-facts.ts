@@ -22,7 +22,7 @@ export async function alertFacts(deps: StatusDeps, workspaceId: string): Promise
     isComplete: state.missingNodes.length === 0,
     destinations: state.destinations.filter(({ deliveredBy }) => deliveredBy === "pixelmill"),
     transformations: state.code,
-    sources: state.sources.map((source) => sourceFacts(source, state)),
+    sources: sourceFacts(state),
     ...(server && { server }),
   };
 }
@@ -35,20 +35,23 @@ export function isOperators({ catalog }: Pick<StatusDeps, "catalog">, workspaceI
   return catalog.workspaces.list()[0]?.id === workspaceId;
 }
 
-function sourceFacts(
-  { id, name, enabled, receivedPerSecond }: WorkspaceState["sources"][number],
-  { connections, destinations }: WorkspaceState,
-): SourceFacts {
-  const connected = new Set(
-    connections.filter((it) => it.enabled && it.sourceId === id).map((it) => it.destinationId),
+/** Returns the facts about the sources of a workspace, from its state. */
+export function sourceFacts({
+  sources,
+  connections,
+  destinations,
+}: Pick<WorkspaceState, "sources" | "connections" | "destinations">): SourceFacts[] {
+  const reading = new Set(
+    destinations
+      .filter((it) => !notReading.has(it.state) && it.lagSeconds <= READING_LAG_SECONDS_MAX)
+      .map(({ id }) => id),
   );
-  const isObserved = destinations.some(
-    ({ id: destinationId, state, lagSeconds }) =>
-      connected.has(destinationId) &&
-      !notReading.has(state) &&
-      lagSeconds <= READING_LAG_SECONDS_MAX,
+  const observed = new Set(
+    connections
+      .filter((it) => it.enabled && reading.has(it.destinationId))
+      .map(({ sourceId }) => sourceId),
   );
-  return { id, name, enabled, receivedPerSecond, isObserved };
+  return sources.map((source) => ({ ...source, isObserved: observed.has(source.id) }));
 }
 
 async function serverFacts(
