@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { listCode } from "../../../src/api/routes/code/revision-queries.ts";
 import { startApi, type TestApi } from "../_setup.ts";
 
 const CODE = "export const transformEvent = (event) => event;";
@@ -73,4 +74,13 @@ test("code of another workspace is not listed", async () => {
   const other = await api.catalog.workspaces.create("Other");
   const token = await api.tokenWith([], other.id);
   expect(await list("kind=transformation", token)).toEqual({ code: [], total: 0 });
+});
+
+test("code that a list by external id leaves out takes its turn in the list", () => {
+  const { code } = api.catalog;
+  const query = { published: false, hasExternalId: true };
+  expect([...listCode(code, api.workspaceId, "transformation", query)]).toEqual([
+    undefined,
+    undefined,
+  ]);
 });

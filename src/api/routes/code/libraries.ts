@@ -87,7 +87,7 @@ export const libraryRoutes = [
     handle(call) {
       const { deps, workspaceId, query } = call;
       const found = listCode(deps.catalog.code, workspaceId, "library", query);
-      const answers = found.map((it) => listed(libraryAnswer(deps, it), query.code ?? true));
+      const answers = found.map((it) => it && listed(libraryAnswer(deps, it), query.code ?? true));
       return streamList(call, "libraries", answers);
     },
   }),

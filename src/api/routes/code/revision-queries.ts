@@ -32,15 +32,21 @@ export function findCode(
     : code.publishedRevision(workspaceId, kind, id);
 }
 
+/**
+ * Yields the published code, or the drafts. With `hasExternalId`, yields undefined in place of each
+ * item that is left out, so that a slice of `streamList` ends also when it finds nothing.
+ */
 export function listCode(
   code: CodeStore,
   workspaceId: string,
   kind: CodeKind,
   { published = true, hasExternalId }: Static<TObject<typeof listQuery>>,
-): IteratorObject<ResourceRevision> {
+): IteratorObject<ResourceRevision | undefined> {
   const all = published
     ? code.listPublished(workspaceId, kind)
     : code.listDrafts(workspaceId, kind);
   if (hasExternalId === undefined) return all;
-  return all.filter(({ resource }) => (resource.externalId !== undefined) === hasExternalId);
+  return all.map((it) =>
+    (it.resource.externalId !== undefined) === hasExternalId ? it : undefined,
+  );
 }

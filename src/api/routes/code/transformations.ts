@@ -126,8 +126,9 @@ export const transformationRoutes = [
     handle(call) {
       const { deps, workspaceId, query } = call;
       const found = listCode(deps.catalog.code, workspaceId, "transformation", query);
-      const answers = found.map((it) =>
-        listed(transformationAnswer(deps, it, { destinations: true }), query.code ?? true),
+      const answers = found.map(
+        (it) =>
+          it && listed(transformationAnswer(deps, it, { destinations: true }), query.code ?? true),
       );
       return streamList(call, "transformations", answers);
     },
