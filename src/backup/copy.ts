@@ -69,9 +69,9 @@ async function copyRows<T>(
 const WORKSPACES = "workspaces";
 
 /**
- * Copies all rows of a catalog. A paused connection still delivers events up to the log positions
- * at which it was paused. These positions are moved to the end of the copied events (`ends`), so
- * that these events are still delivered.
+ * Copies all rows of a catalog. The live periods of connections are positions in the old logs. The
+ * copied connections deliver from the beginning of the new logs, which have only undelivered
+ * events. A paused connection delivers up to the end of these events (`ends`).
  */
 export async function copyCatalog(from: LocalStore, to: Store, ends: Positions): Promise<void> {
   const apart = [POSITION_TABLE, COMPACTION_TABLE, WORKSPACES];
@@ -84,7 +84,7 @@ export async function copyCatalog(from: LocalStore, to: Store, ends: Positions):
       bytesOf: ({ value }) => encodeValue(value).length,
       put({ key, value }) {
         if (name === WORKSPACES) expectOnlyCopies(table, from);
-        table.put(key, name === "connections" ? endWindows(value, ends) : value);
+        table.put(key, name === "connections" ? inNewLogs(value, ends) : value);
       },
     });
   }
@@ -102,10 +102,9 @@ function expectOnlyCopies(workspaces: Table<unknown, Key>, from: LocalStore): vo
   }
 }
 
-function endWindows(value: unknown, ends: Positions): unknown {
-  const connection = value as Connection;
-  const { until } = connection;
-  return until === undefined ? connection : { ...connection, until: { ...until, ...ends } };
+function inNewLogs(value: unknown, ends: Positions): Connection {
+  const { until, earlier: _, ...connection } = value as Connection;
+  return { ...connection, from: {}, ...(until !== undefined && { until: ends }) };
 }
 
 /**
@@ -128,7 +127,7 @@ export async function writeLaneCursors(
         const debt = `more than ${PENDING_MAX} undelivered events before its last delivered one`;
         throw new StartError(`Destination ${destination.id} has ${debt}; let it catch up first`);
       }
-      const known = Object.fromEntries(connections.map((it) => [it.id, it.from]));
+      const known = Object.fromEntries(connections.map(({ id }) => [id, {}]));
       return { id: destination.id, record: { logs: { [log]: cursor }, known } };
     });
     await copyRows(records, {
