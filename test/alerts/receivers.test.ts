@@ -208,6 +208,14 @@ test("a secret does not follow a URL to another host", async () => {
   await scene.call("PUT", path, { url, authorization: "Bearer other" });
 });
 
+test("a secret does not follow a URL out of TLS", async () => {
+  const url = "https://hooks.example/";
+  const id = await create({ type: "webhook", url, authorization: "Bearer s3cret" });
+  const body = { url: "http://hooks.example/" };
+  const refused = await scene.api.send("PUT", `/v2/alerts/receivers/${id}`, { body });
+  expect([refused.status, refused.body.details?.[0].path]).toEqual([400, "/authorization"]);
+});
+
 test("a private address is refused, unless the operator permits it", async () => {
   const id = await create({ type: "webhook", url: "http://10.0.0.1/" });
   const { ok, message } = await scene.call("POST", `/v2/alerts/receivers/${id}/test`);

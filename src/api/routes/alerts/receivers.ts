@@ -101,7 +101,7 @@ const AlertReceiverChange = Type.Object(
     ...strict,
     $id: "AlertReceiverChange",
     description:
-      "What is absent keeps its value; null removes a secret. A URL of another host needs the other secrets again",
+      "What is absent keeps its value; null removes a secret. A URL of another host or scheme needs the other secrets again",
   },
 );
 
@@ -187,7 +187,10 @@ export const alertReceiverRoutes = [
   }),
 ] as const;
 
-/** Returns a receiver with a request's changes. Throws if they send old secrets to a new host. */
+/**
+ * Returns a receiver with a request's changes. Throws if they send old secrets to another host, or
+ * to the same host without TLS.
+ */
 function changed(
   before: StoredReceiver,
   change: Static<typeof AlertReceiverChange>,
@@ -197,11 +200,11 @@ function changed(
   const after = Object.fromEntries(
     Object.entries(all).filter(([, value]) => value !== null),
   ) as unknown as AlertReceiverInput;
-  const isMoved = hostOf(after) !== hostOf(before);
+  const isMoved = addressOf(after)?.origin !== addressOf(before)?.origin;
   const faults = (["routingKey", "authorization"] as const)
     .filter((key) => isMoved && before[key] !== undefined && change[key] === undefined)
     .map((key): Detail => {
-      const message = "Expected the secret again, since the stored one is for another host";
+      const message = "Expected the secret again, since the stored one is for another address";
       return { path: `/${key}`, message };
     });
   expectNone(faults);
@@ -241,16 +244,15 @@ function urlFaults(url: string): Detail[] {
   }
 }
 
-function hostOf({ type, url }: Pick<StoredReceiver, "type" | "url">): string | undefined {
-  if (type === "email") return undefined;
-  return URL.parse(url ?? PAGERDUTY_URL)?.host;
+function addressOf({ type, url }: Pick<StoredReceiver, "type" | "url">): URL | null {
+  return type === "email" ? null : URL.parse(url ?? PAGERDUTY_URL);
 }
 
 function receiverAnswer(
   receiver: StoredReceiver,
   { catalog }: RouteDeps,
 ): Static<typeof AlertReceiver> {
-  const host = hostOf(receiver);
+  const host = addressOf(receiver)?.host;
   return answerOf(AlertReceiver, {
     ...receiver,
     ...catalog.alerts.receivers.state(receiver.id),
