@@ -37,7 +37,7 @@ export class FigureRecorder {
   readonly recorder = crypto.randomUUID().slice(0, 8);
   /** Start of the oldest minute whose counts were not moved to `#waiting` yet. */
   #next: number;
-  readonly #startedAt: number;
+  #startedAt: number;
   /** Rows of past minutes that are not stored yet, by the start of the minute. */
   readonly #waiting = new Map<number, NodeRow[]>();
   #collected: { at: number; rows: NodeRow[] } | undefined;
@@ -132,6 +132,11 @@ export class FigureRecorder {
   #collectUntil(until: number, now: number): void {
     // The counters do not go back further. Anything counted before is lost, and is a gap.
     this.#next = Math.max(this.#next, minuteOf(now) - (COUNTED_MINUTES - 1) * MINUTE_MS);
+    if (this.#next > now) {
+      // The clock was set back: these minutes are counted again.
+      this.#next = minuteOf(now);
+      this.#startedAt = Math.min(this.#startedAt, this.#next);
+    }
     for (; this.#next < until; this.#next += MINUTE_MS) {
       this.#waiting.set(this.#next, this.#rows(this.#next, now));
     }

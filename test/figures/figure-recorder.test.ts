@@ -94,3 +94,17 @@ test("figures are stored within ten seconds after the end of each minute, until 
   await pass(5 * MINUTE_MS);
   expect(state.stored).toBe(stored);
 });
+
+test("figures are stored also after the clock was set back", async () => {
+  const { state, recorder, minute } = scene();
+  await minute();
+  state.now -= 60 * MINUTE_MS;
+  await recorder.step();
+  const { stored } = state;
+  await minute();
+  await minute();
+  expect(state.stored).toBe(stored + 2);
+  state.now += MINUTE_MS / 2;
+  const seconds = recorder.unwritten([]).map(({ row }) => row[0]);
+  expect(seconds).toEqual([30]);
+});
