@@ -22,7 +22,7 @@ interface RuleMemory {
   /** Ids of the items with an open alert of the rule. */
   open: ReadonlySet<string>;
   /** Number of dead letters of each destination at the last evaluation, by destination id. */
-  lastCounts: Map<string, number>;
+  lastCounts: ReadonlyMap<string, number>;
 }
 
 interface Evaluation {
@@ -110,7 +110,6 @@ function evaluateDeadLetters(
     const { id, deadLetters: count } = destination;
     const mark = marks.get(id) ?? 0;
     const last = lastCounts.get(id) ?? count;
-    lastCounts.set(id, count);
     const isOpen = open.has(id);
     // Replays and purges remove dead letters. Later ones are counted from the lower number.
     if (isOpen ? count !== mark : count < mark) {

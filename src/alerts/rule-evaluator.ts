@@ -68,8 +68,8 @@ const STEP_MS_MAX = 2 * ALERT_EVALUATION_MS;
 export class RuleEvaluator {
   readonly #alerts: Alerts;
   readonly #holds: Holds;
-  /** Dead letters at the last evaluation, by rule id and destination id. */
-  readonly #counts = new Map<string, Map<string, number>>();
+  /** Dead letters at the last evaluation, by workspace id and destination id. */
+  readonly #counts = new Map<string, ReadonlyMap<string, number>>();
 
   constructor(alerts: Alerts, elapsed: () => number) {
     this.#alerts = alerts;
@@ -93,16 +93,16 @@ export class RuleEvaluator {
     // These alerts are no longer evaluated: their rules are disabled or removed.
     for (const alert of [...open.values()].flat()) change.ended.push(alert.id);
     this.#holds.keepOnly(`${workspaceId} `, (key) => seen.has(key));
+    const counts = facts.destinations.map(({ id, deadLetters }) => [id, deadLetters] as const);
+    this.#counts.set(workspaceId, new Map(counts));
     return change;
   }
 
   #evaluate(rule: AlertRule, facts: AlertFacts, open: readonly Alert[]) {
-    const lastCounts = this.#counts.get(rule.id) ?? new Map<string, number>();
-    if (rule.kind === "dead-letters") this.#counts.set(rule.id, lastCounts);
     return evaluateRule(rule, facts, {
       marks: this.#alerts.marks(rule.workspaceId, rule.id),
       open: new Set(open.map(({ subject }) => subject.id)),
-      lastCounts,
+      lastCounts: this.#counts.get(rule.workspaceId) ?? new Map(),
     });
   }
 
