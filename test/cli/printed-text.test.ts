@@ -46,6 +46,8 @@ describe("a text for a terminal", () => {
     expect(wrap("one two three", 7)).toEqual(["one two", "three"]);
     expect(wrap("one two", 7)).toEqual(["one two"]);
     expect(wrap("a abcdefghij b", 4)).toEqual(["a", "abc", "def", "ghij", "b"]);
+    expect(wrap("ab 日本", 1)).toEqual(["a", "b", "日", "本"]);
+    expect(wrap("ab", -4)).toEqual(["a", "b"]);
   });
 });
 

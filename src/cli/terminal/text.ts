@@ -54,8 +54,12 @@ export function pad(text: string, columns: number, side: "left" | "right" = "lef
   return side === "left" ? text + spaces : spaces + text;
 }
 
-/** Breaks a text into lines of at most a number of terminal columns, at spaces where possible. */
-export function wrap(text: string, columns: number): string[] {
+/**
+ * Breaks a text into lines of at most a number of terminal columns, at spaces where possible. Each
+ * line has a character, however few the columns are.
+ */
+export function wrap(text: string, room: number): string[] {
+  const columns = Math.max(1, room);
   if (text.length <= columns / 2 || Bun.stringWidth(text) <= columns) return [text];
   const lines: string[] = [];
   let line = "";
@@ -68,7 +72,9 @@ export function wrap(text: string, columns: number): string[] {
     if (line !== "") lines.push(line);
     line = word;
     while (Bun.stringWidth(line) > columns) {
-      const part = fit(line, columns).slice(0, -1);
+      const [first = ""] = line;
+      if (first === line) break;
+      const part = fit(line, columns).slice(0, -1) || first;
       lines.push(part);
       line = line.slice(part.length);
     }

@@ -15,7 +15,7 @@ export function fitUsage(text: string): string {
     .flatMap((line) => {
       if (Bun.stringWidth(line) <= columns) return [line];
       const before = /^ +.*?\S {2,}(?=\S)/.exec(line)?.[0] ?? "";
-      const indent = Math.min(INDENT_MAX, Bun.stringWidth(before));
+      const indent = Math.min(INDENT_MAX, columns >> 1, Bun.stringWidth(before));
       const lines = wrap(line.slice(before.length), columns - indent);
       const indented = lines.map((part) => " ".repeat(indent) + part);
       if (Bun.stringWidth(before) > indent) return [before.trimEnd(), ...indented];
