@@ -3,7 +3,9 @@ import type { AuditBounds } from "../../src/catalog/audit/audit-log.ts";
 import { type Caller, runAs } from "../../src/catalog/audit/caller.ts";
 import { AUDIT_CHANGES_MAX, AUDIT_VALUE_CHARS_MAX } from "../../src/catalog/audit/limits.ts";
 import { recordChanges } from "../../src/catalog/audit/recorded-store.ts";
+import { recordedTable } from "../../src/catalog/audit/recorded-tables.ts";
 import type { Catalog } from "../../src/catalog/catalog.ts";
+import { newId } from "../../src/catalog/ids.ts";
 import { openCatalog } from "../../src/catalog/open.ts";
 import { openStore } from "../../src/catalog/store.ts";
 import { openStore as openLocal } from "../../src/store/lmdb/lmdb-store.ts";
@@ -155,6 +157,15 @@ test("a removed destination's connections are found in its history, and derived 
     ["connection.delete", connection.id],
     ["destination.delete", destinationId],
   ]);
+});
+
+test("publishing the earlier of two revisions of one millisecond is a roll-back", () => {
+  // With a clock that was set back, ids count on from the last one.
+  const [earlier, later] = [newId(0), newId(0)];
+  const { verb } = recordedTable("resources")!;
+  expect(verb?.({ published: later }, { published: earlier })).toBe("roll-back");
+  expect(verb?.({ published: earlier }, { published: later })).toBe("publish");
+  expect(verb?.(undefined, { published: earlier })).toBe("publish");
 });
 
 test("the consents that a destination needs are recorded", async () => {

@@ -1,6 +1,5 @@
 import type { Key } from "lmdb";
 import type { AlertReceiver, AlertRule } from "../alerts/model.ts";
-import { timeOf } from "../ids.ts";
 import type {
   Connection,
   Credential,
@@ -129,7 +128,8 @@ const recorded = {
       if (published === undefined || published === before?.published) {
         return before === undefined ? "create" : "update";
       }
-      return isEarlier(published, before?.published) ? "roll-back" : "publish";
+      // Ids ascend also where their times are equal, as after the clock was set back.
+      return published < (before?.published ?? "") ? "roll-back" : "publish";
     },
   },
   "test-cases": table<TestCase>(({ id, name, description, versionId }, key, { read }) => {
@@ -229,8 +229,3 @@ function item(
 
 const iso = (time: number | undefined) =>
   time === undefined ? undefined : new Date(time).toISOString();
-
-/** Whether the first revision was made before the other one. False when there is no other one. */
-function isEarlier(versionId: string, other: string | undefined): boolean {
-  return other !== undefined && timeOf(versionId) < timeOf(other);
-}
