@@ -7,8 +7,8 @@ import type { CodeTables } from "./tables/code-tables.ts";
 import type { Tables } from "./tables/tables.ts";
 
 /**
- * Maximum number of transformations whose published program is cached. Beyond it, the least
- * recently used program is removed.
+ * Maximum number of transformations whose published program is cached. Beyond it, the program that
+ * was built longest ago is removed.
  */
 const LIVE_PROGRAMS_MAX = 4_096;
 
@@ -191,7 +191,7 @@ function programCache(store: CatalogStore, { credentials }: Tables, code: CodeTa
     if (made === undefined) return undefined;
     const program = made.id === before?.program.id ? before.program : made;
     known.set(transformationId, { at: now, program });
-    // The first key is the least recently used program.
+    // The first key is the program that was built longest ago.
     if (known.size > LIVE_PROGRAMS_MAX) known.delete(known.keys().next().value ?? "");
     return program;
   };
