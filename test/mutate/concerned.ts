@@ -2,19 +2,9 @@ import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { brokersOf, slowFiles } from "../run/shards.ts";
 import type { Copy } from "./copy.ts";
+import { KeptRuns, type Lines, type PassedRun } from "./kept-runs.ts";
 import type { Mutant } from "./mutants.ts";
 import { runTests } from "./tests.ts";
-
-/** Executions of each line in the test's own process, by file; lines without code are absent. */
-type Lines = Map<string, Map<number, number>>;
-
-/** Test file that passed. */
-interface TestFile {
-  ms: number;
-  lines: Lines;
-  /** Mutated file of the run, whose lines may have run in another way than without the mutant. */
-  mutated: string | undefined;
-}
 
 /**
  * Fate of a mutant at a test: "stopped" means killed by a run that did not end, "uncovered" that the
@@ -52,7 +42,8 @@ export class TestFiles {
   readonly #onFailing: (file: string) => void;
   readonly #loaded: Map<string, Loaded>;
   readonly #slow: Set<string>;
-  readonly #passed = new Map<string, TestFile>();
+  readonly #passed = new Map<string, PassedRun>();
+  readonly #kept: KeptRuns;
   /** Files that have failed under coverage without a mutant, since they measure time. */
   readonly #uncounted = new Set<string>();
   readonly #failing = new Set<string>();
@@ -65,13 +56,18 @@ export class TestFiles {
     this.#loaded = new Map(paths.map((path) => [path, loadedBy(root, path)]));
     const isSlow = (path: string) => slowFiles.includes(path) || brokersOf(join(root, path));
     this.#slow = new Set(paths.filter(isSlow));
+    this.#kept = new KeptRuns(root);
+    for (const path of paths) {
+      const run = this.#kept.find(path, this.#loadedBy(path));
+      if (run !== undefined) this.#passed.set(path, run);
+    }
   }
 
   /** Whether a test file may run the mutant's line; true until it is known. */
   mayRun(test: string, { file, line }: Mutant): boolean {
     if (this.#failing.has(test)) return false;
     const passed = this.#passed.get(test);
-    if (passed === undefined || passed.mutated === file || this.#uncounted.has(test)) return true;
+    if (passed === undefined || passed.unsure.has(file) || this.#uncounted.has(test)) return true;
     return this.#loaded.get(test)!.children.has(file) || isCounted(passed.lines, file, line);
   }
 
@@ -119,9 +115,17 @@ export class TestFiles {
     const lines = linesOf(existsSync(lcov) ? readFileSync(lcov, "utf8") : "");
     rmSync(coverage, { recursive: true, force: true });
     const known = this.#passed.get(test);
-    const isKnown = known !== undefined && known.mutated === undefined;
-    if (ending === "passed" && !isKnown) this.#passed.set(test, { ms, lines, mutated });
+    if (ending === "passed" && known?.unsure.size !== 0) {
+      const passed = { ms, lines, unsure: new Set(mutated === undefined ? [] : [mutated]) };
+      this.#passed.set(test, passed);
+      if (!this.#uncounted.has(test)) this.#kept.keep(test, this.#loadedBy(test), passed);
+    }
     return { ending, isSlowed, lines };
+  }
+
+  #loadedBy(test: string): string[] {
+    const { own, children } = this.#loaded.get(test)!;
+    return [...new Set([...own.keys(), ...children.keys()])];
   }
 
   /** Lists the test files that load a source file, the nearest first. */
@@ -129,7 +133,7 @@ export class TestFiles {
     const tests = [...this.#loaded].flatMap(([test, { own, children }]) => {
       const distance = own.get(file) ?? children.get(file);
       if (distance === undefined) return [];
-      const shared = sharedNames(test, file);
+      const shared = sharedWords(test, file);
       const isSlow = this.#slow.has(test);
       if (shared === 0 && isSlow) return [];
       const group = (own.has(file) ? 0 : 1) + (shared > 0 ? 0 : 2);
@@ -147,35 +151,30 @@ export class TestFiles {
   }
 }
 
-/** Number of names that the paths of a test file and a source file begin with, below their roots. */
-function sharedNames(test: string, source: string): number {
-  const names = (path: string) =>
-    path
-      .replace(/(\.test)?\.tsx?$/, "")
-      .split("/")
-      .slice(1);
-  const [a, b] = [names(test), names(source)];
-  const different = a.findIndex((name, index) => name !== b[index]);
-  return different < 0 ? a.length : different;
+/** Number of words that the paths of a test file and a source file share; 0 in different folders. */
+function sharedWords(test: string, source: string): number {
+  const folder = (path: string) => path.split("/")[1];
+  if (folder(test) !== folder(source)) return 0;
+  const words = (path: string) => new Set(path.replace(/(\.test)?\.tsx?$/, "").split(/[/-]/));
+  return words(test).intersection(words(source)).size;
 }
 
 function isCounted(lines: Lines, file: string, line: number): boolean {
-  const counts = lines.get(file);
   // A line without a count is inside a statement.
-  return counts !== undefined && counts.get(line) !== 0;
+  return lines.get(file)?.has(line) === false;
 }
 
 function linesOf(lcov: string): Lines {
   const lines: Lines = new Map();
-  let counts = new Map<number, number>();
+  let idle = new Set<number>();
   for (const record of lcov.split("\n")) {
     const [kind, value = ""] = record.split(/:(.*)/s);
     if (kind === "SF") {
-      counts = new Map();
-      lines.set(normalize(value), counts);
+      idle = new Set();
+      lines.set(normalize(value), idle);
     } else if (kind === "DA") {
       const [line, count] = value.split(",").map(Number) as [number, number];
-      counts.set(line, count);
+      if (count === 0) idle.add(line);
     }
   }
   return lines;

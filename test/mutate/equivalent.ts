@@ -524,4 +524,53 @@ export const equivalents: Equivalent[] = [
     change: "true → false",
     why: "Whether a word has a zero byte does not depend on the order of its bytes",
   },
+  {
+    file: "src/console/overview/flow-graph.ts",
+    line: "rate: Math.max(before?.rate ?? 0, rates.received),",
+    change: "0 → (0 - 1)",
+    why: "No rate is negative",
+  },
+  {
+    file: "src/store/ordered/log-compaction.ts",
+    line: 'if (this.#isPast(first)) return "trim";',
+    change: '"trim" → ""',
+    why: "Every step but compact trims",
+  },
+  {
+    file: "src/destinations/postgres/protocol.ts",
+    line: 'const body = parts.map((part) => (typeof part === "string" ? Buffer.from(part) : part));',
+    change: 'typeof part === "string" → true',
+    why: "A buffer is copied once more",
+  },
+  {
+    file: "src/event/finder.ts",
+    line: 'const REPLACEMENT = "\\uFFFD";',
+    change: '"\\uFFFD" → ""',
+    why: "No record is ruled out by its bytes: slower, and the same records",
+  },
+  {
+    file: "src/api/routes/status/status-lists.ts",
+    line: "async all() {",
+    change:
+      "{ const found = await wholeState(deps, workspaceId, signal); missing = found?.missingNodes ?? []; return found?.sources; } → {}",
+    why: "The sources of the page are measured instead: slower, and the same figures",
+  },
+  {
+    file: "src/egress/response-reader.ts",
+    line: 'this.#takeHead(head.toString("latin1", 0, end + 2));',
+    change: "0 → (0 - 1)",
+    why: "A start below 0 is 0",
+  },
+  {
+    file: "src/pipeline/replays/event-replay.ts",
+    line: "if (wasFull) this.#parts.onReady();",
+    change: "wasFull → true",
+    why: "The lane looks for ready events once more",
+  },
+  {
+    file: "src/cluster/node-bus/node-bus.ts",
+    line: 'next ??= (await fetcher.offsets("end"))[0]!;',
+    change: '"end" → ""',
+    why: "Every text but first names the end",
+  },
 ];

@@ -206,10 +206,11 @@ function isDecisive(node: Node, way: Node[], text: string): boolean {
 }
 
 /**
- * Whether a node is not mutated: types, imports, log lines, error messages, assertions, which hold
- * whatever a test does, and what decides alone when a process may end.
+ * Whether a node is not mutated: types, imports, log lines, error messages, examples of documents,
+ * assertions, which hold whatever a test does, and what decides alone when a process may end.
  */
 function isLeftAlone(node: Node, parent: Node | undefined): boolean {
+  if (node.type === "ObjectProperty" && (node.key as Node).name === "example") return true;
   if (node.type === "TemplateLiteral" && parent?.type === "NewExpression") return true;
   if (node.type.startsWith("TS")) return !typedExpressions.has(node.type);
   // The name of an error class is a part of its message.

@@ -10,7 +10,9 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { TestFiles } from "./concerned.ts";
 import { type Equivalent, equivalents } from "./equivalent.ts";
+import { KeptRuns } from "./kept-runs.ts";
 import { mutantsOf } from "./mutants.ts";
 import { type MutateOptions, mutate, row } from "./mutate.ts";
 
@@ -152,6 +154,32 @@ describe("mutation run", () => {
   }, 300_000);
 });
 
+test("a kept run of a test is found until the test changes, and is unsure about changed files", () => {
+  const [test, file] = ["test/shop/stock.test.ts", "src/shop/stock.ts"];
+  const find = () => new KeptRuns(root).find(test, [test, file]);
+  const change = (path: string) => writeFileSync(join(root, path), `${texts[path]}\n`);
+  const texts: Record<string, string> = project;
+  rmSync(join(root, "node_modules/.cache"), { recursive: true, force: true });
+  expect(find()).toBeUndefined();
+  const run = { ms: 5, lines: new Map([[file, new Set([3, 4])]]), unsure: new Set<string>() };
+  new KeptRuns(root).keep(test, [test, file], run);
+  expect(find()).toEqual(run);
+  change(file);
+  expect(find()).toEqual({ ...run, unsure: new Set([file]) });
+  change(test);
+  expect(find()).toBeUndefined();
+  for (const path of [test, file]) writeFileSync(join(root, path), texts[path]!);
+});
+
+test("a mutant meets first the test whose path has the most words of its file", () => {
+  const files = new TestFiles(root, () => {});
+  expect(files.nearest("src/shop/price.ts")).toEqual([
+    "test/shop/price.test.ts",
+    "test/shop/broken.test.ts",
+  ]);
+  expect(files.nearest("src/shop/tax.ts")).toEqual(["test/till/receipt.test.ts"]);
+});
+
 describe("mutants of a source text", () => {
   const changes = (text: string) => mutantsOf("file.ts", text).map(({ change }) => change);
 
@@ -186,6 +214,7 @@ describe("mutants of a source text", () => {
     'class A extends Error { override readonly name = "A"; }',
     "// a < b",
     'const a = "a text that a person reads";',
+    "const a = { example: { b: 'c', d: 2, e: true } };",
   ];
   test.each(without)("the code has no mutant: %s", (text) => {
     const left = changes(text).filter((change) => !/^(5 \* 1000) /.test(change));
