@@ -200,8 +200,8 @@ export class AuditTables {
     const entry = overfull === undefined ? undefined : this.#oldest(overfull);
     if (overfull === undefined || entry === undefined) return false;
     this.#remove(overfull, entry);
-    const size = this.#sizes.get(overfull);
-    if (size !== undefined) this.#sizes.put(overfull, { ...size, since: entry.at + 1 });
+    // A division has a size as soon as it has an entry.
+    this.#sizes.put(overfull, { ...this.#sizes.get(overfull)!, since: entry.at + 1 });
     return true;
   }
 
