@@ -7,7 +7,6 @@ import {
   pointTimes,
   SECONDS_STEPS,
 } from "../../src/console/metrics/chart-values.ts";
-import { buildFlowGraph } from "../../src/console/overview/flow-graph.ts";
 import { RECORDED, seriesOf } from "../../src/figures/series.ts";
 import { chromiumMissing } from "../api/_chromium.ts";
 import type { TestApi } from "../api/_setup.ts";
@@ -35,41 +34,6 @@ test("labels of an axis of durations differ at every step", () => {
     const labels = [0, 1, 2, 3, 4].map((it) => formatChartDuration(it * step));
     expect(new Set(labels).size).toBe(labels.length);
   }
-});
-
-test("an edge of the graph counts each event of a source once, whatever its destinations", () => {
-  const rates = { received: 16, delivered: 16, dropped: 0, failed: 0 };
-  const destination = { type: "webhook", enabled: true, state: "ok", lagEvents: 0, lagSeconds: 0 };
-  const more = { rates, rejecting: false, deadLetters: 0 };
-  const ids = ["a", "b", "c", "d"];
-  const { edges, transformations } = buildFlowGraph({
-    sources: [{ id: "s", name: "Shop", enabled: true, receivedPerSecond: 16 }],
-    transformations: [],
-    destinations: ids.map((id) => ({ id, name: id, ...destination, ...more })) as never,
-    connections: ids.map((id) => ({ id, sourceId: "s", destinationId: id, enabled: true, rates })),
-    totals: { sources: 1, destinations: 4 } as never,
-    problems: [],
-  });
-  expect(edges[0].map(({ rate }) => rate)).toEqual([16]);
-  expect(transformations.map(({ rate }) => rate)).toEqual([16]);
-  expect(edges[1].map(({ rate }) => rate)).toEqual([16, 16, 16, 16]);
-});
-
-test("a transformation counts the events of all its sources, and none without a source", () => {
-  const rates = { received: 0, delivered: 0, dropped: 0, failed: 0 };
-  const destination = { type: "webhook", enabled: true, state: "ok", rejecting: false, rates };
-  const rateOf = (id: string, sourceId: string, received: number) => ({
-    ...{ id, sourceId, destinationId: "d", enabled: true, rates: { ...rates, received } },
-  });
-  const graph = buildFlowGraph({
-    sources: ["a", "b"].map((id, n) => ({ id, name: id, receivedPerSecond: n })),
-    transformations: [],
-    destinations: ["d", "e"].map((id) => ({
-      ...{ id, name: id, ...destination, transformationId: id === "e" ? "t" : undefined },
-    })),
-    connections: [rateOf("1", "a", 3), rateOf("2", "b", 4)],
-  } as never);
-  expect(graph.transformations.map(({ rate }) => rate)).toEqual([7, 0]);
 });
 
 describeWith(chromiumMissing)("charts", () => {

@@ -63,8 +63,9 @@ export function buildFlowGraph(overview: Overview): FlowGraph {
     .slice(0, ROWS_MAX);
   const named = transformationNodes(destinations, overview.transformations);
   const rowOf = new Map(named.map(({ id }, row) => [id, row]));
+  // Each of the destinations' transformations has a row.
   const transformationRow = ({ transformationId = PASS_THROUGH }: DestinationOverview) =>
-    rowOf.get(transformationId) ?? 0;
+    rowOf.get(transformationId)!;
   const toDestinations = destinations.map((destination, to) => ({
     from: transformationRow(destination),
     to,
