@@ -63,7 +63,7 @@ export function evaluateRule(rule: AlertRule, facts: AlertFacts, memory: RuleMem
         ),
       );
     case "dead-letters":
-      return evaluateDeadLetters(rule, destinations, memory);
+      return evaluateDeadLetters({ ruleId: rule.id, threshold }, destinations, memory);
     case "code-suspended":
       return only(
         facts.transformations.filter(isMeant).map(({ id, name, suspended }) => ({
@@ -101,7 +101,7 @@ function ofDestination(
  * destination gets no more dead letters.
  */
 function evaluateDeadLetters(
-  { id: ruleId, threshold = 1 }: AlertRule,
+  { ruleId, threshold }: { ruleId: string; threshold: number },
   destinations: readonly DestinationFacts[],
   { marks, open, lastCounts }: RuleMemory,
 ): Evaluation {

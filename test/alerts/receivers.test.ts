@@ -10,6 +10,7 @@ import {
   until,
 } from "./_scene.ts";
 
+const JSON_TYPE = "application/json";
 const PASSWORD = "smtp-password-5f2c";
 const mails: { from: string; to: string[]; text: string; isSecure: boolean }[] = [];
 const mailServer = new SMTPServer({
@@ -95,6 +96,7 @@ test("Slack gets a text with a link, and a name in it notifies no member", async
   await trouble();
   const [begin, end] = receiver.got;
   expect(begin!.path).toBe("/services/T0/B0/secret");
+  for (const { headers } of receiver.got) expect(headers.get("content-type")).toBe(JSON_TYPE);
   expect(begin!.body.text).toBe(
     ":rotating_light: *[Alert] Delivery lag: &lt;!channel&gt; &amp; Co*\n" +
       "&lt;!channel&gt; &amp; Co lags 17 min behind: 7 events not delivered\nAcme\n" +
@@ -137,6 +139,7 @@ test("a webhook gets JSON, with its authorization and a key for each notificatio
   await create({ type: "webhook", url: `${receiver.url}hook`, authorization: "Bearer s3cret" });
   await trouble();
   const [begin, end] = receiver.got;
+  expect(begin!.headers.get("content-type")).toBe(JSON_TYPE);
   expect(begin!.headers.get("authorization")).toBe("Bearer s3cret");
   expect(begin!.body).toMatchObject({
     type: "alert.began",
