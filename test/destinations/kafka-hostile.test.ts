@@ -5,6 +5,7 @@ import type { DestinationKind } from "../../src/destinations/destination.ts";
 import { kafkaKind } from "../../src/destinations/kafka/kafka.ts";
 import { ScramDerivations } from "../../src/destinations/scram-keys.ts";
 import { createEgress } from "../../src/egress/egress.ts";
+import { RawSink } from "../egress/sink.ts";
 import {
   deliver,
   HANDSHAKE,
@@ -61,6 +62,25 @@ test.each([
     kind: "retry",
     reason: `Broker ${brokers}: The server does not answer as a Kafka broker does`,
   });
+});
+
+const NO_BROKER = "The server does not answer as a Kafka broker does";
+test.each([
+  [
+    "an alert of TLS",
+    "\x15\x03\x03\0\x02\x02\x46",
+    "The broker requires TLS; set `tls` to `verify`",
+  ],
+  ["another record of TLS", "\x16\x03\x03\0\x02\x02\x46", NO_BROKER],
+  ["an alert of another protocol", "\x15\x04\x03\0\x02\x02\x46", NO_BROKER],
+  ["a length that is too short", "\0\0\0\x03abc", NO_BROKER],
+  ["HTTP", "HTTP/1.1 400 Bad Request\r\n\r\n", NO_BROKER],
+])("a server that answers with %s is no plain broker", async (_, answer, reason) => {
+  const sink = new RawSink((socket) => socket.write(answer, "latin1"));
+  const brokers = `127.0.0.1:${await sink.listen()}`;
+  const verdict = await deliver({ brokers });
+  sink.close();
+  expect(verdict).toEqual({ kind: "retry", reason: `Broker ${brokers}: ${reason}` });
 });
 
 test("a step of signing in with a long answer is refused", async () => {

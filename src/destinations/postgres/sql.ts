@@ -93,8 +93,6 @@ export function columnOf(sqlType: string, isReadOnly: boolean): TableColumn {
     case "boolean":
       return { type: "boolean", sqlType };
     case "timestamp":
-    case "timestamp with time zone":
-    case "timestamp without time zone":
       return { type: "datetime", sqlType };
     case "json":
     case "jsonb":

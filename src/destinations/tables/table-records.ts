@@ -57,9 +57,8 @@ export function missingColumns(
       if (existing === undefined) {
         const type = knownTypes.get(column) ?? typeOf(value);
         want(column, type);
-        // The column has a fixed type, which this value may not fit.
-        if (knownTypes.has(column) && !isFitting(value, type))
-          want(names.textColumn(column), "string");
+        // The type may be a fixed one, and a number may be infinite.
+        if (!isFitting(value, type)) want(names.textColumn(column), "string");
       } else if (fit(value, existing) === undefined) {
         const text = columns.get(names.textColumn(column));
         if (text === undefined) want(names.textColumn(column), "string");

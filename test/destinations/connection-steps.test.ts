@@ -1,0 +1,45 @@
+import { afterAll, expect, test } from "bun:test";
+import { clickhouseKind } from "../../src/destinations/clickhouse/clickhouse.ts";
+import type { DestinationKind } from "../../src/destinations/destination.ts";
+import { kafkaKind } from "../../src/destinations/kafka/kafka.ts";
+import { postgresKind } from "../../src/destinations/postgres/postgres.ts";
+import { s3Kind } from "../../src/destinations/s3/s3.ts";
+import { webhookKind } from "../../src/destinations/webhook/webhook.ts";
+import { createEgress } from "../../src/egress/egress.ts";
+import { RawSink } from "../egress/sink.ts";
+
+const egress = createEgress({ allow: ["127.0.0.0/8"] });
+const sink = new RawSink((socket) => socket.destroy());
+const port = await sink.listen();
+afterAll(() => {
+  sink.close();
+  egress.close();
+});
+
+const user = { user: "u", password: "p", database: "d" };
+const keys = { bucket: "b", accessKeyId: "a", secretAccessKey: "s" };
+/** For each kind the config for a server, and the step that its first answer decides. */
+const kinds: [string, DestinationKind, (address: string) => object, string][] = [
+  ["webhook", webhookKind(egress), (at) => ({ webhookUrl: `http://${at}` }), "write"],
+  ["clickhouse", clickhouseKind(egress), (at) => ({ url: `http://${at}`, ...user }), "sign-in"],
+  ["s3", s3Kind(egress), (at) => ({ endpoint: `http://${at}`, ...keys }), "sign-in"],
+  [
+    "postgres",
+    postgresKind(egress),
+    (at) => ({ host: at.split(":")[0], port: Number(at.split(":")[1]), tls: "off", ...user }),
+    "sign-in",
+  ],
+  ["kafka", kafkaKind(egress), (brokers) => ({ brokers, topic: "t", tls: "off" }), "sign-in"],
+];
+
+test.each(kinds)("a connection test names the step that failed: %s", async (...given) => {
+  const [, kind, configOf, decided] = given;
+  const stepsAt = async (address: string) => {
+    const { signal } = new AbortController();
+    const done = await kind.test(configOf(address) as never, "workspace", signal);
+    return done.map(({ step, ok }) => (ok ? step : `${step} failed`));
+  };
+  expect(await stepsAt("nowhere.invalid:80")).toEqual(["resolve failed"]);
+  expect(await stepsAt("127.0.0.1:1")).toEqual(["resolve", "connect failed"]);
+  expect(await stepsAt(`127.0.0.1:${port}`)).toEqual(["resolve", "connect", `${decided} failed`]);
+});
