@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import type { PeerNodes } from "../../../src/api/deps.ts";
+import { routes } from "../../../src/api/route-table.ts";
 import { createNodeRpc } from "../../../src/cluster/node-bus/node-rpc.ts";
 import { STATUS_QUESTIONS_OF_WORKSPACE_MAX } from "../../../src/settings/limits.ts";
 import { exchanges } from "../../cluster/memory-bus.ts";
 import { MemoryLog } from "../../store/memory-log.ts";
+import { exampleOf, makeThings, sendExample } from "../_examples.ts";
 import { startApi, type TestApi } from "../_setup.ts";
 
 setDefaultTimeout(300_000);
@@ -214,6 +216,27 @@ test("a node that does not answer is listed, and the state of its lanes is unkno
   expect((await api.send("GET", "/v2/suspensions")).body.missingNodes).toEqual(["two"]);
   const history = await api.send("GET", `/v2/destinations/${id}/history`);
   expect(history.body.missingNodes).toEqual(["two"]);
+  await api.stop();
+});
+
+test("each answer of all nodes names those that do not answer, and no list where all do", async () => {
+  let missing: string[] = [];
+  const others: PeerNodes = {
+    node: "one",
+    ask: async () => ({ answers: new Map(), missing }),
+    answerWith() {},
+  };
+  const api = await startApi({ others });
+  const things = await makeThings(api);
+  const asked = routes.filter((it) => "missingNodes" in (it.answer?.properties ?? {}));
+  expect(asked.length).toBeGreaterThan(10);
+  for (const expected of [undefined, ["two"]]) {
+    missing = expected ?? [];
+    for (const route of asked) {
+      const { status, body } = await sendExample(api, exampleOf(route, things));
+      expect([route.key, status, body.missingNodes]).toEqual([route.key, 200, expected]);
+    }
+  }
   await api.stop();
 });
 
