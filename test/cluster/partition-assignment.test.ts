@@ -44,7 +44,7 @@ describe("partitions are shared out", () => {
     ["one more to those that hold one more", { a: [0], b: [1, 2] }, 3, { a: [0], b: [1, 2] }],
     ["in the next round, where they move", { a: [0, 1, 2, 3], b: [] }, 4, { a: [0, 1], b: [] }],
     ["to one of two that claim the same", { a: [0, 1], b: [1, 2] }, 4, { a: [0, 1], b: [2, 3] }],
-    ["without those that are no more", { a: [0, 1, 7] }, 2, { a: [0, 1] }],
+    ["without those that are no more", { a: [0, 1, 2, 7] }, 2, { a: [0, 1] }],
   ];
   test.each(cases)("%s", (_, held, partitions, expected) => {
     expect(plain(assignPartitions(holders(held), partitions))).toEqual(expected);
@@ -55,6 +55,26 @@ describe("partitions are shared out", () => {
     const current = { id: "b", generation: 4, held: [0, 1] };
     expect(plain(assignPartitions([late, current], 2))).toEqual({ a: [], b: [0] });
   });
+});
+
+test("a partition moves only to a member that can run it and has fewer than its share", () => {
+  const members = [
+    { id: "a", generation: 1, held: [0, 1, 2, 3, 4] },
+    { id: "b", generation: 1, held: [], canRun: new Set([4]) },
+    { id: "c", generation: 1, held: [5], canRun: new Set([0, 1, 2, 3, 4, 5]) },
+  ];
+  // Nobody has room for another one that b could not run.
+  expect(plain(assignPartitions(members, 6))).toEqual({ a: [0, 1, 2], b: [], c: [5] });
+});
+
+test("up to half of all partitions move at once away from a member that refuses them", () => {
+  const refusing = { id: "a", generation: 1, held: [0, 1, 2, 3, 4], canRun: new Set<number>() };
+  const well = { id: "b", generation: 1, held: [], canRun: new Set([0, 1, 2, 3, 4]) };
+  const after = (refused: number[]) =>
+    assignPartitions([{ ...refusing, refused: new Set(refused) }, well], 5).get("a");
+  expect(after([0, 1])).toEqual([2, 3, 4]);
+  expect(after([0, 1, 2])).toEqual([3, 4]);
+  expect(after([0, 1, 2, 3])).toEqual([3, 4]);
 });
 
 describe("partitions of one broker run on one member", () => {
@@ -80,6 +100,15 @@ describe("partitions of one broker run on one member", () => {
     const without = settle(holders(left), 12, ofThree).given;
     expect(brokers(without)).toEqual([2, 2]);
     expect(brokers(joining(without, "d"))).toEqual([1, 1, 1]);
+  });
+
+  test("also where another member cannot run all of them", () => {
+    const members = [
+      { id: "a", generation: 1, held: [], canRun: new Set([1, 2, 3]) },
+      { id: "b", generation: 1, held: [], canRun: new Set([0, 1, 2, 3]) },
+    ];
+    const given = assignPartitions(members, 4, (partition) => Math.floor(partition / 2));
+    expect(plain(given)).toEqual({ a: [2, 3], b: [0, 1] });
   });
 
   test("of which none moves for this alone", () => {
@@ -152,10 +181,11 @@ describe("whatever partitions members hold, partitions are assigned", () => {
     );
   });
 
-  test("in the same way, in whatever order the members come", () => {
+  test("in the same way, in whatever order the members and what they hold come", () => {
     const shuffled = groups.chain(({ members, partitions }) =>
       fc
         .shuffledSubarray(members, { minLength: members.length })
+        .map((other) => other.map((it) => ({ ...it, held: it.held.toReversed() })))
         .map((other) => ({ members, other, partitions })),
     );
     fc.assert(

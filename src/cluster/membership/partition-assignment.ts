@@ -90,7 +90,7 @@ function releasedOf(
   const found = [...holderOf].filter(([partition, id]) => {
     const holder = holders.find((member) => member.id === id)!;
     if (!holder.refused?.has(partition)) return false;
-    return holders.some((member) => member.id !== id && isWell(member, partition));
+    return holders.some((member) => isWell(member, partition));
   });
   const max = Math.ceil(REFUSED_SHARE_MAX * partitions);
   return new Set(found.slice(0, max).map(([partition]) => partition));
@@ -197,6 +197,9 @@ function quotasOf(
   return quotas;
 }
 
-/** Returns the members sorted by id, so that each possible leader computes the same assignment. */
+/**
+ * Returns the members sorted by id, which each has alone, so that each possible leader computes the
+ * same assignment.
+ */
 const sorted = (holders: readonly GroupMember[]) =>
-  holders.toSorted((a, b) => (a.id < b.id ? -1 : a.id > b.id ? 1 : 0));
+  holders.toSorted((a, b) => (a.id < b.id ? -1 : 1));
