@@ -101,7 +101,7 @@ test("an error without a broker's code is later's, except one of the guarded way
     undefined,
   ]);
   const unknown = new ResolutionFailed("no such host", "ENOTFOUND");
-  expect(of(unknown)).toEqual(["later", "no such host", undefined]);
+  expect(of(unknown)).toEqual(["later", "no such host (ENOTFOUND)", undefined]);
   const reset = ["soon", "The connection failed: connection reset by peer (ECONNRESET)", undefined];
   expect(of(error("x", "ECONNRESET"))).toEqual(reset);
   const certificate = "The broker's certificate is not accepted: expired (CERT_HAS_EXPIRED)";

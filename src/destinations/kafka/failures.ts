@@ -1,5 +1,5 @@
-import { EgressRefused, ResolutionFailed } from "../../egress/egress.ts";
-import { certificateFault, failureText } from "../../errors.ts";
+import { EgressRefused, networkReason, ResolutionFailed } from "../../egress/egress.ts";
+import { certificateFault } from "../../errors.ts";
 import type { ReceiverAnswer } from "../answers/receiver-answer.ts";
 
 /**
@@ -105,10 +105,10 @@ export function failureOf(error: unknown): KafkaFailure {
     return new KafkaFailure(outlookOf(told), sentenceOf(told), answer);
   }
   const code = "code" in error && typeof error.code === "string" ? error.code : "";
-  if (code === "" || error instanceof ResolutionFailed)
-    return new KafkaFailure("later", error.message);
-  const outlook = certificateFault(code) === undefined ? "soon" : "later";
-  return new KafkaFailure(outlook, failureText(code, "The connection failed", "The broker's"));
+  if (code === "") return new KafkaFailure("later", error.message);
+  const isSoon = !(error instanceof ResolutionFailed) && certificateFault(code) === undefined;
+  const message = networkReason(error, "The connection failed", "The broker's");
+  return new KafkaFailure(isSoon ? "soon" : "later", message);
 }
 
 /** Finds the first Kafka error code in an error of the client library or its nested errors. */
