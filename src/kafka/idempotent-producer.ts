@@ -15,6 +15,11 @@ interface IdempotentProducerOptions {
 export interface WriteRefusal {
   /** Address of the broker that leads the partition, as far as this process knows. */
   leader: string | undefined;
+  /**
+   * Address of the broker whose answer, or lack of one, `error` describes. It led the partition
+   * then; another broker may lead now. Undefined if the batch was sent to no broker.
+   */
+  broker: string | undefined;
   /** Error of the last attempt to send the batch; undefined while no attempt has failed. */
   error: unknown;
 }
@@ -89,11 +94,12 @@ export class IdempotentProducer {
     return promise;
   }
 
-  /** Returns the leader of a partition and the error of the last attempt to send it a batch. */
+  /** Returns the leader of a partition, and how the last attempt to send it a batch failed. */
   refusal(partition: number): WriteRefusal {
     const leader = this.#leaders?.[partition] ?? -1;
     const address = leader < 0 ? undefined : this.#options.producer.addressOf(leader);
-    return { leader: address, error: this.#partitions[partition]?.error };
+    const { broker, error } = this.#partitions[partition] ?? {};
+    return { leader: address, broker, error };
   }
 
   async #sendWaiting(): Promise<void> {
@@ -110,14 +116,14 @@ export class IdempotentProducer {
       this.#producerId ??= await this.#options.producer.initProducerId();
       this.#sendDue(this.#leaders ?? [], this.#producerId);
     } catch (error) {
-      this.#refuse(this.#due(), error);
+      this.#refuse(this.#due(), { broker: undefined, error });
     }
     this.#gathering = false;
   }
 
   #sendDue(leaders: readonly number[], producerId: ProducerId): void {
     for (const [leader, group] of Map.groupBy(this.#due(), (it) => leaders[it.partition])) {
-      if (leader === undefined) this.#refuse(group, new Error("The partition does not exist"));
+      if (leader === undefined) this.#refuse(group, { broker: undefined, error: noPartition() });
       else if (!this.#busy.has(leader)) {
         // A request has one producer id. Batches that are sent again may have an older one.
         const idOf = ({ queue }: PartitionState) => queue.batch?.producerId ?? producerId;
@@ -133,18 +139,18 @@ export class IdempotentProducer {
   }
 
   /**
-   * Rejects values of the given partitions with `error`. For a partition with a batch in flight or
-   * in retry, rejects the values of that batch; for others, all waiting values.
+   * Rejects values of the given partitions with the error of `failure`. For a partition with a
+   * batch in flight or in retry, rejects the values of that batch; for others, all waiting values.
    */
-  #refuse(partitions: readonly PartitionState[], error: unknown): void {
+  #refuse(partitions: readonly PartitionState[], failure: SendFailure): void {
     this.#producerId = undefined;
     for (const state of partitions) {
       const { queue } = state;
       const refused = queue.batch === undefined ? queue.takeWaiting() : queue.abandon();
       state.attempts = 0;
       state.isHeld = false;
-      state.error = error;
-      for (const { reject } of refused) reject(error);
+      Object.assign(state, failure);
+      for (const { reject } of refused) reject(failure.error);
     }
   }
 
@@ -176,10 +182,13 @@ export class IdempotentProducer {
   async #sendTo(leader: number, group: PartitionState[], producerId: ProducerId): Promise<void> {
     this.#busy.add(leader);
     const { producer, topic } = this.#options;
+    // While the request is in flight the partition may get another leader.
+    const broker = producer.addressOf(leader) ?? `${leader}`;
     let responses: PartitionResponse[] = [];
     let failure: unknown;
     try {
       const batches = group.map((state) => {
+        if (state.error === undefined) state.broker = broker;
         state.isHeld = true;
         state.attempts += 1;
         const { records, sequence } = state.queue.fill(producerId, batchLength);
@@ -194,9 +203,12 @@ export class IdempotentProducer {
       const response = responses.find((it) => it.index === state.partition);
       try {
         if (response?.errorCode === 0) acknowledge(state, response.baseOffset);
-        else this.#failed(state, response ? producer.errorOf(response) : (failure ?? noResponse()));
+        else {
+          const error = response ? producer.errorOf(response) : (failure ?? noResponse());
+          this.#failed(state, { broker, error });
+        }
       } catch (error) {
-        this.#refuse([state], error);
+        this.#refuse([state], { broker, error });
       }
     }
     const { pauseMs = PAUSE_MS } = this.#options;
@@ -209,11 +221,11 @@ export class IdempotentProducer {
    * Handles a batch that the leader did not confirm: sends it again later, or rejects its values if
    * its error is fatal or it had `ATTEMPTS` attempts.
    */
-  #failed(state: PartitionState, error: unknown): void {
-    state.error = error;
-    const errorClass = this.#options.producer.classify(error);
+  #failed(state: PartitionState, failure: SendFailure): void {
+    Object.assign(state, failure);
+    const errorClass = this.#options.producer.classify(failure.error);
     if (errorClass === "fatal" || state.attempts >= ATTEMPTS) {
-      this.#refuse([state], error);
+      this.#refuse([state], failure);
       return;
     }
     if (errorClass === "producer-id") {
@@ -244,7 +256,10 @@ interface QueuedValue {
   reject(error: unknown): void;
 }
 
-interface PartitionState {
+/** How an attempt to send a batch failed. */
+type SendFailure = Pick<WriteRefusal, "broker" | "error">;
+
+interface PartitionState extends Partial<SendFailure> {
   partition: number;
   queue: PartitionQueue<QueuedValue>;
   /** Number of requests so far that contained the batch. */
@@ -254,8 +269,6 @@ interface PartitionState {
    * attempt.
    */
   isHeld?: boolean;
-  /** Error of the last attempt to send a batch. Undefined when the leader confirmed that batch. */
-  error?: unknown;
 }
 
 function takenValue(queued: QueuedValue): Buffer {
@@ -276,10 +289,9 @@ function batchLength(waiting: readonly QueuedValue[]): number {
 
 function acknowledge(state: PartitionState, baseOffset: bigint): void {
   const records = state.queue.acknowledge();
-  state.attempts = 0;
-  state.error = undefined;
-  state.isHeld = false;
+  Object.assign(state, { attempts: 0, broker: undefined, error: undefined, isHeld: false });
   for (const [index, { resolve }] of records.entries()) resolve(baseOffset + BigInt(index));
 }
 
+const noPartition = () => new Error("The partition does not exist");
 const noResponse = () => new Error("The leader did not respond for the partition");

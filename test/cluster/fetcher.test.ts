@@ -11,7 +11,7 @@ test("a fetch goes to the leader that is known at that time, without asking for 
     metadata({ forceUpdate = false }) {
       if (forceUpdate) throw new Error("The fetch asks for leaders");
       const topics = new Map([["t", { id: "1", partitions: [{ leader }] }]]);
-      return Promise.resolve({ topics });
+      return Promise.resolve({ topics, brokers: new Map() });
     },
     async fetch({ node }: { node: number }) {
       asked.push(node);
@@ -32,6 +32,7 @@ test("a fetch is asked again at once only when a broker refused its session", as
       topics: { track() {} },
       metadata: async () => ({
         topics: new Map([["t", { id: "1", partitions: [{ leader: 1 }] }]]),
+        brokers: new Map([[1, { host: "b", port: 9092 }]]),
       }),
       async fetch() {
         asked++;
@@ -42,7 +43,7 @@ test("a fetch is asked again at once only when a broker refused its session", as
     const options = { consumer: consumer as unknown as Consumer, topic: "t", waitMs: 1 };
     return new Fetcher(options).fetch(0, 0n);
   };
-  await expect(fetchWith({})).rejects.toThrow("Refused");
+  await expect(fetchWith({})).rejects.toMatchObject({ broker: "b:9092", message: "Refused" });
   expect(asked).toBe(1);
   await expect(fetchWith({ response: { errorCode: 71, responses: [] } })).rejects.toThrow(
     "Refused",

@@ -1,7 +1,8 @@
 import { afterEach, expect, spyOn, test } from "bun:test";
 import type { Admin } from "@platformatic/kafka";
 import { PartitionLogs } from "../../src/cluster/events/partition-logs.ts";
-import { Fetcher, type FetchResult } from "../../src/cluster/topics/fetcher.ts";
+import type { FetchResult } from "../../src/cluster/topics/fetch-answer.ts";
+import { Fetcher } from "../../src/cluster/topics/fetcher.ts";
 import { sourceOfRecord } from "../../src/event/record.ts";
 import type { KafkaClients } from "../../src/kafka/client.ts";
 import { quiet } from "../ingest/ingest-support.ts";

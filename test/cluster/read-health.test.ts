@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { EntriesLost, ReadHealth } from "../../src/cluster/topics/read-health.ts";
+import { EntriesLost, LeaderFailed, ReadHealth } from "../../src/cluster/topics/read-health.ts";
 import { TopicRecreated } from "../../src/cluster/topics/topic-identity.ts";
 
 const failure = Object.assign(new Error("Connection closed"), { code: "PLT_KFK_NETWORK" });
@@ -33,16 +33,21 @@ test("a topic that was created again, or has lost entries, is unreadable at once
   }
 });
 
-test("the cause of a failed read is what the leader answered, or that it does not answer", () => {
+test("a failed read names the broker that it was sent to, and no broker if it was sent to none", () => {
   const causeOf = (error: Error) => {
     const health = new ReadHealth();
     health.failed(error);
     return health.cause;
   };
-  expect(causeOf(failure)).toBe("its leader does not answer this node");
+  const ofLeader = (cause?: Error) => new LeaderFailed("b:9092", "answers with error 6", cause);
   const refused = Object.assign(new Error("Refused"), {
     ...{ code: "PLT_KFK_MULTIPLE", errors: [{ apiId: "KAFKA_STORAGE_ERROR" }] },
   });
-  expect(causeOf(refused)).toBe("its leader answers KAFKA_STORAGE_ERROR");
+  const leader = "broker b:9092, which leads,";
+  expect(causeOf(ofLeader(failure))).toBe(`${leader} does not answer this node`);
+  expect(causeOf(ofLeader(refused))).toBe(`${leader} answers KAFKA_STORAGE_ERROR`);
+  expect(causeOf(ofLeader())).toBe(`${leader} answers with error 6`);
+  expect(causeOf(failure)).toBe("the brokers do not answer this node");
+  expect(causeOf(refused)).toBe("the brokers answer KAFKA_STORAGE_ERROR");
   expect(causeOf(new Error("A partition has no leader"))).toBe("A partition has no leader");
 });

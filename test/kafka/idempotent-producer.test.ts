@@ -6,6 +6,7 @@ import { IdempotentProducer } from "../../src/kafka/idempotent-producer.ts";
 import type { ProducerId } from "../../src/kafka/partition-queue.ts";
 import type { PartitionMessages } from "../../src/kafka/produce.ts";
 import { createProduceClient } from "../../src/kafka/produce-client.ts";
+import { until } from "../log/support.ts";
 
 const PARTITIONS = 4;
 const LEADERS = 2;
@@ -119,4 +120,48 @@ test("a value that a leader refuses fails at once, and the following values are 
   await expect(producer.send(1, () => Buffer.from("large"))).rejects.toThrow("larger");
   expect(await producer.send(1, () => Buffer.from("small"))).toBe(1n);
   expect(logs[1]).toEqual(["before", "small"]);
+});
+
+test("a failed batch is blamed on the broker that it was sent to, also when another one leads", async () => {
+  const { client } = createBrokers([]);
+  let leader = 0;
+  const sentTo: number[] = [];
+  const producer = new IdempotentProducer({
+    topic: "t",
+    producer: {
+      ...client,
+      leaders: () => [leader],
+      addressOf: (id: number) => `broker-${id}:9092`,
+      async produce(to: number, id: ProducerId, batches: readonly PartitionMessages[]) {
+        sentTo.push(to);
+        // The first leader does not answer before another broker leads.
+        if (sentTo.length > 1) return await client.produce(0, id, batches);
+        leader = 1;
+        throw new kafka.NetworkError("Connection closed");
+      },
+    },
+  });
+  const sent = producer.send(0, () => Buffer.from("x"));
+  await until(() => producer.refusal(0).error !== undefined);
+  expect(producer.refusal(0)).toMatchObject({ leader: "broker-1:9092", broker: "broker-0:9092" });
+  await sent;
+  expect(sentTo).toEqual([0, 1]);
+  expect(producer.refusal(0).error).toBeUndefined();
+});
+
+test("no broker is blamed for a batch when the brokers give no producer id", async () => {
+  const { client } = createBrokers([]);
+  const refused = new kafka.ProtocolError("COORDINATOR_LOAD_IN_PROGRESS");
+  const producer = new IdempotentProducer({
+    topic: "t",
+    producer: {
+      ...client,
+      addressOf: (id: number) => `broker-${id}:9092`,
+      initProducerId: () => Promise.reject(refused),
+    },
+  });
+  await expect(producer.send(1, () => Buffer.from("x"))).rejects.toBe(refused);
+  expect(producer.refusal(1)).toEqual({
+    ...{ leader: "broker-1:9092", broker: undefined, error: refused },
+  });
 });

@@ -3,7 +3,8 @@ import { BLOCK_RECORDS_MAX, type Block, blockAt, recordsOf } from "../../log/blo
 import { BlockCache } from "../../log/block-cache.ts";
 import type { LogPart, LogReader, LogRecord } from "../../log/event-log.ts";
 import type { LossReport } from "../../log/loss-report.ts";
-import type { Fetcher, FetchResult } from "../topics/fetcher.ts";
+import type { FetchResult } from "../topics/fetch-answer.ts";
+import type { Fetcher } from "../topics/fetcher.ts";
 import { BlockRecordCounts } from "./block-record-counts.ts";
 import { offsetOf, sequenceOf } from "./sequence.ts";
 

@@ -10,7 +10,8 @@ import {
   type OrderedLog,
 } from "../../store/ordered/ordered-log.ts";
 import { ensureTopic, type TopicIds } from "../topics/ensure-topic.ts";
-import { Fetcher, type FetchResult } from "../topics/fetcher.ts";
+import type { FetchResult } from "../topics/fetch-answer.ts";
+import { Fetcher } from "../topics/fetcher.ts";
 import { EntriesLost, ReadHealth } from "../topics/read-health.ts";
 import { TopicIdentity } from "../topics/topic-identity.ts";
 import { FollowPace } from "./follow-pace.ts";

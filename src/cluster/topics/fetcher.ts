@@ -1,18 +1,23 @@
 import type { Consumer } from "@platformatic/kafka";
+import { messageOf } from "../../errors.ts";
+import { addressOf } from "../../kafka/cluster-view.ts";
+import {
+  type Answer,
+  answerOf,
+  countedFrom,
+  type FetchResult,
+  fetchedOf,
+  isOutOfStep,
+} from "./fetch-answer.ts";
 import type { FetchPace } from "./fetch-pace.ts";
 import { OffsetBases } from "./offset-base.ts";
+import { LeaderFailed } from "./read-health.ts";
 import { type TopicIdentity, TopicRecreated } from "./topic-identity.ts";
 
-/** Result of one fetch from one partition. */
-export interface FetchResult {
-  /** Values from the requested offset on, in ascending order of offset. */
-  values: { offset: bigint; value: Buffer }[];
-  /** Offset of the oldest value in the partition. */
-  first: bigint;
-  /** Offset after the last value that all in-sync replicas have. */
-  end: bigint;
-  /** Whether the requested offset is below `first` or above `end`, so that no value is there. */
-  isOutOfRange: boolean;
+/** Broker id and address of a partition's leader. */
+interface Leader {
+  id: number;
+  name: string;
 }
 
 interface Waiting {
@@ -140,21 +145,21 @@ export class Fetcher {
     const waiting = this.#waiting;
     this.#waiting = [];
     try {
-      const { topicId, leaders } = await this.#leaders();
+      const { topicId, leaders, nameOf } = await this.#leaders();
       for (const { partition } of waiting) this.#expectPlaced(partition, topicId);
       for (const [leader, wanted] of Map.groupBy(waiting, (it) => leaders[it.partition])) {
         if (leader === undefined || leader < 0)
           refuse(wanted, new Error("A partition has no leader"));
         else if (this.#busy.has(leader)) this.#waiting.push(...wanted);
-        else void this.#fetchFrom(leader, topicId, wanted);
+        else void this.#fetchFrom({ id: leader, name: nameOf(leader) }, topicId, wanted);
       }
     } catch (error) {
       refuse(waiting, error);
     }
   }
 
-  async #fetchFrom(leader: number, topicId: string, wanted: Waiting[]): Promise<void> {
-    this.#busy.add(leader);
+  async #fetchFrom(leader: Leader, topicId: string, wanted: Waiting[]): Promise<void> {
+    this.#busy.add(leader.id);
     // A request can name a partition only once; further calls wait for the next request.
     const asked = new Map<number, Waiting>();
     for (const it of wanted) {
@@ -162,14 +167,16 @@ export class Fetcher {
       else asked.set(it.partition, it);
     }
     try {
-      const found = await this.#ask(leader, topicId, [...asked.values()]);
-      for (const it of asked.values()) await this.#settle(it, found.get(it.partition));
+      const found = await this.#ask(leader.id, topicId, [...asked.values()]).catch((cause) => {
+        throw new LeaderFailed(leader.name, messageOf(cause), cause);
+      });
+      for (const it of asked.values()) await this.#settle(leader, it, found.get(it.partition));
       await this.#pause(found);
     } catch (error) {
       refuse(asked.values(), error);
       await this.#refresh().catch(() => {});
     }
-    this.#busy.delete(leader);
+    this.#busy.delete(leader.id);
     if (this.#waiting.length > 0) this.#fetchSoon();
   }
 
@@ -201,7 +208,7 @@ export class Fetcher {
     return new Map(answers.map((it) => [it.partitionIndex, it]));
   }
 
-  async #settle(wanted: Waiting, answer: Answer | undefined): Promise<void> {
+  async #settle(leader: Leader, wanted: Waiting, answer: Answer | undefined): Promise<void> {
     const { partition, offset, resolve, reject } = wanted;
     try {
       if (answer?.errorCode === 0) {
@@ -216,7 +223,7 @@ export class Fetcher {
       }
       if (answer !== undefined && answer.errorCode !== OFFSET_OUT_OF_RANGE) {
         await this.#refresh();
-        throw new Error(`The broker answered with error ${answer.errorCode}`);
+        throw new LeaderFailed(leader.name, `answers with error ${answer.errorCode}`);
       }
       this.#heard.delete(partition);
       const [firsts, ends] = await Promise.all([
@@ -235,12 +242,20 @@ export class Fetcher {
       throw new TopicRecreated(this.#options.topic);
   }
 
-  async #leaders(): Promise<{ topicId: string; leaders: number[] }> {
+  async #leaders() {
     const { consumer, topic } = this.#options;
-    const found = (await consumer.metadata({ topics: [topic] })).topics.get(topic);
+    const { topics, brokers } = await consumer.metadata({ topics: [topic] });
+    const found = topics.get(topic);
     if (found === undefined) throw new Error(`The topic ${topic} is not there`);
     this.#options.identity?.check(found.id);
-    return { topicId: found.id, leaders: found.partitions.map(({ leader }) => leader) };
+    return {
+      topicId: found.id,
+      leaders: found.partitions.map(({ leader }) => leader),
+      nameOf(id: number): string {
+        const broker = brokers.get(id);
+        return broker === undefined ? `${id}` : addressOf(broker);
+      },
+    };
   }
 
   async #refresh(): Promise<void> {
@@ -252,48 +267,6 @@ export class Fetcher {
 
 const LATEST = -1n;
 const EARLIEST = -2n;
-
-type FetchAnswer = Awaited<ReturnType<Consumer["fetch"]>>;
-type Answer = FetchAnswer["responses"][number]["partitions"][number];
-
-/** Returns whether a broker refused the fetch session. The library then starts another. */
-const isOutOfStep = (error: unknown) => ((error as Failure).response?.errorCode ?? 0) !== 0;
-
-interface Failure {
-  response?: FetchAnswer;
-}
-
-/** Returns the broker's response if only some of its partitions failed. Throws all other errors. */
-function answerOf(error: unknown): FetchAnswer {
-  const { response } = error as Failure;
-  if (response === undefined || response.errorCode !== 0) throw error;
-  return response;
-}
-
-function fetchedOf(answer: Answer, from: bigint): FetchResult {
-  const values = (answer.records ?? []).flatMap(({ firstOffset, records }) =>
-    records.map(({ offsetDelta, value }) => ({
-      offset: firstOffset + BigInt(offsetDelta),
-      value: value ?? Buffer.alloc(0),
-    })),
-  );
-  return {
-    // A broker returns whole batches; the first may begin below the requested offset.
-    values: values.filter(({ offset }) => offset >= from),
-    first: answer.logStartOffset,
-    end: answer.highWatermark,
-    isOutOfRange: false,
-  };
-}
-
-function countedFrom(base: bigint, { values, first, end, isOutOfRange }: FetchResult): FetchResult {
-  return {
-    values: values.map(({ offset, value }) => ({ offset: offset + base, value })),
-    first: first + base,
-    end: end + base,
-    isOutOfRange,
-  };
-}
 
 function refuse(waiting: Iterable<Waiting>, error: unknown): void {
   for (const { reject } of waiting) reject(error);

@@ -12,6 +12,17 @@ const FAILURES_MIN = 4;
 /** Thrown when a topic does not have the entries that this node would read next. */
 export class EntriesLost extends Error {}
 
+/** Error of a request to the broker that led the partition then. */
+export class LeaderFailed extends Error {
+  /** Address of the broker, or its id if no broker lists it. */
+  readonly broker: string;
+
+  constructor(broker: string, message: string, cause?: unknown) {
+    super(message, { cause });
+    this.broker = broker;
+  }
+}
+
 /** Decides from the outcomes of the reads of a partition whether the partition is readable. */
 export class ReadHealth {
   #failures = 0;
@@ -60,11 +71,21 @@ const isLasting = (error: unknown) =>
   error instanceof EntriesLost ||
   error instanceof InvariantError;
 
-/** Returns a clause that says why a partition could not be read. */
+/**
+ * Returns a clause that says why a partition could not be read. It names a broker only if the
+ * request that failed was sent to this broker.
+ */
 export function describeReadFailure(error: unknown): string {
   const answer = apiIdOf(error);
-  if (answer !== undefined) return `its leader answers ${answer}`;
-  return isOfConnection(error) ? "its leader does not answer this node" : messageOf(error);
+  if (error instanceof LeaderFailed) {
+    const leader = `broker ${error.broker}, which leads,`;
+    if (answer !== undefined) return `${leader} answers ${answer}`;
+    return isOfConnection(error.cause)
+      ? `${leader} does not answer this node`
+      : `${leader} ${error.message}`;
+  }
+  if (answer !== undefined) return `the brokers answer ${answer}`;
+  return isOfConnection(error) ? "the brokers do not answer this node" : messageOf(error);
 }
 
 /** Whether the Kafka library has thrown the error because a request got no answer. */

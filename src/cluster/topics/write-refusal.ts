@@ -15,19 +15,25 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Returns a clause that says why a batch is not written: no leader is known, or the leader fails.
- * If `error` has no code of a broker, the clause says that the leader does not answer.
+ * Returns a clause that says why a batch is not written: no leader is known, no broker gave the
+ * producer its id, or the broker that the batch was sent to fails. If `error` has no code of a
+ * broker, the clause says that this broker does not answer.
  */
-export function describeWriteRefusal({ leader, error }: WriteRefusal): string {
+export function describeWriteRefusal({ leader, broker, error }: WriteRefusal): string {
   const code = apiIdOf(error);
   if (leader === undefined) {
     return code !== undefined && UNKNOWN.has(code)
       ? "the brokers answer that the topic does not exist"
       : "no broker that answers names a leader";
   }
+  if (broker === undefined && error !== undefined) {
+    const answer = code === undefined ? "" : `, they answer ${code}`;
+    return `the brokers give this node no producer id${answer}`;
+  }
   const reason =
     code === undefined ? "does not answer this node" : (REASONS[code] ?? `answers ${code}`);
-  return `broker ${leader}, which leads, ${reason}`;
+  const named = broker ?? leader;
+  return `broker ${named}, which ${named === leader ? "leads" : "led before"}, ${reason}`;
 }
 
 const UNKNOWN: ReadonlySet<string> = new Set(["UNKNOWN_TOPIC_OR_PARTITION", "UNKNOWN_TOPIC_ID"]);
