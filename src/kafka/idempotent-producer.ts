@@ -193,7 +193,8 @@ export class IdempotentProducer {
         state.attempts += 1;
         const { records, sequence } = state.queue.fill(producerId, batchLength);
         const messages = records.map((it) => ({ value: takenValue(it) }));
-        return { topic, partition: state.partition, sequence, messages };
+        const isRepeated = state.attempts > 1;
+        return { topic, partition: state.partition, sequence, messages, isRepeated };
       });
       responses = await producer.produce(leader, producerId, batches);
     } catch (error) {

@@ -133,7 +133,10 @@ export function createProduceClient(
         accepted = "none";
       }
       if (responses.some(({ errorCode }) => errorCode === INVALID_TIMESTAMP)) hasTimes = false;
-      const { logAppendTimeMs = NO_TIME } = responses[0] ?? {};
+      // For a batch that the broker has already, the response has the time of the first request.
+      const repeated = new Set(batches.flatMap((it) => (it.isRepeated ? [it.partition] : [])));
+      const first = responses.find(({ index }) => !repeated.has(index));
+      const { logAppendTimeMs = NO_TIME } = first ?? {};
       if (logAppendTimeMs > NO_TIME) clock?.note(sentAt, Number(logAppendTimeMs), Date.now());
       return responses;
     },

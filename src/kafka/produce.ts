@@ -13,6 +13,11 @@ export interface PartitionMessages {
    */
   sequence: number;
   messages: readonly BatchRecord[];
+  /**
+   * Whether the batch was sent before. A broker that has it already responds with the offset and
+   * the time that it was appended with.
+   */
+  isRepeated?: boolean;
 }
 
 export interface ProduceRequest {
@@ -40,7 +45,8 @@ export interface PartitionResponse {
   baseOffset: bigint;
   /**
    * Time at which the broker appended the batch, by its clock, in milliseconds since the epoch. -1
-   * unless the topic uses `LogAppendTime`.
+   * unless the topic uses `LogAppendTime`, or the broker had the batch already: then the batch's
+   * time.
    */
   logAppendTimeMs?: bigint;
 }

@@ -165,3 +165,21 @@ test("no broker is blamed for a batch when the brokers give no producer id", asy
     ...{ leader: "broker-1:9092", broker: undefined, error: refused },
   });
 });
+
+test("a batch that is sent again is marked as repeated", async () => {
+  const { client } = createBrokers(["none", "unanswered", "none"]);
+  const marks: (boolean | undefined)[] = [];
+  const producer = new IdempotentProducer({
+    topic: "t",
+    producer: {
+      ...client,
+      produce(leader: number, id: ProducerId, batches: readonly PartitionMessages[]) {
+        marks.push(...batches.map(({ isRepeated }) => isRepeated));
+        return client.produce(leader, id, batches);
+      },
+    },
+  });
+  await producer.send(1, () => Buffer.from("one"));
+  await producer.send(1, () => Buffer.from("two"));
+  expect(marks).toEqual([false, false, true]);
+});

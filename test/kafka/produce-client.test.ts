@@ -61,6 +61,34 @@ describeWith(brokersMissing)("what is sent to a partition", () => {
     expect((await fetcher.fetch(0, 0n)).values).toHaveLength(1);
   }, 300_000);
 
+  test("shows how far the clock is off when it is sent first, and not when it is repeated", async () => {
+    const topic = "timed";
+    await openTopic(clients(), {
+      ...{ name: topic, partitions: 1, replicas: 1, hasBrokerTimes: true },
+    });
+    const client = clients().producer();
+    await client.refreshLeaders(topic);
+    const [leader = -1] = client.leaders(topic) ?? [];
+    const producerId = await client.initProducerId();
+    const send = (isRepeated: boolean) => {
+      const messages = [{ value: Buffer.from("a") }];
+      const batch = { topic, partition: 0, sequence: 0, messages, isRepeated };
+      return client.produce(leader, producerId, [batch]);
+    };
+    const isInStep = () => Math.abs(clients().clockErrorMs()!) < 60_000;
+    expect(await send(false)).toMatchObject([{ errorCode: 0, baseOffset: 0n }]);
+    expect(isInStep()).toBe(true);
+    // As when the response was lost, and the batch is sent again after an hour.
+    const now = Date.now;
+    const clock = spyOn(Date, "now").mockImplementation(() => now() + 3_600_000);
+    try {
+      expect(await send(true)).toMatchObject([{ errorCode: 0, baseOffset: 0n }]);
+      expect(isInStep()).toBe(true);
+    } finally {
+      clock.mockRestore();
+    }
+  }, 300_000);
+
   test("is accepted from a process whose clock is hours ahead", async () => {
     const now = Date.now;
     const clock = spyOn(Date, "now").mockImplementation(() => now() + 10_800_000);
