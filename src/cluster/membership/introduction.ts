@@ -42,7 +42,7 @@ type Metadata = Buffer | string | null | undefined;
  * Returns the nodes that are members of the group, sorted by id. `group` is the brokers'
  * description of the group. Leaves out members that have not finished joining.
  */
-export function nodesOf(group: Group | undefined, topic: string): ClusterNode[] {
+function nodesOf(group: Group | undefined, topic: string): ClusterNode[] {
   const nodes = [...(group?.members.values() ?? [])].flatMap(({ metadata, assignments }) => {
     const introduction = introductionOf(metadata?.metadata);
     if (introduction === undefined) return [];
@@ -52,6 +52,25 @@ export function nodesOf(group: Group | undefined, topic: string): ClusterNode[] 
     return [{ id, version, controlPlaneUrl, partitions, refused }];
   });
   return nodes.sort((a, b) => (a.id < b.id ? -1 : 1));
+}
+
+/**
+ * The group's members as the brokers last described them. While members join, the brokers describe
+ * none of them.
+ */
+export class DescribedNodes {
+  #last: ClusterNode[] | undefined;
+
+  /**
+   * Takes the brokers' newest description of the group. Returns its members, or those of the last
+   * description while members join. Returns undefined if there is none.
+   */
+  take(group: Group | undefined, topic: string): ClusterNode[] | undefined {
+    const nodes = nodesOf(group, topic);
+    const isJoining = nodes.length === 0 && (group?.members.size ?? 0) > 0;
+    if (!isJoining) this.#last = nodes;
+    return this.#last;
+  }
 }
 
 function introductionOf(metadata: Metadata): Introduction | undefined {

@@ -6,9 +6,9 @@ import { type GroupHealth, judgeGroup } from "./group-health.ts";
 import {
   assignToMembers,
   type ClusterNode,
+  DescribedNodes,
   type Introduction,
   type NodeInfo,
-  nodesOf,
 } from "./introduction.ts";
 import {
   type PartitionAbility,
@@ -96,6 +96,7 @@ export class Membership {
    */
   #again = Promise.withResolvers<unknown>();
   readonly #release: PartitionRelease;
+  readonly #described = new DescribedNodes();
   #reports = 0;
   #isOpen = true;
   #isMember = false;
@@ -131,13 +132,14 @@ export class Membership {
   }
 
   /**
-   * Reads all nodes of the cluster from the brokers, sorted by id. Rejects when no broker answers.
+   * Reads all nodes of the cluster from the brokers, sorted by id; see `DescribedNodes`. Rejects
+   * when no broker answers.
    */
-  async nodes(): Promise<ClusterNode[]> {
+  async nodes(): Promise<ClusterNode[] | undefined> {
     const { group, topic } = this.#options;
     const asked = this.#admin.describeGroups({ groups: [group] });
     const found = (await withTimeLimit(asked, ANSWER_MS_MAX, lateAnswer)).get(group);
-    return nodesOf(found, topic);
+    return this.#described.take(found, topic);
   }
 
   state(): MembershipState {

@@ -82,10 +82,7 @@ test("a partition whose owner has gone and that no node runs is named with its l
       ...{ name: "p", members: undefined, partitions, health, heard },
       unasked: "p.nodes is away",
     }),
-  ).toEqual([
-    "The coordinator of the group p does not answer who its members are",
-    "p.nodes is away",
-  ]);
+  ).toEqual(["The coordinator of the group p does not say who its members are", "p.nodes is away"]);
 });
 
 test("a node whose answers come late and that is heard is not reported as silent", () => {

@@ -160,7 +160,7 @@ test("the cluster answers the problems of its nodes, partitions without a node a
   expect(body.nodes[1].problems).toEqual(["log: full", "Broker b does not answer; no copies"]);
   members = undefined;
   expect((await api.send("GET", "/v2/cluster")).body.problems[0]).toBe(
-    "The coordinator of the group c does not answer who its members are",
+    "The coordinator of the group c does not say who its members are",
   );
   await api.stop();
 });

@@ -7,7 +7,10 @@ type ClusterNode = NonNullable<ClusterFigures["nodes"]>[number];
 /** Facts about a cluster's nodes, from which its problems are derived. */
 interface ClusterFacts {
   name: string;
-  /** Members of the nodes' Kafka group. Undefined if its coordinator does not answer. */
+  /**
+   * Members of the nodes' Kafka group. Undefined if its coordinator does not answer, and while its
+   * members join for the first time that this node sees.
+   */
   members: readonly ClusterNode[] | undefined;
   partitions: ClusterFigures["partitions"];
   /** Health of the nodes that answered, this node included, by node id. */
@@ -73,7 +76,7 @@ export function problemsOf(facts: ClusterFacts): string[] {
   const canJudge = members !== undefined && unasked === undefined;
   return [
     ...(members === undefined
-      ? [`The coordinator of the group ${name} does not answer who its members are`]
+      ? [`The coordinator of the group ${name} does not say who its members are`]
       : []),
     ...(unasked === undefined ? [] : [unasked]),
     ...(canJudge ? silent.map(({ id }) => `Node ${id} does not answer`) : []),
