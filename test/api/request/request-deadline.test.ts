@@ -138,3 +138,20 @@ test("a deadline that passed while this process was paused lets responses be rea
   while (performance.now() < until);
   expect(await answer).toBe("in time");
 });
+
+test("a process that is paused again and again extends a deadline once", async () => {
+  const deadline = new RequestDeadline(100);
+  let isOver = false;
+  const over = deadline
+    .run(() => new Promise(() => {}))
+    .catch(() => {
+      isOver = true;
+    });
+  let pauses = 0;
+  for (; pauses < 5 && !isOver; pauses++) {
+    Bun.sleepSync(2_200);
+    await Bun.sleep(1);
+  }
+  expect(pauses).toBe(2);
+  await over;
+});
