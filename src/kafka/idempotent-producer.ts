@@ -35,8 +35,9 @@ const RETRY_MS = 250;
  * Pause in milliseconds between a leader's response and the next request to this leader. Clients
  * send their next events after an acknowledgement, so events that arrive during the pause join one
  * request. With 48 client connections, a pause of 1 ms saves at least an eighth of the requests
- * (measured). A longer pause would not make requests fuller: after 1 ms, a request already has one
- * value of every client that waits for this leader.
+ * (measured). A pause as long as the response took saves a quarter of the requests with 256
+ * connections, but with 16 it lowers the rate of events by a quarter, and smaller batches of user
+ * code and of deliveries then cost more CPU time than the requests save (measured).
  */
 const PAUSE_MS = 1;
 /**
