@@ -91,13 +91,13 @@ export function findMagic(window: Buffer, offset: number): number {
 
 /** Returns the records of a block. Each record's bytes are a view into the block, not a copy. */
 export function recordsOf(block: Block): LogRecord[] {
-  const records = new Array<LogRecord>(block.end - block.first);
+  const records: LogRecord[] = [];
   let offset = HEADER_BYTES;
-  for (let i = 0; i < records.length; i++) {
+  for (let { first: sequence } = block; sequence < block.end; sequence++) {
     const start = offset + RECORD_HEADER_BYTES;
     offset = start + block.bytes.readUInt32LE(offset);
     assert(offset <= block.bytes.length, "The records of a block end within its bytes");
-    records[i] = { sequence: block.first + i, bytes: block.bytes.subarray(start, offset) };
+    records.push({ sequence, bytes: block.bytes.subarray(start, offset) });
   }
   return records;
 }

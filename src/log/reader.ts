@@ -2,7 +2,7 @@ import { closeSync, openSync, statSync } from "node:fs";
 import { assert } from "../assert.ts";
 import { makeDirectory } from "../disk/sync.ts";
 import { codeOf } from "../errors.ts";
-import { type Block, recordsOf } from "./block.ts";
+import { type Block, LOG_BLOCK_BYTES_MAX, recordsOf } from "./block.ts";
 import { BlockCache } from "./block-cache.ts";
 import type { LogPart, LogReader, LogRecord } from "./event-log.ts";
 import { expectReadable, readOrPassOver } from "./io/unreadable.ts";
@@ -57,11 +57,9 @@ const lookupEnd = (found: Lookup) => (typeof found === "number" ? found : found.
 class SegmentLogReader implements LogReader {
   readonly #options: LogReaderOptions;
   readonly #report: LossReport;
-  readonly #cache = new BlockCache();
-  /**
-   * Searches in progress, by the sequence number that is searched for. Callers that search for the
-   * same number share one search.
-   */
+  /** Blocks that were just read. The kernel caches files, so a larger cache saves no time. */
+  readonly #cache = new BlockCache(LOG_BLOCK_BYTES_MAX);
+  /** Searches in progress, by the sequence number searched for. Equal searches are shared. */
   readonly #searches = new Map<number, Promise<Lookup>>();
   #segments: KnownSegment[] = [];
   /** Segments whose index is in memory, in order of use. The segment used last is at the end. */
@@ -97,7 +95,10 @@ class SegmentLogReader implements LogReader {
     let next = Math.max(sequence, this.first());
     let bytes = 0;
     while (next < this.end() && (records.length === 0 || bytes < bytesMax)) {
-      const found = this.#cache.get(next) ?? (await this.#search(next));
+      const cached = this.#cache.get(next);
+      // Otherwise, the next read from the file would return much that this call has no room for.
+      if (cached === undefined && bytes > bytesMax / 2) break;
+      const found = cached ?? (await this.#search(next));
       assert(lookupEnd(found) >= next, "A search never ends before its position");
       if (typeof found === "number") {
         if (found === next) break;

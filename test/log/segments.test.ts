@@ -56,6 +56,38 @@ test("a writer starts a segment when the last one is full, and when it opens", a
   await again.close();
 });
 
+test("readers at distant positions of a log read each of its bytes about once", async () => {
+  const directory = temporaryDirectory();
+  const writer = await openTextWriter(directory);
+  const lanes = 8;
+  const share = 1_000;
+  const count = lanes * share;
+  for (let at = 0; at < count; at += 20) {
+    await Promise.all(texts(20).map((text) => writer.append(text.padEnd(1_000, "."))));
+  }
+  const reader = await openLogReader({ directory, losses: new LossReport({ logger: quiet }) });
+  reader.advance(count);
+  // The first reader of a log learns where its blocks begin.
+  await readAll(reader);
+  let bytes = 0;
+  failReads((_path, from, to) => {
+    bytes += to - from;
+    return undefined;
+  });
+  const positions = Array.from({ length: lanes }, (_, lane) => lane * share);
+  for (let isDone = false; !isDone; ) {
+    isDone = true;
+    for (const [lane, at] of positions.entries()) {
+      if (at >= (lane + 1) * share) continue;
+      positions[lane] = (await reader.read(at, 256 << 10)).next;
+      isDone = false;
+    }
+  }
+  healReads();
+  expect(bytes / (count * 1_000)).toBeLessThan(1.4);
+  await writer.close();
+});
+
 test("a log that is being copied is not trimmed", async () => {
   const { directory, writer } = await logOf(25);
   const reader = await openLogReader({ directory, losses: new LossReport({ logger: quiet }) });
