@@ -104,9 +104,9 @@ export class RequestReader {
   }
 
   /**
-   * Completes the current request when all of its body was received, and returns 0. Until then,
-   * keeps the request in the input, where its bytes count as buffered. Returns `INCOMPLETE` or a
-   * status like `next`.
+   * Reads the body of the current request. Returns 0 when the whole body was received; the request
+   * is then complete. Returns `INCOMPLETE` before that, while the request's bytes stay in the input,
+   * or the HTTP status with which the request must be refused.
    */
   #readBody(body: Body): number {
     const { bytes, at, end } = this.input;

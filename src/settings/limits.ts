@@ -112,8 +112,9 @@ export const HTTP_WAITING_BYTES_PER_NETWORK_MAX = 16 << 20;
  */
 export const IDLE_CONNECTION_SECONDS_MAX = 10;
 /**
- * Maximum number of trusted proxies that the server skips from the end of `X-Forwarded-For`. The
- * entries before them are ignored.
+ * Maximum number of entries of `X-Forwarded-For` that the server reads, beginning with the last, to
+ * find the first one that is no trusted proxy. If all of them are trusted proxies, the earliest of
+ * them counts as the client.
  */
 export const FORWARDED_HOPS_MAX = 32;
 /**

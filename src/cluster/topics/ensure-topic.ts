@@ -36,8 +36,8 @@ export interface TopicIds {
 export const VALUE_BYTES_MAX = 2 * LOG_BLOCK_BYTES_MAX;
 
 /**
- * Segment size in bytes of a topic without retention. Small segments matter because brokers free
- * disk space by whole segments.
+ * Segment size in bytes of a topic whose records the nodes delete when they no longer need them.
+ * Small segments matter because brokers free disk space by whole segments.
  */
 const SEGMENT_BYTES = 128 << 20;
 

@@ -20,7 +20,7 @@ export interface AnnouncerParts {
  */
 export class Announcer {
   readonly #parts: AnnouncerParts;
-  /** Logs of which every record below the announced end was announced to the lanes. */
+  /** Names of the logs that were there at the start, or whose new records were announced since. */
   readonly #known = new Set<string>();
   /**
    * Logs with new records whose sources are unknown. The announcer reads these records before it

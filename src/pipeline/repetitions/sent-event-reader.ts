@@ -13,7 +13,7 @@ interface ReadEvents {
 
 const READ_BYTES = 256 << 10;
 
-/** Reads, from logs, the events that their clients may send again; see `sentEvent`. */
+/** Reads from logs the events whose repetitions are recognized; `sentEvent` tells which they are. */
 export class SentEventReader {
   readonly #isWanted: (sourceId: string) => boolean;
   /** Log → events that were read last. A search often continues within them. */
