@@ -137,6 +137,39 @@ test("a workspace of RudderStack's cloud is copied once, and a dry run says what
   expect(await totals()).toEqual([2, 2, 1]);
 });
 
+test("code whose import was interrupted is copied to its end, and code that was changed here is left", async () => {
+  const cut = code("Cut", "cv1", first.code, "cut");
+  const cutPublished = { ...code("Cut", "cv2", `${first.code} // 2`, "cut"), destinations: [] };
+  const own = { ...code("Own", "ov1", first.code, "own"), destinations: [] };
+  answers["/transformations"] = { transformations: [second, cutPublished, own] };
+  answers["/transformations/cut/versions?count=100&orderBy=asc"] = {
+    TransformationVersions: [cut, cutPublished],
+  };
+  answers["/transformations/own/versions?count=100&orderBy=asc"] = {
+    TransformationVersions: [own],
+  };
+  const drafts = [
+    { name: "Cut", code: cut.code, externalId: "cut" },
+    { name: "Own", code: `${own.code} // changed here`, externalId: "own" },
+  ];
+  for (const draft of drafts) {
+    const body = { ...draft, language: "javascript" };
+    expect((await server.api("POST", "/transformations", body)).status).toBe(200);
+  }
+  const run = await importing();
+  expect(run.output).toContain("transformation Cut: copied");
+  expect(run.output).toContain("transformation Own: here already");
+  const { transformations } = (await server.api("GET", "/transformations")).body;
+  const { id, code: live } = transformations.find((it: { name: string }) => it.name === "Cut");
+  expect(live).toBe(cutPublished.code);
+  const { TransformationVersions: versions } = (
+    await server.api("GET", `/transformations/${id}/versions`)
+  ).body;
+  expect(versions.map((it: { code: string }) => it.code)).toEqual([cut.code, cutPublished.code]);
+  expect(transformations.map((it: { name: string }) => it.name)).not.toContain("Own");
+  answers["/transformations"] = { transformations: [second] };
+});
+
 test("what RudderStack refuses is one sentence, and nothing is copied", async () => {
   const before = await totals();
   const refused = await importing("--rudderstack-token", "another");

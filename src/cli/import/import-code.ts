@@ -1,4 +1,5 @@
 import type { Client } from "../../api/client.ts";
+import { VERSIONS_COUNT_MAX } from "../../settings/limits.ts";
 import type { ImportRun } from "./import-run.ts";
 import type { RemoteCode, RemoteVersion } from "./rudderstack-api.ts";
 
@@ -40,26 +41,55 @@ export async function importCode(client: Client, run: ImportRun, code: Code): Pr
 }
 
 /**
- * Copies an item's versions. Returns a list: the id of the copy of the published version, or
- * nothing if this call copied no published version.
+ * Copies an item's versions, or the rest of them if an earlier run was interrupted. Returns a list:
+ * the id of the copy of the published version, or nothing if the item was here already.
  */
 async function copyCode(
   client: Client,
   run: ImportRun,
-  { kind, it, known }: { kind: Kind; it: RemoteCode; known: ReadonlyMap<string, string> },
+  { kind, it, known }: { kind: Kind; it: RemoteCode; known: ReadonlyMap<string, KnownCode> },
 ): Promise<string[]> {
   const { name } = it.versions.at(-1)!;
+  const copy = known.get(it.id);
+  const copied = copy === undefined ? [] : await copiedVersions(client, kind, copy, it);
+  const finished = new Map(copy && copied === undefined ? [[it.id, copy.id]] : []);
   let published: string | undefined;
-  await run.copy(`${kind} ${name}`, it.id, known, async () => {
-    let id: string | undefined;
-    for (const version of it.versions) {
+  await run.copy(`${kind} ${name}`, it.id, finished, async () => {
+    let id = copy?.id;
+    const versionIds = [...(copied ?? [])];
+    for (const version of it.versions.slice(versionIds.length)) {
       const made = await addVersion(client, kind, version, { id, externalId: it.id });
       id = made.id;
-      if (version.versionId === it.versionId) published = made.versionId;
+      versionIds.push(made.versionId);
     }
+    published = versionIds[it.versions.findIndex(({ versionId }) => versionId === it.versionId)];
     return id!;
   });
   return published === undefined ? [] : [published];
+}
+
+/**
+ * Returns the ids of the versions that an unfinished import has copied, oldest first. An import
+ * publishes at its end, so its unfinished copies are drafts. Returns undefined if the item is
+ * published, or has other versions than those of the import.
+ */
+async function copiedVersions(
+  client: Client,
+  kind: Kind,
+  { id, isPublished }: KnownCode,
+  { versions }: RemoteCode,
+): Promise<string[] | undefined> {
+  if (isPublished) return undefined;
+  const request = {
+    params: { id },
+    query: { count: VERSIONS_COUNT_MAX, orderBy: "asc" as const },
+  };
+  const here =
+    kind === "library"
+      ? (await client.call("GET /libraries/{id}/versions", request)).libraryVersions
+      : (await client.call("GET /transformations/{id}/versions", request)).TransformationVersions;
+  const isOurs = here.every(({ code }, index) => code === versions[index]?.code);
+  return isOurs ? here.map(({ versionId }) => versionId) : undefined;
 }
 
 async function addVersion(
@@ -112,16 +142,23 @@ async function connect(
   });
 }
 
-/** Returns ids of this server's libraries or transformations, by their external ids. */
-async function knownCode(client: Client, kind: Kind): Promise<Map<string, string>> {
-  const known = new Map<string, string>();
-  for (const published of [true, false]) {
-    const query = { published, code: false };
+/** Library or transformation of this server. */
+interface KnownCode {
+  id: string;
+  isPublished: boolean;
+}
+
+/** Returns this server's libraries or transformations, by their external ids. */
+async function knownCode(client: Client, kind: Kind): Promise<Map<string, KnownCode>> {
+  const known = new Map<string, KnownCode>();
+  for (const isPublished of [true, false]) {
+    const query = { published: isPublished, code: false };
     const items =
       kind === "library"
         ? (await client.call("GET /libraries", { query })).libraries
         : (await client.call("GET /transformations", { query })).transformations;
-    for (const { id, externalId } of items) if (externalId) known.set(externalId, id);
+    for (const { id, externalId } of items)
+      if (externalId) known.set(externalId, { id, isPublished });
   }
   return known;
 }
