@@ -101,6 +101,8 @@ export class NotificationSender {
     holder: string,
     { closing, cutting }: SendSignals,
   ): Promise<void> {
+    for (const [key, at] of this.#retryAt)
+      if (at <= this.#parts.elapsed()) this.#retryAt.delete(key);
     while (!closing.aborted) {
       await this.#storeResults(holder);
       const { due, dropped } = this.#due(workspaceId);
