@@ -17,6 +17,16 @@ export class Names {
   nameOf(id: string): string {
     return this.#names.get(id) ?? `unknown ${id}`;
   }
+
+  /** Learns the names of items of all groups from a list of the server. */
+  learnAll(items: any[]): void {
+    for (const item of items) if (item.externalId) this.learn(nameIn(item), item.id);
+  }
+
+  /** Returns a text of an answer with the names of ids that were unknown when it was read. */
+  resolved(seen: string): string {
+    return seen.replaceAll(/unknown (\S+)/g, (_, id: string) => this.nameOf(id));
+  }
 }
 
 export interface HttpCall {

@@ -62,9 +62,23 @@ export class Clients {
     this.#done.catch(() => {});
   }
 
-  /** Resolves after all calls. */
+  /**
+   * Resolves after all calls. An answer may show a transformation whose creation was not answered,
+   * so that its id had no name yet: takes the name from the lists at the end.
+   */
   async done(): Promise<void> {
     await this.#done;
+    for (const node of this.nodes) {
+      for (const path of ["/transformations", "/transformations?published=false"]) {
+        const { body } = await node.api("GET", path, undefined, patienceMs());
+        this.#names.learnAll(body?.transformations ?? []);
+      }
+    }
+    for (const { request, answer } of [...this.histories.values()].flat()) {
+      const shows = request.verb === "get" || request.verb === "all";
+      if (shows && answer?.seen)
+        answer.seen = answer.seen.map((it) => this.#names.resolved(it)).sort();
+    }
   }
 
   get isDone(): boolean {
