@@ -24,6 +24,7 @@ test("a fetcher pauses for one broker and not for the others", async () => {
   const consumer = {
     topics: { track() {} },
     metadata: async () => ({
+      brokers: new Map(),
       topics: new Map([["t", { id: "1", partitions: [{ leader: 0 }, { leader: 1 }] }]]),
     }),
     async fetch({

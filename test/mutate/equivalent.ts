@@ -317,7 +317,7 @@ export const equivalents: Equivalent[] = [
   },
   {
     file: "src/http/body.ts",
-    line: "if (feed < 0 || feed >= end) {",
+    line: "const isIncomplete = feed < 0 || feed >= end;",
     change: "0 → (0 + 1)",
     why: "A head stands before every body, so that no line of one ends at 0",
   },
