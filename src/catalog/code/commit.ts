@@ -54,12 +54,7 @@ export function createCommit(
           expectRoom(tables, limits, revision);
           addRevision(tables, workspaceId, revision);
         }
-        for (const item of change.publish) {
-          // A deleted item is restored when it is published.
-          const { deleted } = tables.resourceOf(workspaceId, item.kind, item.id);
-          if (deleted) limits.expectRoom(workspaceId, limitOf(item.kind));
-          publish(tables, workspaceId, item);
-        }
+        for (const item of change.publish) publish(tables, limits, workspaceId, item);
         for (const item of [...change.revisions, ...change.publish]) {
           keepNote(tables, item, change.note);
         }
@@ -141,10 +136,13 @@ function addRevision(tables: CodeTables, workspaceId: string, revision: Revision
 
 function publish(
   tables: CodeTables,
+  limits: ItemLimits,
   workspaceId: string,
   { kind, id, versionId, imports }: CodeChange["publish"][number],
 ): void {
   const before = tables.resourceOf(workspaceId, kind, id);
+  // A deleted item is restored when it is published.
+  if (before.deleted) limits.expectRoom(workspaceId, limitOf(kind));
   const revision = tables.revisions.get(versionId);
   if (revision === undefined) throw notFound(kind);
   const after = withPublished(before, revision);
