@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { EntriesLost, LeaderFailed, ReadHealth } from "../../src/cluster/topics/read-health.ts";
+import { LeaderFailed } from "../../src/cluster/topics/fetch-answer.ts";
+import { EntriesLost, ReadHealth } from "../../src/cluster/topics/read-health.ts";
 import { TopicRecreated } from "../../src/cluster/topics/topic-identity.ts";
 
 const failure = Object.assign(new Error("Connection closed"), { code: "PLT_KFK_NETWORK" });

@@ -12,6 +12,17 @@ export interface FetchResult {
   isOutOfRange: boolean;
 }
 
+/** Error of a request to the broker that led the partition then. */
+export class LeaderFailed extends Error {
+  /** Address of the broker, or its id if no broker lists it. */
+  readonly broker: string;
+
+  constructor(broker: string, message: string, cause?: unknown) {
+    super(message, { cause });
+    this.broker = broker;
+  }
+}
+
 type FetchAnswer = Awaited<ReturnType<Consumer["fetch"]>>;
 /** Answer of a broker for one partition. */
 export type Answer = FetchAnswer["responses"][number]["partitions"][number];

@@ -8,10 +8,10 @@ import {
   type FetchResult,
   fetchedOf,
   isOutOfStep,
+  LeaderFailed,
 } from "./fetch-answer.ts";
 import type { FetchPace } from "./fetch-pace.ts";
 import { OffsetBases } from "./offset-base.ts";
-import { LeaderFailed } from "./read-health.ts";
 import { type TopicIdentity, TopicRecreated } from "./topic-identity.ts";
 
 /** Broker id and address of a partition's leader. */

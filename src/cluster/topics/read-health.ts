@@ -1,5 +1,6 @@
 import { InvariantError } from "../../assert.ts";
 import { messageOf } from "../../errors.ts";
+import { LeaderFailed } from "./fetch-answer.ts";
 import { TopicRecreated } from "./topic-identity.ts";
 import { apiIdOf } from "./write-refusal.ts";
 
@@ -11,17 +12,6 @@ const FAILURES_MIN = 4;
 
 /** Thrown when a topic does not have the entries that this node would read next. */
 export class EntriesLost extends Error {}
-
-/** Error of a request to the broker that led the partition then. */
-export class LeaderFailed extends Error {
-  /** Address of the broker, or its id if no broker lists it. */
-  readonly broker: string;
-
-  constructor(broker: string, message: string, cause?: unknown) {
-    super(message, { cause });
-    this.broker = broker;
-  }
-}
 
 /** Decides from the outcomes of the reads of a partition whether the partition is readable. */
 export class ReadHealth {
