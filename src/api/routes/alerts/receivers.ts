@@ -101,7 +101,7 @@ const AlertReceiverChange = Type.Object(
     ...strict,
     $id: "AlertReceiverChange",
     description:
-      "What is absent keeps its value; null removes a secret. A URL of another host or scheme needs the other secrets again",
+      "An absent field keeps its value; null removes a secret. A URL of another host or scheme needs the other secrets again",
   },
 );
 

@@ -111,7 +111,7 @@ const NewAlertRule = Type.Object(
 const AlertRuleChange = Type.Object(changeable, {
   ...strict,
   $id: "AlertRuleChange",
-  description: "What is absent keeps its value; null removes the quiet hours",
+  description: "An absent field keeps its value; null removes the quiet hours",
 });
 
 const rules = resource({

@@ -70,7 +70,7 @@ const TransformationChange = Type.Object(
     note: Note,
     ...destinationLists,
   },
-  { $id: "TransformationChange", description: "What is absent keeps its value" },
+  { $id: "TransformationChange", description: "An absent field keeps its value" },
 );
 
 const DestinationReference = Type.Object({ destinationId: Id }, { $id: "DestinationReference" });

@@ -38,7 +38,7 @@ const ConnectionChange = Type.Object(
   {
     $id: "ConnectionChange",
     description:
-      "What is absent keeps its value. With another source or destination, events from now on go " +
+      "An absent field keeps its value. With another source or destination, events from now on go " +
       "there, and what the old destination was still owed is discarded",
   },
 );

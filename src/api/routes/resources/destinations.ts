@@ -145,7 +145,7 @@ const DestinationChange = Type.Object(
   {
     $id: "DestinationChange",
     description:
-      "What is absent keeps its value; a new config keeps the secrets it leaves out, unless it would " +
+      "An absent field keeps its value; a new config keeps the secrets it leaves out, unless it would " +
       "send them to another host: then it has to have them. A disabled destination's config may lack " +
       "required settings; it is enabled only with all of them",
   },

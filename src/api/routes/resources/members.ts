@@ -53,7 +53,7 @@ const NewMember = Type.Object(
 );
 const MemberChange = Type.Object(
   { name: Type.Optional(Name), email: Type.Optional(Email), ...optionalFields },
-  { $id: "MemberChange", description: "What is absent keeps its value" },
+  { $id: "MemberChange", description: "An absent field keeps its value" },
 );
 
 const members = resource({

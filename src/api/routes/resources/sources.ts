@@ -64,7 +64,7 @@ const settings = {
 const Settings = Type.Object(settings);
 const SettingsChange = Type.Partial(Type.Object(settings, strict), {
   ...strict,
-  description: "What is absent keeps its value, which is at first its default",
+  description: "An absent field keeps its value, which is at first its default",
 });
 
 export const Source = Type.Object(
@@ -109,7 +109,7 @@ export const NewSource = Type.Object(
 );
 export const SourceChange = Type.Object(
   { name: Type.Optional(Name), ...changeableFields },
-  { $id: "SourceChange", description: "What is absent keeps its value" },
+  { $id: "SourceChange", description: "An absent field keeps its value" },
 );
 
 const sources = resource({
