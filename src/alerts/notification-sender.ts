@@ -101,6 +101,7 @@ export class NotificationSender {
     holder: string,
     { closing, cutting }: SendSignals,
   ): Promise<void> {
+    // A time that has passed no longer delays an attempt.
     for (const [key, at] of this.#retryAt)
       if (at <= this.#parts.elapsed()) this.#retryAt.delete(key);
     while (!closing.aborted) {

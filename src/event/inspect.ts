@@ -81,7 +81,7 @@ export function inspectQuery(
   if (type === "track" && event !== true) {
     return refusal("Expected the query parameter event, which must not be blank");
   }
-  // Before `gapsOf`, which overwrites the decoded ids.
+  // The user is hashed before `gapsOf` overwrites the decoded ids.
   const user = wantsUser ? hashOfUser(hasUserId === true) : 0;
   if (gaps > PIXEL_ARRAY_GAPS_MAX && gapsOf(query, type) > PIXEL_ARRAY_GAPS_MAX) {
     return refusal(`Expected arrays with at most ${PIXEL_ARRAY_GAPS_MAX} gaps in all`);

@@ -63,7 +63,7 @@ test("a partition moves only to a member that can run it and has fewer than its 
     { id: "b", generation: 1, held: [], canRun: new Set([4]) },
     { id: "c", generation: 1, held: [5], canRun: new Set([0, 1, 2, 3, 4, 5]) },
   ];
-  // Nobody has room for another one that b could not run.
+  // Partitions 3 and 4 move to c and b. Then c has its share, and b can run no other partition.
   expect(plain(assignPartitions(members, 6))).toEqual({ a: [0, 1, 2], b: [], c: [5] });
 });
 

@@ -78,7 +78,7 @@ describeWith(brokersMissing)("what is sent to a partition", () => {
     const isInStep = () => Math.abs(clients().clockErrorMs()!) < 60_000;
     expect(await send(false)).toMatchObject([{ errorCode: 0, baseOffset: 0n }]);
     expect(isInStep()).toBe(true);
-    // As when the response was lost, and the batch is sent again after an hour.
+    // The client sends the same batch again, an hour later by its clock.
     const now = Date.now;
     const clock = spyOn(Date, "now").mockImplementation(() => now() + 3_600_000);
     try {

@@ -198,8 +198,8 @@ function quotasOf(
 }
 
 /**
- * Returns the members sorted by id, which each has alone, so that each possible leader computes the
- * same assignment.
+ * Returns the members sorted by id, so that each possible leader computes the same assignment. No
+ * two members have the same id.
  */
 const sorted = (holders: readonly GroupMember[]) =>
   holders.toSorted((a, b) => (a.id < b.id ? -1 : 1));

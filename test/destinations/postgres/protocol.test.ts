@@ -31,7 +31,7 @@ test("a row is read only if the message has all of it, and no byte of the next",
   expect(() => int32(bytes("x\0\0\x01\x02"), 2)).toThrow(NotPostgres);
 });
 
-test("the fields of an error are told apart by their letters", () => {
+test("each field of an error is read under its letter, and a field without text is left out", () => {
   const fields = protocol.errorFields(bytes("SERROR\0C42P01\0Mno table\0D\0Ln\0\0"));
   expect(Object.fromEntries(fields)).toEqual({ S: "ERROR", C: "42P01", M: "no table", L: "n" });
 });
