@@ -44,8 +44,11 @@ export function withRudderstackKeys(kind: DestinationKind, keys: RudderstackKeys
         key in keys.schemas &&
         (!(key in own) || (own[key]?.type === "integer" && typeof config[key] === "string")),
     );
-  const toOwn = (config: Config) =>
+  const translate = (config: Config) =>
     isTheirs(config) ? defined({ ...pick(config, shared), ...keys.translate(config) }) : config;
+  // Delivery asks for the sizes of each event's batch, so that a config is translated once.
+  const translated = new WeakMap<Config, Config>();
+  const toOwn = (config: Config) => translated.getOrInsertComputed(config, translate);
 
   const form: ConfigForm = {
     configSchema: Type.Object(schemas),

@@ -211,3 +211,18 @@ test("secrets of staging files are stored and never shown", () => {
     ...["credentials", "clientKey"],
   ]);
 });
+
+test("a config with RudderStack's keys is translated once, however often it is used", () => {
+  let translations = 0;
+  const translate = (config: Record<string, unknown>) => {
+    translations++;
+    return s3RudderstackKeys.translate(config);
+  };
+  const kind = withRudderstackKeys(kinds.get("s3")!, { ...s3RudderstackKeys, translate });
+  const config = { ...s3, batchSize: 7 };
+  for (let use = 0; use < 3; use++) {
+    expect(kind.batchSize(config)).toBe(7);
+    expect(kind.batchLimits?.(config)).toEqual({ bytes: expect.any(Number), ageMs: 60_000 });
+  }
+  expect(translations).toBe(1);
+});

@@ -63,8 +63,6 @@ export class DestinationClient {
   readonly #closing = new Set<Promise<void>>();
   readonly #workspaceId: string;
   #config: Record<string, unknown>;
-  /** Largest number of events in one delivery; cached, because it is read for each event. */
-  #batchSize: number | undefined;
   #masking: AttemptMasking;
   #client: OpenClient | undefined;
   /** Whether the receiver has accepted an event since the server was started. */
@@ -111,9 +109,9 @@ export class DestinationClient {
     return Math.floor(this.#parts.clock.elapsed() - this.failure.since);
   }
 
+  /** Largest number of events in one delivery. */
   get batchSize(): number {
-    this.#batchSize ??= this.#kind.batchSize(this.#config);
-    return this.#batchSize;
+    return this.#kind.batchSize(this.#config);
   }
 
   /**
@@ -152,7 +150,6 @@ export class DestinationClient {
   update({ config }: Destination): void {
     if (JSON.stringify(config) === JSON.stringify(this.#config)) return;
     this.#config = config;
-    this.#batchSize = undefined;
     this.#masking = this.#createMasking();
     this.failure = undefined;
     this.lastFailure = undefined;
