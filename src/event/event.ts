@@ -47,18 +47,12 @@ function eventOfPixel(record: PixelRecord): BuiltEvent {
   const userId = nodeText(USER_ID);
   const anonymousId = nodeText(ANONYMOUS_ID);
   const json = copyOf(JSON_START, end);
-  lastName = nodeText(EVENT_NAME, lastName);
+  const name = nodeText(EVENT_NAME);
   const user = isBlank(USER_ID) ? anonymousId : userId;
-  const event: BuiltEvent = { json, user, userId, anonymousId, hasTextIds: true, name: lastName };
+  const event: BuiltEvent = { json, user, userId, anonymousId, hasTextIds: true, name };
   if (namesConsent(record)) event.choice = choiceOf(undefined, consentOf(json));
   return event;
 }
-
-/**
- * The name of the event that was built last. If the next event has the same name, which is
- * frequent, the string is reused instead of being decoded again.
- */
-let lastName = "";
 
 const CONSENT = "consentManagement";
 const consentBytes = Buffer.from(CONSENT);
@@ -207,22 +201,9 @@ function isBlank(node: number): boolean {
   return nodeText(node).trim() === "";
 }
 
-/** Returns a node's string value or an empty string. A value equal to `known` is not decoded. */
-function nodeText(node: number, known = ""): string {
-  if (!isGiven(node)) return "";
-  const start = nodes[node + FIRST]!;
-  const end = nodes[node + LAST]!;
-  return isPlain(known, start, end) ? known : textOf(start, end);
-}
-
-/** Whether the text between two offsets is `known`, and is plain ASCII without escapes. */
-function isPlain(known: string, start: number, end: number): boolean {
-  let at = known.length === end - start ? start : Number.POSITIVE_INFINITY;
-  for (; at < end; at++) {
-    const byte = bytes[at]!;
-    if (byte !== known.charCodeAt(at - start) || byte >= 0x80 || byte === BACKSLASH) return false;
-  }
-  return at === end;
+/** Returns a node's string value, or an empty string if the event has no such field. */
+function nodeText(node: number): string {
+  return isGiven(node) ? textOf(nodes[node + FIRST]!, nodes[node + LAST]!) : "";
 }
 
 /** Returns the event's messageId: the one that the server made (in the record), or the SDK's. */
