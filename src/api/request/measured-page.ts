@@ -6,11 +6,27 @@ interface NamedItem {
   name: string;
 }
 
+interface StatePage<State> {
+  rows: readonly State[];
+  /** Number of rows on all pages. */
+  total: number;
+  /** The states that were sorted or filtered; undefined in a list by name. */
+  measured?: readonly State[];
+  /** The nodes that have not answered for a row or for a state in `measured`, each once. */
+  missingNodes: string[];
+}
+
 interface StateListQuery {
   page?: number;
   count?: number;
   text?: string;
   sort?: string;
+}
+
+/** States of items, and the nodes that have not answered for them. */
+interface Measured<State> {
+  states: readonly State[];
+  missingNodes: readonly string[];
 }
 
 interface StateList<Item, State> extends Slicing {
@@ -20,9 +36,9 @@ interface StateList<Item, State> extends Slicing {
    * Resolves with the states of all items, if the workspace's requests share one computed state
    * that has all items. Otherwise resolves with undefined.
    */
-  all(): Promise<readonly State[] | undefined>;
+  all(): Promise<Measured<State> | undefined>;
   /** Asks the nodes for the state of these items. Returns the states in the order of the items. */
-  measure(items: readonly Item[]): Promise<readonly State[]>;
+  measure(items: readonly Item[]): Promise<Measured<State>>;
   /** Selects and sorts the states that the request asks for. */
   arrange(measured: readonly State[]): State[];
   /** Whether the request asks only for items in certain states, such as failing ones. */
@@ -37,42 +53,39 @@ interface StateList<Item, State> extends Slicing {
  * uses the states from `all`. If `all` has none, the list measures the first `STATUS_ITEMS_MAX`
  * matches. With a filter, the list leaves out further matches. Without a filter, further matches
  * follow the measured ones, and are measured only if they are on the page.
- *
- * The result's field `measured` has the states that were sorted or filtered. It is absent in a list
- * by name.
  */
 export async function measuredPage<Item extends NamedItem, State extends NamedItem>(
   query: StateListQuery,
   { items, all, slices, signal, measure, arrange, isFiltered = false }: StateList<Item, State>,
-): Promise<{ rows: readonly State[]; total: number; measured?: readonly State[] }> {
+): Promise<StatePage<State>> {
   const isMatch = matching(query.text);
   const isByName = !isFiltered && (query.sort === "name" || query.sort === "-name");
   const known = isByName ? undefined : await all();
   if (known !== undefined) {
-    const measured = known.filter(isMatch);
+    const measured = known.states.filter(isMatch);
     const arranged = arrange(measured);
-    return { rows: pageOf(arranged, query), total: arranged.length, measured };
+    const missingNodes = [...known.missingNodes];
+    return { rows: pageOf(arranged, query), total: arranged.length, measured, missingNodes };
   }
   const matches: Item[] = [];
   await slices.each(items, (item) => isMatch(item) && matches.push(item), signal);
   if (isByName) {
     sortRows(matches, query.sort, { name: ({ name }) => name });
-    return { rows: await measure(pageOf(matches, query)), total: matches.length };
+    const { states, missingNodes } = await measure(pageOf(matches, query));
+    return { rows: states, total: matches.length, missingNodes: [...missingNodes] };
   }
-  const measured = await measure(matches.slice(0, STATUS_ITEMS_MAX));
+  const first = await measure(matches.slice(0, STATUS_ITEMS_MAX));
   const rest = isFiltered ? [] : matches.slice(STATUS_ITEMS_MAX);
-  const arranged = arrange(measured);
+  const arranged = arrange(first.states);
   const page = pageOf<State | Item>([...arranged, ...rest], query);
   const unmeasured = new Set<State | Item>(rest);
-  const late = await measureSome(page.filter((it) => unmeasured.has(it)) as Item[], measure);
+  const late = page.filter((it) => unmeasured.has(it)) as Item[];
+  const second = late.length === 0 ? undefined : await measure(late);
   const rows = page.filter((it) => !unmeasured.has(it)) as State[];
-  return { rows: [...rows, ...late], total: arranged.length + rest.length, measured };
-}
-
-/** Asks the nodes for the states of the items. If there are no items, asks no node. */
-async function measureSome<Item, State>(
-  items: readonly Item[],
-  measure: (items: readonly Item[]) => Promise<readonly State[]>,
-): Promise<readonly State[]> {
-  return items.length === 0 ? [] : await measure(items);
+  return {
+    rows: [...rows, ...(second?.states ?? [])],
+    total: arranged.length + rest.length,
+    measured: first.states,
+    missingNodes: [...new Set([...first.missingNodes, ...(second?.missingNodes ?? [])])],
+  };
 }

@@ -14,10 +14,13 @@ const items: Item[] = Array.from({ length: STATUS_ITEMS_MAX + 130 }, (_, n) => (
   name: `Item ${STATUS_ITEMS_MAX + 129 - n}`,
 }));
 
-/** Asks for a page; `asked` has the number of items of each measurement. */
+/**
+ * Asks for a page; `asked` has the number of items of each measurement. `missing` are the nodes that
+ * do not answer to each measurement.
+ */
 async function pageFor(
   query: Parameters<typeof measuredPage>[0],
-  { isFiltered = false, isListed = (_: Item): boolean => true } = {},
+  { isFiltered = false, isListed = (_: Item): boolean => true, missing = [] as string[][] } = {},
 ) {
   const asked: number[] = [];
   const page = await measuredPage<Item, Item & { isMeasured: true }>(query, {
@@ -27,8 +30,9 @@ async function pageFor(
     slices: new TimeSlicer(),
     signal: new AbortController().signal,
     async measure(some) {
+      const missingNodes = missing[asked.length] ?? [];
       asked.push(some.length);
-      return some.map((it) => ({ ...it, isMeasured: true }));
+      return { states: some.map((it) => ({ ...it, isMeasured: true })), missingNodes };
     },
     // The last one that is measured is the most urgent.
     arrange: (measured) => measured.filter(isListed).reverse(),
@@ -79,5 +83,14 @@ describe("a list of more items than are measured at once", () => {
     const { rows, total } = await pageFor({ sort: "name" }, { isFiltered: true, isListed });
     expect(rows.map(({ id }) => id)).toEqual(["i8", "i7"]);
     expect(total).toBe(2);
+  });
+
+  test("names each node that has not answered to one of its measurements once", async () => {
+    const page = STATUS_ITEMS_MAX / 100 + 1;
+    const missing = [["b", "a"], ["a"]];
+    expect((await pageFor({ page, count: 100 }, { missing })).missingNodes).toEqual(["b", "a"]);
+    expect((await pageFor({ sort: "name" }, { missing })).missingNodes).toEqual(["b", "a"]);
+    const late = await pageFor({ page, count: 100 }, { missing: [[], ["c"]] });
+    expect(late.missingNodes).toEqual(["c"]);
   });
 });

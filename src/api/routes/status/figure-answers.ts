@@ -133,29 +133,30 @@ export function totalsOf(deps: StatusDeps, series: Series, unwritten: readonly N
 
 /**
  * Returns the time, as ISO text, at which each source received its last event, by source id. Leaves
- * out sources without an event in the last 30 days.
+ * out sources without an event in the last 30 days. An event of the nodes `missingNodes` may be
+ * later.
  */
 export async function lastReceivedTimes(
   deps: StatusDeps,
   workspaceId: string,
   sources: readonly { id: string }[],
   signal: AbortSignal,
-): Promise<Map<string, { lastReceivedAt: string }>> {
+): Promise<{ times: Map<string, { lastReceivedAt: string }>; missingNodes: string[] }> {
   const of = sources.map(({ id }) => ({ id, series: seriesOf("source", id) }));
   const all = of.map(({ series }) => series);
-  const { rows } = await unwrittenFigures(deps, workspaceId, all);
+  const { rows, missingNodes } = await unwrittenFigures(deps, workspaceId, all);
   const bySeries = Map.groupBy(rows, ({ series }) => series);
-  const found = new Map<string, { lastReceivedAt: string }>();
+  const times = new Map<string, { lastReceivedAt: string }>();
   // Each takes up to 1 ms.
   await new TimeSlicer().each(
     of,
     ({ id, series }) => {
       const { lastReceivedAt } = totalsOf(deps, series, bySeries.get(series) ?? []);
-      if (lastReceivedAt !== undefined) found.set(id, { lastReceivedAt });
+      if (lastReceivedAt !== undefined) times.set(id, { lastReceivedAt });
     },
     signal,
   );
-  return found;
+  return { times, missingNodes };
 }
 
 const isOfSource = (series: Series) => series.startsWith(seriesOf("source", ""));

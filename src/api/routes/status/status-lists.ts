@@ -69,20 +69,17 @@ export const statusListRoutes = [
     }),
     example: { answer: { destinations: [exampleRow], total: 1, states: { ok: 1 } } },
     async handle({ deps, workspaceId, query, request: { signal } }) {
-      let missing: string[] = [];
-      const { rows, total, measured } = await measuredPage(query, {
+      const { rows, total, measured, missingNodes } = await measuredPage(query, {
         ...slicingOf(deps, signal),
         items: deps.catalog.destinations.each(workspaceId),
         isFiltered: query.state !== undefined,
         async all() {
           const found = await wholeState(deps, workspaceId, signal);
-          missing = found?.missingNodes ?? [];
-          return found?.destinations;
+          return found && { states: found.destinations, missingNodes: found.missingNodes };
         },
         async measure(some) {
           const found = await measure(deps, workspaceId, some, signal);
-          missing = found.missingNodes;
-          return found.destinations;
+          return { states: found.destinations, missingNodes: found.missingNodes };
         },
         arrange(all) {
           const matches = all
@@ -96,7 +93,7 @@ export const statusListRoutes = [
         destinations: rows.map((it) => rowOf(deps, workspaceId, it)),
         total,
         ...(measured && { states: countBy(measured) }),
-        ...missingOf(missing),
+        ...missingOf(missingNodes),
       };
     },
   }),
@@ -154,19 +151,16 @@ export const statusListRoutes = [
       },
     },
     async handle({ deps, workspaceId, query, request: { signal } }) {
-      let missing: string[] = [];
-      const { rows, total } = await measuredPage(query, {
+      const { rows, total, missingNodes } = await measuredPage(query, {
         ...slicingOf(deps, signal),
         items: deps.catalog.sources.each(workspaceId),
         async all() {
           const found = await wholeState(deps, workspaceId, signal);
-          missing = found?.missingNodes ?? [];
-          return found?.sources;
+          return found && { states: found.sources, missingNodes: found.missingNodes };
         },
         async measure(some) {
           const found = await measureSources(deps, workspaceId, some, signal);
-          missing = found.missingNodes;
-          return found.sources;
+          return { states: found.sources, missingNodes: found.missingNodes };
         },
         arrange(all) {
           const matches = all.toSorted(busiestFirst);
@@ -176,9 +170,9 @@ export const statusListRoutes = [
       });
       const last = await lastReceivedTimes(deps, workspaceId, rows, signal);
       return {
-        sources: rows.map((it) => ({ ...it, ...last.get(it.id) })),
+        sources: rows.map((it) => ({ ...it, ...last.times.get(it.id) })),
         total,
-        ...missingOf(missing),
+        ...missingOf([...new Set([...missingNodes, ...last.missingNodes])]),
       };
     },
   }),
