@@ -84,7 +84,7 @@ interface RouteOptions<
    * delivery progress of partitions) are not needed. Each other route with an `events:` permission
    * in `needs` first waits until this node has read all changes of the ledgers.
    */
-  answersFigures?: boolean;
+  readsNoLedgers?: boolean;
   query?: Query;
   /** Schema of the body. A request without a body counts as `{}`. */
   body?: Body;

@@ -99,7 +99,7 @@ export async function openCluster(opening: StartContext): Promise<Backend> {
   let membership: Membership | undefined;
   const running = () => pipelines?.runner.running() ?? [];
   const stopped = () => pipelines?.runner.stopped() ?? [];
-  const ledgerHealth = () => ledgers.judge(running().length > 0);
+  const ledgerHealth = () => ledgers.health(running().length > 0);
   registerClusterMetrics(metrics, {
     partitions: () => running().length,
     stopped: () => stopped().length,

@@ -121,7 +121,7 @@ export class PartitionLedgers {
    * Decides whether ledgers that cannot be read or written make `/ready` answer 503, or only cause
    * warnings. `runsPartitions` is whether this node delivers events.
    */
-  judge(runsPartitions: boolean): LedgerJudgement {
+  health(runsPartitions: boolean): LedgerJudgement {
     const failures = this.#ledgers.map(({ ledger }) => ledger.failure());
     return judgeLedgers(failures, this.diskTrouble(), runsPartitions);
   }

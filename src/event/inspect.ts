@@ -66,10 +66,11 @@ export function inspectQuery(
       }
       gaps += gapsMax();
     } else if (pair.levels === 1) {
-      if (isNamed(WRITE_KEY)) writeKey ??= valueText(query);
-      else if (isNamed(ANONYMOUS_ID)) hasAnonymousId ??= isPresentId(anonymousId, query, true);
-      else if (isNamed(USER_ID)) hasUserId ??= isPresentId(userId, query, false);
-      else if (isNamed(EVENT)) event ??= isPresent(query, false);
+      if (isFirstComponent(WRITE_KEY)) writeKey ??= valueText(query);
+      else if (isFirstComponent(ANONYMOUS_ID))
+        hasAnonymousId ??= isPresentId(anonymousId, query, true);
+      else if (isFirstComponent(USER_ID)) hasUserId ??= isPresentId(userId, query, false);
+      else if (isFirstComponent(EVENT)) event ??= isPresent(query, false);
     }
   }
   if (writeKey === undefined || writeKey.trim() === "") {
@@ -117,7 +118,7 @@ function gapsOf(query: string, type: "page" | "track"): number {
 }
 
 /** Whether `name` is the first component of the parameter name read last by `readPair`. */
-function isNamed(name: Uint8Array): boolean {
+function isFirstComponent(name: Uint8Array): boolean {
   const start = starts[0]!;
   if (ends[0]! - start !== name.length) return false;
   for (let i = 0; i < name.length; i++) if (bytes[start + i] !== name[i]) return false;

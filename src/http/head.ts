@@ -211,7 +211,7 @@ export function headerValue(bytes: Buffer, name: string): string | undefined {
   let value: string | undefined;
   for (let index = 0; index < 4 * headerCount; index += 4) {
     const start = headers[index]!;
-    if (headers[index + 1]! - start !== name.length || !isNamed(bytes, start, name)) continue;
+    if (headers[index + 1]! - start !== name.length || !matchesName(bytes, start, name)) continue;
     const line = bytes.toString("latin1", headers[index + 2], headers[index + 3]);
     value = value === undefined ? line : `${value},${line}`;
   }
@@ -219,7 +219,7 @@ export function headerValue(bytes: Buffer, name: string): string | undefined {
 }
 
 /** Whether the bytes at `at` are `name` (letters and hyphens only), in upper or lower case. */
-function isNamed(bytes: Uint8Array, at: number, name: string): boolean {
+function matchesName(bytes: Uint8Array, at: number, name: string): boolean {
   for (let i = 0; i < name.length; i++) {
     if ((bytes[at + i]! | LOWER) !== name.charCodeAt(i)) return false;
   }

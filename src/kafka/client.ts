@@ -65,7 +65,7 @@ export interface KafkaClients {
   /** View of the cluster, merged from the answers of the brokers. */
   view: Pick<
     ClusterView,
-    "nameOf" | "isNamed" | "addressOfBroker" | "topic" | "brokers" | "isEmpty" | "clusterId"
+    "nameOf" | "wasListed" | "addressOfBroker" | "topic" | "brokers" | "isEmpty" | "clusterId"
   >;
   /**
    * Returns the result of the last probe of each broker: its error, or undefined if the broker

@@ -125,7 +125,7 @@ export class ClusterView {
    * Whether any answer so far listed a broker at this address. An address in the settings may
    * differ from the address that the brokers list.
    */
-  isNamed(address: string): boolean {
+  wasListed(address: string): boolean {
     return this.#named.has(address);
   }
 

@@ -43,9 +43,9 @@ export interface ListenerContext {
  */
 const readsStore = ({ needs, method }: Route) => needs !== "open" || method !== "GET";
 
-const readsLedgers = ({ needs, answersFigures = false }: Route) =>
+const readsLedgers = ({ needs, readsNoLedgers = false }: Route) =>
   needs !== "open" &&
-  !answersFigures &&
+  !readsNoLedgers &&
   needs.some((permission) => permission.startsWith("events:"));
 
 /**

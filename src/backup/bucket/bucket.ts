@@ -47,9 +47,12 @@ export function openBucket(
       const response = await egress.request(signed);
       const failure = failureOf(response);
       if (failure === undefined) return { response };
-      return { failure, passes: response.status >= 500 || [408, 429].includes(response.status) };
+      return {
+        failure,
+        isTemporary: response.status >= 500 || [408, 429].includes(response.status),
+      };
     } catch (error) {
-      return { failure: { reason: networkReason(error) }, passes: !signal.aborted };
+      return { failure: { reason: networkReason(error) }, isTemporary: !signal.aborted };
     }
   }
 
@@ -59,9 +62,9 @@ export function openBucket(
    */
   async function send(request: BucketRequest): Promise<EgressResponse> {
     for (let tries = 1; ; tries++) {
-      const { response, failure, passes } = await attempt(request);
+      const { response, failure, isTemporary } = await attempt(request);
       if (response !== undefined) return response;
-      if (!passes || tries === BACKUP_REQUEST_TRIES_MAX) {
+      if (!isTemporary || tries === BACKUP_REQUEST_TRIES_MAX) {
         throw bucketError(request, failure);
       }
       await Bun.sleep(RETRY_MS * 2 ** (tries - 1));

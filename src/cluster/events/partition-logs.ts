@@ -74,7 +74,7 @@ export class PartitionLogs implements EventLogs {
   readonly #asker: Fetcher;
   readonly #tail: PartitionTail;
   readonly #placement = new OffsetBases();
-  readonly #moved = new Set<(logs: string[]) => void>();
+  readonly #moveListeners = new Set<(logs: string[]) => void>();
   #poll: ReturnType<typeof setTimeout> | undefined;
   #polling: Promise<void> = Promise.resolve();
   #trouble: string | undefined;
@@ -138,7 +138,7 @@ export class PartitionLogs implements EventLogs {
       this.#partitions[partition]!.reset(this.#placement.base(partition));
     }
     const moved = new Set([...others, ...cut]);
-    if (moved.size > 0) for (const tell of this.#moved) tell([...moved].map(logNameOf));
+    if (moved.size > 0) for (const tell of this.#moveListeners) tell([...moved].map(logNameOf));
     if (others.length > 0) throw new TopicRecreated(this.#options.topic.name);
   }
 
@@ -204,7 +204,7 @@ export class PartitionLogs implements EventLogs {
 
   /** Adds a listener, called with the logs whose topic was recreated or lost its newest blocks. */
   onOffsetsInvalid(listener: (logs: string[]) => void): void {
-    this.#moved.add(listener);
+    this.#moveListeners.add(listener);
   }
 
   /** Returns the settings with which an ingest process opens the same partitions for appending. */

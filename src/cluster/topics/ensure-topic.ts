@@ -106,7 +106,7 @@ export async function unsafeSetting(
     const which = least === UNBOUND ? "-1, which is no bound" : `${least} or more`;
     return expected(topic, `have a ${name} of ${which}`, found);
   }
-  for (const [name, wanted] of WORDS) {
+  for (const [name, wanted] of TEXT_CONFIGS) {
     const found = configs.get(name) ?? wanted;
     if (found !== wanted) return expected(topic, `have a ${name} of ${wanted}`, found);
   }
@@ -114,7 +114,7 @@ export async function unsafeSetting(
 }
 
 /** Topic settings whose values are not numbers, each with its required value. */
-const WORDS = [
+const TEXT_CONFIGS = [
   // With compaction, brokers refuse values without keys, and pixelmill's values have none.
   ["cleanup.policy", "delete"],
   // A replica that lags must not become the leader: it lacks acknowledged values.
@@ -138,7 +138,7 @@ async function create(admin: Admin, topic: TopicSettings): Promise<void> {
   const configs = Object.entries({
     "min.insync.replicas": String(majorityOf(replicas)),
     "max.message.bytes": String(VALUE_BYTES_MAX),
-    ...Object.fromEntries(WORDS),
+    ...Object.fromEntries(TEXT_CONFIGS),
     ...(topic.hasBrokerTimes && { [TIMESTAMP_TYPE]: BROKER_TIMES }),
     // The reader deletes what it no longer needs.
     "retention.ms": String(topic.retention?.ms ?? UNBOUND),

@@ -18,7 +18,7 @@ export interface NeededTopic {
 
 export interface TopicHealthOptions {
   clients: Pick<KafkaClients, "unresponsiveBrokers" | "outdatedBrokers" | "foreignBrokers"> & {
-    view: Pick<ClusterView, "topic" | "nameOf" | "isNamed" | "addressOfBroker">;
+    view: Pick<ClusterView, "topic" | "nameOf" | "wasListed" | "addressOfBroker">;
   };
   /** Returns the topics whose health is judged. */
   topics(): NeededTopic[];
@@ -52,17 +52,17 @@ export function judgeTopics({ clients, topics }: TopicHealthOptions) {
   const rowsOfBrokers = () => {
     const outdated = clients.outdatedBrokers().filter(({ forMs }) => forMs >= OUTDATED_MS_MIN);
     const silent = clients.unresponsiveBrokers();
-    const named = silent.filter((it) => view.isNamed(it));
+    const listed = silent.filter((it) => view.wasListed(it));
     const rows = new Map<string, string[]>([
       ...outdated.map((it): Row => [it.address, [describeOutdated(it, view)]]),
       ...clients.foreignBrokers().map((it): Row => [it.address, [describeForeign(it)]]),
-      ...(named.length > 0 ? named : silent).map(
+      ...(listed.length > 0 ? listed : silent).map(
         (address): Row => [address, [noAnswerOf(view.nameOf(address))]],
       ),
     ]);
     // An address that no broker lists is another one of a broker that is listed.
     for (const address of silent.filter((it) => !rows.has(it))) {
-      const other = named.find((it) => hostOf(it) === hostOf(address)) ?? named[0]!;
+      const other = listed.find((it) => hostOf(it) === hostOf(address)) ?? listed[0]!;
       rows.get(other)!.push(`nor does ${address}, at which no broker is listed`);
     }
     return rows;

@@ -81,7 +81,7 @@ let used = NODE_FIELDS;
 /** Number of elements of all arrays in the query, gaps included. */
 let elements = 0;
 /** Number of elements of all arrays in the query that a parameter sets. */
-let filled = 0;
+let filledElements = 0;
 /** Slot for a new child: the free slot of the hash table that `childOf` found last. */
 let freeSlot = 0;
 /**
@@ -121,7 +121,7 @@ export function clearTree(type: "page" | "track"): void {
   used = fixedEnd;
   pathLevels = 0;
   elements = 0;
-  filled = 0;
+  filledElements = 0;
   nodes[ANONYMOUS_ID + KIND] = VACANT;
   nodes[USER_ID + KIND] = VACANT;
   nodes[PAGE_NAME + KIND] = VACANT;
@@ -133,7 +133,7 @@ export function clearTree(type: "page" | "track"): void {
 
 /** Returns the number of array elements of this query that no parameter sets (gaps). */
 export function arrayGaps(): number {
-  return elements - filled;
+  return elements - filledElements;
 }
 
 /**
@@ -146,7 +146,7 @@ export function claim(): number {
   const levels = pair.levels;
   let node = ROOT;
   let level = 0;
-  while (level < pathLevels && level < levels && isNamed(path[level]!, level)) {
+  while (level < pathLevels && level < levels && hasNameAt(path[level]!, level)) {
     node = path[level++]!;
   }
   let hash = 0;
@@ -196,7 +196,7 @@ function addChild(parent: number, kind: number, level: number, hash: number): nu
   else nodes[nodes[parent + LAST]! + NEXT] = node;
   nodes[parent + LAST] = node;
   if (nodes[parent + KIND] === ARRAY) {
-    filled += 1;
+    filledElements += 1;
     const index = arrayIndex(bytes, start, end);
     if (index >= nodes[parent + LENGTH]!) nodes[parent + LENGTH] = index + 1;
   }
@@ -269,7 +269,7 @@ function insert(parent: number, kind: number, start: number, end: number, hash: 
   return node;
 }
 
-function isNamed(node: number, level: number): boolean {
+function hasNameAt(node: number, level: number): boolean {
   return isSame(nodes[node + NAME]!, nodes[node + NAME_END]!, starts[level]!, ends[level]!);
 }
 

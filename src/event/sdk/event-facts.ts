@@ -116,12 +116,12 @@ export function scanEvent(bytes: Buffer, start: number, isInBatch: boolean): num
   const isTooDeep = scanned.levels + (isObject ? 1 : 0) > SDK_EVENT_LEVELS_MAX;
   table[at + FLAGS] = isTooDeep ? IS_TOO_DEEP : 0;
   table[at + USER] = 0;
-  table[at + PROBLEM] = isObject ? judge(bytes, at, isInBatch) : NOT_OBJECT;
+  table[at + PROBLEM] = isObject ? checkEvent(bytes, at, isInBatch) : NOT_OBJECT;
   return end;
 }
 
 /** Checks an event, stores its flags and user, and returns its problem's index in `problems`. */
-function judge(bytes: Buffer, at: number, isInBatch: boolean): number {
+function checkEvent(bytes: Buffer, at: number, isInBatch: boolean): number {
   const type = typeIndex(bytes) + 1;
   let flags = type | table[at + FLAGS]!;
   if (hasMessageId(bytes)) flags |= HAS_MESSAGE_ID;

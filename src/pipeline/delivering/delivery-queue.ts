@@ -31,7 +31,7 @@ export interface DeliveryQueueContext extends DeliveryPolicyContext {
 /** Longest time in milliseconds that a request which is not full waits for more events. */
 const FILL_MS_MAX = 100;
 /** Number of failed attempts in a row from which a failed retry also makes the queue pause. */
-const DOWN_FAILURES_MIN = 2;
+const PAUSE_FAILURES_MIN = 2;
 
 type Failure = Extract<AttemptResult, { kind: "retry" }>;
 
@@ -264,7 +264,7 @@ export class DeliveryQueue {
       const isPressed = this.#retries.isPressed && this.#queue.length === 0;
       if (this.#policy.needsFollower(output, isPressed)) await this.#tryFollower(entry);
       // Retries of other events failed as well, and nothing was delivered since.
-      if (this.#failures >= DOWN_FAILURES_MIN) await this.#pause(undefined);
+      if (this.#failures >= PAUSE_FAILURES_MIN) await this.#pause(undefined);
       return;
     }
     this.#release(entry);

@@ -11,7 +11,7 @@ interface Resting {
  * Number of lanes to which `#show` shows a read of a log before the event loop can do other work.
  * It takes 1 µs for a lane, or up to 20 µs if the lane is idle and woken.
  */
-const LANES_AT_ONCE_MAX = 256;
+const LANES_PER_TURN = 256;
 
 /**
  * Reads the logs for resting lanes that may have unread records, such as after a start, and wakes
@@ -93,7 +93,7 @@ export class LanesBehind<L extends Resting> {
       if (isConcerned) woken.push(lane);
       if (next === undefined) this.#lanes.delete(lane);
       else if (furthest === undefined || next.sequence < furthest.sequence) furthest = next;
-      if (++count % LANES_AT_ONCE_MAX !== 0) continue;
+      if (++count % LANES_PER_TURN !== 0) continue;
       this.#wake(woken);
       woken = [];
       await Bun.sleep(0);

@@ -70,17 +70,17 @@ export function createTransformationMetrics(registry: Metrics, tenants: TenantLa
 
   return {
     /**
-     * Records one batch of events over which a published revision has run for `took` seconds.
+     * Records one batch of events over which a published revision has run for `runSeconds` seconds.
      * Returns the numbers of events by outcome.
      */
-    recordRun(live: LiveProgram, made: readonly ProgramOutcome[], took: number): RunCounts {
+    recordRun(live: LiveProgram, made: readonly ProgramOutcome[], runSeconds: number): RunCounts {
       const labels = show(live);
       const counts = { passed: 0, dropped: 0, failed: 0 };
       for (const outcome of made) counts[nameOf(outcome)] += 1;
       for (const outcome of outcomes) {
         if (counts[outcome] > 0) events.inc({ ...labels, outcome }, counts[outcome]);
       }
-      seconds.inc(labels, took);
+      seconds.inc(labels, runSeconds);
       return counts;
     },
   };

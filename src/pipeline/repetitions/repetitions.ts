@@ -183,7 +183,7 @@ export class Repetitions {
           this.#searched.set(log, sequence);
           await this.#searchOthers(event);
           this.#searched.set(log, sequence + 1);
-          this.#judge(log, event);
+          this.#recordIfRepeated(log, event);
         }
         at = stop;
         this.#searched.set(log, at);
@@ -202,7 +202,7 @@ export class Repetitions {
     }
   }
 
-  #judge(log: string, event: SentEvent): void {
+  #recordIfRepeated(log: string, event: SentEvent): void {
     const { sequence } = event;
     const window = this.#windowOf(event.sourceId);
     // Not while ids are read before the search: an older record of another log may need them.

@@ -56,7 +56,7 @@ const traits: [trait: string, has: (route: Route) => unknown, keys: ClientKey[]]
   ],
   [
     "answers current figures",
-    ({ answersFigures }) => answersFigures,
+    ({ readsNoLedgers }) => readsNoLedgers,
     [
       "GET /v2/suspensions",
       "GET /v2/overview",

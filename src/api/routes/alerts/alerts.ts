@@ -46,7 +46,7 @@ export const alertRoutes = [
     summary:
       "List alerts: those that are open, then a bounded number that have ended, each newest first",
     needs: ["events:read"],
-    answersFigures: true,
+    readsNoLedgers: true,
     query: { ...pageQuery, state: Type.Optional(State) },
     answer: paged("alerts", Alert),
     example: { answer: { alerts: [example.alert], paging: { total: 1 } } },

@@ -40,7 +40,7 @@ export const codeLogRoutes = [
   route("GET /v2/logs", {
     summary: "List the latest lines that live code wrote with `log(…)`, newest first",
     needs: ["events:read"],
-    answersFigures: true,
+    readsNoLedgers: true,
     query: {
       transformationId: Type.Optional(Id),
       transformationVersionId: Type.Optional(Id),

@@ -80,7 +80,7 @@ export const recentRoutes = [
   route("GET /v2/events/recent", {
     summary: "List the latest events, before user code and at their destinations, newest first",
     needs: ["events:read"],
-    answersFigures: true,
+    readsNoLedgers: true,
     query: {
       sourceId: Type.Optional(Id),
       destinationId: Type.Optional({

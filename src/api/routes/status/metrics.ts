@@ -96,7 +96,7 @@ export const metricsRoutes = [
   route("GET /v2/metrics", {
     summary: "Tell the figures of a source, transformation, destination or connection by time",
     needs: ["events:read"],
-    answersFigures: true,
+    readsNoLedgers: true,
     query: {
       kind: Type.Optional({ ...Kind, description: "`workspace` if absent, which needs no id" }),
       id: Type.Optional(Id),
@@ -153,7 +153,7 @@ export const metricsRoutes = [
   route("GET /v2/metrics/totals", {
     summary: "Tell the figures of several things over the last minute, 24 hours and 30 days",
     needs: ["events:read"],
-    answersFigures: true,
+    readsNoLedgers: true,
     query: {
       kind: Type.Optional({ ...Kind, description: "`workspace` if absent, which needs no ids" }),
       ids: Type.Optional(

@@ -65,7 +65,7 @@ export const overviewRoutes = [
   route("GET /v2/overview", {
     summary: "Tell what sources, code and destinations do now, and what needs a person",
     needs: ["events:read"],
-    answersFigures: true,
+    readsNoLedgers: true,
     answer: Overview,
     example: {
       answer: {
@@ -107,7 +107,7 @@ export const overviewRoutes = [
   route("GET /v2/destinations/{id}/history", {
     summary: "Tell what a destination did in each minute of the last hour",
     needs: ["events:read"],
-    answersFigures: true,
+    readsNoLedgers: true,
     answer: Type.Object({
       minutes: Type.Array(Minute, { description: "Oldest first; the last one is incomplete" }),
       missingNodes: MissingNodes,

@@ -49,7 +49,7 @@ export const statusListRoutes = [
   route("GET /v2/status/destinations", {
     summary: "List destinations with state, rates and last error, most urgent first",
     needs: ["events:read"],
-    answersFigures: true,
+    readsNoLedgers: true,
     query: {
       ...searchedListQuery,
       state: Type.Optional(DestinationState),
@@ -101,7 +101,7 @@ export const statusListRoutes = [
   route("GET /v2/status/destinations/{id}", {
     summary: "Tell the state, rates and last error of one destination, and its sources",
     needs: ["events:read"],
-    answersFigures: true,
+    readsNoLedgers: true,
     answer: Type.Object({
       destination: DestinationRow,
       sources: Type.Array(Named),
@@ -137,7 +137,7 @@ export const statusListRoutes = [
   route("GET /v2/status/sources", {
     summary: "List sources with their rates and last event, the busiest first",
     needs: ["events:read"],
-    answersFigures: true,
+    readsNoLedgers: true,
     query: { ...searchedListQuery, sort: sortBy(sourceSorts, "the busiest first") },
     answer: Type.Object({
       sources: Type.Array(SourceRow),
@@ -180,7 +180,7 @@ export const statusListRoutes = [
   route("GET /v2/status/connections", {
     summary: "List connections with their rates; those of failing destinations come first",
     needs: ["events:read"],
-    answersFigures: true,
+    readsNoLedgers: true,
     query: searchedListQuery,
     answer: Type.Object({
       connections: Type.Array(ConnectionRow),

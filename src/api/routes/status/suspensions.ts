@@ -19,7 +19,7 @@ export const suspensionRoutes = [
     summary: "List transformations that are not run for a while, because they only fail",
     aliases: ["/suspensions"],
     needs: ["events:read"],
-    answersFigures: true,
+    readsNoLedgers: true,
     answer: Type.Object({
       ...paged("suspensions", Suspension).properties,
       missingNodes: MissingNodes,
