@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { OVERVIEW_ITEMS_MAX } from "../../../src/settings/limits.ts";
+import { OVERVIEW_ITEMS_MAX, STATUS_PAGE_MAX } from "../../../src/settings/limits.ts";
 import { PATIENCE_MS } from "../../sandbox/support.ts";
 import type { TestApi } from "../_setup.ts";
 import { DESTINATIONS, DOWN, FAILING, startManyDestinations } from "./_many-destinations.ts";
@@ -99,6 +99,15 @@ describe("names of sources, destinations and transformations", () => {
       { id: ids[7], name: "Billing webhook 7" },
       { id: ids[DOWN], name: `Billing webhook ${DOWN}` },
     ]);
+    const { names } = await get(`${path}&ids=${[ids[9], ids[7], ids[9]].join(",")}`);
+    expect(names.map(({ id }: { id: string }) => id)).toEqual([ids[7], ids[9]]);
+  });
+
+  test("are refused for more ids than a page has", async () => {
+    const most = ids.slice(0, STATUS_PAGE_MAX);
+    expect((await get(`${path}&ids=${most.join(",")}`)).total).toBe(STATUS_PAGE_MAX);
+    const { status, body } = await api.send("GET", `${path}&ids=${[...most, "x"].join(",")}`);
+    expect([status, body.message]).toEqual([400, "Expected at most 100 ids, got 101"]);
   });
 
   test("of transformations are those of published ones and of drafts", async () => {
@@ -118,7 +127,7 @@ describe("names of sources, destinations and transformations", () => {
     ];
     expect(await get(`${kind}&text=of%20visitors`)).toEqual({ names: [first, second], total: 2 });
     const byIds = await get(`${kind}&ids=${[live, library, gone, "unknown", draft].join(",")}`);
-    expect(byIds.names).toEqual([second, first]);
+    expect(byIds.names).toEqual([first, second]);
     const other = await api.catalog.workspaces.create("Without code");
     const foreign = await api.tokenWith(["events:read"], other.id);
     expect(await get(`${kind}&ids=${live}`, foreign)).toEqual({ names: [], total: 0 });

@@ -1,5 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import type { Catalog } from "../../../catalog/catalog.ts";
+import { ApiError } from "../../../errors.ts";
 import { ID_CHARS_MAX, STATUS_PAGE_MAX } from "../../../settings/limits.ts";
 import { oneOf } from "../../../settings/schema-types.ts";
 import { matching, pageOf, searchedListQuery, sortRows } from "../../request/list-query.ts";
@@ -24,7 +25,7 @@ export const nameRoutes = [
       ...searchedListQuery,
       ids: Type.Optional(
         Type.String({
-          maxLength: STATUS_PAGE_MAX * ID_CHARS_MAX,
+          maxLength: STATUS_PAGE_MAX * (ID_CHARS_MAX + 1),
           description: `At most ${STATUS_PAGE_MAX} ids with commas between them, whose names are asked for`,
         }),
       ),
@@ -39,15 +40,20 @@ export const nameRoutes = [
     async handle({ deps: { catalog, limiters }, workspaceId, query, request }) {
       const items = namedItems(catalog, query.kind ?? "source");
       if (query.ids !== undefined) {
-        const ids = query.ids.split(",").slice(0, STATUS_PAGE_MAX);
-        const names = items.withIds(workspaceId, ids).map(namedOf);
+        const ids = query.ids.split(",");
+        if (ids.length > STATUS_PAGE_MAX) {
+          const message = `Expected at most ${STATUS_PAGE_MAX} ids, got ${ids.length}`;
+          throw new ApiError("invalid", message, [{ path: "?ids", message }]);
+        }
+        const names = items.withIds(workspaceId, [...new Set(ids)]).map(namedOf);
+        sortRows(names, "name", byName);
         return { names, total: names.length };
       }
       const matches = matching(query.text);
       const found: NamedItem[] = [];
       const add = (item: NamedItem) => matches(item) && found.push(namedOf(item));
       await limiters.listSlices.each(items.each(workspaceId), add, request.signal);
-      sortRows(found, "name", { name: ({ name }) => name });
+      sortRows(found, "name", byName);
       return { names: pageOf(found, query), total: found.length };
     },
   }),
@@ -57,6 +63,7 @@ interface NamedItem {
   id: string;
   name: string;
 }
+const byName = { name: ({ name }: NamedItem) => name };
 const namedOf = ({ id, name }: NamedItem): NamedItem => ({ id, name });
 
 interface NamedItems {
