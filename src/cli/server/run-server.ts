@@ -38,6 +38,8 @@ export async function runServer(options: RunOptions): Promise<number> {
   let { sockets, demo } = options;
   for (;;) {
     const app = await openApp(options.settings, { demo, logger, print, sockets });
+    // Opening leaves about as much garbage as the server keeps of its catalog and ledgers.
+    Bun.gc(true);
     announce(app, options);
     const held = app.sockets();
     const offer = openOffer(options, held);
