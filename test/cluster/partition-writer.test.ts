@@ -132,3 +132,29 @@ test("a request to a partition with too many waiting records is stored as a whol
   await writer.close();
   expect(blocks.join("").match(/a record of some bytes/g)).toHaveLength(10);
 });
+
+test("a writer reports its failure, each failed probe, and its recovery", async () => {
+  let sends = 0;
+  const producer = {
+    async send(_: number, take: () => Buffer) {
+      sends += 1;
+      take();
+      if (sends <= 3) throw new Error("The brokers are away");
+      return 0n;
+    },
+  };
+  const states: boolean[] = [];
+  const writer: PartitionWriter<string> = new PartitionWriter({
+    partition: 0,
+    producer: producer as unknown as IdempotentProducer,
+    codec: textCodec,
+    end: 0n,
+    logger: listeningLogger().logger,
+    onChange: () => states.push(writer.healthy()),
+  });
+  await expect(writer.append("lost")).rejects.toThrow(LogUnavailable);
+  await until(() => writer.healthy());
+  // The reason of a failed partition is that of its last probe, so each one is reported.
+  expect(states).toEqual([false, false, false, true]);
+  await writer.close();
+});

@@ -90,3 +90,15 @@ test("refusals end within seconds once pixels are stored again, of whichever pro
   now = 13_000;
   expect(outcomes.isRefusing()).toBe(false);
 });
+
+test("a single pixel tells whether pixels are refused or stored", () => {
+  let now = 0;
+  const outcomes = new RecentOutcomes(() => now);
+  expect(outcomes.isRefusing()).toBe(false);
+  outcomes.add({ stored: 0, refused: 1 });
+  expect([outcomes.isRefusing(), outcomes.sum()]).toEqual([true, { stored: 0, refused: 1 }]);
+  now = 1;
+  outcomes.add({ stored: 1, refused: 0 });
+  now = 2_000;
+  expect([outcomes.isRefusing(), outcomes.sum()]).toEqual([false, { stored: 1, refused: 1 }]);
+});

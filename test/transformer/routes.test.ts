@@ -200,6 +200,17 @@ test("the OpenAPI document has paths that the listener answers", async () => {
   }
 });
 
+test("the features say that the listener transforms for no destination type", async () => {
+  expect((await get("/features")).body).toEqual({
+    routerTransform: {},
+    regulations: [],
+    supportSourceTransformV1: false,
+    supportTransformerProxyV1: false,
+    upgradedToSourceTransformV2: false,
+    supportDestTransformCompactedPayloadV1: false,
+  });
+});
+
 describe("who may call the listener", () => {
   test("pages in a browser are refused, servers are answered", async () => {
     expect((await get("/health")).body).toMatchObject({ service: "UP" });
