@@ -8,7 +8,7 @@ import { metadataValues } from "./doubles.ts";
 
 test("the metadata of an event is one JSON object, whatever its names and ids are", () => {
   const text = fc.string({ unit: "binary", maxLength: 20 });
-  const named = { name: text, destination: text, user: text, anonymous: text };
+  const named = { name: text, destination: text, user: text, anonymous: text, messageId: text };
   fc.assert(
     fc.property(fc.record({ ...named, source: fc.option(text) }), (one) => {
       const destination = { id: "d", workspaceId: "w", name: one.destination, type: "webhook" };
@@ -21,13 +21,19 @@ test("the metadata of an event is one JSON object, whatever its names and ids ar
       );
       const ids = { userId: one.user, anonymousId: one.anonymous };
       const event = { json: new Uint8Array(), user: "u", name: one.name, ...ids };
-      const input = { messageId: "m", sourceId: "s", receivedAt: 0, type: "track", event };
+      const input = {
+        messageId: one.messageId,
+        sourceId: "s",
+        receivedAt: 0,
+        type: "track",
+        event,
+      };
       expect(metadataValues(metadataOf(input))).toEqual(
         JSON.parse(
           JSON.stringify({
             ...{ sourceId: "s", sourceName: source?.name, sourceType: source?.type },
             ...{ workspaceId: "w", destinationId: "d", destinationName: one.destination },
-            ...{ destinationType: "webhook", messageId: "m" },
+            ...{ destinationType: "webhook", messageId: one.messageId },
             rudderId: rudderId(one.user, one.anonymous),
             receivedAt: "1970-01-01T00:00:00.000Z",
             ...{ eventName: one.name || undefined, eventType: "track" },

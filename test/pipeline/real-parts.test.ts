@@ -168,7 +168,7 @@ test("events of SDKs go through code in the order of their user, and refused one
   const record = (n: number, type: EventType, over: Partial<JsonRecord> = {}): JsonRecord => {
     const part = type === "track" || type === "page" ? "properties" : "traits";
     const sent = {
-      messageId: `own-${n}`,
+      messageId: `own "${n}"`,
       userId: "u",
       event: "Seen",
       writeKey: "k",
@@ -195,7 +195,7 @@ test("events of SDKs go through code in the order of their user, and refused one
   expect(sink.taken.map(({ n, type, meta }) => [n, type, meta])).toEqual(
     [...eventTypes, "track"].map((type, at) => {
       const n = at === 6 ? 8 : at;
-      return [n, type, [`own-${n}`, type, type === "track" ? "Seen" : null]];
+      return [n, type, [`own "${n}"`, type, type === "track" ? "Seen" : null]];
     }) as never,
   );
   expect(sink.taken.some((event) => "writeKey" in event)).toBe(false);

@@ -65,6 +65,8 @@ export function createMetadata(
       receivedAtText = new Date(receivedAt).toISOString();
     }
     const rudder = rudderId(event.userId, event.anonymousId);
-    return { shared: sharedOf(input), own: `"${messageId}","${rudder}","${receivedAtText}"` };
+    // An SDK chooses its messageIds, which may hold quotes.
+    const id = JSON.stringify(messageId);
+    return { shared: sharedOf(input), own: `${id},"${rudder}","${receivedAtText}"` };
   };
 }
