@@ -30,6 +30,17 @@ test("an event that does not pass the destination's filter is dropped, except as
   expect(results![1]).toHaveProperty("outputs");
 });
 
+test("requeued events of several sources or times with one messageId all run, each once", async () => {
+  const live = new FakeLive();
+  live.putDestination("one");
+  const letter = { stage: "transform", messageId: "m", sourceId: "s", receivedAt: 1 };
+  const letters = [letter, { ...letter, sourceId: "t" }, { ...letter, receivedAt: 2 }, letter];
+  const events = letters.map((requeued) => laneEvent({ origin: { requeued } as never }));
+  const results = await transform(contextOf(live, new FakeSandbox()), events);
+  const run = results!.map((it) => it !== undefined && "outputs" in it);
+  expect(run).toEqual([true, true, true, false]);
+});
+
 function contextOf(live: FakeLive, sandbox: FakeSandbox) {
   return {
     ...{ live, sandbox, logger: pino({ level: "silent" }), codeLogs: new CodeLogs(systemClock) },

@@ -107,8 +107,8 @@ function resultOfUnwanted(
 /**
  * Returns the result of a requeued dead letter over which the code need not run: the dead letter is
  * an output that the same code made, or the code already runs over its event for another dead
- * letter. Returns undefined when the code must run, and for other events. `seen` has the messageIds
- * of the requeued events over which the code runs.
+ * letter. Returns undefined when the code must run, and for other events. `seen` has a key for each
+ * requeued event over which the code runs.
  */
 function resultOfRequeued(
   event: LaneEvent,
@@ -116,14 +116,16 @@ function resultOfRequeued(
   seen: Set<string>,
 ): TransformResult | undefined {
   if (!("requeued" in event.origin)) return undefined;
-  const { stage, text, programId, messageId } = event.origin.requeued;
+  const { stage, text, programId, messageId, sourceId, receivedAt } = event.origin.requeued;
   if (stage === "deliver" && programId === live?.id) {
     // The destination refused the output, and the same code would make the same output again.
     return { outputs: [createOutput(event, Buffer.from(text), live)] };
   }
+  // An SDK chooses its messageIds, so events of other sources or times may have the same.
+  const key = `${sourceId} ${receivedAt} ${messageId}`;
   // The dead letter is another output of an event that already runs.
-  if (seen.has(messageId)) return { outcome: { kind: "discarded" } };
-  seen.add(messageId);
+  if (seen.has(key)) return { outcome: { kind: "discarded" } };
+  seen.add(key);
   return undefined;
 }
 
