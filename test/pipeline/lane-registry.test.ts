@@ -108,6 +108,28 @@ test("a destination with nothing to read holds no parts of a delivery, and its p
   }).finally(() => opened.mockRestore());
 });
 
+test("lanes that a record wakes while the ledger cannot be read get it once the ledger can", () => {
+  const opened = spyOn(MemoryBudget.prototype, "openLane");
+  return rig(async (live, lanes, ledger, log) => {
+    for (const id of ["one", "other"]) {
+      live.putDestination(id, { type: "known" });
+      live.connect(id, { 0: 10 });
+    }
+    lanes.refresh();
+    const lane = spyOn(ledger, "lane").mockImplementation(() => {
+      throw new Error("The ledger is being opened again");
+    });
+    log.append(record(10));
+    lanes.wake({ log: "0", end: 11, sources: ["source"] });
+    log.append(record(11, "ann", { sourceId: "another" }));
+    lanes.wake({ log: "0", end: 12, sources: ["another"] });
+    expect([opened.mock.calls.length, lanes.durableLow("0")]).toEqual([0, 10]);
+    lane.mockRestore();
+    await until(() => opened.mock.calls.length === 2);
+    expect([...lanes.gauges()].map((it) => it.lagEvents())).toEqual([2, 2]);
+  }).finally(() => opened.mockRestore());
+});
+
 test("the log is not trimmed while the catalog cannot be read", () =>
   rig((live, lanes) => {
     const { topology } = live;

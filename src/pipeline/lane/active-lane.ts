@@ -31,6 +31,8 @@ export interface ActiveLaneParts {
   /** The batched delivery that a crash interrupted; undefined when there is none. */
   recovered: DeliveryIntent | undefined;
   past: DestinationPast | undefined;
+  /** Length in milliseconds of the outage in which an earlier process stopped; 0 if in none. */
+  earlierOutageMs: number;
   /** Stops the delivery to this destination because an invariant was broken, which is a bug. */
   fail(error: unknown): void;
 }
@@ -74,8 +76,7 @@ export class ActiveLane {
     this.#memory = context.memory.openLane(workspaceId, holdsMuch);
     this.#health = new HealthLogger({ ...context, destination: () => this.destination });
     // Replays are part of batched deliveries; they do not affect other deliveries.
-    const inFlightMax = holdsMuch ? GATHERED_EVENTS_MAX : LANE_REPLAYS_EVENTS_MAX;
-    this.#replays = this.#createReplays(inFlightMax);
+    this.#replays = this.#createReplays(holdsMuch ? GATHERED_EVENTS_MAX : LANE_REPLAYS_EVENTS_MAX);
     this.#committer = this.#createCommitter(recovered);
     this.#replays.start(recovered, () => this.#committer.schedule());
     this.#scheduler = this.#createScheduler();
@@ -228,8 +229,7 @@ export class ActiveLane {
     });
   }
 
-  #createDelivery({ kind, recovered, past }: ActiveLaneParts): LaneDelivery {
-    const committer = this.#committer;
+  #createDelivery({ kind, recovered, past, earlierOutageMs }: ActiveLaneParts): LaneDelivery {
     const parts = {
       ...this.#context,
       labels: this.#labels,
@@ -237,11 +237,11 @@ export class ActiveLane {
       isRunning: () => this.#isRunning,
       routes: () => this.#routes.current,
       decide: (event: LaneEvent) => this.#decide(event),
-      committer,
+      committer: this.#committer,
       recovered,
       past,
       credentials: () => this.#context.live.program(this.destination.id)?.credentials,
-      earlierOutageMs: this.#context.ledger.lane(this.destination.id)?.outageMs ?? 0,
+      earlierOutageMs,
       fail: this.#fail,
     };
     return new LaneDelivery(parts, kind, this.destination);

@@ -1,6 +1,8 @@
+import { InvariantError } from "../../assert.ts";
 import type { Connection, Destination } from "../../catalog/model.ts";
 import type { DestinationKind } from "../../destinations/destination.ts";
-import { messageOf } from "../../errors.ts";
+import { ApiError, messageOf } from "../../errors.ts";
+import { RETRY_DELAY_MS_MIN } from "../../settings/limits.ts";
 import type { DestinationPast } from "../delivering/destination-client.ts";
 import type { LaneChange, LaneCommitSource } from "../ledger/ledger.ts";
 import type { DeliveryIntent, LaneRecord } from "../model/lane-record.ts";
@@ -39,6 +41,8 @@ export class Lane implements LaneCommitSource {
   #past: DestinationPast | undefined;
   /** Resolves once the working parts that the idle lane has freed are closed. */
   #closing: Promise<void> | undefined;
+  /** Runs while the working parts could not be opened; they are opened at its end. */
+  #retry: ReturnType<typeof setTimeout> | undefined;
 
   /** `mayReplay` tells whether there may be events to replay to the destination. */
   constructor(
@@ -130,13 +134,9 @@ export class Lane implements LaneCommitSource {
     this.#past = active.past;
     // From here on, this lane writes its read positions.
     active.discard();
-    const closing = active
+    this.#closing = active
       .stop()
-      .catch((err) => logger.error({ ...this.#labels, err }, "idle lane failed to stop"))
-      .finally(() => {
-        if (this.#closing === closing) this.#closing = undefined;
-      });
-    this.#closing = closing;
+      .catch((err) => logger.error({ ...this.#labels, err }, "idle lane failed to stop"));
   }
 
   /** Writes the read position even without new outcomes, so that the log can be trimmed. */
@@ -244,9 +244,26 @@ export class Lane implements LaneCommitSource {
     return RestingReader.create(logs, this.#routes.connections, record, durableLow);
   }
 
+  /**
+   * Makes the working parts look for events. They are opened first if need be, or some time later
+   * if the ledger cannot be read. The reader is not idle meanwhile, so the lane skips no record.
+   */
   #wakeActive(): void {
     if (this.#active !== undefined) this.#active.wake();
-    else if (!this.#isStopped) this.#activate();
+    if (this.#active !== undefined || this.#isStopped || this.#retry !== undefined) return;
+    try {
+      this.#activate();
+    } catch (err) {
+      const { logger } = this.#context;
+      if (err instanceof InvariantError) this.fail(err);
+      // The ledger itself reports that it is unavailable.
+      else if (!(err instanceof ApiError))
+        logger.error({ ...this.#labels, err }, "lane cannot start");
+      this.#retry = setTimeout(() => {
+        this.#retry = undefined;
+        this.#wakeActive();
+      }, RETRY_DELAY_MS_MIN);
+    }
   }
 
   #wakeReader(): LaneReader {
@@ -256,6 +273,8 @@ export class Lane implements LaneCommitSource {
   }
 
   #activate(recovered?: DeliveryIntent): void {
+    // Read before any part is opened, as this fails while the ledger is opened again.
+    const stored = this.#context.ledger.lane(this.destination.id);
     this.#active = new ActiveLane({
       context: this.#context,
       kind: this.#kind,
@@ -264,6 +283,7 @@ export class Lane implements LaneCommitSource {
       reader: this.#wakeReader(),
       recovered,
       past: this.#past,
+      earlierOutageMs: stored?.outageMs ?? 0,
       fail: (error) => this.fail(error),
     });
   }
