@@ -43,6 +43,20 @@ test("an id that occurs again and again takes no memory", () => {
   expect(budget.allocated).toBeLessThan(1_000);
 });
 
+test("an id that occurs again costs as much as a new one also when no slot is free", () => {
+  const countMax = 50_000;
+  const ids = new RecentIds(countMax, noBound());
+  for (let n = 0; n < 2 * countMax; n++) ids.note(`${n}`, at(n));
+  let sequence = 2 * countMax;
+  const cpuOf = (count: number, idOf: (n: number) => string) => {
+    const before = process.cpuUsage();
+    for (let n = 0; n < count; n++) ids.note(idOf(n), at(sequence++));
+    return process.cpuUsage(before).user / count;
+  };
+  const again = cpuOf(300, (n) => `${2 * countMax - 1 - n}`);
+  expect(again).toBeLessThan(100 * cpuOf(countMax, (n) => `new-${n}`));
+});
+
 test("all sources together keep no more ids than the node may, and each keeps some", () => {
   const budget = { countMax: 2_000, allocated: 0 };
   const sources = Array.from({ length: 4 }, () => new RecentIds(1e6, budget));

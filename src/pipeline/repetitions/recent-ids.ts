@@ -18,6 +18,11 @@ const CAPACITY_MIN = 1 << 8;
 /** Number of 32-bit words of an id's hash. Different ids practically never share a 128-bit hash. */
 const HASH_WORDS = 4;
 const NONE = -1;
+/**
+ * Fraction of live slots up to which a full ring that may not grow is written again without the
+ * others. Writing 500,000 slots takes 75 ms, so it must free many of them.
+ */
+const LIVE_FRACTION_MAX = 7 / 8;
 
 const hash = new BigUint64Array(2);
 const hashWords = new Int32Array(hash.buffer);
@@ -143,8 +148,8 @@ export class RecentIds {
 
   /**
    * Frees the slots of ids that occurred again. Doubles the number of slots when ids without a
-   * later occurrence fill at least half of them. Returns false when all slots are in use and a
-   * limit does not allow more.
+   * later occurrence fill at least half of them. Returns false when a limit does not allow more,
+   * and more than `LIVE_FRACTION_MAX` of the slots have the last occurrence of an id.
    */
   #makeRoom(): boolean {
     const isHalfLive = 2 * this.#live >= this.#capacity;
@@ -154,7 +159,7 @@ export class RecentIds {
     const isOver = this.#budget.allocated + more > this.#budget.countMax;
     // A source always has room for a few ids, so that others cannot disable its deduplication.
     const mayGrow = more > 0 && (!isOver || this.#capacity === 0);
-    if (!mayGrow && this.#live === this.#capacity) return false;
+    if (!mayGrow && this.#live > LIVE_FRACTION_MAX * this.#capacity) return false;
     this.#resize(mayGrow ? capacity : this.#capacity);
     return true;
   }
