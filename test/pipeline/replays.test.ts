@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { pino } from "pino";
 import type { Destination } from "../../src/catalog/model.ts";
+import type { Positions } from "../../src/log/positions.ts";
 import { systemClock } from "../../src/pipeline/clock.ts";
 import { LANE_REPLAYS_EVENTS_MAX } from "../../src/pipeline/limits.ts";
 import { type EventJob, noCounts } from "../../src/pipeline/model/replay-job.ts";
@@ -298,10 +299,11 @@ describe("replay", () => {
   });
 });
 
-test("a replay keeps the log from its first unsettled record on, until it ends", async () => {
+/** A replay of the records 10 to 39 of a log that has `count`. */
+function replayOf(count: number, recovered?: Positions): EventReplay {
   const log = new MemoryLog();
-  for (const n of numbersTo(50)) log.append(record(n, "ann", { receivedAt: 1_000 + n }));
-  const replay = new EventReplay({
+  for (const n of numbersTo(count)) log.append(record(n, "ann", { receivedAt: 1_000 + n }));
+  return new EventReplay({
     job: {
       ...{ id: "job", workspaceId: "workspace", kind: "events", state: "running" },
       ...{ destinationId: "one", sources: ["source"], from: 0, to: 5_000, rate: 100_000 },
@@ -310,8 +312,20 @@ test("a replay keeps the log from its first unsettled record on, until it ends",
     },
     ...{ logs: feedOf(log), clock: systemClock, logger: pino({ level: "silent" }) },
     destination: { id: "one" } as Destination,
-    ...{ inFlightMax: 256, recovered: undefined, onReady() {}, onRead() {}, fail },
+    ...{ inFlightMax: 256, recovered, onReady() {}, onRead() {}, fail },
   });
+}
+
+test("a replay that ends before it has read its interrupted delivery releases its lane", async () => {
+  const replay = replayOf(15, { "0": 20 });
+  expect(await replay.takeRecovered(5, 1 << 20)).toHaveLength(5);
+  const taken = replay.takeRecovered(5, 1 << 20);
+  replay.end();
+  expect(await taken).toEqual([]);
+});
+
+test("a replay keeps the log from its first unsettled record on, until it ends", async () => {
+  const replay = replayOf(50);
   expect(replay.durableLow("0")).toBe(10);
   const taken: number[] = [];
   await until(() => {

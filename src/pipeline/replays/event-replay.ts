@@ -113,9 +113,13 @@ export class EventReplay {
     return events;
   }
 
-  /** Takes events that were being sent at the crash. Returns none when all were taken. */
+  /**
+   * Takes events that were being sent at the crash. Returns none when all were taken, or the replay
+   * was stopped.
+   */
   async takeRecovered(count: number, bytes: number): Promise<LaneEvent[]> {
-    while (this.#isRecovering && this.#ready.length === 0 && !this.#isRead) await this.#read.wait();
+    const isReading = () => !this.#isRead && !this.#isStopped;
+    while (this.#isRecovering && this.#ready.length === 0 && isReading()) await this.#read.wait();
     return this.#isRecovering ? this.#shift(count, bytes) : [];
   }
 
