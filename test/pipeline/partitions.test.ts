@@ -10,6 +10,7 @@ import { Ledger, openLedger } from "../../src/pipeline/ledger/ledger.ts";
 import { firstIdAt } from "../../src/pipeline/ledger/letter-keys.ts";
 import type { StoredLetter } from "../../src/pipeline/model/dead-letter.ts";
 import { createPipelineHost } from "../../src/pipeline/pipeline.ts";
+import { REPLAYS_OF_WORKSPACE_MAX } from "../../src/settings/limits.ts";
 import { openStore } from "../../src/store/lmdb/lmdb-store.ts";
 import { revocable } from "../../src/store/revocable-store.ts";
 import { type Store, withoutClose } from "../../src/store/store.ts";
@@ -207,4 +208,37 @@ test("a replay of dead letters keeps to its rate over all ledgers together", asy
   expect(rates).toEqual([6, 2]);
   expect(lines.replays.get("w", job.id)).toMatchObject({ rate: 8, total: 4 });
   await end();
+});
+
+test("a replay that one ledger refuses starts in no ledger", async () => {
+  const { lines, end, ledgers } = twoLines();
+  const [one, other] = ledgers as [Ledger, Ledger];
+  const asked = { destinationId: "d", from: 1 };
+  const running = () => ledgers.map(({ jobs }) => jobs.running().map(({ kind }) => kind));
+  const first = await lines.replays.start("workspace", asked);
+  await one.changeJobs((jobs) => jobs.end("workspace", first.id, { state: "done", endedAt: 9 }));
+  await expect(lines.replays.start("workspace", asked)).rejects.toThrow("is running already");
+  expect(running()).toEqual([[], ["events"]]);
+  for (let n = 1; n < REPLAYS_OF_WORKSPACE_MAX; n++) {
+    await other.changeJobs((jobs) => jobs.start({ ...first, id: `${n}`, destinationId: `${n}` }));
+  }
+  const purge = lines.replays.startLetters("workspace", { kind: "purge", filter: {} });
+  await expect(purge).rejects.toThrow("to run in a workspace");
+  expect(running()[0]).toEqual([]);
+  expect(lines.replays.list("workspace")).toHaveLength(REPLAYS_OF_WORKSPACE_MAX);
+  await end();
+});
+
+test("a replay that one ledger cannot store ends in the others", async () => {
+  const { store, close } = new HangingStore();
+  const lost = revocable(store);
+  const { lines, end, ledgers } = twoLines();
+  ledgers[1] = new Ledger(lost, logger);
+  lost.revoke();
+  const started = lines.replays.start("workspace", { destinationId: "d", from: 1 });
+  await expect(started).rejects.toThrow("given up");
+  expect(ledgers[0]!.jobs.running()).toEqual([]);
+  expect(lines.replays.list("workspace")).toMatchObject([{ state: "failed" }]);
+  await end();
+  await close();
 });

@@ -73,11 +73,10 @@ export class JobTables {
   }
 
   /**
-   * Stores a new running job. Throws an `ApiError` when too many jobs run, or when another job
-   * already sends logged events to the same destination. Call this method and the methods below
-   * only inside a transaction of the store.
+   * Throws an `ApiError` when too many jobs run to start another one, or when another job already
+   * sends logged events to the same destination.
    */
-  start(job: ReplayJob): void {
+  expectRoom(job: ReplayJob): void {
     // Jobs that only wait for the outcomes of their letters do not requeue more letters.
     const running = this.running().filter((job) => !isMoved(job));
     const own = running.filter(({ workspaceId }) => workspaceId === job.workspaceId);
@@ -92,9 +91,17 @@ export class JobTables {
     if (running.length >= REPLAYS_MAX) {
       throw new ApiError("too-many", `Expected at most ${REPLAYS_MAX} replays to run in all`);
     }
+  }
+
+  /**
+   * Stores a new running job; throws as `expectRoom`. Call this method and the methods below only
+   * inside a transaction of the store.
+   */
+  start(job: ReplayJob): void {
+    this.expectRoom(job);
     this.#dropOld(job.workspaceId);
     this.#jobs.put([job.workspaceId, job.id], job);
-    this.#running.put([destinationId, job.id], job.workspaceId);
+    this.#running.put([destinationOf(job), job.id], job.workspaceId);
   }
 
   /**

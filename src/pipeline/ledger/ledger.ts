@@ -28,7 +28,7 @@ export interface LaneChange {
 
 export type LaneCommitSource = CommitSource<LaneChange>;
 
-type JobReads = "get" | "list" | "running" | "runningOf";
+type JobReads = "get" | "list" | "running" | "runningOf" | "expectRoom";
 type LetterReads = "get" | "scan" | "groups" | "counts" | "countOf" | "hasLetters";
 
 /** Opens the ledger (the store of delivery progress) of a standalone server. */

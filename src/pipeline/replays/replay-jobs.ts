@@ -1,6 +1,6 @@
 import type { Live } from "../../catalog/live.ts";
 import { defined } from "../../defined.ts";
-import { ApiError } from "../../errors.ts";
+import { ApiError, messageOf } from "../../errors.ts";
 import type { LogReader } from "../../log/event-log.ts";
 import type { Positions } from "../../log/positions.ts";
 import { positionAt, type TimeOf } from "../../log/time-search.ts";
@@ -9,7 +9,13 @@ import type { Clock } from "../clock.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { firstIdAt } from "../ledger/letter-keys.ts";
 import type { LetterFilter, LetterGroup } from "../model/dead-letter.ts";
-import { type EventJob, type JobAuthor, type LetterJob, noCounts } from "../model/replay-job.ts";
+import {
+  type EventJob,
+  type JobAuthor,
+  type LetterJob,
+  noCounts,
+  type ReplayJob,
+} from "../model/replay-job.ts";
 import { endJob } from "./expire.ts";
 import { mergeJobs } from "./merge-jobs.ts";
 
@@ -82,7 +88,10 @@ export function createReplayJobs(parts: ReplayJobsParts) {
      */
     async start(workspaceId: string, request: EventReplayRequest) {
       const job = await eventJob(parts, workspaceId, request);
-      for (const ledger of ledgers()) await ledger.changeJobs((jobs) => jobs.start(job));
+      await startAll(
+        parts,
+        ledgers().map((ledger) => ({ ledger, job })),
+      );
       wake([job.destinationId]);
       return job;
     },
@@ -99,11 +108,12 @@ export function createReplayJobs(parts: ReplayJobsParts) {
         return { ledger, total: ledger.letters.countOf(workspaceId, request.filter) };
       });
       const sum = all.reduce((letters, { total }) => letters + Math.max(1, total), 0);
-      for (const { ledger, total } of all) {
-        // The rate applies to all ledgers together.
-        const rate = (job.rate * Math.max(1, total)) / sum;
-        await ledger.changeJobs((jobs) => jobs.start({ ...job, total, rate }));
-      }
+      // The rate applies to all ledgers together.
+      const rateOf = (total: number) => (job.rate * Math.max(1, total)) / sum;
+      await startAll(
+        parts,
+        all.map(({ ledger, total }) => ({ ledger, job: { ...job, total, rate: rateOf(total) } })),
+      );
       wake([]);
       return get(workspaceId, job.id) ?? job;
     },
@@ -129,6 +139,27 @@ export function createReplayJobs(parts: ReplayJobsParts) {
       return get(workspaceId, id);
     },
   };
+}
+
+/**
+ * Starts the copies of a job in all ledgers, or in none: jobs end at different times in different
+ * ledgers, so that one may refuse a job for which another has room. If a copy cannot be stored, ends
+ * those that were.
+ */
+async function startAll(
+  parts: Pick<ReplayJobsParts, "wake" | "clock">,
+  copies: readonly { ledger: Ledger; job: ReplayJob }[],
+): Promise<void> {
+  for (const { ledger, job } of copies) ledger.jobs.expectRoom(job);
+  try {
+    for (const { ledger, job } of copies) await ledger.changeJobs((jobs) => jobs.start(job));
+  } catch (error) {
+    const how = { state: "failed", error: messageOf(error) } as const;
+    await Promise.allSettled(
+      copies.map(({ ledger, job }) => endJob({ ...parts, ledger }, job, how)),
+    );
+    throw error;
+  }
 }
 
 const scopeOf = ({ destinationId, reason }: LetterGroup) => ({ destinationId, reason });
