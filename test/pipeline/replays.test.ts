@@ -316,6 +316,22 @@ function replayOf(count: number, recovered?: Positions): EventReplay {
   });
 }
 
+test("a replay of a time of which no event is kept reports that they are missing", async () => {
+  const sink = rig.webhook("one");
+  rig.start();
+  const at = (n: number) => started - (9 - n) * HOUR;
+  for (const n of numbersTo(10)) rig.log.append(record(n, "ann", { receivedAt: at(n) }));
+  await until(() => sink.taken.length === 10);
+  await rig.log.trim(5);
+  const { id } = await replay({ from: at(0), to: at(3) });
+  await ended(id);
+  expect(job(id).missingBefore).toBe(at(3));
+  const later = await replay({ from: at(6), to: at(8) });
+  await ended(later.id);
+  expect(job(later.id)).toMatchObject({ counts: { delivered: 2 } });
+  expect(job(later.id).missingBefore).toBeUndefined();
+});
+
 test("a replay that ends before it has read its interrupted delivery releases its lane", async () => {
   const replay = replayOf(15, { "0": 20 });
   expect(await replay.takeRecovered(5, 1 << 20)).toHaveLength(5);

@@ -3,7 +3,7 @@ import { defined } from "../../defined.ts";
 import { ApiError, messageOf } from "../../errors.ts";
 import type { LogReader } from "../../log/event-log.ts";
 import type { Positions } from "../../log/positions.ts";
-import { positionAt, type TimeOf } from "../../log/time-search.ts";
+import { firstTime, positionAt, type TimeOf } from "../../log/time-search.ts";
 import { REPLAY_RATE_DEFAULT, REPLAY_RATE_MAX } from "../../settings/limits.ts";
 import type { Clock } from "../clock.ts";
 import type { Ledger } from "../ledger/ledger.ts";
@@ -214,6 +214,7 @@ async function eventJob(
   }
   const sources = sourcesOf(parts, workspaceId, request);
   const { starts, ends } = await positionRange(parts, { from, to, now });
+  const missingBefore = await missingTime(parts, { from, to });
   const cursors = Object.entries(starts).map(([log, next]) => [log, { next, pending: [] }]);
   return {
     id: Bun.randomUUIDv7("hex", now),
@@ -229,7 +230,7 @@ async function eventJob(
     ends,
     createdAt: now,
     ...(startedBy && { startedBy }),
-    ...defined({ sourceId, filter }),
+    ...defined({ sourceId, filter, missingBefore }),
     logs: Object.fromEntries(cursors),
     counts: noCounts,
   };
@@ -274,4 +275,20 @@ async function positionRange(
     starts[log] = Math.min(start, ends[log]);
   }
   return { starts, ends };
+}
+
+/**
+ * Returns the time before which events of a time range are gone, because a log was trimmed;
+ * undefined when none is. A replay that finds no record of the range left does not read the log.
+ */
+async function missingTime(
+  { readers, timeOf }: ReplayJobsParts,
+  { from, to }: { from: number; to: number },
+): Promise<number | undefined> {
+  let missing: number | undefined;
+  for (const reader of readers.values()) {
+    const oldest = reader.first() === 0 ? from : ((await firstTime(reader, timeOf)) ?? to);
+    if (oldest > from) missing = Math.max(missing ?? 0, Math.min(oldest, to));
+  }
+  return missing;
 }
