@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from "bun:test";
+import { afterEach, expect, spyOn, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,6 +8,7 @@ import { createMetrics } from "../../src/observe/metrics.ts";
 import { DeadLetters } from "../../src/pipeline/dead-letters/dead-letters.ts";
 import { Ledger, openLedger } from "../../src/pipeline/ledger/ledger.ts";
 import { firstIdAt } from "../../src/pipeline/ledger/letter-keys.ts";
+import { DEAD_LETTERS_PAGE_CHARS_MAX } from "../../src/pipeline/ledger/letter-tables.ts";
 import type { StoredLetter } from "../../src/pipeline/model/dead-letter.ts";
 import { createPipelineHost } from "../../src/pipeline/pipeline.ts";
 import { REPLAYS_OF_WORKSPACE_MAX } from "../../src/settings/limits.ts";
@@ -194,6 +195,28 @@ test("the dead letters of several ledgers are listed as those of one", async () 
     { numRuns: runs(6, 15) },
   );
 }, 300_000);
+
+test("a page of large dead letters of several ledgers reads no more than it has", async () => {
+  const ledgers = [ledgerOf(), ledgerOf(), ledgerOf()];
+  const letters = Array.from({ length: 30 }, (_, n) => letter(n, DEAD_LETTERS_PAGE_CHARS_MAX / 4));
+  for (const [at, ledger] of ledgers.entries()) {
+    await commitLetters(
+      ledger,
+      letters.filter((_, n) => n % 3 === at),
+    );
+  }
+  const reads = ledgers.map(({ letters }) => spyOn(letters, "get"));
+  const deadLetters = new DeadLetters(
+    () => ledgers,
+    () => {},
+    Date.now,
+  );
+  const page = deadLetters.find("w", { count: 20 });
+  expect(page.letters.map(({ id }) => id)).toEqual(letters.slice(0, 4).map(({ id }) => id));
+  expect(page.reached).toBe(letters[3]!.id);
+  expect(reads.reduce((sum, { mock }) => sum + mock.calls.length, 0)).toBe(4);
+  await Promise.all(ledgers.map((ledger) => ledger.close()));
+});
 
 test("a replay of dead letters keeps to its rate over all ledgers together", async () => {
   const { lines, end, ledgers } = twoLines();

@@ -57,15 +57,22 @@ export class DeadLetters {
     { after = "", count, ...filter }: LetterFilter & { after?: string; count: number },
   ): { letters: DeadLetter[]; reached: string | undefined } {
     const parts = this.#ledgers().map((ledger) => {
-      const scanned = ledger.letters.scan(workspaceId, filter, { after, before: LAST_KEY, count });
-      const found = scanned.ids.map((id) => ledger.letters.get(workspaceId, id));
-      const letters = found.filter((letter) => letter !== undefined);
-      const values = takeChars(DEAD_LETTERS_PAGE_CHARS_MAX, letterChars, letters);
-      const reached = values.length < letters.length ? values.at(-1)?.id : scanned.reached;
-      return { values: values.map((letter) => this.#shown(ledger, letter)), reached };
+      const part = { after, before: LAST_KEY, count };
+      const { ids, reached } = ledger.letters.scan(workspaceId, filter, part);
+      return { values: ids.map((id) => ({ ledger, id })), reached };
     });
     const { values, reached } = page(parts, count, ({ id }) => id);
-    return { letters: values, reached };
+    // Letters are read one by one up to the bound, since many large ones do not fit in memory.
+    const read = Iterator.from(values).flatMap(({ ledger, id }) => {
+      const letter = ledger.letters.get(workspaceId, id);
+      return letter === undefined ? [] : [{ ledger, letter }];
+    });
+    const charsOf = ({ letter }: { letter: StoredLetter }) => letterChars(letter);
+    const found = takeChars(DEAD_LETTERS_PAGE_CHARS_MAX, charsOf, read);
+    return {
+      letters: found.map(({ ledger, letter }) => this.#shown(ledger, letter)),
+      reached: (found.length < values.length ? found.at(-1)?.letter.id : undefined) ?? reached,
+    };
   }
 
   get(workspaceId: string, id: string): DeadLetter | undefined {
