@@ -113,10 +113,7 @@ export class EventReplay {
     return events;
   }
 
-  /**
-   * Takes events that were being sent at the crash. Returns none when all were taken, or the replay
-   * was stopped.
-   */
+  /** Takes events that were being sent at the crash; none when all were taken, or after `stop`. */
   async takeRecovered(count: number, bytes: number): Promise<LaneEvent[]> {
     const isReading = () => !this.#isRead && !this.#isStopped;
     while (this.#isRecovering && this.#ready.length === 0 && isReading()) await this.#read.wait();
@@ -289,9 +286,7 @@ export class EventReplay {
     });
   }
 
-  /**
-   * Whether this partition's logs were read to their ends. Other partitions read the other logs.
-   */
+  /** Whether this partition's logs were read to their ends. Other partitions read the others. */
   #isAtEnd(logs: EventJob["logs"]): boolean {
     const { ends } = this.job;
     return this.#range.names().every((log) => (logs[log]?.next ?? 0) >= (ends[log] ?? 0));
