@@ -19,7 +19,11 @@ import { judgeReading } from "../cluster/topics/reading-trouble.ts";
 import { judgeTopics } from "../cluster/topics/topic-health.ts";
 import { monitorTopicSettings } from "../cluster/topics/topic-settings-monitor.ts";
 import { sourceOfRecord } from "../event/record.ts";
-import { clusterDirectory, expectNodeDirectory, topicIds } from "../first-start/data-directory.ts";
+import {
+  clusterDirectory,
+  expectFittingDirectory,
+  topicIds,
+} from "../first-start/data-directory.ts";
 import { expectSameToken } from "../first-start/first-workspace.ts";
 import { type BrokerSettings, connectClients, type KafkaClients } from "../kafka/client.ts";
 import { correctedClock } from "../pipeline/clock.ts";
@@ -48,7 +52,7 @@ import { sharedFigures } from "./shared-figures.ts";
  */
 export async function openCluster(opening: StartContext): Promise<Backend> {
   const { config, logger, metrics, stack } = opening;
-  expectNodeDirectory(config);
+  expectFittingDirectory(config);
   const brokers = brokerSettings(config);
   const clients = await openClients(brokers, stack);
   const { "cluster.name": group, "cluster.replicas": replicas } = config;

@@ -3,7 +3,7 @@ import {
   catalogDirectory,
   deliveryDirectory,
   eventsDirectory,
-  expectStandaloneDirectory,
+  expectFittingDirectory,
   figuresFile,
 } from "../first-start/data-directory.ts";
 import { openFileLogs } from "../ingest/log/file-logs.ts";
@@ -33,7 +33,7 @@ export async function openStandalone({
   metrics,
   stack,
 }: StartContext): Promise<Backend> {
-  expectStandaloneDirectory(config);
+  expectFittingDirectory(config);
   const catalog = await openCatalog({
     directory: catalogDirectory(config),
     itemsMax: itemsMaxOf(config),

@@ -36,17 +36,29 @@ export interface BackupTarget {
   close(): void;
 }
 
-/** Returns the backup target in the settings. Throws a `StartError` for invalid settings. */
-export function backupTarget(config: Config, logger: Logger): BackupTarget {
+/** Throws a `StartError` if the settings ask for regular backups that cannot be made. */
+export function expectBackupSettings(config: Config): void {
   const { "backup.directory": directory, "backup.s3.bucket": bucket } = config;
+  if (config["backup.every"] === 0) return;
+  if (config["cluster.kafka"].length > 0) {
+    throw new StartError("Expected no backup.every on a node: the topics have the cluster's data");
+  }
   if (directory !== undefined && bucket !== undefined) {
     throw new StartError("Expected one of backup.directory and backup.s3.bucket, got both");
   }
+  if (bucket !== undefined) bucketConfig(config, bucket);
+  else if (directory === undefined) {
+    throw new StartError(
+      "Expected the setting backup.directory or backup.s3.bucket beside backup.every",
+    );
+  }
+}
+
+/** Returns the backup target in the settings, which fit as `expectBackupSettings` checks. */
+export function backupTarget(config: Config, logger: Logger): BackupTarget {
+  const bucket = config["backup.s3.bucket"];
   if (bucket !== undefined) return inBucket(config, bucket, logger);
-  if (directory !== undefined) return inDirectory(resolve(directory));
-  throw new StartError(
-    "Expected the setting backup.directory or backup.s3.bucket beside backup.every",
-  );
+  return inDirectory(resolve(config["backup.directory"]!));
 }
 
 function inDirectory(directory: string): BackupTarget {

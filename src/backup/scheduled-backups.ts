@@ -1,14 +1,14 @@
 import { constants, setPriority } from "node:os";
 import { resolve } from "node:path";
 import { Counter, Gauge } from "prom-client";
-import { messageOf, StartError } from "../errors.ts";
+import { messageOf } from "../errors.ts";
 import type { Logger } from "../observe/log.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import { selfCommand } from "../self-command.ts";
 import type { Config } from "../settings/keys.ts";
 import { ingestEnvironment } from "../settings/reader.ts";
 import type { BackupFile } from "./backup-name.ts";
-import { type BackupTarget, backupTarget } from "./backup-target.ts";
+import { type BackupTarget, backupTarget, expectBackupSettings } from "./backup-target.ts";
 
 /** Longest time in milliseconds from a failed backup to the next attempt. */
 const RETRY_MS_MAX = 600_000;
@@ -33,9 +33,7 @@ export function startBackups(
   { logger, metrics }: { logger: Logger; metrics: Metrics },
 ): ScheduledBackups | undefined {
   if (config["backup.every"] === 0) return undefined;
-  if (config["cluster.kafka"].length > 0) {
-    throw new StartError("Expected no backup.every on a node: the topics have the cluster's data");
-  }
+  expectBackupSettings(config);
   return new ScheduledBackups(config, backupTarget(config, logger), logger, metrics);
 }
 

@@ -5,7 +5,9 @@ import { checkCertificates } from "./certificates.ts";
 import type { CheckResult } from "./check-result.ts";
 import { checkDisk } from "./disk.ts";
 import { checkMailServer } from "./mail-server.ts";
-import { checkPort, checkSystem } from "./system.ts";
+import { checkPorts } from "./ports.ts";
+import { checkSettings } from "./settings.ts";
+import { checkSystem } from "./system.ts";
 import { checkUserCode } from "./user-code.ts";
 
 /**
@@ -18,13 +20,13 @@ export async function* check(config: Config): AsyncGenerator<CheckResult> {
   );
   const detail = changed.length === 0 ? "all at their defaults" : changed.join(", ");
   yield { state: "ok", subject: "settings", detail };
+  yield* checkSettings(config);
   yield* checkSystem();
-  yield await checkPort("data plane", config.host, config.port);
-  yield await checkPort("control plane", config["admin.host"], config["admin.port"]);
+  yield* checkPorts(config);
   yield* checkCertificates(config);
   yield* checkDisk(config);
   if (config["cluster.kafka"].length > 0) yield await checkBrokers(config);
-  if (config["smtp.server"] !== undefined) yield await checkMailServer(config);
+  yield* checkMailServer(config);
   yield await checkUserCode("javascript");
   yield await checkUserCode("python");
 }

@@ -13,7 +13,11 @@ import {
 } from "node:fs";
 import { join, resolve } from "node:path";
 import { messageOf } from "../errors.ts";
-import { expectDataDirectory, formatFile } from "../first-start/data-directory.ts";
+import {
+  expectDataDirectory,
+  expectFittingDirectory,
+  formatFile,
+} from "../first-start/data-directory.ts";
 import type { Config } from "../settings/keys.ts";
 import type { CheckResult } from "./check-result.ts";
 
@@ -59,6 +63,7 @@ function checkDataDirectory(config: Config, data: string, isNew: boolean): Check
   }
   try {
     expectDataDirectory(config);
+    expectFittingDirectory(config);
     return { state: "ok", subject: "data", detail: `${data} is a data directory of this version` };
   } catch (error) {
     return { state: "fails", subject: "data", detail: messageOf(error) };

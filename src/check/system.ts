@@ -1,6 +1,5 @@
 import { readFileSync } from "node:fs";
 import { availableParallelism, release, totalmem } from "node:os";
-import { listenError } from "../errors.ts";
 import { HTTP_CONNECTIONS_MAX } from "../settings/limits.ts";
 import type { CheckResult } from "./check-result.ts";
 
@@ -48,16 +47,4 @@ function checkDescriptors(): CheckResult {
         subject: "open files",
         detail: `${soft} allowed; ${wanted} let all connections in (LimitNOFILE=, ulimit -n)`,
       };
-}
-
-/** Checks that a port is free, by listening on it and closing it at once. */
-export async function checkPort(subject: string, host: string, port: number): Promise<CheckResult> {
-  try {
-    Bun.listen({ hostname: host, port, socket: { data() {} } }).stop(true);
-    return { state: "ok", subject, detail: `${host} port ${port} is free` };
-  } catch (error) {
-    const { message } = listenError({ host, port }, error);
-    const isTaken = (error as { code?: unknown }).code === "EADDRINUSE";
-    return { state: isTaken ? "warns" : "fails", subject, detail: message };
-  }
 }

@@ -1,8 +1,7 @@
 import { defineCommand } from "citty";
 import { StartError } from "../errors.ts";
 import {
-  expectNodeDirectory,
-  expectStandaloneDirectory,
+  expectFittingDirectory,
   prepareDataDirectory,
   takeOverSocket,
 } from "../first-start/data-directory.ts";
@@ -65,8 +64,7 @@ export const serve = defineCommand({
  */
 async function takeSockets(config: Config, logger: Logger): Promise<TakeOver | undefined> {
   prepareDataDirectory(config);
-  if (config["cluster.kafka"].length === 0) expectStandaloneDirectory(config);
-  else expectNodeDirectory(config);
+  expectFittingDirectory(config);
   const settings = planeAddresses(config);
   const taken = await takeOver({ path: takeOverSocket(config), version, settings });
   if (taken === undefined) logger.info("no server to take over from");

@@ -126,7 +126,7 @@ export function unprintedToken(config: Config) {
  * The node would ignore the data in it; the command `cluster import` moves this data to the
  * cluster.
  */
-export function expectNodeDirectory(config: Config): void {
+function expectNodeDirectory(config: Config): void {
   if (!existsSync(catalogDirectory(config))) return;
   throw new StartError(
     `Expected the data directory of a node, but ${resolve(config.data)} is that of a server without cluster.kafka; \`pixelmill cluster import\` takes its data along`,
@@ -137,7 +137,7 @@ export function expectNodeDirectory(config: Config): void {
  * Throws `StartError` when a standalone server would start in the data directory of a cluster node,
  * where its catalog would be empty, or in a data directory that a cluster has perhaps imported.
  */
-export function expectStandaloneDirectory(config: Config): void {
+function expectStandaloneDirectory(config: Config): void {
   const cluster = clusterDirectory(config, "");
   if (!existsSync(cluster)) return;
   const data = resolve(config.data);
@@ -146,6 +146,18 @@ export function expectStandaloneDirectory(config: Config): void {
       ? `Expected complete data in ${data}, but a cluster import or export was interrupted there: repeat the import, or export into another directory`
       : `Expected the setting cluster.kafka, since ${data} is the data directory of a node`,
   );
+}
+
+/**
+ * Throws `StartError` when the data directory is not one of a server with these settings: a node of
+ * this cluster, or a standalone server.
+ */
+export function expectFittingDirectory(config: Config): void {
+  if (config["cluster.kafka"].length === 0) expectStandaloneDirectory(config);
+  else {
+    expectNodeDirectory(config);
+    topicIds(config);
+  }
 }
 
 /**

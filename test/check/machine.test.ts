@@ -3,7 +3,8 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { checkDisk, fileSystemOf } from "../../src/check/disk.ts";
-import { checkPort, checkSystem } from "../../src/check/system.ts";
+import { checkPorts } from "../../src/check/ports.ts";
+import { checkSystem } from "../../src/check/system.ts";
 import { formatFile, prepareDataDirectory } from "../../src/first-start/data-directory.ts";
 import type { Config } from "../../src/settings/keys.ts";
 import { removeDirectory, temporaryDirectory } from "../e2e/server.ts";
@@ -108,16 +109,26 @@ describe("the check of the system", () => {
     if (wanted !== undefined) expect(Number(wanted)).toBeGreaterThan(Number(soft));
   });
 
-  test("tells whether a port is free, taken, or of another machine", async () => {
+  test("tells whether a port is free, taken, of another machine, or of another listener", () => {
     const taken = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
-    const results = [
-      await checkPort("plane", "127.0.0.1", taken.port),
-      await checkPort("plane", "203.0.113.9", 0),
-    ];
+    const config = {
+      ...{ host: "127.0.0.1", port: 0, "admin.host": "127.0.0.1", "admin.port": taken.port },
+      ...{ "transformer.host": "203.0.113.9", "transformer.port": 0 },
+    } as Config;
+    const results = [...checkPorts(config)];
     taken.stop(true);
-    expect(await checkPort("plane", "127.0.0.1", 0)).toEqual({
-      ...{ state: "ok", subject: "plane", detail: "127.0.0.1 port 0 is free" },
-    });
-    expect(results.map(({ state }) => state)).toEqual(["warns", "fails"]);
+    expect(results.map(({ subject, state }) => [subject, state])).toEqual([
+      ["data plane", "ok"],
+      ["control plane", "warns"],
+      ["transformer listener", "fails"],
+    ]);
+    expect(results[0]!.detail).toBe("127.0.0.1 port 0 is free");
+    const { port } = taken;
+    const same = { ...config, port, "transformer.host": "127.0.0.1", "transformer.port": port };
+    expect([...checkPorts(same)].map(({ detail }) => detail)).toEqual([
+      `127.0.0.1 port ${port} is free`,
+      `127.0.0.1 port ${port} is that of the data plane`,
+      `127.0.0.1 port ${port} is that of the data plane`,
+    ]);
   });
 });
