@@ -50,7 +50,13 @@ function setUp() {
     /** Parts that received an outcome, with the number of outputs. */
     noted: [] as unknown[],
   };
-  const state = { outageMs: 0, isRunning: true, isFull: false, stored: undefined as unknown };
+  const state = {
+    outageMs: 0,
+    isRunning: true,
+    isFull: false,
+    stored: undefined as unknown,
+    known: {},
+  };
   const committer = new LaneCommitter(
     {
       ledger: { lane: () => state.stored, schedule: () => told.scheduled++, isShared: false },
@@ -69,7 +75,7 @@ function setUp() {
       health: { recordOutcome: (count: number) => told.noted.push(["health", count]) },
       reader: {
         settle: (log: string, sequence: number) => told.read.push([log, sequence]),
-        record: () => ({ logs: {} }),
+        record: () => ({ logs: {}, known: state.known }),
         lows: () => new Map(),
         committed() {},
       },
@@ -222,6 +228,15 @@ describe("outcomes", () => {
     jest.advanceTimersByTime(50);
     committer.schedule();
     expect([told.scheduled, committer.collect()]).toEqual([0, undefined]);
+  });
+
+  test("are written with a live period that the lane has read meanwhile", () => {
+    const { committer, state } = setUp();
+    state.stored = { logs: {}, known: { c: { 0: 1 } } };
+    state.known = { c: { 0: 1 }, d: { 0: 2 } };
+    expect(committer.collect()?.record.known).toEqual(state.known);
+    state.stored = { logs: {}, known: state.known };
+    expect(committer.collect()).toBeUndefined();
   });
 
   test("that the ledger has are not written again", () => {

@@ -286,14 +286,15 @@ function settledLetter(
 
 /**
  * Whether the ledger's record of a lane, `stored`, is up to date: it has the read positions `logs`,
- * the intent `sealed` of a batched delivery, and a length of the outage that differs from
+ * the live periods `known`, the intent `sealed` of a batched delivery, and a length of the outage that differs from
  * `outageMs` by less than `outageStepMs`.
  */
 export function isStored(
   stored: LaneRecord | undefined,
-  { logs, sealed, outageMs = 0 }: Pick<LaneRecord, "logs" | "sealed" | "outageMs">,
+  { logs, known, sealed, outageMs = 0 }: LaneRecord,
   outageStepMs = 1,
 ): boolean {
   if (Math.abs((stored?.outageMs ?? 0) - outageMs) >= outageStepMs) return false;
-  return Bun.deepEquals(stored?.logs ?? {}, logs) && stored?.sealed?.name === sealed?.name;
+  if (stored?.sealed?.name !== sealed?.name) return false;
+  return Bun.deepEquals([stored?.logs ?? {}, stored?.known ?? {}], [logs, known]);
 }
