@@ -115,7 +115,7 @@ export class LaneRegistry {
       this.#replaying.add(id);
       this.#lanes.get(id)?.refreshReplays();
     }
-    if (this.#isOnHold) return;
+    if (this.#isStopped || this.#isOnHold) return;
     this.#updateSome(new Set(destinationIds.filter((id) => !this.#lanes.has(id))));
   }
 

@@ -11,6 +11,7 @@ import { LaneRegistry } from "../../src/pipeline/lane-registry.ts";
 import { type Ledger, openLedger } from "../../src/pipeline/ledger/ledger.ts";
 import { LiveTail } from "../../src/pipeline/live-tail.ts";
 import { MemoryBudget } from "../../src/pipeline/memory-budget.ts";
+import { noCounts } from "../../src/pipeline/model/replay-job.ts";
 import { CodeLogs } from "../../src/pipeline/monitoring/code-logs.ts";
 import { LatestOutcomes } from "../../src/pipeline/recent/latest-outcomes.ts";
 import { FakeLive, FakeSandbox, feedOf, laneMetrics, MemoryLog, record } from "./doubles.ts";
@@ -129,6 +130,23 @@ test("lanes that a record wakes while the ledger cannot be read get it once the 
     expect([...lanes.gauges()].map((it) => it.lagEvents())).toEqual([2, 2]);
   }).finally(() => opened.mockRestore());
 });
+
+test("a replay that begins while a partition stops starts no lane in it", () =>
+  rig(async (live, lanes, ledger) => {
+    live.putDestination("one", { type: "known" });
+    lanes.refresh();
+    await ledger.changeJobs((jobs) =>
+      jobs.start({
+        ...{ id: "job", workspaceId: "workspace", state: "running", rate: 1, createdAt: 0 },
+        ...{ kind: "events", destinationId: "one", sources: ["source"], from: 0, to: 1 },
+        ...{ counts: noCounts, starts: {}, ends: {}, logs: {} },
+      }),
+    );
+    const stopped = lanes.stop();
+    lanes.refreshReplays(["one"]);
+    await stopped;
+    expect(lanes.gaugesOf("one")).toBeUndefined();
+  }));
 
 test("the log is not trimmed while the catalog cannot be read", () =>
   rig((live, lanes) => {
