@@ -77,8 +77,10 @@ export function createAges(wall: () => number, elapsed: () => number): (at: numb
   setInterval(checkStep, STEP_CHECK_MS).unref();
   return (at) => {
     checkStep();
-    const ages = distances.map((distance) => elapsed() + distance - at).filter((age) => age >= 0);
-    return ages.length === 0 ? 0 : Math.min(...ages);
+    const ages = distances.map((distance) => elapsed() + distance - at);
+    // The clock of the node that received an event may be a little ahead of this one.
+    const possible = ages.filter((age) => age > -STEP_MS_MIN);
+    return possible.length === 0 ? 0 : Math.max(0, Math.min(...possible));
   };
 }
 

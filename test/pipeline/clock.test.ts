@@ -54,6 +54,14 @@ describe("event age", () => {
     },
   );
 
+  test("an event of a node whose clock is slightly ahead is new, also after this clock was set back", () => {
+    const { age, wall, pass, set } = machine();
+    pass(1_000);
+    set(-HOUR);
+    pass(1_000);
+    expect([age(wall() + 20), age(wall() - 20)]).toEqual([0, 20]);
+  });
+
   test("an age stays correct while the wall clock is set forward and back and corrected gradually", () => {
     const { age, wall, pass, set } = machine();
     for (const step of [2 * HOUR, -4 * HOUR, 2 * HOUR]) {
