@@ -122,6 +122,7 @@ export async function openCluster(opening: StartContext): Promise<Backend> {
       const host = createPipelineHost({
         ...work,
         live: catalog.live,
+        catalogCurrent: () => catalog.current(),
         clock: correctedClock(clockCorrection(clients)),
         readers: logs.readers,
         remoteTail: audience,

@@ -10,9 +10,10 @@ import { roundRobin } from "./lane/round-robin.ts";
 import { SourceLanes } from "./lane/source-lanes.ts";
 import { UpdateQueue } from "./lane/update-queue.ts";
 import { WakeQueue } from "./lane/wake-queue.ts";
+import { LaneRemovals, type LaneRemovalsParts } from "./lane-removals.ts";
 import type { LaneGauges } from "./monitoring/lane-gauges.ts";
 
-export interface LaneRegistryParts extends Omit<LaneContext, "refresh"> {
+export interface LaneRegistryParts extends Omit<LaneContext, "refresh">, LaneRemovalsParts {
   kinds: ReadonlyMap<string, DestinationKind>;
   /** Whether deliveries are on hold. Once false, it is not called again. Absent: not on hold. */
   isOnHold?(): boolean;
@@ -45,10 +46,7 @@ export class LaneRegistry {
   );
   /** Lanes as the catalog lists them, without those that were updated since the list was read. */
   readonly #listed = new Map<string, NonNullable<WantedLane>>();
-  /** Destination id → promise that settles when the removal of its lane has ended. */
-  readonly #removals = new Map<string, Promise<void>>();
-  /** Ids of destinations whose lane could not be removed. The next catalog change retries it. */
-  readonly #unremoved = new Set<string>();
+  readonly #removals: LaneRemovals;
   /** Chooses, in turn, lanes whose read position is written even if it holds back no trimming. */
   readonly #nextLanes = roundRobin(this.#lanes);
   /** Chooses, in turn, lanes to check for a read position that holds back trimming of a log. */
@@ -67,6 +65,7 @@ export class LaneRegistry {
   constructor(parts: LaneRegistryParts) {
     this.#parts = parts;
     this.#context = { ...parts, refresh: () => this.refresh() };
+    this.#removals = new LaneRemovals(parts, (id) => this.#keep(id));
     this.#sources = new SourceLanes(parts.logs);
     this.#behind = new LanesBehind(parts.logs, (lanes) => this.#wakes.wake(lanes));
     const wake = (ids: string[]) =>
@@ -125,7 +124,7 @@ export class LaneRegistry {
    */
   durableLow(log: string): number | undefined {
     if (this.#topology === undefined || this.#unknown.size > 0) return 0;
-    if (!this.#updates.isEmpty) return 0;
+    if (!this.#updates.isEmpty || !this.#removals.isEmpty) return 0;
     let low: number | undefined;
     for (const lane of this.#lanes.values()) {
       low = Math.min(low ?? Number.POSITIVE_INFINITY, lane.durableLow(log) ?? 0);
@@ -178,7 +177,7 @@ export class LaneRegistry {
     this.#updates.clear();
     const reading = [this.#behind.stop(), this.#announcer.stop()];
     await Promise.all([...reading, ...this.#lanes.values().map((lane) => lane.stop())]);
-    await Promise.all(this.#removals.values());
+    await this.#removals.stop();
   }
 
   #hasReplays(destinationId: string): boolean {
@@ -199,15 +198,12 @@ export class LaneRegistry {
     this.#listed.clear();
     for (const lane of live.lanes()) this.#listed.set(lane.destination.id, lane);
     const known = ledger.destinations().union(this.#lanes).union(this.#unknown);
-    this.#unremoved.clear();
     this.#updates.add(known.union(this.#replaying).union(this.#listed));
   }
 
-  /** Updates the lanes of these destinations, and those that wait for a removal or replay. */
+  /** Updates the lanes of these destinations, and those that wait for a replay. */
   #updateSome(ids: ReadonlySet<string>): void {
-    const all = ids.union(this.#unremoved).union(this.#replaying);
-    this.#unremoved.clear();
-    for (const id of all) {
+    for (const id of ids.union(this.#replaying)) {
       this.#listed.delete(id);
       this.#updateOne(id);
     }
@@ -240,8 +236,9 @@ export class LaneRegistry {
       return;
     }
     this.#unknown.delete(id);
-    if (lane !== undefined) this.#remove(id, lane);
-    else if (!this.#removals.has(id) && this.#isLeftOver(id)) this.#forget(id, 0);
+    this.#lanes.delete(id);
+    const isLeft = lane !== undefined || (!this.#removals.isRunning(id) && this.#isLeftOver(id));
+    if (isLeft) this.#removals.begin(id, lane?.remove() ?? Promise.resolve(0));
   }
 
   /** Whether the ledger still has progress of the lane, or letters of a deleted destination. */
@@ -271,28 +268,11 @@ export class LaneRegistry {
     this.#lanes.set(id, new Lane(this.#context, kind, destination, connections, mayReplay));
   }
 
-  /** Stops and removes the lane of a destination that was deleted or disconnected. */
-  #remove(id: string, lane: Lane): void {
-    this.#lanes.delete(id);
-    this.#forget(id, lane.remove());
-  }
-
-  #forget(id: string, discarded: number | Promise<number>): void {
-    const removal = this.#forgetAfter(id, discarded)
-      .catch((error) => {
-        this.#unremoved.add(id);
-        this.#parts.logger.error({ destinationId: id, err: error }, "cannot remove a lane");
-      })
-      .finally(() => this.#removals.delete(id));
-    this.#removals.set(id, removal);
-  }
-
-  async #forgetAfter(id: string, discarded: number | Promise<number>): Promise<void> {
-    const { ledger, live, logger } = this.#parts;
-    const events = await discarded;
-    // The destination was connected again meanwhile, and its new lane continues from the cursor.
-    if (this.#lanes.has(id)) return;
-    const letters = await ledger.remove(id, live.destination(id) === undefined);
-    logger.info({ destinationId: id, events, letters }, "lane removed; its events are discarded");
+  /** Starts or wakes the lane of a destination that has one after all; returns whether it has. */
+  #keep(id: string): boolean {
+    this.#replaying.add(id);
+    if ((this.#parts.live.lane(id) ?? this.#replayLane(id)) === undefined) return false;
+    this.refreshReplays([id]);
+    return true;
   }
 }

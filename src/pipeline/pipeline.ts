@@ -111,6 +111,8 @@ export interface PipelineHostParts {
   onDurable(listener: (range?: DurableRange) => void): () => void;
   /** Whether all deliveries are on hold; see `LaneRegistryParts.isOnHold`. */
   isOnHold?(): boolean;
+  /** Waits until `live` is up to date; see `LaneRegistryParts.catalogCurrent`. */
+  catalogCurrent?(): Promise<void>;
   /** Age in milliseconds at which an event that cannot be delivered becomes a dead letter. */
   retryWindowMs: number;
   /** Limits above which the oldest dead letters are deleted. Absent: no limits. */

@@ -7,14 +7,16 @@ import type { DestinationKind } from "../../src/destinations/destination.ts";
 import { systemClock } from "../../src/pipeline/clock.ts";
 import { BatchPace } from "../../src/pipeline/lane/batch-pace.ts";
 import { Lane } from "../../src/pipeline/lane/lane.ts";
-import { LaneRegistry } from "../../src/pipeline/lane-registry.ts";
+import { LaneRegistry, type LaneRegistryParts } from "../../src/pipeline/lane-registry.ts";
 import { type Ledger, openLedger } from "../../src/pipeline/ledger/ledger.ts";
 import { LiveTail } from "../../src/pipeline/live-tail.ts";
 import { MemoryBudget } from "../../src/pipeline/memory-budget.ts";
+import type { NewLetter } from "../../src/pipeline/model/dead-letter.ts";
 import { noCounts } from "../../src/pipeline/model/replay-job.ts";
 import { CodeLogs } from "../../src/pipeline/monitoring/code-logs.ts";
 import { LatestOutcomes } from "../../src/pipeline/recent/latest-outcomes.ts";
-import { FakeLive, FakeSandbox, feedOf, laneMetrics, MemoryLog, record } from "./doubles.ts";
+import { holds } from "../until.ts";
+import { FakeLive, FakeSandbox, fail, feedOf, laneMetrics, MemoryLog, record } from "./doubles.ts";
 import { numbersTo, until } from "./rig.ts";
 
 /** A type of destinations to which nothing is sent here. */
@@ -29,6 +31,7 @@ async function rig(
     ledger: Ledger,
     log: MemoryLog,
   ) => Promise<void> | void,
+  over: Partial<LaneRegistryParts> = {},
 ) {
   const directory = mkdtempSync(join(tmpdir(), "pipeline-"));
   const logger = pino({ level: "silent" });
@@ -55,6 +58,7 @@ async function rig(
     memory: new MemoryBudget(),
     pace: new BatchPace(),
     ...{ sandbox: new FakeSandbox(), kinds, retryWindowMs: 1_000 },
+    ...over,
   });
   await test(live, lanes, ledger, log);
   await lanes.stop();
@@ -147,6 +151,33 @@ test("a replay that begins while a partition stops starts no lane in it", () =>
     await stopped;
     expect(lanes.gaugesOf("one")).toBeUndefined();
   }));
+
+test("a destination that the catalog of a node lacks, as it is behind, keeps its cursor and dead letters", () => {
+  const catalog = Promise.withResolvers<void>();
+  const over = { catalogCurrent: () => catalog.promise };
+  return rig(async (live, lanes, ledger) => {
+    const letter: NewLetter = {
+      ...{ id: "letter", workspaceId: "workspace", destinationId: "one", sourceId: "source" },
+      ...{ messageId: "m", stage: "deliver", reason: "no", attempts: 1, text: "{}", user: "u" },
+      ...{ type: "track", receivedAt: 0, createdAt: 0 },
+    };
+    const record = { logs: { 0: { next: 7, pending: [] } }, known: {} };
+    const change = { destinationId: "one", record, deadLetters: [letter], settledRequeued: [] };
+    const kept = () => [ledger.lane("one")?.logs[0]?.next, ledger.letters.countOf("workspace")];
+    ledger.schedule({ collect: () => change, committed() {}, fail });
+    await until(() => kept()[1] === 1);
+    lanes.refresh();
+    await holds(20, () => expect([...kept(), lanes.durableLow("0")]).toEqual([7, 1, 0]));
+    live.putDestination("one", { type: "known" });
+    live.connect("one", { 0: 7 }, { sourceId: "another" });
+    catalog.resolve();
+    await until(() => lanes.gaugesOf("one") !== undefined);
+    await holds(50, () => expect([...kept(), lanes.durableLow("0")]).toEqual([7, 1, 7]));
+    live.remove("one");
+    lanes.refresh();
+    await until(() => kept()[0] === undefined && kept()[1] === 0);
+  }, over);
+});
 
 test("the log is not trimmed while the catalog cannot be read", () =>
   rig((live, lanes) => {

@@ -1,0 +1,81 @@
+import type { LaneContext } from "./lane/lane-context.ts";
+
+export interface LaneRemovalsParts extends Pick<LaneContext, "ledger" | "live" | "logger"> {
+  /**
+   * Resolves once `live` shows all changes of the catalog that were confirmed before the call.
+   * Absent: it always does.
+   */
+  catalogCurrent?(): Promise<void>;
+}
+
+/** Pause in milliseconds before a removal that failed is tried again. */
+const RETRY_MS = 5_000;
+
+/**
+ * Deletes the stored progress of lanes (deliveries to one destination) whose destination was
+ * deleted or disconnected. First waits for the catalog: the one of this node may be behind, and
+ * lack a destination that has events.
+ */
+export class LaneRemovals {
+  readonly #parts: LaneRemovalsParts;
+  readonly #keep: (destinationId: string) => boolean;
+  /** Destination id → promise that settles when its removal has ended. */
+  readonly #running = new Map<string, Promise<void>>();
+  readonly #stopping = Promise.withResolvers<void>();
+  #isStopped = false;
+
+  /** `keep` returns whether the destination has a lane after all, which needs its progress. */
+  constructor(parts: LaneRemovalsParts, keep: (destinationId: string) => boolean) {
+    this.#parts = parts;
+    this.#keep = keep;
+  }
+
+  get isEmpty(): boolean {
+    return this.#running.size === 0;
+  }
+
+  isRunning(destinationId: string): boolean {
+    return this.#running.has(destinationId);
+  }
+
+  /** Begins a removal. `discarded` resolves once the lane has stopped, with its discarded events. */
+  begin(destinationId: string, discarded: Promise<number>): void {
+    const removal = this.#run(destinationId, discarded).finally(() => {
+      if (this.#running.get(destinationId) === removal) this.#running.delete(destinationId);
+    });
+    this.#running.set(destinationId, removal);
+  }
+
+  /** Resolves when no removal runs. The next start begins those that are not done again. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#stopping.resolve();
+    await Promise.all(this.#running.values());
+  }
+
+  async #run(destinationId: string, discarded: Promise<number>): Promise<void> {
+    for (let isDone = false; !isDone; ) {
+      try {
+        await this.#remove(destinationId, discarded);
+        isDone = true;
+      } catch (err) {
+        this.#parts.logger.error({ destinationId, err }, "cannot remove a lane; retrying");
+        await Promise.race([Bun.sleep(RETRY_MS), this.#stopping.promise]);
+        isDone = this.#isStopped;
+      }
+    }
+  }
+
+  async #remove(destinationId: string, discarded: Promise<number>): Promise<void> {
+    const { ledger, live, logger, catalogCurrent } = this.#parts;
+    const events = await discarded;
+    if (catalogCurrent !== undefined) {
+      await Promise.race([catalogCurrent(), this.#stopping.promise]);
+      if (this.#isStopped) return;
+    }
+    if (this.#keep(destinationId)) return;
+    const isDeleted = live.destination(destinationId) === undefined;
+    const letters = await ledger.remove(destinationId, isDeleted);
+    logger.info({ destinationId, events, letters }, "lane removed; its events are discarded");
+  }
+}
