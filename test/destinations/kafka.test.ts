@@ -236,6 +236,18 @@ describeWith(brokersMissing)("kafka", () => {
     expect((await valuesOf(`${prefix}there`)).length).toBe(sent);
   });
 
+  test("an event with the name of an internal topic is a dead letter, and delays no others", async () => {
+    await madeTopic(1, {}, "__transaction_state");
+    const there = await madeTopic();
+    const open = opened(configOf("{{event}}"));
+    const events = ["__transaction_state", there].map((event) => outgoing({ event }));
+    const reason = "The topic's name is not valid (topic __transaction_state, error 17)";
+    const isOver = (it: DeliveryResult) => it.kind !== "retry" || it.reason === reason;
+    const verdict = await settled(open, events, isOver);
+    expect(verdict).toEqual({ kind: "delivered", refused: new Map([[0, reason]]) });
+    expect(await valuesOf(there)).toEqual([{ event: there }]);
+  });
+
   test("events for a missing topic are delivered once the topic exists", async () => {
     const name = `late-${topics}`;
     const open = opened(configOf(name));

@@ -5,7 +5,14 @@ import { type PartitionResponse, produce } from "../../kafka/produce.ts";
 import type { OutgoingEvent } from "../destination.ts";
 import type { BrokerConnections } from "./broker-connections.ts";
 import type { KafkaConfig } from "./config.ts";
-import { type BrokerAddress, failureOf, KafkaFailure, outlookOf, sentenceOf } from "./failures.ts";
+import {
+  type BrokerAddress,
+  failureOf,
+  isOfTopic,
+  KafkaFailure,
+  outlookOf,
+  sentenceOf,
+} from "./failures.ts";
 import { KAFKA_TOPICS_MAX } from "./limits.ts";
 import { Partition, partitionOf } from "./partition.ts";
 import { createRecordEncoder, type KafkaEventRecord, type SendResult } from "./record.ts";
@@ -256,9 +263,9 @@ export class EventProducer {
       round.failure = new KafkaFailure("soon", "The broker did not answer for a partition");
       return;
     }
-    if (this.#hasTemplate && answer.errorCode === NOT_AUTHORISED) {
+    if (this.#hasTemplate && isOfTopic(answer.errorCode)) {
       // The topic may be one of many, and must not block events for the others.
-      const reason = sentenceOf(NOT_AUTHORISED, partition.topic);
+      const reason = sentenceOf(answer.errorCode, partition.topic);
       for (const record of partition.queue.discard()) record.result = reason;
       round.isProgress = true;
       return;
@@ -284,7 +291,6 @@ interface Round {
 }
 
 const NO_LEADER = 5;
-const NOT_AUTHORISED = 29;
 
 const tooMany = (topic: string) =>
   `The destination writes to ${KAFKA_TOPICS_MAX} topics, and ${topic} would be one more`;

@@ -71,6 +71,14 @@ export function outlookOf(code: number): Outlook {
   return ofOperator.has(code) ? "later" : "soon";
 }
 
+/**
+ * Whether a topic stays unusable after this error code: its name is not valid, or the user may not
+ * write to it. Brokers also answer 17 for their internal topics, such as `__transaction_state`.
+ */
+export function isOfTopic(code: number): boolean {
+  return code === 17 || code === 29;
+}
+
 type ErrorClass = "written" | "records" | "identity" | "later";
 
 /** Returns the class of an error code, which says how the producer must react. */

@@ -8,7 +8,7 @@ import type { MetadataAnswer } from "../../kafka/library.ts";
 import type { BrokerConnection } from "./broker-connection.ts";
 import type { BrokerConnections } from "./broker-connections.ts";
 import type { BrokerAddress } from "./failures.ts";
-import { codeOf } from "./failures.ts";
+import { codeOf, isOfTopic } from "./failures.ts";
 import { KAFKA_TOPICS_MAX } from "./limits.ts";
 
 /** Age in milliseconds at which the metadata of a topic is requested again. */
@@ -73,7 +73,7 @@ export class TopicMetadata {
     if (isMissing && this.#isMade) {
       return performance.now() - (this.#asked.get(name) ?? 0) > APPEAR_MS_MAX;
     }
-    return code === UNKNOWN_TOPIC || lasting.has(code);
+    return code === UNKNOWN_TOPIC || isOfTopic(code);
   }
 
   leader(name: string, partition: number): BrokerAddress | undefined {
@@ -165,8 +165,6 @@ const NO_LEADER: LeaderStatement = { leaderId: -1 };
 
 const UNKNOWN_TOPIC = 3;
 const LEADER_NOT_AVAILABLE = 5;
-/** Error codes after which a topic stays unusable: an invalid name, or missing permission. */
-const lasting = new Set([17, 29]);
 /**
  * Time in milliseconds after which a topic that the brokers should have created counts as missing.
  */
