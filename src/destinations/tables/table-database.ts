@@ -152,15 +152,25 @@ export function changedByOthers(table: string): never {
 
 /**
  * Returns a load of the table `users` with one record per user. If a user has several records, the
- * last value of each column counts. The records are ordered by user id, so that concurrent writers
- * lock rows in the same order.
+ * value with the latest `received_at` counts in each column, as it does between loads: a replayed
+ * event may follow a newer one. The records are ordered by user id, so that concurrent writers lock
+ * rows in the same order.
  */
 export function merged(load: TableLoad): TableLoad {
   const byId = new Map<string, TableRecord>();
   for (const record of load.records) {
     const id = String(record.id);
-    byId.set(id, { ...byId.get(id), ...record });
+    const known = byId.get(id);
+    const isOlder = known !== undefined && isEarlier(record, known);
+    byId.set(id, isOlder ? { ...record, ...known } : { ...known, ...record });
   }
   const records = [...byId].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, record]) => record);
   return { ...load, records, isMerged: true };
+}
+
+function isEarlier(
+  { received_at: one }: TableRecord,
+  { received_at: other }: TableRecord,
+): boolean {
+  return one !== undefined && other !== undefined && String(one) < String(other);
 }

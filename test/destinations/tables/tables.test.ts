@@ -12,10 +12,12 @@ import {
   TABLE_COLUMNS_MAX,
   TABLE_LEVELS_MAX,
 } from "../../../src/destinations/tables/limits.ts";
+import { merged } from "../../../src/destinations/tables/table-database.ts";
 import {
   missingColumns,
   recordOf,
   type TableColumns,
+  type TableRecord,
   wholeRecord,
 } from "../../../src/destinations/tables/table-records.ts";
 import {
@@ -61,6 +63,18 @@ describe("rows of users", () => {
     expect(rowsWithUser(identify({ type: "group", groupId: "g" }))).toHaveLength(1);
     expect(rows(identify({}))).toHaveLength(1);
   });
+});
+
+test("of several records of a user, the one received last counts, in any order", () => {
+  const at = (minute: number, more: TableRecord) => ({
+    ...{ id: "u1", received_at: `2026-01-01T00:0${minute}:00.000Z` },
+    ...more,
+  });
+  const records = [at(2, { plan: "pro" }), at(1, { plan: "free", city: "Bonn" }), { id: "u0" }];
+  const load = { table: "users", columns: new Map(), records };
+  expect(merged(load).records).toEqual([{ id: "u0" }, at(2, { plan: "pro", city: "Bonn" })]);
+  records.reverse();
+  expect(merged(load).records).toEqual([{ id: "u0" }, at(2, { plan: "pro", city: "Bonn" })]);
 });
 
 describe("names", () => {
