@@ -19,7 +19,9 @@ export function requestId(events: readonly OutgoingEvent[], joined: Uint8Array):
 /** Returns the messageId, or its hash when a header may not contain the messageId. */
 function headerText(messageId: string): string {
   if (/^[A-Za-z0-9_-]{1,255}$/.test(messageId)) return messageId;
-  return createHash("sha256").update(messageId).digest("hex");
+  // A hash of the text alone would be the same for all halves of surrogate pairs.
+  const text = messageId.isWellFormed() ? messageId : JSON.stringify(messageId);
+  return createHash("sha256").update(text).digest("hex");
 }
 
 /**

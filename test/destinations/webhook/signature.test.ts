@@ -38,8 +38,8 @@ describe("Standard Webhooks", () => {
   });
 
   test("a messageId that an SDK chose makes an id that may stand in a header", () => {
-    const ids = ["a\r\nhost: evil", "ü", "a.1", "x".repeat(256), ""].map((messageId) =>
-      requestId([outgoing({}, { messageId })], Buffer.from("{}")),
+    const ids = ["a\r\nhost: evil", "ü", "a.1", "x".repeat(256), "", "\ud800", "\udbff"].map(
+      (messageId) => requestId([outgoing({}, { messageId })], Buffer.from("{}")),
     );
     for (const id of ids) expect(id).toMatch(/^msg_[0-9a-f]{64}$/);
     expect(new Set(ids).size).toBe(ids.length);
