@@ -190,11 +190,13 @@ function put(
 
 /**
  * Adds a value to the values without a column. Different keys may give the same path, for example
- * `a_b` and `b` within `a`. If the path is taken, a number is added to it, as in `a_b__2`.
+ * `a_b` and `b` within `a`, or keys that differ only in characters that cannot be stored. If the
+ * path is taken, a number is added to it, as in `a_b__2`.
  */
 export function putRest(rest: EventRow["rest"], path: string, value: unknown): void {
-  let free = path;
-  for (let n = 2; rest[free] !== undefined; n++) free = `${path}__${n}`;
+  const clean = cleanText(path);
+  let free = clean;
+  for (let n = 2; rest[free] !== undefined; n++) free = `${clean}__${n}`;
   rest[free] = value;
 }
 

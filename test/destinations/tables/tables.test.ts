@@ -320,6 +320,12 @@ describe("tables", () => {
     expect(rest).toEqual({ a_b_c: 2, a_b_c__2: 3, aB_c: 4, "a b c": 5 });
   });
 
+  test("values whose keys differ in characters that cannot be stored are kept side by side", () => {
+    const [record] = place(new Map(), page("m", { "\ud800": 1, "\udfff": 2, é: 3, "é\0": 4 }));
+    const rest = JSON.parse(record![restColumn] as string);
+    expect(rest).toEqual({ "\ufffd": 1, "\ufffd__2": 2, é: 3, é__2: 4 });
+  });
+
   test("a value that fits no column does not replace another one of its name", () => {
     const columns: TableColumns = new Map();
     place(columns, page("m", { m: 1 }));
