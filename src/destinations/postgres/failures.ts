@@ -65,8 +65,11 @@ const ofDatabase = /^(08|28|40|53|55|57|58|25006|3D|3F)/;
  */
 const stale = /^(42P01|42703|42804|42846|42P10|22|3F000)/;
 
-/** SQLSTATE codes after which a table can get no column: a missing grant, or it is a view. */
-const fixed = new Set(["42501", "42809"]);
+/**
+ * SQLSTATE codes after which a table can get no column: a missing grant, it is a view, or it has
+ * 1,600 columns, among which PostgreSQL counts dropped ones.
+ */
+const fixed = new Set(["42501", "42809", "54011"]);
 
 /**
  * Converts a PostgreSQL or network error into a `DatabaseFailure` with a message for users. Returns

@@ -604,6 +604,26 @@ describeReal("failures of PostgreSQL", () => {
     expect(row).toMatchObject({ id: "m2", a: 2, rest__json: '{"fresh":"x"}' });
   });
 
+  test("a property that a table has no room for, because of dropped columns, goes into `rest__json`", async () => {
+    const config = configOf();
+    const first = await opened(config).deliver([track("m1", { a: 1 })], signal);
+    expect(first).toEqual(delivered as never);
+    const table = `${config.schema}.tracks`;
+    await server.ask(`alter table ${table} add column rest__json text`);
+    await server.ask(`do $$ declare
+        free int := 1600 - (select max(attnum) from pg_attribute where attrelid = '${table}'::regclass);
+        step text;
+      begin
+        foreach step in array array['add column d%s int', 'drop column d%s'] loop
+          execute (select 'alter table ${table} ' || string_agg(format(step, n), ', ') from generate_series(1, free) n);
+        end loop;
+      end $$`);
+    const second = await opened(config).deliver([track("m2", { a: 2, fresh: "x" })], signal);
+    expect(second).toEqual(delivered as never);
+    const [, row] = await rowsOf(config.schema);
+    expect(row).toMatchObject({ id: "m2", a: 2, rest__json: '{"fresh":"x"}' });
+  });
+
   test("a temporarily read-only server is a retry, and then gets the events", async () => {
     const config = configOf();
     const open = opened(config);
