@@ -7,9 +7,8 @@ export const TABLE_EVENT_COLUMNS_MAX = 200;
  */
 export const TABLE_COLUMNS_MAX = 1_000;
 /**
- * Number of tables up to which pixelmill creates tables in a database schema. With this many, an
- * event whose name has no table is written only to `tracks`, and an event of a type without a table
- * becomes a dead letter.
+ * Number of tables in a database schema up to which pixelmill creates tables that are named after
+ * events. With this many, an event whose name has no table is written only to `tracks`.
  */
 export const TABLES_OF_DESTINATION_MAX = 500;
 /** Levels of nested properties that become columns. A deeper object is one column of JSON. */

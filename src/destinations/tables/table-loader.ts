@@ -115,21 +115,20 @@ export class TableLoader {
       } catch (error) {
         // The failed transaction may have rolled back new tables and columns, so the cache may be
         // wrong.
-        this.#forget();
+        this.#tables.clear();
+        this.#forgetOthers();
         const isStale = error instanceof DatabaseFailure && error.isStale;
         if (!isStale || attempt === ATTEMPTS_MAX) throw error;
       }
     }
   }
 
-  #forget(): void {
-    this.#tables.clear();
-    this.#tableCount = undefined;
-    this.#forgetOthers();
-  }
-
-  /** Forgets which tables get no rows or columns, since other programs can change that. */
+  /**
+   * Forgets which tables get no rows or columns, and how many tables there are, since other
+   * programs can change that.
+   */
   #forgetOthers(): void {
+    this.#tableCount = undefined;
     this.#skipped.clear();
     this.#fixed.clear();
     this.#othersSince = performance.now();
@@ -176,7 +175,7 @@ export class TableLoader {
       if (this.#tables.has(table)) continue;
       const existing =
         (await database.describe(table)) ??
-        ((await this.#hasRoom(database))
+        ((await this.#mayCreate(table, database))
           ? await this.#create(table, tableRows, database)
           : undefined);
       if (existing !== undefined && isOwn(existing)) this.#tables.set(table, existing.columns);
@@ -230,10 +229,6 @@ export class TableLoader {
     const read = async () => columnsOf(table, rows[0]!.isOwnOnly, await database.describe(table));
     let columns = this.#tables.get(table) ?? (await read());
     if (columns === undefined) {
-      if (!(await this.#hasRoom(database))) {
-        const reason = `Expected at most ${TABLES_OF_DESTINATION_MAX} tables; there is none for ${table}`;
-        throw new DatabaseFailure("refused", reason);
-      }
       const created = await this.#create(table, rows, database);
       columns = columnsOf(table, rows[0]!.isOwnOnly, created) ?? changedByOthers(table);
     }
@@ -269,8 +264,12 @@ export class TableLoader {
     }
   }
 
-  /** Returns whether the schema may get another table. */
-  async #hasRoom(database: TableDatabase): Promise<boolean> {
+  /**
+   * Returns whether a table may be created for rows with `isOwnOnly`. The number of tables bounds
+   * only those that are named after events, so that clients cannot take the room of `users`.
+   */
+  async #mayCreate(table: string, database: TableDatabase): Promise<boolean> {
+    if (table === USERS_TABLE) return true;
     this.#tableCount ??= await database.countTables();
     return this.#tableCount < TABLES_OF_DESTINATION_MAX;
   }

@@ -1,0 +1,75 @@
+import { expect, setDefaultTimeout, spyOn, test } from "bun:test";
+import { TABLES_OF_DESTINATION_MAX } from "../../../src/destinations/tables/limits.ts";
+import type {
+  ExistingTable,
+  TableDatabase,
+} from "../../../src/destinations/tables/table-database.ts";
+import { TableLoader } from "../../../src/destinations/tables/table-loader.ts";
+import { WarehouseNames } from "../../../src/destinations/tables/warehouse-names.ts";
+import { outgoing } from "../outgoing.ts";
+
+setDefaultTimeout(60_000);
+
+const names = new WarehouseNames({ charsMax: 63, escapesWords: true });
+
+/** A database in memory: the number of rows of each table. */
+function memoryDatabase(others: number) {
+  const tables = new Map<string, ExistingTable>();
+  const rows = new Map<string, number>();
+  const database: TableDatabase = {
+    describe: async (table) => tables.get(table),
+    countTables: async () => others + tables.size,
+    async createTable(table, _, columns) {
+      tables.set(table, { columns: new Map(), isMarked: true, hasOwnKey: true });
+      await database.addColumns(table, columns, false);
+    },
+    async addColumns(table, columns) {
+      for (const [name, type] of columns)
+        tables.get(table)!.columns.set(name, { type, sqlType: "" });
+    },
+    async insert(loads) {
+      for (const { table, records } of loads) {
+        rows.set(table, (rows.get(table) ?? 0) + records.length);
+      }
+    },
+  };
+  const drop = (count: number) => {
+    others -= count;
+  };
+  return { database, rows, drop };
+}
+
+const eventTables = () =>
+  new TableLoader({ mode: "columns", eventTables: true, rawTable: "events", names });
+
+test("however many names of events come first, each type of event gets its table", async () => {
+  const { database, rows } = memoryDatabase(1);
+  const events = Array.from({ length: TABLES_OF_DESTINATION_MAX + 5 }, (_, n) =>
+    outgoing({ type: "track", event: `n${n.toString(26)}`, messageId: `m${n}` }),
+  );
+  const loader = eventTables();
+  expect(await loader.load(events, database)).toEqual({ kind: "delivered" });
+  const user = outgoing({ type: "identify", userId: "u", messageId: "i" });
+  expect(await loader.load([user], database)).toEqual({ kind: "delivered" });
+  expect(rows.size).toBe(TABLES_OF_DESTINATION_MAX - 1 + 3);
+  const of = (table: string) => rows.get(table);
+  expect([of("tracks"), of("identifies"), of("users")]).toEqual([events.length, 1, 1]);
+});
+
+test("after tables of a full schema were dropped, events get tables of their names within a minute", async () => {
+  let now = 0;
+  const clock = spyOn(performance, "now").mockImplementation(() => now);
+  try {
+    const { database, rows, drop } = memoryDatabase(TABLES_OF_DESTINATION_MAX);
+    const loader = eventTables();
+    const deliver = (messageId: string) =>
+      loader.load([outgoing({ type: "track", event: "Ended", messageId })], database);
+    expect(await deliver("m0")).toEqual({ kind: "delivered" });
+    drop(10);
+    now += 61_000;
+    expect(await deliver("m1")).toEqual({ kind: "delivered" });
+    expect(Object.fromEntries(rows)).toEqual({ tracks: 2, ended: 1 });
+  } finally {
+    clock.mockRestore();
+  }
+});
