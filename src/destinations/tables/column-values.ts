@@ -23,6 +23,19 @@ export interface TableColumn {
  */
 export type Cell = string | number | boolean;
 
+/** A value as the JSON text that was received, because parsing would round long numbers. */
+export class JsonText {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+
+  toJSON(): unknown {
+    return JSON.parse(this.text);
+  }
+}
+
 /**
  * Matches a time in RFC 3339, and in the forms of ISO 8601 that RudderStack treats as a time. The
  * groups are the sign, year, month, day, hour, minute, second, fraction and zone.
@@ -120,7 +133,7 @@ export function fit(value: unknown, column: TableColumn): Cell | undefined {
       return new Date(time.ms).toISOString().replace("Z", `${time.micros}Z`);
     }
     case "json":
-      return cleanJson(JSON.stringify(value));
+      return cleanJson(jsonOf(value));
     default:
       return undefined;
   }
@@ -158,15 +171,17 @@ export function cleanText(text: string): string {
 /** Converts a value to text. Arrays and objects become JSON text. */
 export function textOf(value: unknown): string {
   if (typeof value === "string") return cleanText(value);
-  return typeof value === "object" ? cleanJson(JSON.stringify(value)) : String(value);
+  return typeof value === "object" ? cleanJson(jsonOf(value)) : String(value);
 }
 
-const escapes = /\\(u0000|u[dD][89a-fA-F][0-9a-fA-F]{2}|.)/g;
+function jsonOf(value: unknown): string {
+  return value instanceof JsonText ? value.text : JSON.stringify(value);
+}
 
-/**
- * Removes escaped NUL characters from the output of `JSON.stringify`, and replaces escaped lone
- * surrogates by U+FFFD.
- */
+const pair = "u[dD][89abAB][0-9a-fA-F]{2}\\\\u[dD][c-fC-F][0-9a-fA-F]{2}";
+const escapes = new RegExp(`\\\\(${pair}|u0000|u[dD][89a-fA-F][0-9a-fA-F]{2}|.)`, "g");
+
+/** Removes escaped NUL characters from JSON, and replaces escaped lone surrogates by U+FFFD. */
 export function cleanJson(json: string): string {
   if (!json.includes("\\u")) return json;
   return json.replace(escapes, (whole, what: string) => {

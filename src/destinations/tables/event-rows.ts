@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { isObject } from "../../is-object.ts";
 import { utf8Text } from "../../json/bytes.ts";
 import type { OutgoingEvent } from "../destination.ts";
-import { cleanText } from "./column-values.ts";
+import { cleanText, JsonText } from "./column-values.ts";
 import { MESSAGE_ID_BYTES_MAX, TABLE_EVENT_COLUMNS_MAX, TABLE_LEVELS_MAX } from "./limits.ts";
 import type { KeyPath, WarehouseNames } from "./warehouse-names.ts";
 
@@ -18,7 +18,7 @@ export interface EventRow {
   index: number;
   /**
    * Values by column name, without a prototype. A value is a non-empty text, a number, a boolean,
-   * an array or an object.
+   * an array, an object or a `JsonText`.
    */
   cells: Record<string, unknown>;
   size: number;
@@ -96,7 +96,7 @@ export function rowsOf(
   names: WarehouseNames,
   mayNameTable: (table: string) => boolean,
 ): EventRow[] {
-  const event = parsed(outgoing);
+  const event = parsed(utf8Text(outgoing.bytes));
   const type = typeof event.type === "string" ? event.type : "";
   const shape = Object.hasOwn(types, type) ? types[type] : undefined;
   if (shape === undefined) {
@@ -149,17 +149,18 @@ function userRow({ cells, rest }: EventRow, index: number): EventRow | undefined
 
 /**
  * Makes the row of an event in mode `raw`: messageId, time of receipt, type and name of the event,
- * and the whole event as JSON.
+ * and the whole event as the JSON that was received.
  */
 export function rawRow(outgoing: OutgoingEvent, index: number, table: string): EventRow {
-  const event = parsed(outgoing);
+  const text = utf8Text(outgoing.bytes);
+  const event = parsed(text);
   const row = emptyRow(table, index);
   set(row, "message_id", messageIdOf(event, outgoing));
   set(row, "received_at", fixed.received_at!(event, outgoing));
   for (const key of ["type", "event"]) {
     if (!isBlank(event[key]) && !isObject(event[key])) set(row, key, event[key]);
   }
-  set(row, "payload", event);
+  set(row, "payload", new JsonText(text));
   return row;
 }
 
@@ -219,10 +220,10 @@ function flatten(
   }
 }
 
-function parsed({ bytes }: OutgoingEvent): JsonObject {
+function parsed(text: string): JsonObject {
   let event: unknown;
   try {
-    event = JSON.parse(utf8Text(bytes));
+    event = JSON.parse(text);
   } catch {
     // A text that is not valid JSON contains no object.
   }

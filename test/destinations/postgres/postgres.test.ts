@@ -112,6 +112,17 @@ if (postgresMissing === undefined) {
 }
 
 describeReal("tables of PostgreSQL", () => {
+  test("of mode raw have events with all digits of their numbers", async () => {
+    const config = configOf({ mode: "raw" });
+    const event =
+      '{"type":"track","messageId":"m","id":12345678901234567890,"text":"\\ud83d\\ude42"}';
+    const verdict = await opened(config).deliver([outgoing(Buffer.from(event))], signal);
+    expect(verdict).toEqual({ kind: "delivered" });
+    const parts = "payload->>'id' as id, payload->>'text' as text";
+    const rows = await server.rows(`select ${parts} from ${config.schema}.events`);
+    expect(rows).toEqual([{ id: "12345678901234567890", text: "🙂" }]);
+  });
+
   test("have a row for each user with the latest traits, whatever order events arrive in", async () => {
     const config = configOf();
     const open = opened(config);

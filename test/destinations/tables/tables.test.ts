@@ -3,6 +3,7 @@ import * as fc from "fast-check";
 import {
   cleanJson,
   fit,
+  JsonText,
   type TableColumn,
   typeOf,
 } from "../../../src/destinations/tables/column-values.ts";
@@ -260,8 +261,17 @@ describe("rows", () => {
       ["received_at", "2026-01-01T00:00:00Z"],
       ["type", "track"],
       ["event", "x"],
-      ["payload", event],
+      ["payload", new JsonText(JSON.stringify(event))],
     ]);
+  });
+
+  test("raw mode keeps all digits of numbers, and characters that were sent as escapes", () => {
+    const text = '{"messageId":"m","a":[12345678901234567890,1.10],"b":"\\ud83d\\ude42\\ud83d"}';
+    const { payload } = raw(Buffer.from(text)).cells;
+    const kept = text.replace(/\\ud83d"/, '\ufffd"');
+    expect(fit(payload, { type: "json", sqlType: "jsonb" })).toBe(kept);
+    expect(fit(payload, { type: "string", sqlType: "text" })).toBe(kept);
+    expect(JSON.parse(JSON.stringify({ payload })).payload).toEqual(JSON.parse(text));
   });
 
   test("an event without an id gets the same one each time", () => {
