@@ -6,31 +6,31 @@ import { PostgresError } from "./postgres-session.ts";
  * Explanations of SQLSTATE codes, or of their classes (PostgreSQL manual, appendix A), for the user
  * who configures the destination.
  */
-const meanings: Record<string, string> = {
-  "28P01": "The database does not accept the user or the password",
-  "28": "The database does not let the user in",
-  "3D000": "There is no such database",
-  "3F000": "There is no such schema",
-  "42501": "The user lacks a grant",
-  "42P01": "There is no such table",
-  "42P10": "The table has no unique key for its id",
-  "25006": "The database is read-only",
-  "53100": "The database's disk is full",
-  "53300": "The database has too many connections",
-  "54011": "The table has as many columns as it can have",
-  "42701": "A column of that name exists already",
-  "42809": "The table can have no further columns",
-  "55P03": "The table is locked",
-  "57014": "The database did not finish in time",
-  "58": "The database cannot use its files",
-  XX: "The database failed by itself",
-  "57P": "The database is shutting down or starting",
-  "22": "A value does not fit its column",
-  "23502": "A column must not be empty",
-  "23": "A constraint of the table is not met",
-  "44": "A condition of the view is not met",
-  P0: "A function of the table refuses the row",
-};
+const meanings = new Map<string, string>([
+  ["28P01", "The database does not accept the user or the password"],
+  ["28", "The database does not let the user in"],
+  ["3D000", "There is no such database"],
+  ["3F000", "There is no such schema"],
+  ["42501", "The user lacks a grant"],
+  ["42P01", "There is no such table"],
+  ["42P10", "The table has no unique key for its id"],
+  ["25006", "The database is read-only"],
+  ["53100", "The database's disk is full"],
+  ["53300", "The database has too many connections"],
+  ["54011", "The table has as many columns as it can have"],
+  ["42701", "A column of that name exists already"],
+  ["42809", "The table can have no further columns"],
+  ["55P03", "The table is locked"],
+  ["57014", "The database did not finish in time"],
+  ["58", "The database cannot use its files"],
+  ["XX", "The database failed by itself"],
+  ["57P", "The database is shutting down or starting"],
+  ["22", "A value does not fit its column"],
+  ["23502", "A column must not be empty"],
+  ["23", "A constraint of the table is not met"],
+  ["44", "A condition of the view is not met"],
+  ["P0", "A function of the table refuses the row"],
+]);
 
 /**
  * SQLSTATE codes with which the database refuses the events of a statement for good, so that a
@@ -84,9 +84,9 @@ export function failureOf(error: unknown): unknown {
   }
   const { code, column, constraint, message, text } = error;
   const meaning =
-    meanings[code] ??
-    meanings[code.slice(0, 3)] ??
-    meanings[code.slice(0, 2)] ??
+    meanings.get(code) ??
+    meanings.get(code.slice(0, 3)) ??
+    meanings.get(code.slice(0, 2)) ??
     "The database refuses";
   const where = [
     ...(column === undefined ? [] : [`column ${column}`]),

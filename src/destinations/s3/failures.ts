@@ -5,29 +5,29 @@ import { retryAfterMs } from "../retry-after.ts";
 /**
  * Explanations of the error codes of an object store, for the user who configures the destination.
  */
-const meanings: Record<string, string> = {
-  InvalidAccessKeyId: "The store does not know the access key",
+const meanings = new Map<string, string>([
+  ["InvalidAccessKeyId", "The store does not know the access key"],
   // versitygw sends this code.
-  XAdminUserNotFound: "The store does not know the access key",
-  SignatureDoesNotMatch: "The secret access key does not fit the access key",
-  RequestTimeTooSkewed: "The clocks of this server and of the store differ too much",
-  ExpiredToken: "The access key has expired",
-  AccessDenied: "The access key lacks the permission",
-  AllAccessDisabled: "The bucket is closed",
-  AccountProblem: "The store refuses the account",
-  NoSuchBucket: "The bucket does not exist",
-  PermanentRedirect: "The bucket is at another endpoint",
-  TemporaryRedirect: "The bucket is at another endpoint",
-  AuthorizationHeaderMalformed: "The region is not the bucket's",
-  IllegalLocationConstraintException: "The region is not the bucket's",
-  SlowDown: "The store asks for fewer requests",
-  ServiceUnavailable: "The store cannot answer at the moment",
-  InternalError: "The store failed by itself",
-  EntityTooLarge: "The object is larger than the store takes",
-  QuotaExceeded: "The quota of the bucket is used up",
-  InsufficientStorage: "The store is full",
-  XMinioStorageFull: "The store is full",
-};
+  ["XAdminUserNotFound", "The store does not know the access key"],
+  ["SignatureDoesNotMatch", "The secret access key does not fit the access key"],
+  ["RequestTimeTooSkewed", "The clocks of this server and of the store differ too much"],
+  ["ExpiredToken", "The access key has expired"],
+  ["AccessDenied", "The access key lacks the permission"],
+  ["AllAccessDisabled", "The bucket is closed"],
+  ["AccountProblem", "The store refuses the account"],
+  ["NoSuchBucket", "The bucket does not exist"],
+  ["PermanentRedirect", "The bucket is at another endpoint"],
+  ["TemporaryRedirect", "The bucket is at another endpoint"],
+  ["AuthorizationHeaderMalformed", "The region is not the bucket's"],
+  ["IllegalLocationConstraintException", "The region is not the bucket's"],
+  ["SlowDown", "The store asks for fewer requests"],
+  ["ServiceUnavailable", "The store cannot answer at the moment"],
+  ["InternalError", "The store failed by itself"],
+  ["EntityTooLarge", "The object is larger than the store takes"],
+  ["QuotaExceeded", "The quota of the bucket is used up"],
+  ["InsufficientStorage", "The store is full"],
+  ["XMinioStorageFull", "The store is full"],
+]);
 
 /** Error codes for credentials that the store does not accept. */
 const signInCodes = new Set([
@@ -55,7 +55,7 @@ export function failureOf(response: EgressResponse): StoreFailure | undefined {
   if (status >= 200 && status < 300) return undefined;
   // The body is XML, unless a proxy in front of the store sent the response.
   const code = /<Code>(\w{1,64})<\/Code>/.exec(Buffer.from(body).toString("latin1"))?.[1];
-  const meaning = (code && meanings[code]) ?? "The store refuses";
+  const meaning = meanings.get(code ?? "") ?? "The store refuses";
   const region = headers["x-amz-bucket-region"];
   const where = status === 301 && region && /^[\w-]{1,64}$/.test(region) ? `, in ${region}` : "";
   const afterMs = retryAfterMs(headers["retry-after"], Date.now());

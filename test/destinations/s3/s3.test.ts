@@ -256,6 +256,7 @@ test("a source whose objects are refused does not fail the events of others", as
 describe("responses of a store", () => {
   test.each([
     ["503 Slow Down", "SlowDown", "The store asks for fewer requests (503 SlowDown)"],
+    ["400 Bad Request", "constructor", "The store refuses (400 constructor)"],
     [
       "403 Forbidden",
       "RequestTimeTooSkewed",

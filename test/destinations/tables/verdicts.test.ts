@@ -62,6 +62,13 @@ describe("an error of the network to PostgreSQL", () => {
   });
 });
 
+test("an error of PostgreSQL with any text as its code has a sentence", () => {
+  for (const code of ["constructor", "__proto__", ""]) {
+    const failure = failureOf(new PostgresError(new Map(Object.entries({ C: code, M: "text" }))));
+    expect((failure as DatabaseFailure).message).toBe(`The database refuses: text (${code})`);
+  }
+});
+
 test("a row of PostgreSQL has a text or null for each column", () => {
   const int = (bytes: number, value: number) => {
     const buffer = Buffer.alloc(bytes);
