@@ -8,7 +8,7 @@ import { TableLoader } from "../../../src/destinations/tables/table-loader.ts";
 import { WarehouseNames } from "../../../src/destinations/tables/warehouse-names.ts";
 import { outgoing } from "../outgoing.ts";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 
 const names = new WarehouseNames({ charsMax: 63, escapesWords: true });
 
