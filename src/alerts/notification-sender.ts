@@ -8,6 +8,7 @@ import type {
 } from "../catalog/alerts/model.ts";
 import { backoffMs } from "../concurrency/backoff.ts";
 import { TokenBuckets } from "../concurrency/rate-limiter.ts";
+import { defined } from "../defined.ts";
 import { ALERT_NOTIFICATIONS_PER_HOUR_MAX, ALERT_RETRY_MS_MAX } from "../settings/limits.ts";
 import { isQuiet } from "./quiet-hours.ts";
 import { alertMessage } from "./receivers/message.ts";
@@ -126,7 +127,12 @@ export class NotificationSender {
       consoleUrl: consoleUrl(),
       workspace: { id: workspaceId, name: workspaceName(workspaceId) },
     });
-    const result = await send(receiver, message, signal);
+    const { accepted = [] } = notification;
+    const to = receiver.to?.filter((address) => !accepted.includes(address));
+    const result: NotificationResult =
+      to?.length === 0
+        ? { kind: "sent" }
+        : await send({ ...receiver, ...defined({ to }) }, message, signal);
     // The server stops: whether the receiver has the notification is unknown.
     if (signal.aborted && result.kind !== "sent") return;
     onAttempt(result);

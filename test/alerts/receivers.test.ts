@@ -13,12 +13,15 @@ import {
 const JSON_TYPE = "application/json";
 const PASSWORD = "smtp-password-5f2c";
 const mails: { from: string; to: string[]; text: string; isSecure: boolean }[] = [];
+const refusedAddresses = new Set<string>();
 const mailServer = new SMTPServer({
   logger: false,
   key: good.key,
   cert: good.cert,
   onAuth: ({ username, password }, _session, done) =>
     password === PASSWORD ? done(null, { user: username }) : done(new Error("Refused")),
+  onRcptTo: ({ address }, _session, done) =>
+    done(refusedAddresses.has(address) ? new Error("No such user") : null),
   onData(stream, { envelope, secure }, done) {
     let text = "";
     stream.on("data", (part: Buffer) => {
@@ -172,6 +175,37 @@ test("e-mail goes over the operator's server, encrypted and signed in", async ()
   const id = /^Message-ID:\s+(\S+)$/im.exec(begin!)?.[1];
   expect(end).toMatch(/^References:/im);
   expect(end).toContain(id!);
+});
+
+test("a mail of which the server refuses an address is sent once to the others", async () => {
+  const sentTo = (subject: string) =>
+    mails.filter(({ text }) => text.includes(`Subject: ${subject}`)).map(({ to }) => to.join());
+  const notified = async () =>
+    (await scene.call("GET", "/v2/alerts")).alerts[0].notifications.map(
+      ({ phase, state, attempts }: Record<string, unknown>) => [phase, state, attempts],
+    );
+  mails.length = 0;
+  refusedAddresses.add("gone@example.com");
+  const id = await create({ type: "email", to: ["Ada@Example.com", "gone@example.com"] });
+  scene.facts.lane = { lagSeconds: 1_000, lagEvents: 7 };
+  await until(async () => {
+    await scene.pass(10);
+    const [[phase, state, attempts]] = await notified();
+    return phase === "begin" && state === "pending" && attempts >= 3;
+  });
+  expect(sentTo("[Alert]")).toEqual(["Ada@example.com"]);
+  const { receiver } = await scene.call("GET", `/v2/alerts/receivers/${id}`);
+  expect(receiver).toMatchObject({ reason: "The mail server answered 550" });
+  scene.facts.lane = {};
+  await scene.pass(10);
+  await until(() => sentTo("[Resolved]").length > 0);
+  refusedAddresses.clear();
+  await until(async () => {
+    await scene.pass(10);
+    return await isSent("end");
+  });
+  expect(sentTo("[Alert]")).toEqual(["Ada@example.com"]);
+  expect(sentTo("[Resolved]")).toEqual(["Ada@example.com", "gone@example.com"]);
 });
 
 test("secrets are never answered and never logged", async () => {

@@ -19,7 +19,10 @@ export interface MailServer {
   ca?: string;
 }
 
-/** Sends a notification by email through the operator's mail server. Never rejects. */
+/**
+ * Sends a notification by email through the operator's mail server. Never rejects. If the server
+ * refuses some addresses, the result names those that got the mail.
+ */
 export async function sendByEmail(
   egress: Egress,
   server: MailServer,
@@ -30,21 +33,26 @@ export async function sendByEmail(
   const { from } = server;
   const domain = from.slice(from.lastIndexOf("@") + 1);
   const id = (key: string) => `<${key}@${domain}>`;
+  const { to = [] } = receiver;
+  let accepted: string[] = [];
   const connection = { egress, server, workspaceId: receiver.workspaceId, signal };
   const reason = await withTransport(connection, async (transport) => {
-    const { rejected } = await transport.sendMail({
+    const answer = await transport.sendMail({
       from,
-      to: (receiver.to ?? []).map((address) => ({ name: "", address })),
+      to: to.map((address) => ({ name: "", address })),
       subject: message.title,
       text: `${message.text}\n\n${message.url}\n`,
       messageId: id(message.id),
       ...(message.phase === "end" && { references: id(beginningOf(message)) }),
       headers: { "Auto-Submitted": "auto-generated" },
     });
-    const isRefused = (rejected ?? []).length > 0;
-    return isRefused ? "The mail server refused an address of the receiver" : undefined;
+    if ((answer.rejected ?? []).length === 0) return undefined;
+    // The library writes domains in lower case.
+    const taken = new Set((answer.accepted ?? []).map((it) => `${it}`.toLowerCase()));
+    accepted = to.filter((address) => taken.has(address.toLowerCase()));
+    return "The mail server refused an address of the receiver";
   });
-  return reason === undefined ? { kind: "sent" } : { kind: "retry", reason };
+  return reason === undefined ? { kind: "sent" } : { kind: "retry", reason, accepted };
 }
 
 /**

@@ -1,6 +1,5 @@
 import { ApiError } from "../../errors.ts";
 import {
-  ALERT_ATTEMPTS_MAX,
   ALERT_RECEIVERS_OF_WORKSPACE_MAX,
   ALERT_RULES_OF_WORKSPACE_MAX,
   ALERTS_KEPT_OF_WORKSPACE_MAX,
@@ -23,6 +22,7 @@ import type {
   NotificationResult,
   ReceiverState,
 } from "./model.ts";
+import { afterAttempt, newNotification, notificationsAtEnd } from "./notification-states.ts";
 import type { AlertTables, LeaseRow } from "./tables.ts";
 
 /**
@@ -72,14 +72,18 @@ export function openAlerts(store: CatalogStore, tables: AlertTables) {
       subject,
       message,
       createdAt: now,
-      notifications: receiversOf(rule).map((receiverId) => notification(receiverId, "begin")),
+      notifications: receiversOf(rule).map((receiverId) => newNotification(receiverId, "begin")),
     });
   }
 
   function end(workspaceId: string, id: string): void {
     const alert = tables.find(id);
     if (alert?.workspaceId !== workspaceId || alert.endedAt !== undefined) return;
-    tables.put({ ...alert, endedAt: Date.now(), notifications: atEnd(alert.notifications) });
+    tables.put({
+      ...alert,
+      endedAt: Date.now(),
+      notifications: notificationsAtEnd(alert.notifications),
+    });
   }
 
   function noteState(receiverId: string, result: NotificationResult): void {
@@ -237,38 +241,11 @@ export function openAlerts(store: CatalogStore, tables: AlertTables) {
       store.change(() => {
         expectLease(holder);
         for (const { key, result } of results) {
-          changeNotification(tables, key, (it) => settled(it, result));
+          changeNotification(tables, key, (it) => afterAttempt(it, result));
           noteState(key.receiverId, result);
         }
       }),
   };
-}
-
-function notification(receiverId: string, phase: "begin" | "end"): AlertNotification {
-  return { receiverId, phase, state: "pending", attempts: 0 };
-}
-
-/**
- * Returns the notifications of an alert that ends. Drops untried ones about its beginning. Adds one
- * about its end for each receiver that got, or may have got, one about its beginning.
- */
-function atEnd(notifications: readonly AlertNotification[]): AlertNotification[] {
-  const before = notifications.map(
-    (it): AlertNotification =>
-      it.state === "pending" && it.attempts === 0 ? { ...it, state: "dropped" } : it,
-  );
-  const reached = before.filter(({ state }) => state === "pending" || state === "sent");
-  return [...before, ...reached.map(({ receiverId }) => notification(receiverId, "end"))];
-}
-
-function settled(before: AlertNotification, result: NotificationResult): AlertNotification {
-  if (result.kind === "sent") {
-    const { reason: _, ...rest } = before;
-    return { ...rest, state: "sent" };
-  }
-  const { kind, reason } = result;
-  if (kind === "retry" && before.attempts < ALERT_ATTEMPTS_MAX) return { ...before, reason };
-  return { ...before, state: kind === "dropped" ? "dropped" : "failed", reason };
 }
 
 /** Returns an item with new fields, and with its former id, workspace and creation time. */

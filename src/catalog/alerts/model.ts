@@ -104,6 +104,8 @@ export interface AlertNotification {
   attempts: number;
   /** Id of the process that began the last attempt. It is stored before the attempt begins. */
   claim?: string;
+  /** Addresses for which the mail server has taken it, while it refuses others. */
+  accepted?: readonly string[];
   reason?: string;
 }
 
@@ -130,10 +132,13 @@ export interface NotificationKey {
   phase: AlertPhase;
 }
 
-/** Result of an attempt to send a notification. */
+/**
+ * Result of an attempt to send a notification. `accepted` are the addresses that got the mail, when
+ * the mail server refused others.
+ */
 export type NotificationResult =
   | { kind: "sent" }
-  | { kind: "retry"; reason: string }
+  | { kind: "retry"; reason: string; accepted?: readonly string[] }
   | { kind: "dropped"; reason: string };
 
 /** A rule's stored value about an item, such as a number of dead letters. */

@@ -61,7 +61,7 @@ const columns: Column<Alert>[] = [
   column.plain(alertsTexts.notified, ({ notifications }) => {
     const sent = notifications.filter(({ state }) => state === "sent").length;
     const text = alertsTexts.notifications(sent, notifications.length);
-    const unsent = notifications.find(({ state, reason }) => state !== "sent" && reason);
+    const unsent = notifications.find(({ reason }) => reason);
     if (unsent === undefined) return text;
     return (
       <>

@@ -66,6 +66,6 @@ function alertAnswer(alert: StoredAlert): Static<typeof Alert> {
     state: alert.endedAt === undefined ? "open" : "ended",
     rule: { id: alert.ruleId, name: alert.ruleName },
     beganAt: alert.createdAt,
-    notifications: alert.notifications.map(({ claim: _, ...shown }) => shown),
+    notifications: alert.notifications.map(({ claim: _, accepted: _a, ...shown }) => shown),
   });
 }
