@@ -134,3 +134,10 @@ test("a workspace's credentials are masked in lines", () => {
   logs.add(program, "d", [{ text: "a s3cret.* and s3cret.*!" }], () => undefined);
   expect(texts(logs)).toEqual(["a *** and ***!"]);
 });
+
+test("a credential that begins with another one is masked as a whole", () => {
+  const { logs } = setup();
+  const program = live("w", "t", { first: "token", second: "token-of-the-warehouse" });
+  logs.add(program, "d", [{ text: "token-of-the-warehouse, token" }], () => undefined);
+  expect(texts(logs)).toEqual(["***, ***"]);
+});
