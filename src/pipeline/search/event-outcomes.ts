@@ -36,9 +36,9 @@ interface OutcomeParts {
 
 type FoundLetter = { id: string; reason: string };
 
-/** Dead letters of one destination by messageId. */
+/** Dead letters of one destination by event; see `keyOf`. */
 interface Letters {
-  byMessage: ReadonlyMap<string, FoundLetter>;
+  byEvent: ReadonlyMap<string, FoundLetter>;
   /** Whether all dead letters stored since the receipt of the oldest event were searched. */
   isComplete: boolean;
 }
@@ -69,7 +69,7 @@ export async function eventOutcomes(
   for (const destinationId of new Set(routes.map((route) => route.destinationId))) {
     const found = findLetters(ledgers(), { workspaceId, destinationId, since, count: left });
     letters.set(destinationId, found);
-    left -= found.byMessage.size;
+    left -= found.byEvent.size;
     // Lets the event loop run other requests.
     await new Promise((resolve) => setImmediate(resolve));
   }
@@ -115,13 +115,14 @@ function repeatedOutcome(
 }
 
 function outcomeOf(
-  { log, sequence, messageId }: FoundEvent,
+  event: FoundEvent,
   route: Connection,
   ledgers: readonly Ledger[],
-  { byMessage, isComplete }: Letters,
+  { byEvent, isComplete }: Letters,
 ): FoundOutcome {
+  const { log, sequence } = event;
   const { destinationId } = route;
-  const letter = byMessage.get(messageId);
+  const letter = byEvent.get(keyOf(event));
   if (letter !== undefined) {
     const { id, reason } = letter;
     return { destinationId, outcome: "dead-letter", deadLetterId: id, reason };
@@ -143,19 +144,25 @@ function findLetters(
   of: { workspaceId: string; destinationId: string; since: number; count: number },
 ): Letters {
   const { workspaceId, destinationId, since, count } = of;
-  const byMessage = new Map<string, FoundLetter>();
+  const byEvent = new Map<string, FoundLetter>();
   let isComplete = true;
   for (const { letters } of ledgers) {
     if (!letters.hasLetters(destinationId)) continue;
     const filter = { destinationId, from: since };
-    const left = Math.max(0, count - byMessage.size);
+    const left = Math.max(0, count - byEvent.size);
     const page = { after: "", before: LAST_KEY, count: left };
     const { ids, reached } = letters.scan(workspaceId, filter, page);
     if (reached !== undefined || left === 0) isComplete = false;
     for (const id of ids) {
       const letter = letters.get(workspaceId, id);
-      if (letter) byMessage.set(letter.messageId, { id, reason: letter.reason });
+      if (letter) byEvent.set(keyOf(letter), { id, reason: letter.reason });
     }
   }
-  return { byMessage, isComplete };
+  return { byEvent, isComplete };
+}
+
+/** Key of an event. A messageId alone is not one: a source may send it twice, or two sources may. */
+function keyOf(event: Pick<FoundEvent, "sourceId" | "receivedAt" | "messageId">): string {
+  const { sourceId, receivedAt, messageId } = event;
+  return `${sourceId} ${receivedAt} ${messageId}`;
 }
