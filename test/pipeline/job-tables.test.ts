@@ -109,6 +109,21 @@ describe("the record of dead letters that were requeued at once", () => {
     await store.change(() => jobs.settleLetters("unknown", outcomes(workspaceId), 9));
   });
 
+  test("runs again without an end when more letters are moved than had outcomes", async () => {
+    const { workspaceId, letterJob } = workspace();
+    const job = letterJob({ counts: moved(1) });
+    await store.change(() => jobs.record(job, 5));
+    const settle = (now: number) =>
+      store.change(() => jobs.settleLetters(job.id, outcomes(workspaceId, { delivered: 1 }), now));
+    await settle(6);
+    expect(jobs.get(workspaceId, job.id)).toMatchObject({ state: "done", endedAt: 6 });
+    await store.change(() => jobs.record(job, 7));
+    expect(jobs.get(workspaceId, job.id)).toMatchObject({ state: "running", movedAt: 7 });
+    expect(jobs.get(workspaceId, job.id)?.endedAt).toBeUndefined();
+    await settle(8);
+    expect(jobs.get(workspaceId, job.id)).toMatchObject({ state: "done", endedAt: 8 });
+  });
+
   test("waits for letters that are still moved", async () => {
     const { workspaceId, letterJob } = workspace();
     const job = letterJob({ counts: moved(1) });

@@ -158,7 +158,9 @@ export class JobTables {
   /** Records that all letters were requeued or deleted. Ends the job if no outcome is missing. */
   endMoving(job: LetterJob, now: number): void {
     const { workspaceId, id } = job;
-    this.put({ ...job, state: "running", movedAt: now });
+    // A job whose first letters all had an outcome has ended, and runs again with more letters.
+    const { endedAt: _, ...rest } = job;
+    this.put({ ...rest, state: "running", movedAt: now });
     if (pendingLetters(job) === 0) this.end(workspaceId, id, { state: "done", endedAt: now });
   }
 
