@@ -169,8 +169,8 @@ export class LetterGroups {
    */
   #room(destinationId: string, name: string): string {
     if (this.#groups.doesExist([destinationId, name])) return name;
-    const keys = this.#groups.getKeys(keyRange(destinationId, "", GROUPS_OF_DESTINATION_MAX));
-    return [...keys].length < GROUPS_OF_DESTINATION_MAX ? name : OTHER;
+    const last = { offset: GROUPS_OF_DESTINATION_MAX - 1, ...keyRange(destinationId, "", 1) };
+    return [...this.#groups.getKeys(last)].length === 0 ? name : OTHER;
   }
 }
 
