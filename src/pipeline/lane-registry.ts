@@ -79,7 +79,8 @@ export class LaneRegistry {
 
   /** Starts, updates and stops the lanes of changed destinations. Cheap when none has changed. */
   refresh(): void {
-    if (this.#isStopped || this.#checkHold()) return;
+    this.#isOnHold &&= this.#parts.isOnHold?.() ?? false;
+    if (this.#isStopped || this.#isOnHold) return;
     const { live } = this.#parts;
     try {
       const topology = live.topology();
@@ -182,14 +183,7 @@ export class LaneRegistry {
 
   #hasReplays(destinationId: string): boolean {
     const { ledger } = this.#parts;
-    if (ledger.jobs.runningOf(destinationId).length > 0) return true;
-    return ledger.waitingLetters(destinationId, new Set(), 1).length > 0;
-  }
-
-  #checkHold(): boolean {
-    if (!this.#isOnHold) return false;
-    this.#isOnHold = this.#parts.isOnHold?.() ?? false;
-    return this.#isOnHold;
+    return ledger.jobs.runningOf(destinationId).length > 0 || ledger.hasWaiting(destinationId, 1);
   }
 
   /** Updates the lanes of all destinations. Its cost grows with their number. */
