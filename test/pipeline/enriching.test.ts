@@ -133,6 +133,13 @@ describe("the place of an event", () => {
     });
   });
 
+  test("is left out where the database is damaged", () => {
+    const place = createPlaces(() => {
+      throw new Error("Unknown type 75 at offset 162");
+    });
+    expect(place("203.0.113.5")).toBeUndefined();
+  });
+
   test("is found in an event whose members come twice or with escapes", () => {
     const json = '{"context":{"ip":"x"},"cont\\u0065xt":{"i\\u0070":"x","ip":"203.0.113.5" } }';
     const { text } = enriched(json, settings);

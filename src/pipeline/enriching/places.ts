@@ -14,8 +14,8 @@ interface CityRecord {
 
 /**
  * Returns a function that returns the location of an IP address as the JSON text of `context.geo`.
- * This function returns undefined if its argument is no IP address, or `lookup` does not know the
- * address.
+ * This function returns undefined if its argument is no IP address, `lookup` does not know the
+ * address, or it throws.
  */
 export function createPlaces(
   lookup: (ip: string) => object | null,
@@ -24,12 +24,21 @@ export function createPlaces(
   return (ip) => {
     if (isIP(ip) === 0) return undefined;
     if (known.has(ip)) return known.get(ip);
-    const record = lookup(ip);
-    const text = record === null ? undefined : JSON.stringify(placeOf(ip, record));
+    const text = placeText(ip, lookup);
     if (known.size >= ADDRESSES_REMEMBERED_MAX) known.clear();
     known.set(ip, text);
     return text;
   };
+}
+
+function placeText(ip: string, lookup: (ip: string) => object | null): string | undefined {
+  try {
+    const record = lookup(ip);
+    return record === null ? undefined : JSON.stringify(placeOf(ip, record));
+  } catch {
+    // A damaged database must not keep the event from being delivered.
+    return undefined;
+  }
 }
 
 function placeOf(ip: string, { city, country, subdivisions, postal, location }: CityRecord) {
