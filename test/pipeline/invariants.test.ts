@@ -6,6 +6,7 @@ import { pino } from "pino";
 import { InvariantError } from "../../src/assert.ts";
 import { Ledger, openLedger } from "../../src/pipeline/ledger/ledger.ts";
 import { Cursor } from "../../src/pipeline/reading/cursor.ts";
+import { LatestOutcomes } from "../../src/pipeline/recent/latest-outcomes.ts";
 import { commitChange, feedOf, MemoryLog, record } from "./doubles.ts";
 import { numbersTo, Rig, sorted, until } from "./rig.ts";
 
@@ -42,6 +43,23 @@ describe("broken invariants of a lane", () => {
     ).toEqual([{ msg: "lane stopped", destination: "broken", invariant }]);
     expect(rig.pipeline.status("broken")?.failure?.reason).toBe(invariant);
     expect(rig.pipeline.status("good")?.failure).toBeUndefined();
+  });
+
+  test("an error while outputs are passed on stops the lane, is shown, and loses no event", async () => {
+    const sink = rig.webhook("one");
+    rig.sandbox.codes.set("none", () => null).set("same", (event) => event);
+    rig.live.publish("one", "none", "v1");
+    const add = spyOn(LatestOutcomes.prototype, "add").mockImplementation(() => {
+      throw new TypeError("No outcome");
+    });
+    rig.start();
+    rig.log.append(...numbersTo(3).map((n) => record(n)));
+    await until(() => rig.pipeline.status("one")?.failure?.reason === "No outcome");
+    await rig.stop();
+    add.mockRestore();
+    rig.live.publish("one", "same", "v2");
+    rig.start();
+    await until(() => sink.taken.length === 3);
   });
 
   test("a lane that a broken invariant stopped keeps its events in the log for the next start", async () => {

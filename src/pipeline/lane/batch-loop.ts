@@ -14,7 +14,7 @@ import {
   transform,
 } from "../transforming/transform.ts";
 import type { BatchScheduler } from "./batch-scheduler.ts";
-import type { EventDispatcher } from "./event-dispatcher.ts";
+import type { DispatchResult, EventDispatcher } from "./event-dispatcher.ts";
 
 export interface BatchLoopParts {
   memory: LaneBudget;
@@ -109,7 +109,7 @@ export class BatchLoop {
    * run through the code again later.
    */
   async #process(events: readonly LaneEvent[], before: Promise<boolean>): Promise<boolean> {
-    const { scheduler, dispatcher, decide, work } = this.#parts;
+    const { scheduler, decide, work } = this.#parts;
     let results: readonly (TransformResult | undefined)[] | undefined;
     let decisions: readonly RouteDecision[] = [];
     // The events are kept until they are dispatched, so that an error on the way does not lose
@@ -127,14 +127,26 @@ export class BatchLoop {
       scheduler.putBackLast(events);
       return false;
     }
-    const made = results;
-    const dispatched = await this.#try(() => dispatcher.dispatch(events, decisions, made));
+    const dispatched = this.#dispatch(events, decisions, results);
     if (dispatched === undefined) return true;
     scheduler.size.noteOutputBytes(dispatched.bytesPerEvent);
     scheduler.putBack(dispatched.rest);
     // The loop may have found nothing to take meanwhile, and be waiting.
     if (dispatched.rest.length > 0) work.notify();
     return dispatched.rest.length === 0;
+  }
+
+  /**
+   * Passes the outputs on to delivery. Any error stops the delivery to this destination, and
+   * returns undefined: some events are passed on already, so the batch cannot run again.
+   */
+  #dispatch(...batch: Parameters<EventDispatcher["dispatch"]>): DispatchResult | undefined {
+    try {
+      return this.#parts.dispatcher.dispatch(...batch);
+    } catch (error) {
+      this.#parts.fail(error);
+      return undefined;
+    }
   }
 
   /**
