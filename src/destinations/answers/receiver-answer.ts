@@ -4,6 +4,7 @@ import {
   ANSWER_HEADER_CHARS_MAX,
   ANSWER_REASON_CHARS_MAX,
 } from "../limits.ts";
+import { MASK } from "../masked-url.ts";
 import type { SecretMask } from "./secret-mask.ts";
 
 type Mask = Pick<SecretMask, "mask">;
@@ -102,7 +103,18 @@ export function shownReason(reason: string, mask: Mask): string {
 const BEHIND_CHARS = 64;
 
 function shownText(text: string, mask: Mask, charsMax: number): string {
-  return harmless(mask.mask(text.slice(0, charsMax + BEHIND_CHARS))).slice(0, charsMax);
+  const searched = text.slice(0, charsMax + BEHIND_CHARS);
+  return maskedText(searched, mask, searched.length < text.length).slice(0, charsMax);
+}
+
+/**
+ * Returns a text with secrets masked. If the text was cut and does not end with a mask, omits its
+ * last `BEHIND_CHARS` characters: the beginning of a secret may not be found there, and masks may
+ * be so short that these characters would be shown.
+ */
+function maskedText(text: string, mask: Mask, isCut: boolean): string {
+  const masked = harmless(mask.mask(text));
+  return isCut && !masked.endsWith(MASK) ? masked.slice(0, -BEHIND_CHARS) : masked;
 }
 
 /** Returns the first `ANSWER_BODY_BYTES_MAX` bytes as masked text, and whether it was cut. */
@@ -110,7 +122,7 @@ function boundedText(body: Uint8Array | string, mask: Mask) {
   const bytes = typeof body === "string" ? Buffer.from(body) : body;
   const searched = bytes.subarray(0, ANSWER_BODY_BYTES_MAX + BEHIND_CHARS);
   // Replaced bytes and masked secrets can be longer or shorter than they were.
-  const text = harmless(mask.mask(new TextDecoder().decode(searched)));
+  const text = maskedText(new TextDecoder().decode(searched), mask, searched.length < bytes.length);
   const isCut =
     bytes.length > ANSWER_BODY_BYTES_MAX || Buffer.byteLength(text) > ANSWER_BODY_BYTES_MAX;
   if (!isCut) return { text, isCut };

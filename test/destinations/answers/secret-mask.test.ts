@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { shownAnswer } from "../../../src/destinations/answers/receiver-answer.ts";
+import { shownAnswer, shownReason } from "../../../src/destinations/answers/receiver-answer.ts";
 import {
   secretsOfConfig,
   secretsOfRequest,
@@ -123,6 +123,17 @@ describe("the answer of a receiver", () => {
       const body = Buffer.from(`${" ".repeat(at)}${secret}${secret}${secret}`);
       const shown = shownAnswer({ body }, new SecretMask([secret]));
       expect(shown).toEqual({ body: `${" ".repeat(at)}***`.slice(0, 2_048), isCut: true });
+    }
+  });
+
+  test("has no beginning of a secret where it is cut after many masks", () => {
+    const secret = "sk_live_0123456789abcdefghij";
+    const mask = new SecretMask([secret]);
+    for (let before = 0; before < secret.length; before++) {
+      const text = " ".repeat(before) + `${secret} `.repeat(100);
+      const shown = `${shownAnswer({ body: Buffer.from(text) }, mask).body}${shownReason(text, mask)}`;
+      expect(shown).not.toContain("s");
+      expect(shown).toContain("***");
     }
   });
 
