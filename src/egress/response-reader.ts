@@ -9,7 +9,7 @@ const headEnd = Buffer.from("\r\n\r\n");
 const statusLine = /HTTP\/1\.([01]) ([1-9]\d\d)(?: [\t\x20-\x7e\x80-\xff]*)?\r\n/y;
 const headerLine = /([!#$%&'*+.^_`|~0-9A-Za-z-]+):[\t ]*([\t\x20-\x7e\x80-\xff]*)\r\n/y;
 
-const notHttp = () => new Error("Expected a response of HTTP/1.1");
+const notHttp = () => new Error("Expected a response of HTTP/1.1 or 1.0");
 
 /** Status line and headers of a response. */
 interface ResponseHead {

@@ -194,6 +194,10 @@ describe("a response is read", () => {
 });
 
 describe("a malformed response is refused", () => {
+  test("with the versions of HTTP that are read", () => {
+    expect(() => read(["HTTP/2 200\r\n\r\n"])).toThrow("Expected a response of HTTP/1.1 or 1.0");
+  });
+
   test.each(refused)("%s", (_, text) => {
     expect(() => read([text])).toThrow(/^Expected|^The receiver switched/);
     expect(() => read([...text])).toThrow(/^Expected|^The receiver switched/);
