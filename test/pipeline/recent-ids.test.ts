@@ -28,6 +28,12 @@ test("the last occurrence of each id is known, as in a map", () => {
   );
 });
 
+test("ids with different halves of surrogate pairs are different", () => {
+  const ids = new RecentIds(300, noBound());
+  for (const id of ["\ud800", "\udfff"]) expect(ids.note(id, at(0))).toBeUndefined();
+  expect(ids.note("\ud800", at(1))).toEqual(at(0));
+});
+
 test("at the bound of a source, the ids that occurred longest ago are forgotten", () => {
   const ids = new RecentIds(300, noBound());
   for (let n = 0; n < 1_000; n++) expect(ids.note(`${n}`, at(n))).toBeUndefined();

@@ -62,8 +62,10 @@ export class RecentIds {
 
   /** Records an occurrence of an id. Returns the previous one; undefined for an unknown id. */
   note(id: string, at: Occurrence): Occurrence | undefined {
-    hash[0] = Bun.hash.wyhash(id, seeds[0]);
-    hash[1] = Bun.hash.wyhash(id, seeds[1]);
+    // A hash of the text alone would be the same for all halves of surrogate pairs.
+    const text = id.isWellFormed() ? id : JSON.stringify(id);
+    hash[0] = Bun.hash.wyhash(text, seeds[0]);
+    hash[1] = Bun.hash.wyhash(text, seeds[1]);
     const known = this.#find();
     const last = known === NONE ? undefined : this.#occurrence(known);
     if (known !== NONE) this.#unlink(known);
