@@ -29,6 +29,8 @@ function decide(filter: Uint8Array, arch: number, syscall: number, args: number[
     const code = view.getUint16(at * 8, true);
     const [whenTrue, whenFalse] = [view.getUint8(at * 8 + 2), view.getUint8(at * 8 + 3)];
     const operand = view.getUint32(at * 8 + 4, true);
+    const isJump = code === 0x15 || code === 0x35;
+    if (!isJump && whenTrue + whenFalse > 0) throw new Error(`A jump in instruction ${code}`);
     if (code === 0x20) accumulator = data[operand]!;
     else if (code === 0x54) accumulator = (accumulator & operand) >>> 0;
     else if (code === 0x15) at += accumulator === operand ? whenTrue : whenFalse;
@@ -116,6 +118,34 @@ const callArguments: Record<string, { allowed: number[][]; refused: number[][] }
   clock_nanosleep: { allowed: [[1]], refused: [[(~PID << 3) | 2]] },
 };
 
+/** Values of one argument that are allowed, by call; the other arguments do not matter. */
+const allowedValues: Record<string, { argument: number; values: number[] }> = {
+  prctl: { argument: 0, values: [15] },
+  mprotect: { argument: 2, values: [0, 1, 2, 3] },
+  mremap: { argument: 3, values: [0, 1] },
+  madvise: { argument: 2, values: [0, 1, 2, 3, 4, 8, 14, 15, 16, 17, 102, 103] },
+  futex: {
+    argument: 1,
+    values: [0, 128, 256, 384].flatMap((flags) => [0, 1, 3, 4, 5, 9, 10].map((it) => flags | it)),
+  },
+  membarrier: { argument: 0, values: [0, 8, 16, 32, 64] },
+  sched_getaffinity: { argument: 0, values: [0] },
+};
+
+/** Flags that may be added to `given`, by call, as numbers of bits. */
+const allowedBits: Record<string, { argument: number; given: number[]; bits: number[] }> = {
+  // VM, FS, FILES, SIGHAND, THREAD, SYSVSEM, SETTLS, PARENT_SETTID, CHILD_CLEARTID, DETACHED
+  clone: { argument: 0, given: [1 << 16], bits: [8, 9, 10, 11, 16, 18, 19, 20, 21, 22] },
+  mprotect: { argument: 2, given: [0, 0, 0], bits: [0, 1] },
+  // PRIVATE, FIXED, ANONYMOUS, NORESERVE, STACK, FIXED_NOREPLACE
+  mmap: { argument: 3, given: [0x1_0000, 0, 0, 0], bits: [1, 4, 5, 14, 17, 20] },
+  ...Object.fromEntries(
+    ["clock_getres", "clock_gettime", "clock_nanosleep"].map((name) => {
+      return [name, { argument: 0, given: [0], bits: Array.from({ length: 31 }, (_, bit) => bit) }];
+    }),
+  ),
+};
+
 for (const arch of ["x64", "arm64"]) {
   const table = syscallTable(arch) as SyscallTable;
   const filter = seccompFilter(table, PID);
@@ -141,6 +171,37 @@ for (const arch of ["x64", "arm64"]) {
         list.map((args) => [name, args, on(table.allowed[name]!, ...args)]);
       expect(decisions(allowed)).toEqual(allowed.map((args) => [name, args, ALLOW]));
       expect(decisions(refused)).toEqual(refused.map((args) => [name, args, refusal]));
+    }
+  });
+
+  test(`${arch}: an argument of a restricted call has the allowed values alone`, () => {
+    const found = Object.entries(allowedValues).map(([name, { argument }]) => {
+      const values = Array.from({ length: 512 }, (_, value) => value).filter((value) => {
+        const args = Array.from({ length: 6 }, (_, index) => (index === argument ? value : 0));
+        return on(table.allowed[name]!, ...args) === ALLOW;
+      });
+      return [name, { argument, values }];
+    });
+    const expected = structuredClone(allowedValues);
+    for (const { values } of Object.values(expected)) values.sort((a, b) => a - b);
+    expect(Object.fromEntries(found)).toEqual(expected);
+  });
+
+  test(`${arch}: the flags of a restricted call are the allowed ones alone`, () => {
+    const found = Object.entries(allowedBits).map(([name, { argument, given }]) => {
+      const bits = Array.from({ length: 32 }, (_, bit) => bit).filter((bit) => {
+        const args = given.with(argument, (given[argument]! | (1 << bit)) >>> 0);
+        return on(table.allowed[name]!, ...args) === ALLOW;
+      });
+      return [name, { argument, given, bits }];
+    });
+    expect(Object.fromEntries(found)).toEqual(allowedBits);
+  });
+
+  test(`${arch}: memory is placed from the lowest allowed address on`, () => {
+    for (const fixed of [0x32, 0x10_0022]) {
+      const place = (address: number) => on(table.allowed.mmap!, address, 4_096, 3, fixed);
+      expect([0xffff, 0x1_0000].map(place)).toEqual([EPERM, ALLOW]);
     }
   });
 

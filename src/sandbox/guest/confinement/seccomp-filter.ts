@@ -81,7 +81,7 @@ function checked(condition: ArgumentCondition): Instruction[] {
   const { bits, oneOf } = condition;
   return [
     [LOAD_WORD, 0, 0, low],
-    ...(bits === undefined ? [] : [[AND, 0, 0, bits >>> 0] as Instruction]),
+    ...(bits === undefined ? [] : [[AND, 0, 0, bits] as Instruction]),
     ...oneOf.map((value, index): Instruction => {
       const left = oneOf.length - index - 1;
       return [JUMP_EQUAL, left, left === 0 ? NEXT : 0, value];
