@@ -1,7 +1,11 @@
 import { expect, spyOn, test } from "bun:test";
 import { FETCH_REQUESTS_CHARS_MAX, HostCalls } from "../../../src/sandbox/host-calls/host-calls.ts";
 import { GuestFrameError } from "../../../src/sandbox/protocol/guest-frames.ts";
-import { FETCH_REQUEST_CHARS_MAX, FETCHES_MAX } from "../../../src/settings/limits.ts";
+import {
+  FETCH_MS_MAX,
+  FETCH_REQUEST_CHARS_MAX,
+  FETCHES_MAX,
+} from "../../../src/settings/limits.ts";
 import { holds } from "../../until.ts";
 
 /** A large request without a response yet, and a lookup with an immediate result. */
@@ -68,4 +72,38 @@ test("a guest gets a bounded number of host calls", async () => {
   };
   await expect(asking()).rejects.toThrow("Expected fewer host calls");
   expect(answered).toBeLessThanOrEqual(2 * FETCHES_MAX);
+});
+
+const call = { id: 1, url: "http://a", method: "GET", headers: {}, body: "" };
+test.each([
+  ["null", "Expected a list of host calls"],
+  ["{}", "Expected a list of host calls"],
+  ['"text"', "Expected a list of host calls"],
+  ["[null]", "Expected a list of host calls"],
+  ["[{}]", "Expected a list of host calls"],
+  [JSON.stringify([{ ...call, id: "1" }]), "Expected a list of host calls"],
+  [JSON.stringify([{ ...call, id: 0.5 }]), "Expected a list of host calls"],
+  [JSON.stringify([{ ...call, url: 1 }]), "Expected a list of host calls"],
+  [JSON.stringify([{ ...call, method: null }]), "Expected a list of host calls"],
+  [JSON.stringify([{ ...call, headers: { a: 1 } }]), "Expected a list of host calls"],
+  [JSON.stringify([{ ...call, headers: null }]), "Expected a list of host calls"],
+  [JSON.stringify([{ ...call, body: undefined }]), "Expected a list of host calls"],
+])("a guest that sends %s as its host calls is ended", async (frame, message) => {
+  const exchange = new HostCalls({}, "w").exchange(Buffer.from(frame));
+  await expect(exchange).rejects.toThrow(new GuestFrameError(message));
+});
+
+test("a fetch of user code has the time that it asks for, at most FETCH_MS_MAX", async () => {
+  const times: number[] = [];
+  const fetch = async ({ timeoutMs }: { timeoutMs: number }) => {
+    times.push(timeoutMs);
+    return { status: 200, headers: {}, body: "", url: "" };
+  };
+  const calls = new HostCalls({ fetch } as never, "w");
+  const asked = [undefined, -1, 0, 1, 50, FETCH_MS_MAX, FETCH_MS_MAX + 1, "text"];
+  for (const [id, timeoutMs] of asked.entries()) {
+    await calls.exchange(Buffer.from(JSON.stringify([{ ...call, id, timeoutMs }])));
+  }
+  const all = FETCH_MS_MAX;
+  expect(times).toEqual([all, all, all, 1, 50, all, all, all]);
 });
