@@ -4,7 +4,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
 import { type Ledger, openLedger } from "../../src/pipeline/ledger/ledger.ts";
-import { type EventJob, type LetterJob, noCounts } from "../../src/pipeline/model/replay-job.ts";
+import {
+  type EventJob,
+  type LetterJob,
+  noCounts,
+  type ReplayJob,
+} from "../../src/pipeline/model/replay-job.ts";
 import { expireJobs } from "../../src/pipeline/replays/expire.ts";
 import { mergeJobs } from "../../src/pipeline/replays/merge-jobs.ts";
 import { fractionDone } from "../../src/pipeline/replays/progress.ts";
@@ -160,5 +165,20 @@ describe("job over several ledgers", () => {
     expect(job?.endedAt).toBeUndefined();
     const ended = { ...other, state: "failed", endedAt: 8, error: "Why" } as const;
     expect(mergeJobs([one, ended])).toMatchObject({ state: "failed", endedAt: 8, error: "Why" });
+  });
+
+  test.each([
+    [["done", "done"], "done"],
+    [["done", "failed", "done"], "failed"],
+    [["cancelled", "done"], "cancelled"],
+    [["done", "running", "failed"], "running"],
+  ] as [ReplayJob["state"][], ReplayJob["state"]][])("of states %j it has %s", (states, state) => {
+    const parts = states.map((state) => eventJob(1, { state, endedAt: 8 }));
+    expect(mergeJobs(parts)?.state).toBe(state);
+  });
+
+  test("a job over no ledger is none, and over one ledger is that one's", () => {
+    expect(mergeJobs([])).toBeUndefined();
+    expect(mergeJobs([eventJob(1)])).toEqual(eventJob(1));
   });
 });
