@@ -168,10 +168,9 @@ export function cleanText(text: string): string {
   return whole.includes("\0") ? whole.replaceAll("\0", "") : whole;
 }
 
-/** Converts a value to text. Arrays and objects become JSON text. */
+/** Converts a value to text. A value that is not a string becomes JSON text. */
 export function textOf(value: unknown): string {
-  if (typeof value === "string") return cleanText(value);
-  return typeof value === "object" ? cleanJson(jsonOf(value)) : String(value);
+  return typeof value === "string" ? cleanText(value) : cleanJson(jsonOf(value));
 }
 
 function jsonOf(value: unknown): string {

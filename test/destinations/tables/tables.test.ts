@@ -2,12 +2,18 @@ import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
 import {
   cleanJson,
+  commonType,
   fit,
   JsonText,
   type TableColumn,
   typeOf,
 } from "../../../src/destinations/tables/column-values.ts";
-import { NoRowError, rawRow, rowsOf } from "../../../src/destinations/tables/event-rows.ts";
+import {
+  NoRowError,
+  putRest,
+  rawRow,
+  rowsOf,
+} from "../../../src/destinations/tables/event-rows.ts";
 import {
   MESSAGE_ID_BYTES_MAX,
   TABLE_COLUMNS_MAX,
@@ -171,6 +177,12 @@ describe("values", () => {
     [2 ** 63, column("int"), undefined],
     [-(2 ** 63), column("int"), undefined],
     [300, column("int", { range: [0, 255] }), undefined],
+    [255, column("int", { range: [0, 255] }), 255],
+    [256, column("int", { range: [0, 255] }), undefined],
+    [0, column("int", { range: [0, 255] }), 0],
+    [-1, column("int", { range: [0, 255] }), undefined],
+    [true, column("string"), "true"],
+    [1e21, column("string"), "1e+21"],
     [5, column("float"), 5],
     ["5.5", column("float"), undefined],
     [1, column("boolean"), undefined],
@@ -206,6 +218,7 @@ describe("values", () => {
     ["2026-02-16T10:00:00+05:30", "2026-02-16T04:30:00.000Z"],
     ["2026-02-16T10:00:00-0330", "2026-02-16T13:30:00.000Z"],
     ["2026-02-16T10:00:00+02", "2026-02-16T08:00:00.000Z"],
+    ["2026-02-16T10:00Z", "2026-02-16T10:00:00.000Z"],
     ["2026-02-16T10:00:00.1z", "2026-02-16T10:00:00.100Z"],
     ["2026-02-16T10:00:00.123456789Z", "2026-02-16T10:00:00.123456Z"],
     ["1969-12-31T23:59:59.999999Z", "1969-12-31T23:59:59.999999Z"],
@@ -253,7 +266,154 @@ describe("values", () => {
   });
 });
 
+test("values of two types share a column of the type that stores both", () => {
+  const types = ["string", "int", "float", "boolean", "datetime", "json"] as const;
+  const numbers: readonly string[] = ["int", "float"];
+  for (const a of types) {
+    for (const b of types) {
+      const isOfNumbers = numbers.includes(a) && numbers.includes(b);
+      expect([a, b, commonType(a, b)]).toEqual([
+        a,
+        b,
+        a === b ? a : isOfNumbers ? "float" : "string",
+      ]);
+    }
+  }
+});
+
+test("columns of the service have their types, whatever their first values are", () => {
+  const strings = ["id", "anonymous_id", "user_id", "event", "event_text", "name", "channel"];
+  const types = {
+    ...Object.fromEntries([...strings, "message_id", "type"].map((name) => [name, "string"])),
+    ...Object.fromEntries(
+      ["received_at", "sent_at", "timestamp", "original_timestamp"].map((name) => [
+        name,
+        "datetime",
+      ]),
+    ),
+    payload: "json",
+    other: "boolean",
+  };
+  const cells = Object.fromEntries(Object.keys(types).map((name) => [name, true]));
+  const row = { ...{ table: "t", isOwnOnly: false, index: 0, cells, rest: {} }, size: 0 };
+  const found = Object.fromEntries(missingColumns([row], new Map(), names));
+  expect(found).toMatchObject(types);
+});
+
 describe("rows", () => {
+  const common = { messageId: "m1", anonymousId: "a1", userId: "u1", sentAt: "s", channel: "web" };
+  const times = { timestamp: "t", originalTimestamp: "o", receivedAt: "r" };
+  const context = { ip: "192.0.2.1", locale: "de" };
+  const event = { ...common, ...times, request_ip: "192.0.2.2", context, name: "own" };
+  const cells = {
+    ...{ id: "m1", anonymous_id: "a1", user_id: "u1", sent_at: "s", channel: "web" },
+    ...{ timestamp: "t", original_timestamp: "o", received_at: "r", context_locale: "de" },
+    context_ip: "192.0.2.1",
+    context_passed_ip: "192.0.2.1",
+    context_request_ip: "192.0.2.2",
+  };
+  test.each([
+    [
+      "track",
+      "tracks",
+      { event: "Paid", properties: { sum: 1 } },
+      { event_text: "Paid", event: "paid", sum: 1 },
+    ],
+    ["track", "tracks", { event: "", properties: { sum: 0 } }, { sum: 0 }],
+    ["track", "tracks", { event: 7, properties: { id: 1, event: 2 } }, { event_text: 7 }],
+    ["page", "pages", { properties: { name: "of properties" } }, { name: "own" }],
+    ["page", "pages", { name: null, properties: { name: "given" } }, { name: "given" }],
+    ["screen", "screens", { properties: { deep: { a: true } } }, { name: "own", deep_a: true }],
+    ["screen", "screens", { name: undefined, properties: { name: "given" } }, { name: "given" }],
+    ["identify", "identifies", { traits: { plan: "pro" } }, { plan: "pro" }],
+    ["group", "groups", { groupId: "g", traits: { plan: [1] } }, { group_id: "g", plan: [1] }],
+    ["alias", "aliases", { previousId: "p", traits: { no: "" } }, { previous_id: "p" }],
+  ])("of a %s have its columns in %s (%j)", (type, table, more, columns) => {
+    const [row, ...others] = rows({ type, ...event, ...more });
+    expect(others).toEqual([]);
+    expect(row).toMatchObject({ table, isOwnOnly: false, index: 0 });
+    expect({ ...row!.cells }).toEqual({ ...cells, ...columns });
+    expect(row!.size).toBe(Object.keys(row!.cells).length);
+  });
+
+  test("of a track that has a table of its own hold the properties there alone", () => {
+    const track = {
+      type: "track",
+      ...event,
+      event: "Paid",
+      properties: { sum: 1, anonymous_id: 2 },
+    };
+    const [row, own] = rowsOf(outgoing(track, input), 3, names, (table) => table === "paid");
+    const head = { ...cells, event_text: "Paid", event: "paid" };
+    expect({ ...row!.cells }).toEqual(head);
+    expect({ ...row!.rest }).toEqual({});
+    expect(own).toMatchObject({ table: "paid", isOwnOnly: true, index: 3 });
+    expect({ ...own!.cells }).toEqual({ ...head, sum: 1 });
+    expect({ ...own!.rest }).toEqual({ anonymous_id: 2 });
+  });
+
+  test("have the addresses and times that the server saw where an event has none", () => {
+    const [row] = rows({ type: "alias", messageId: "m", request_ip: "192.0.2.2", context: null });
+    expect({ ...row!.cells }).toEqual({
+      ...{ id: "m", context_ip: "192.0.2.2", context_request_ip: "192.0.2.2" },
+      received_at: "2026-01-01T00:00:00.000Z",
+    });
+  });
+
+  test("keep values of keys that give the same column beside it, numbered", () => {
+    const properties = { "a b": 1, aB: 2, a_b: 3, a: { b: 4 }, "": 5, same: { x: 1 }, same_x: 1 };
+    const [row] = rows({ type: "page", messageId: "m", properties });
+    expect(row!.cells).toMatchObject({ a_b: 1, same_x: 1 });
+    expect(Object.values(row!.rest)).toEqual([2, 3, 4, 5]);
+    const rest = {};
+    for (const value of [1, 2, 3]) putRest(rest, "a", value);
+    expect(rest).toEqual({ a: 1, a__2: 2, a__3: 3 });
+  });
+
+  test.each([
+    ["text", "Expected an event that is a JSON object"],
+    [[1], "Expected an event that is a JSON object"],
+    [{ messageId: "m" }, "Expected an event of type track, page, screen, identify, group, alias"],
+    [
+      { type: ["page"], messageId: "m" },
+      "Expected an event of type track, page, screen, identify, group, alias",
+    ],
+    [{ type: "toString" }, "Expected an event of type track, page, screen, identify, group, alias"],
+    [{ type: "page", messageId: {}, x: 1 }, undefined],
+    [
+      { type: "page", messageId: [1] },
+      `Expected a messageId of at most ${MESSAGE_ID_BYTES_MAX} bytes`,
+    ],
+    [
+      { type: "page", messageId: true },
+      `Expected a messageId of at most ${MESSAGE_ID_BYTES_MAX} bytes`,
+    ],
+  ])("of %j are made, or refused with %j", (value, message) => {
+    if (message === undefined) expect(rows(value)).toHaveLength(1);
+    else expect(() => rows(value)).toThrow(new NoRowError(message));
+  });
+
+  test("have the id of an event, or a hash of an id that cannot be stored", () => {
+    const idOf = (messageId: unknown) => raw({ messageId }).cells.message_id;
+    const longest = "x".repeat(MESSAGE_ID_BYTES_MAX);
+    expect([idOf("m"), idOf(7), idOf(longest)]).toEqual(["m", "7", longest]);
+    const hashes = ["m\0", "m\ud800", "m\ud801", null].map(idOf);
+    for (const hash of hashes) expect(hash).toMatch(/^[0-9a-f]{64}$/);
+    expect(new Set(hashes).size).toBe(4);
+  });
+
+  test("of users have the values without a column, and not those of the event", () => {
+    const traits = { "a b": 1, aB: 2 };
+    const identify = { type: "identify", ...event, traits, context: { ...context, ...times } };
+    const [row, user] = rowsOf(outgoing(identify, input), 0, names, () => true);
+    expect({ ...user!.rest }).toEqual({ ...row!.rest });
+    expect(Object.keys(user!.rest)).toHaveLength(1);
+    expect(user!.cells).toMatchObject({ id: "u1", received_at: "r", context_ip: "192.0.2.1" });
+    for (const column of ["sent_at", "timestamp", "original_timestamp", "channel", "user_id"]) {
+      expect(user!.cells[column]).toBeUndefined();
+    }
+  });
+
   test("raw mode has the identity of an event beside the whole event", () => {
     const event = { type: "track", event: "x", messageId: 7, receivedAt: "2026-01-01T00:00:00Z" };
     expect(Object.entries(raw(event).cells)).toEqual([
