@@ -168,3 +168,25 @@ test("changed settings hold for the next event", () => {
   topology++;
   expect(eventOf({ sourceId: "s" }).isDropped).toBe(true);
 });
+
+test("the settings of a source are read once until the catalog changes; without a source, events stay", () => {
+  const sources = new Map([["s", { settings: { bots: "mark" } }]]);
+  const read: string[] = [];
+  let topology = 1;
+  const eventOf = createEnrichedEvents<{ sourceId: string }>({
+    eventOf: () => ({ ...{ json: Buffer.from("{}"), user: "u", userId: "u" }, anonymousId: "" }),
+    live: {
+      topology: () => topology,
+      sourceById(id: string) {
+        read.push(id);
+        return sources.get(id) as never;
+      },
+    },
+  });
+  const textOf = (sourceId: string) => Buffer.from(eventOf({ sourceId }).json).toString();
+  for (const id of ["s", "s", "gone", "gone", "s"]) expect(textOf(id)).toBe("{}");
+  expect(read).toEqual(["s", "gone"]);
+  topology = 2;
+  for (const id of ["s", "s"]) textOf(id);
+  expect(read).toEqual(["s", "gone", "s"]);
+});
