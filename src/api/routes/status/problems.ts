@@ -70,7 +70,7 @@ export function problemsOf(
     ...missingNodes.map((id) => ({ kind: "node-missing" as const, message: missing(id) })),
     ...own,
     ...code.flatMap((it) => suspensionProblem(it, destinations.filter(isOfSuspended)) ?? []),
-    ...alerts.filter((it) => it.destinationId === undefined || !failing.has(it.destinationId)),
+    ...alerts.filter((it) => !failing.has(it.destinationId)),
     ...warnings.map((message) => ({ kind: "warning" as const, message })),
   ];
   return problems.sort(worstFirst);
