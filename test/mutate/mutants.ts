@@ -65,6 +65,10 @@ const typedExpressions = new Set([
   "TSParameterProperty",
 ]);
 const errorName = /(Error|Refused|Failed|Unavailable|Closed|Stale)$/;
+/** Folders whose strings are prose for people, even single words such as "Done". */
+const proseFolder = /^src\/console\/texts\//;
+/** Keys of schemas and commands whose strings are prose for people, even single words. */
+const proseKey = /^(description|summary)$/;
 const metricName = /^(Counter|Gauge|Histogram)$/;
 /** Names of figures with units. */
 const figureName = /(_(MS|SECONDS|BYTES)(_M[A-Z]+)?|(Ms|Seconds|Bytes)(M[a-z]+)?)$/;
@@ -82,7 +86,7 @@ export function mutantsOf(file: string, text: string): Mutant[] {
   };
   const walk = (node: Node, way: Node[]) => {
     if (isLeftAlone(node, way.at(-1))) return;
-    mutate(node, way, text, put);
+    if (!isProse(node, way, file)) mutate(node, way, text, put);
     for (const child of children(node)) walk(child, [...way, node]);
   };
   walk(tree.program as unknown as Node, []);
@@ -189,6 +193,13 @@ function isFigure(node: Node, way: Node[]): boolean {
     if (type === "ObjectProperty" && value > 1) return figureName.test(String((key as Node).name));
     return type === "VariableDeclarator" && figureName.test(String((id as Node).name));
   });
+}
+
+/** Whether a node is a string that tells something to people and decides nothing. */
+function isProse(node: Node, way: Node[], file: string): boolean {
+  if (node.type !== "StringLiteral" && node.type !== "TemplateLiteral") return false;
+  const key = way.at(-1)?.key as Node | undefined;
+  return proseFolder.test(file) || proseKey.test(String(key?.name));
 }
 
 /** Whether a string is short, and no part of an error, a metric or a property name. */

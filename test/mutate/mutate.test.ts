@@ -215,10 +215,19 @@ describe("mutants of a source text", () => {
     "// a < b",
     'const a = "a text that a person reads";',
     "const a = { example: { b: 'c', d: 2, e: true } };",
+    "const a = { description: 'Name', summary: `Names` };",
   ];
   test.each(without)("the code has no mutant: %s", (text) => {
     const left = changes(text).filter((change) => !/^(5 \* 1000) /.test(change));
     expect(left).toEqual([]);
+  });
+
+  test("texts of the console have mutants of their logic alone", () => {
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: the text of a program.
+    const text = "const a = { b: 'Done', c: (n) => n === 1 ? `One` : `${n}x` };";
+    const found = mutantsOf("src/console/texts/file.ts", text).map(({ change }) => change);
+    const logic = ["n === 1 → true", "n === 1 → false", "n === 1 → n !== 1"];
+    expect(found.sort()).toEqual([...logic, "1 → (1 + 1)", "1 → (1 - 1)"].sort());
   });
 });
 
