@@ -208,7 +208,7 @@ function unmasked(
 
 /** Returns the string at a path such as `url` or `oauth.tokenUrl`. Undefined if there is none. */
 function textAt(config: DestinationConfig, path: string): string | undefined {
-  const [key = "", inner] = path.split(".", 2);
+  const [key = "", inner] = path.split(".");
   const holder = config[key];
   const value = inner === undefined ? holder : isObject(holder) && holder[inner];
   return typeof value === "string" ? value : undefined;
@@ -216,7 +216,7 @@ function textAt(config: DestinationConfig, path: string): string | undefined {
 
 /** Returns a copy of a config in which the string at this path is replaced by `text`. */
 function withText(config: DestinationConfig, path: string, text: string): DestinationConfig {
-  const [key = "", inner] = path.split(".", 2);
+  const [key = "", inner] = path.split(".");
   const value = inner === undefined ? text : { ...(config[key] as object), [inner]: text };
   return { ...config, [key]: value };
 }
