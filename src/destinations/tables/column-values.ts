@@ -168,9 +168,13 @@ export function cleanText(text: string): string {
   return whole.includes("\0") ? whole.replaceAll("\0", "") : whole;
 }
 
-/** Converts a value to text. A value that is not a string becomes JSON text. */
+/**
+ * Converts a value to text. Arrays and objects become JSON text. A number is not, because 1e999 is
+ * parsed as Infinity, for which JSON has null.
+ */
 export function textOf(value: unknown): string {
-  return typeof value === "string" ? cleanText(value) : cleanJson(jsonOf(value));
+  if (typeof value === "string") return cleanText(value);
+  return typeof value === "object" ? cleanJson(jsonOf(value)) : String(value);
 }
 
 function jsonOf(value: unknown): string {

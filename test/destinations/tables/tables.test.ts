@@ -183,6 +183,7 @@ describe("values", () => {
     [-1, column("int", { range: [0, 255] }), undefined],
     [true, column("string"), "true"],
     [1e21, column("string"), "1e+21"],
+    [Number.POSITIVE_INFINITY, column("string"), "Infinity"],
     [5, column("float"), 5],
     ["5.5", column("float"), undefined],
     [1, column("boolean"), undefined],
