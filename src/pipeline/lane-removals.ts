@@ -1,6 +1,7 @@
 import type { LaneContext } from "./lane/lane-context.ts";
 
-export interface LaneRemovalsParts extends Pick<LaneContext, "ledger" | "live" | "logger"> {
+export interface LaneRemovalsParts
+  extends Pick<LaneContext, "ledger" | "live" | "logger" | "metrics"> {
   /**
    * Resolves once `live` shows all changes of the catalog that were confirmed before the call.
    * Absent: it always does.
@@ -67,7 +68,7 @@ export class LaneRemovals {
   }
 
   async #remove(destinationId: string, discarded: Promise<number>): Promise<void> {
-    const { ledger, live, logger, catalogCurrent } = this.#parts;
+    const { ledger, live, logger, metrics, catalogCurrent } = this.#parts;
     const events = await discarded;
     if (catalogCurrent !== undefined) {
       await Promise.race([catalogCurrent(), this.#stopping.promise]);
@@ -76,6 +77,8 @@ export class LaneRemovals {
     if (this.#keep(destinationId)) return;
     const isDeleted = live.destination(destinationId) === undefined;
     const letters = await ledger.remove(destinationId, isDeleted);
+    // A disconnected destination keeps the counts of this minute, which are not stored yet.
+    if (isDeleted) metrics.histories.forget(destinationId);
     logger.info({ destinationId, events, letters }, "lane removed; its events are discarded");
   }
 }

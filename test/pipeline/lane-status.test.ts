@@ -106,3 +106,24 @@ test("changed settings clear a lane's refusals", async () => {
   rig.live.putDestination("one", { config: { webhookUrl: `${sink.url}other` } });
   await until(() => pipeline.status("one")?.failure === undefined);
 });
+
+test("a destination keeps its figures when it is disconnected, until it is deleted", async () => {
+  rig.webhook("one");
+  const { metrics } = rig;
+  const pipeline = rig.start({ metrics });
+  rig.log.append(...numbersTo(3).map((n) => record(n)));
+  await until(() => pipeline.status("one")?.lagEvents === 0);
+  const [connection] = rig.live.connections.keys();
+  rig.live.disconnect(connection!);
+  await until(() => pipeline.status("one") === undefined);
+  const isShown = async () => (await metrics.metrics()).includes('destination="one"');
+  await until(async () => !(await isShown()));
+  const deliveredTo = (series: string) => countedOf(pipeline, series)[DELIVERED];
+  expect(deliveredTo(seriesOf("destination", "one"))).toBe(3);
+  expect(deliveredTo(seriesOf("source", "source"))).toBe(3);
+  rig.live.connect("one");
+  await until(() => pipeline.status("one") !== undefined);
+  rig.live.remove("one");
+  await until(() => pipeline.status("one") === undefined);
+  await until(() => deliveredTo(seriesOf("destination", "one")) === undefined);
+});

@@ -211,11 +211,10 @@ export function createLaneMetrics(
       forget(lane);
       lane.name = name;
     },
-    /** Deletes all metrics of the delivery to one destination. */
+    /** Deletes the metrics of the delivery to one destination. */
     removeLane(lane: LaneLabels): void {
       forget(lane);
       tenants.forget(lane.destination);
-      histories.forget(lane.destination);
     },
   };
 }
