@@ -214,8 +214,8 @@ export interface DestinationKind<Config = Record<string, unknown>> extends Confi
   endpoint?(config: Partial<Config>): string | undefined;
   /** Largest number of events in one delivery, at least 1. */
   batchSize(config: Config): number;
-  /** Largest number of deliveries at a time, from 1 to `LANE_DELIVERIES_MAX`. */
-  concurrency(config: Config): number;
+  /** Largest number of deliveries at a time, from 1 to `LANE_DELIVERIES_MAX`, with any config. */
+  concurrency: number;
   /**
    * Keys of an event with which user code overrides the request that delivers the event. Pixelmill
    * removes these keys from events of clients before user code sees them, because pixels are

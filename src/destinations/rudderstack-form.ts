@@ -78,7 +78,6 @@ export function withRudderstackKeys(kind: DestinationKind, keys: RudderstackKeys
     formOf: (config) => (isTheirs(config) ? form : undefined),
     validate: (config) => (isTheirs(config) ? form.validate(config) : kind.validate(config)),
     batchSize: (config) => kind.batchSize(toOwn(config)),
-    concurrency: (config) => kind.concurrency(toOwn(config)),
     ...(endpoint && { endpoint: (config: Config) => endpoint(toOwn(config)) }),
     ...(batchLimits && { batchLimits: (config: Config) => batchLimits(toOwn(config)) }),
     open: (config, workspaceId) => kind.open(toOwn(config), workspaceId),

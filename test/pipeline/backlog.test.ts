@@ -45,7 +45,7 @@ function watchingKind(taken: { count: number }, heap: number[]): DestinationKind
     ...{ kind: "fake", configSchema: Type.Object({}), secretKeys: [], validate: () => [] },
     batchSize: () => 10,
     test: async () => [],
-    concurrency: () => 1,
+    concurrency: 1,
     open: () => ({
       async deliver(events) {
         // Slower than the events come, so that some always wait.

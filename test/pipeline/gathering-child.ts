@@ -38,7 +38,7 @@ const kind: DestinationKind = {
   test: async () => [],
   // Deliveries differ in each life: what is repeated has the events of the one before nevertheless.
   batchSize: () => 20 + ((Number(life) * 37) % 100),
-  concurrency: () => 1,
+  concurrency: 1,
   batchLimits: () => ({ bytes: 1 << 20, ageMs: 20 + ((Number(life) * 13) % 50) }),
   open: () => ({
     async deliver(events, _, name) {

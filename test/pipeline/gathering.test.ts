@@ -41,7 +41,7 @@ class Store {
       ...{ kind: "fake", configSchema: Type.Object({}), secretKeys: [], validate: () => [] },
       test: async () => [],
       batchSize: () => batchSize,
-      concurrency: () => 1,
+      concurrency: 1,
       batchLimits: () => ({ bytes, ageMs }),
       open: () => ({
         deliver: async (events, _, name = ""): Promise<DeliveryResult> => {

@@ -192,7 +192,7 @@ export function simulatedKind(
     ...{ kind: "simulated", configSchema: {} as never, secretKeys: [], validate: () => [] },
     test: async () => [],
     batchSize: () => batchSize,
-    concurrency: () => concurrency,
+    concurrency: concurrency,
     open: () => ({
       async deliver(outgoing) {
         const events = outgoing.map(eventOf);

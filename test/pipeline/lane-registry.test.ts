@@ -20,7 +20,7 @@ import { FakeLive, FakeSandbox, fail, feedOf, laneMetrics, MemoryLog, record } f
 import { numbersTo, until } from "./rig.ts";
 
 /** A type of destinations to which nothing is sent here. */
-const known = { kind: "known", batchSize: () => 1, concurrency: () => 1 };
+const known = { kind: "known", batchSize: () => 1, concurrency: 1 };
 const kinds = new Map([["known", known as unknown as DestinationKind]]);
 
 /** Lanes over ten records of one source. */

@@ -36,7 +36,7 @@ function patientKind(answers: Promise<void>, quick: string, taken: string[]): De
     ...{ kind: "fake", configSchema: Type.Object({}), secretKeys: [], validate: () => [] },
     batchSize: () => 1,
     test: async () => [],
-    concurrency: () => 8,
+    concurrency: 8,
     open: ({ id }) => ({
       async deliver(events) {
         if (id !== quick) await answers;

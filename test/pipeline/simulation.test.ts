@@ -96,7 +96,7 @@ class World {
       ...{ kind: "fake", configSchema: Type.Object({}), secretKeys: [], validate: () => [] },
       batchSize: (config) => config.batchSize as number,
       test: async () => [],
-      concurrency: () => 4,
+      concurrency: 4,
       open: ({ id }) => ({
         deliver: async (events): Promise<DeliveryResult> => {
           await Bun.sleep(0);

@@ -35,7 +35,7 @@ export function clickhouseKind(egress: Egress): DestinationKind<ClickhouseConfig
       url && `${maskedUrl(url).replace(/\/$/, "")}, ${database}`,
     batchSize: (config) => config.batchSize ?? DATABASE_BATCH_EVENTS_MAX,
     // ClickHouse is slow when it gets many small inserts at a time.
-    concurrency: () => 1,
+    concurrency: 1,
     open: (config, workspaceId) => openTables(config, rules, databaseOf(config, workspaceId)),
     test: (config, workspaceId, signal) =>
       testClickhouse(egress, databaseOf(config, workspaceId), signal),

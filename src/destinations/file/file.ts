@@ -44,7 +44,7 @@ export function fileKind(root: string): DestinationKind<FileConfig> {
     validate: fileFaults,
     endpoint: ({ path }) => path,
     batchSize: ({ format }) => (format === "parquet" ? GATHERED_EVENTS_MAX : FILE_BATCH_EVENTS_MAX),
-    concurrency: () => 1,
+    concurrency: 1,
     batchLimits: batchLimitsOf,
     open(config, workspaceId): OpenDestination {
       const path = `${workspaceId}/${config.path}`;

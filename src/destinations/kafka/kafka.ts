@@ -39,7 +39,7 @@ export function kafkaKind(
     endpoint: ({ brokers, topic }) => topic && `kafka://${brokers}/${topic}`,
     batchSize: (config) => config.batchSize ?? DATABASE_BATCH_EVENTS_MAX,
     // A batch with an unknown outcome must be sent again before the next delivery.
-    concurrency: () => 1,
+    concurrency: 1,
     open: (config, workspaceId) => openKafka(partsOf(config, workspaceId)),
     test: (config, workspaceId, signal) => testKafka(partsOf(config, workspaceId), signal),
   };

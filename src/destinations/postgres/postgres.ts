@@ -35,7 +35,7 @@ export function postgresKind(
     endpoint: ({ host, port = 5432, database }) => host && `postgres://${host}:${port}/${database}`,
     batchSize: (config) => config.batchSize ?? DATABASE_BATCH_EVENTS_MAX,
     // Each destination uses one connection, because a PostgreSQL server allows only few.
-    concurrency: () => 1,
+    concurrency: 1,
     open: (config, workspaceId) => openTables(config, rules, databaseOf(config, workspaceId)),
     test: (config, workspaceId, signal) => {
       return testPostgres(databaseOf(config, workspaceId), config, signal);

@@ -38,7 +38,7 @@ export function s3Kind(egress: Egress): DestinationKind<S3Config> {
     endpoint: ({ endpoint = "s3:/", bucket, prefix }) =>
       bucket && [endpoint, bucket, ...(prefix ? [prefix] : [])].join("/"),
     batchSize: (config) => config.batchSize ?? GATHERED_EVENTS_MAX,
-    concurrency: () => 1,
+    concurrency: 1,
     batchLimits: batchLimitsOf,
     open: (config, workspaceId) => openS3(egress, config, workspaceId),
     test: (config, workspaceId, signal) => testS3(egress, config, workspaceId, signal),

@@ -63,7 +63,7 @@ export function webhookKind(egress: Egress): DestinationKind<WebhookConfig> {
     ],
     validate: webhookFaults,
     batchSize: (config) => config.batchSize ?? 1,
-    concurrency: () => LANE_DELIVERIES_MAX,
+    concurrency: LANE_DELIVERIES_MAX,
     overrideMembers,
     batchKey: overridesKey,
     open: (config, workspaceId) => openWebhook(config, workspaceId, { egress, buffers, kept }),

@@ -76,8 +76,7 @@ export class LaneDelivery {
       this.#resuming = [...this.#queues];
     });
     const context = this.#createContext();
-    const count = kind.concurrency(destination.config);
-    this.#queues = Array.from({ length: count }, () => new DeliveryQueue(context));
+    this.#queues = Array.from({ length: kind.concurrency }, () => new DeliveryQueue(context));
     this.#filled = this.#queues[0]!;
     if (kind.batchLimits === undefined) return;
     this.#batching = new BatchingQueue(this.#createBatchingContext(context), parts.recovered?.name);
