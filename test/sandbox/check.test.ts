@@ -112,6 +112,19 @@ test("a line of log(...) names its event, where the event is known, and its line
   expect(alone.logs[1]).toEqual({ text: "Log: later", event: 0, line: 5 });
 });
 
+test("log of a value that cannot be shown fails no event", async () => {
+  const code = `export function transformEvent(event) {
+    const circle = {};
+    circle.self = circle;
+    log(circle, { n: 1n }, Object.create(null), { get n() { throw null; } }, 1n);
+    return event;
+  }`;
+  const { outcomes, logs } = await sandbox.check(program(code), batch({ n: 1 }));
+  expect(shown(outcomes)).toEqual([[{ n: 1 }]]);
+  const hidden = "(a value that cannot be shown)";
+  expect(logs).toMatchObject([{ text: `Log: ${hidden} ${hidden} {} ${hidden} 1` }]);
+});
+
 test("log lines have no file and line if code replaces the engine's Error", async () => {
   const code = `
     Error.stackTraceLimit = 0;

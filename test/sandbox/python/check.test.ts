@@ -191,6 +191,21 @@ test("check runs test events and keeps logs", async () => {
   expect(report.error).toBeUndefined();
 });
 
+test("log of a Python value that cannot be shown fails no event", async () => {
+  const code = `
+    class Odd:
+        def __str__(self):
+            raise RuntimeError
+    def transformEvent(event, metadata):
+        log(Odd(), {"n": 9 ** 9999}, 9 ** 9999, {"a": {1}})
+        return event
+  `;
+  const { outcomes, logs } = await sandbox.check(python(code), batch({ n: 1 }));
+  expect(shown(outcomes)).toEqual([[{ n: 1 }]]);
+  const hidden = "(a value that cannot be shown)";
+  expect(logs).toMatchObject([{ text: `Log: ${hidden} ${hidden} ${hidden} {'a': {1}}` }]);
+});
+
 test("a broken library that nothing imports does not matter", async () => {
   const report = await sandbox.check(python(RIGHT, { libraries }), batch({ n: 1 }));
   expect(shown(report.outcomes)).toEqual([[{ n: 1 }]]);

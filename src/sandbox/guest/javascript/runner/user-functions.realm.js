@@ -28,7 +28,7 @@
   provide("log", function log(...values) {
     if (logCount >= logsMax) return;
     let line = "Log:";
-    for (let i = 0; i < values.length; i += 1) line += ` ${shown(values[i])}`;
+    for (let i = 0; i < values.length; i += 1) line += ` ${logged(values[i])}`;
     const json = stringify(cut(line, logCharsMax));
     if (logChars + json.length > logsCharsMax) {
       // The lines that are kept are the first ones.
@@ -40,6 +40,15 @@
     logChars += json.length;
     logCount += 1;
   });
+
+  /** Returns any value as text. Must not throw, because only some calls of `log` keep a line. */
+  function logged(value) {
+    try {
+      return shown(value);
+    } catch {
+      return "(a value that cannot be shown)";
+    }
+  }
 
   /** Returns the stack of the code that has called `log`. */
   function callers() {

@@ -52,11 +52,12 @@ def credential_reader(credentials):
 
 
 def _shown(value):
+    """Returns any value as text. Must not raise, because only some calls of `log` keep a line."""
     if isinstance(value, str):
         return value
-    if isinstance(value, (dict, list)):
+    for show in (encoded, str) if isinstance(value, (dict, list)) else (str,):
         try:
-            return encoded(value)
-        except (TypeError, ValueError, RecursionError):
+            return show(value)
+        except Exception:
             pass
-    return str(value)
+    return "(a value that cannot be shown)"
