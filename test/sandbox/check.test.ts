@@ -155,6 +155,17 @@ test("inspect lists imports in code order", async () => {
   });
 });
 
+test("a name in an import that is longer than an error message is reported as unknown", async () => {
+  const long = "x".repeat(5_000);
+  const libraries = [library("myLib", "export const a = 1;")];
+  const { imports } = await sandbox.inspect("w1", "javascript", `import a from "${long}";`);
+  expect(imports).toEqual([long.slice(0, 4_096)]);
+  for (const code of [`import a from "${long}";`, `import { ${long} } from "myLib";`]) {
+    const { error } = await sandbox.check(program(code, { libraries }), batch({ n: 1 }));
+    expect(error?.message).toMatch(/xxx$/);
+  }
+});
+
 test("a library is valid, or its error is reported", async () => {
   const check = (code: string) =>
     sandbox.checkLibrary("w1", "javascript", library("lib", code), []);

@@ -10,6 +10,7 @@ import { settlePromises } from "./event-loop.ts";
 import { createRealm, isTimeout, type Realm, ScriptTimeout } from "./realm.ts";
 import { TimeBudget } from "./time-budget.ts";
 import {
+  cut,
   filesOf,
   libraryFile,
   libraryOf,
@@ -40,8 +41,12 @@ export interface LoadedProgram {
 export class LoadError extends Error {
   override readonly name = "LoadFailure";
 
-  constructor(readonly userError: UserError) {
-    super(userError.message);
+  readonly userError: UserError;
+
+  constructor(userError: UserError) {
+    const message = cut(userError.message);
+    super(message);
+    this.userError = { ...userError, message };
   }
 }
 
@@ -107,7 +112,7 @@ async function loadAlone(request: LibraryRequest): Promise<void> {
 export function dependenciesOf(code: string): string[] {
   const module = parse(createRealm(), MAIN_FILE, { label: "code", code });
   const names = [...new Set(module.dependencySpecifiers)];
-  if (names.length <= GUEST_IMPORTS_MAX) return names;
+  if (names.length <= GUEST_IMPORTS_MAX) return names.map(cut);
   const message = `Expected at most ${GUEST_IMPORTS_MAX} imports, got ${names.length}`;
   throw new LoadError({ message });
 }

@@ -75,7 +75,7 @@ export function eventError(message: string, stack: string, files: ProgramFiles):
  * position.
  */
 export function loadError(message: string, stack: string, files: ProgramFiles): UserError {
-  return { ...eventError(message, stack, files), message: cut(headOf(message, stack)) };
+  return { ...eventError(message, stack, files), message: headOf(message, stack) };
 }
 
 /** Describes a syntax error, such as `SyntaxError: Unexpected token ';' [My T:2:13]`. */
@@ -117,7 +117,8 @@ function located(message: string, place: SourcePosition | undefined): UserError 
   return error;
 }
 
-function cut(message: string): string {
+/** Cuts a text to the length that the host accepts. */
+export function cut(message: string): string {
   return message.slice(0, GUEST_ERROR_CHARS_MAX);
 }
 
