@@ -1,4 +1,5 @@
 import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
+import { unsharedMetadata } from "../../src/sandbox/program.ts";
 import {
   batch,
   childProcesses,
@@ -263,6 +264,33 @@ test("metadata of events without a messageId is that of each", async () => {
     [],
     [],
   ]);
+});
+
+test("an object as messageId takes no metadata or outputs from the other events of a batch", async () => {
+  const events = [{ messageId: { toString: 1, valueOf: 1 } }, { messageId: "b" }, { n: 3 }];
+  const given = {
+    events: events.map((event) => Buffer.from(JSON.stringify(event))),
+    metadata: ["x", "y", "z"].map((sourceId) => unsharedMetadata({ sourceId })),
+  };
+  const code = `export const transformEvent = (e, metadata) => ({ at: metadata(e).sourceId });`;
+  expect(shown(await sandbox.run(program(code), given))).toEqual([
+    [{ at: "x" }],
+    [{ at: "y" }],
+    [{ at: "z" }],
+  ]);
+  const batchCode = `export const transformBatch = (events, metadata) =>
+    events.map((e) => ({ messageId: e.messageId, at: metadata(e).sourceId }));`;
+  expect(shown(await sandbox.run(program(batchCode), given))).toMatchObject([
+    [{ at: "x" }],
+    [{ at: "y" }, { at: "z" }],
+    [],
+  ]);
+});
+
+test("an output of transformBatch without a messageId belongs to the event of the output before it", async () => {
+  const code = `export const transformBatch = ([a, b]) => [a, { extra: 1 }, b];`;
+  const outcomes = await run(code, { messageId: "a" }, { n: 2 });
+  expect(outcomes).toEqual([[{ messageId: "a" }, { extra: 1 }, { n: 2 }], []]);
 });
 
 test("credentials, metadata and globals are what the contract says", async () => {

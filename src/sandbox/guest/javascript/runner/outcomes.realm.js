@@ -2,7 +2,7 @@
  * Collects the outcomes of the events of the current run: outputs as lines of JSON, or an error.
  */
 (own, limits) => {
-  const { stringify, create, isArray, described, objectText } = own;
+  const { stringify, create, isArray, described, objectText, idOf } = own;
   const { errorCharsMax, failed, open } = limits;
   const { outputCharsMax, outputsMax, answerOutputsMax } = limits;
 
@@ -130,7 +130,7 @@
     for (let i = 0; i < length; i += 1) items[i] = objectText(returned[i]);
     const indexes = create(null);
     for (let i = count - 1; i >= 0; i -= 1) {
-      indexes[ids[i]] = i;
+      if (ids[i] !== undefined) indexes[ids[i]] = i;
       counts[i] = 0;
     }
     let owner = 0;
@@ -141,7 +141,7 @@
           "returned event in events array from transformBatch(events) is not an object",
         );
       } else {
-        owner = indexes[returned[i].messageId] ?? owner;
+        owner = indexes[idOf(returned[i])] ?? owner;
         if (counts[owner] !== failed) keep(owner, items[i]);
         if (counts[owner] > outputsMax) refuseMany(owner, counts[owner]);
       }

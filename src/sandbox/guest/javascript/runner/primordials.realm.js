@@ -89,6 +89,15 @@
     return typeof json === "string" && json[0] === "{" ? json : undefined;
   }
 
+  /**
+   * Returns the messageId of an event, to be used as a key; undefined when the event has none. An
+   * object as messageId counts as none, because its conversion to a key may throw.
+   */
+  function idOf(event) {
+    const id = event?.messageId;
+    return typeof id === "string" || typeof id === "number" ? `${id}` : undefined;
+  }
+
   return {
     __proto__: null,
     parse,
@@ -107,5 +116,6 @@
     shown,
     described,
     objectText,
+    idOf,
   };
 };

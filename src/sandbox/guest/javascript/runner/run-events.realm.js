@@ -4,7 +4,7 @@
  * time limit.
  */
 (own, calls, network, outcomes, limits) => {
-  const { parse, create, defineProperty, freeze, described, now, Fault } = own;
+  const { parse, create, defineProperty, freeze, described, idOf, now, Fault } = own;
   const { accept, acceptBatch, fail, failBatch, full, failure } = outcomes;
   const { metadata } = calls;
 
@@ -75,7 +75,7 @@
     run() {
       events = parse(events);
       if (events.length !== count) throw new Fault("Expected as many events as announced");
-      for (let i = 0; i < count; i += 1) ids[i] = events[i]?.messageId;
+      for (let i = 0; i < count; i += 1) ids[i] = idOf(events[i]);
       calls.know(ids, events, count);
       if (batchwise) runBatch();
       else runEvents();

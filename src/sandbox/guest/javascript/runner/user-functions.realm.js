@@ -2,7 +2,7 @@
  * Defines the functions of user code that need no host call: `log`, `getCredential`, `metadata`.
  */
 (own, limits, metadataObject) => {
-  const { parse, stringify, ownKeys, create, provide, cut, shown, Fault, TypeFault } = own;
+  const { parse, stringify, ownKeys, create, provide, cut, idOf, shown, Fault, TypeFault } = own;
   const { logCharsMax, logStackCharsMax } = limits;
 
   let credentials = create(null);
@@ -72,9 +72,11 @@
       sharedMetadata = parsed[0];
       metadataRows = parsed[1];
       rowsById = create(null);
-      for (let i = 0; i < count; i += 1) rowsById[ids[i]] = metadataRows[i];
+      for (let i = 0; i < count; i += 1) {
+        if (ids[i] !== undefined) rowsById[ids[i]] = metadataRows[i];
+      }
     }
-    const id = event?.messageId;
+    const id = idOf(event);
     const row = id === undefined ? rowOfNameless(event) : rowsById[id];
     return metadataObject(row && sharedMetadata[row[0]], row);
   }
