@@ -295,6 +295,25 @@ test.each(batches)("transformBatch returns %s", async (_, body, outcomes) => {
   expect(await run(code, { messageId: "a" }, { messageId: "b" })).toEqual(outcomes);
 });
 
+test("a question to the host that is too long is refused like one of JavaScript", async () => {
+  const code = `
+    def transformEvent(event, metadata):
+        try:
+            geolocation(event["letter"] * event["length"])
+        except ValueError as error:
+            return {"error": str(error)}
+  `;
+  const long = "Expected a request of at most 1048576 characters";
+  expect(
+    await run(
+      code,
+      { letter: "x", length: 4 << 20 },
+      { letter: "😀", length: 1 << 20 },
+      { letter: "x", length: 9 },
+    ),
+  ).toEqual([[{ error: long }], [{ error: long }], [{ error: "invalid ip address" }]]);
+});
+
 test("an exception of transformBatch fails only the events for which it is raised", async () => {
   const code = `
     def transformBatch(events, metadata):

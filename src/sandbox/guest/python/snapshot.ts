@@ -9,6 +9,7 @@ import { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 
 import { join } from "node:path";
 import { version as pyodideVersion } from "pyodide";
 import {
+  FETCH_REQUEST_CHARS_MAX,
   FETCHES_MAX,
   GUEST_ERROR_CHARS_MAX,
   GUEST_IMPORTS_MAX,
@@ -38,6 +39,7 @@ function runnerFiles(): [name: string, text: string][] {
     `LOG_CHARS_MAX = ${GUEST_LOG_CHARS_MAX}`,
     `OUTPUT_CHARS_MAX = ${GUEST_OUTPUT_CHARS_MAX}`,
     `OUTPUTS_MAX = ${GUEST_OUTPUTS_MAX}`,
+    `QUESTION_CHARS_MAX = ${FETCH_REQUEST_CHARS_MAX}`,
     `QUESTIONS_MAX = ${FETCHES_MAX}`,
   ].join("\n");
   return [

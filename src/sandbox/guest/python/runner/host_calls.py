@@ -1,7 +1,7 @@
 """Functions with which user code calls the host during a batch. Python waits for the result."""
 
-from .json_text import decoded, encoded
-from .limits import QUESTIONS_MAX
+from .json_text import cut, decoded, encoded
+from .limits import QUESTION_CHARS_MAX, QUESTIONS_MAX
 
 # Takes a host call and returns its result, both as JSON text. Set once the snapshot is restored.
 ask = None
@@ -22,7 +22,10 @@ def geolocation(ip=None):
     if _asked >= QUESTIONS_MAX:
         raise ValueError(f"Expected at most {QUESTIONS_MAX} fetches in a batch")
     _asked += 1
-    answer = decoded(ask(encoded({"id": 0, "ip": str(ip)})))
+    question = encoded({"id": 0, "ip": str(ip)})
+    if cut(question, QUESTION_CHARS_MAX) != question:
+        raise ValueError(f"Expected a request of at most {QUESTION_CHARS_MAX} characters")
+    answer = decoded(ask(question))
     if "error" in answer:
         raise ValueError(answer["error"])
     return answer["location"]
