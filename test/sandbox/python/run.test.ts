@@ -150,6 +150,31 @@ test("a Python exception that cannot be shown, is empty or ends Python is report
   ]);
 });
 
+test("a Python exception whose class runs code when it is shown fails its own event alone", async () => {
+  const code = `
+    class Text(str):
+        def __format__(self, form):
+            raise ValueError
+        __bool__ = __len__ = __format__
+    class Kind(type):
+        @property
+        def __name__(cls):
+            raise ValueError
+    class Odd(Exception, metaclass=Kind):
+        __traceback__ = 5
+        def __str__(self):
+            if self.args[0] == 1:
+                raise SystemExit
+            return Text("odd")
+    def transformEvent(event, metadata):
+        raise Odd(event["n"])
+  `;
+  expect(await run(code, { n: 0 }, { n: 1 })).toEqual([
+    expect.stringMatching(/^Odd: odd\n {4}at transformEvent/),
+    expect.stringMatching(/^Odd: The error cannot be shown\n/),
+  ]);
+});
+
 test("async functions run", async () => {
   const code = `
     import asyncless as aio

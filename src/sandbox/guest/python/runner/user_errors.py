@@ -1,10 +1,15 @@
 """Turns errors of user code into faults: dicts with the fields of the host's `UserError`."""
 
+from .deadline import Expired
 from .json_text import cut, encoded
 from .limits import ERROR_CHARS_MAX, ERRORS_CHARS_MAX
 
 MAIN_FILE = "<transformation>"
 LIBRARY_PREFIX = "<library "
+
+# The attributes themselves, which classes of user code may replace.
+_name_of = type.__dict__["__name__"].__get__
+_traceback_of = BaseException.__dict__["__traceback__"].__get__
 
 _ENTRY_POINTS = ("transformEvent", "transformBatch")
 _FRAMES_MAX = 10
@@ -113,11 +118,14 @@ def plain_fault(message):
 
 
 def _head(error):
-    kind = type(error).__name__
+    kind = _name_of(type(error))
     try:
-        message = str(error)
+        # Joined, because a text of a class of the user's own would run its code when it is used.
+        message = "".join([str(error)])
         notes = [note for note in getattr(error, "__notes__", ()) if isinstance(note, str)]
-    except Exception:
+    except Expired:
+        raise
+    except BaseException:
         return f"{kind}: The error cannot be shown"
     return "\n".join([f"{kind}: {message}" if message else kind, *notes])
 
@@ -125,7 +133,7 @@ def _head(error):
 def _frames(error, sources):
     """Returns the user's stack frames, innermost first, as (file, function, line, column)."""
     frames = []
-    step = error.__traceback__
+    step = _traceback_of(error)
     while step is not None:
         code = step.tb_frame.f_code
         file = code.co_filename
