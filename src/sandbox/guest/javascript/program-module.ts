@@ -7,7 +7,7 @@ import {
   rudderstackLibraries,
 } from "../../rudderstack-libraries/rudderstack-libraries.ts";
 import { settlePromises } from "./event-loop.ts";
-import { createRealm, isTimeout, type Realm, ScriptTimeout } from "./realm.ts";
+import { createRealm, isTimeout, OutOfMemoryError, type Realm, ScriptTimeout } from "./realm.ts";
 import { TimeBudget } from "./time-budget.ts";
 import {
   cut,
@@ -180,6 +180,7 @@ async function evaluate(
   try {
     await settlePromises(realm, budget, () => status() !== "pending");
   } catch (error) {
+    if (error instanceof OutOfMemoryError) throw error;
     const message = error instanceof ScriptTimeout ? TIMED_OUT : (error as Error).message;
     throw new LoadError({ message });
   }
