@@ -13,20 +13,27 @@ export function* checkPorts(config: Config): Generator<CheckResult> {
   if (transformer !== undefined) {
     listeners.push([listenerNames.transformer, config["transformer.host"], transformer]);
   }
+  // Each port stays open until all are, since an address such as 0.0.0.0 covers that of another.
+  using open = new DisposableStack();
   for (const [index, [subject, host, port]] of listeners.entries()) {
-    const before = listeners.slice(0, index);
-    const other = before.find((it) => port !== 0 && it[1] === host && it[2] === port);
-    const detail = `${host} port ${port} is that of the ${other?.[0]}`;
-    yield other === undefined
-      ? checkPort(subject, host, port)
-      : { state: "fails", subject, detail };
+    const result = checkPort(subject, host, port, open);
+    const other = listeners.slice(0, index).find((it) => port !== 0 && it[2] === port);
+    yield result.state === "warns" && other !== undefined
+      ? { state: "fails", subject, detail: `${host} port ${port} is that of the ${other[0]}` }
+      : result;
   }
 }
 
-/** Checks that a port is free, by listening on it and closing it at once. */
-function checkPort(subject: string, host: string, port: number): CheckResult {
+/** Checks that a port is free, by listening on it until `open` is disposed of. */
+function checkPort(
+  subject: string,
+  host: string,
+  port: number,
+  open: DisposableStack,
+): CheckResult {
   try {
-    Bun.listen({ hostname: host, port, socket: { data() {} } }).stop(true);
+    const listener = Bun.listen({ hostname: host, port, socket: { data() {} } });
+    open.defer(() => listener.stop(true));
     return { state: "ok", subject, detail: `${host} port ${port} is free` };
   } catch (error) {
     const { message } = listenError({ host, port }, error);

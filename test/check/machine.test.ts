@@ -130,5 +130,11 @@ describe("the check of the system", () => {
       `127.0.0.1 port ${port} is that of the data plane`,
       `127.0.0.1 port ${port} is that of the data plane`,
     ]);
+    const covered = { ...config, host: "0.0.0.0", port, "transformer.host": "127.0.0.1" };
+    expect([...checkPorts(covered)].map(({ detail }) => detail)).toEqual([
+      `0.0.0.0 port ${port} is free`,
+      `127.0.0.1 port ${port} is that of the data plane`,
+      "127.0.0.1 port 0 is free",
+    ]);
   });
 });
