@@ -11,7 +11,7 @@ import {
   statfsSync,
   writeSync,
 } from "node:fs";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { messageOf } from "../errors.ts";
 import {
   expectDataDirectory,
@@ -37,9 +37,10 @@ const SLOW_MS = 10;
 
 export async function* checkDisk(config: Config): AsyncGenerator<CheckResult> {
   const data = resolve(config.data);
-  const made = existsSync(data) ? undefined : data;
+  let made: string | undefined;
   try {
-    if (made !== undefined) mkdirSync(made, { mode: 0o700 });
+    // The first directory that was missing, as a start makes it.
+    made = mkdirSync(data, { recursive: true, mode: 0o700 });
     accessSync(data, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (error) {
     const detail = `Cannot use ${data}: ${messageOf(error)}`;
@@ -52,8 +53,14 @@ export async function* checkDisk(config: Config): AsyncGenerator<CheckResult> {
     yield checkWriteLatency(data);
     yield await checkStoreLibrary();
   } finally {
-    if (made !== undefined) rmdirSync(made);
+    if (made !== undefined) removeDirectories(data, made);
   }
+}
+
+/** Removes the empty directory `last`, and those above it up to `first`. */
+function removeDirectories(last: string, first: string): void {
+  rmdirSync(last);
+  if (last !== first) removeDirectories(dirname(last), first);
 }
 
 function checkDataDirectory(config: Config, data: string, isNew: boolean): CheckResult {

@@ -29,6 +29,13 @@ describe("the check of the disk", () => {
     expect(existsSync(data)).toBe(false);
   });
 
+  test("of a directory in directories that do not exist leaves nothing", async () => {
+    const data = join(directory, "new/er/est");
+    const found = await diskResults(data);
+    expect(found.data).toEqual({ state: "ok", detail: `${data} would be made` });
+    expect(existsSync(join(directory, "new"))).toBe(false);
+  });
+
   test("tells whether the directory has data that this version reads", async () => {
     const data = join(directory, "used");
     mkdirSync(data);
