@@ -1,8 +1,12 @@
-import { expect, test } from "bun:test";
+import { expect, mock, test } from "bun:test";
 import fc from "fast-check";
+import { timeOfRecord } from "../../src/event/record.ts";
+import { MINUTE_MS, MinuteCounters } from "../../src/figures/minute-counters.ts";
+import { REPEATED } from "../../src/figures/row.ts";
 import { Notifier, systemClock } from "../../src/pipeline/clock.ts";
 import type { EventJob } from "../../src/pipeline/model/replay-job.ts";
 import { LaneReader } from "../../src/pipeline/reading/lane-reader.ts";
+import { repetitionSearch } from "../../src/pipeline/repetitions/repetition-search.ts";
 import { replayRecord, replayRoutes } from "../../src/pipeline/replays/job-routes.ts";
 import { RangeLogSet } from "../../src/pipeline/replays/range-log-set.ts";
 import { runs } from "../tier.ts";
@@ -244,5 +248,21 @@ test("marks of records that are not in the log any more are removed", async () =
     await rig.repetitions.checkpoint();
     expect([...rig.ledger.repetitions.lots()]).toEqual([]);
     expect(rig.repetitions.previousOf("0", 1)).toBeUndefined();
+  });
+});
+
+test("a repeated event counts for its source, in the metric and in the minute's figures", async () => {
+  await withRig(new RepetitionsRig(), async (rig) => {
+    const [received, counted] = [new MinuteCounters(10), mock()];
+    const { live, ledger, readers, now } = rig;
+    const metrics = { repeated: { inc: counted } } as never;
+    const parts = { live, clock: { now: () => now }, timeOf: timeOfRecord, metrics, received };
+    const search = repetitionSearch(parts)(ledger, readers);
+    rig.logs[0]!.appendBytes(...["a", "a", "b", "a"].map((id, n) => sdkRecord(n, id)));
+    await search.search("0", { from: 0, next: 4, sources: new Set(["source"]) });
+    const workspace = live.sourceById("source")!.workspaceId;
+    expect(counted.mock.calls).toEqual([[{ workspace }], [{ workspace }]]);
+    const rows = [...received.rows(now - (now % MINUTE_MS))];
+    expect(rows.map(([id, row]) => [id, row[REPEATED]])).toEqual([["source", 2]]);
   });
 });

@@ -5,7 +5,7 @@ import type {
   TableDatabase,
 } from "../../../src/destinations/tables/table-database.ts";
 import { TableLoader } from "../../../src/destinations/tables/table-loader.ts";
-import { WarehouseNames } from "../../../src/destinations/tables/warehouse-names.ts";
+import { restColumn, WarehouseNames } from "../../../src/destinations/tables/warehouse-names.ts";
 import { outgoing } from "../outgoing.ts";
 
 setDefaultTimeout(300_000);
@@ -72,4 +72,30 @@ test("after tables of a full schema were dropped, events get tables of their nam
   } finally {
     clock.mockRestore();
   }
+});
+
+test("an event with a value that fits no column is refused, and the others are written", async () => {
+  const column = (type: "string" | "int" | "datetime", charsMax?: number) => {
+    return { type, sqlType: type, ...(charsMax !== undefined && { charsMax }) };
+  };
+  const columns = new Map(
+    Object.entries({
+      ...{ id: column("string"), received_at: column("datetime"), size: column("int") },
+      ...{ [names.textColumn("size")]: column("string", 5), [restColumn]: column("string", 20) },
+    }),
+  );
+  const { database, rows } = memoryDatabase(1);
+  const described = { columns, isMarked: true, hasOwnKey: true };
+  const full = { ...database, describe: async () => described };
+  const sizes = [1, "a size of too many characters", "small"];
+  const events = sizes.map((size, n) => {
+    return outgoing({ type: "page", messageId: `m${n}`, properties: { size } });
+  });
+  const { refused, ...result } = (await eventTables().load(events, full)) as {
+    refused?: Map<number, string>;
+  };
+  expect(result).toEqual({ kind: "delivered" } as never);
+  const reason = "The table pages has no column that takes the value of size, nor rest__json";
+  expect([...refused!]).toEqual([[1, reason]]);
+  expect(Object.fromEntries(rows)).toEqual({ pages: 2 });
 });
