@@ -35,6 +35,17 @@ describe("the OpenAPI document", () => {
     ).toEqual(served.sort());
   });
 
+  test("asks for no credentials at open routes alone", () => {
+    const isOpen = new Map<string, boolean>(
+      routes.map(({ key, needs }) => [key, needs === "open"]),
+    );
+    const known = operations().filter(({ key }) => isOpen.has(key));
+    expect(known.length).toBeGreaterThan(60);
+    for (const { key, operation } of known) {
+      expect([key, operation.security]).toEqual([key, isOpen.get(key) ? [] : undefined]);
+    }
+  });
+
   test("has every schema that it refers to, and names each operation once", () => {
     const references = JSON.stringify(document).matchAll(
       /"\$ref":"#\/components\/schemas\/(\w+)"/g,
