@@ -50,3 +50,32 @@ test("a fetch is asked again at once only when a broker refused its session", as
   );
   expect(asked).toBe(2);
 });
+
+test("fetches that wait for a leader that does not respond delay none of another leader", async () => {
+  const silent = Promise.withResolvers<never>();
+  const consumer = {
+    topics: { track() {} },
+    metadata: async () => ({
+      topics: new Map([["t", { id: "1", partitions: [{ leader: 1 }, { leader: 2 }] }]]),
+      brokers: new Map(),
+    }),
+    async fetch({ node }: { node: number }) {
+      if (node === 1) await silent.promise;
+      const bounds = { highWatermark: 0n, logStartOffset: 0n };
+      const partitions = [{ partitionIndex: 1, errorCode: 0, ...bounds }];
+      return { errorCode: 0, responses: [{ topicId: "1", partitions }] };
+    },
+    clearMetadata() {},
+  };
+  const options = { consumer: consumer as unknown as Consumer, topic: "t", waitMs: 1 };
+  const fetcher = new Fetcher(options);
+  const failing: Promise<unknown>[] = [];
+  for (let count = 0; count < 2; count++) {
+    failing.push(fetcher.fetch(0, 0n).catch((error) => error.message));
+    // The second one finds the leader busy.
+    await Bun.sleep(5);
+  }
+  expect((await fetcher.fetch(1, 0n)).values).toEqual([]);
+  silent.reject(new Error("Silent"));
+  expect(await Promise.all(failing)).toEqual(["Silent", "Silent"]);
+});

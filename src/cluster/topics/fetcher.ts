@@ -66,7 +66,9 @@ const OFFSET_OUT_OF_RANGE = 1;
 export class Fetcher {
   readonly #options: FetcherOptions;
   readonly #placement: OffsetBases;
+  /** Calls of `fetch` that are not in a request yet, also those whose leader is busy. */
   #waiting: Waiting[] = [];
+  #isFetchDue = false;
   readonly #busy = new Set<number>();
   /** First and end offset of each partition in the last response that contained it. */
   readonly #heard = new Map<number, Pick<FetchResult, "first" | "end">>();
@@ -85,7 +87,8 @@ export class Fetcher {
     const { promise, resolve, reject } = Promise.withResolvers<FetchResult>();
     const base = this.#placement.base(partition);
     const offset = from > base ? from - base : 0n;
-    if (this.#waiting.push({ partition, offset, resolve, reject }) === 1) this.#fetchSoon();
+    this.#waiting.push({ partition, offset, resolve, reject });
+    this.#fetchSoon();
     return base === 0n ? promise : promise.then((fetched) => countedFrom(base, fetched));
   }
 
@@ -137,11 +140,13 @@ export class Fetcher {
 
   /** After this turn of the event loop, sends its `fetch` calls as one request to each broker. */
   #fetchSoon(): void {
+    if (this.#isFetchDue) return;
+    this.#isFetchDue = true;
     setImmediate(() => void this.#fetchWaiting());
   }
 
   async #fetchWaiting(): Promise<void> {
-    if (this.#waiting.length === 0) return;
+    this.#isFetchDue = false;
     const waiting = this.#waiting;
     this.#waiting = [];
     try {
