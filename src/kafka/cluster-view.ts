@@ -12,6 +12,9 @@ import type { MetadataAnswer } from "./library.ts";
 type TopicAnswer = MetadataAnswer["topics"][number];
 export type ListedBroker = MetadataAnswer["brokers"][number];
 
+/** Maximum number of broker addresses that are remembered from the answers. */
+const NAMED_MAX = 1_000;
+
 /** Brokers, partition leaders and controller of a cluster, merged from several answers. */
 interface MergedView {
   topics: ReadonlyMap<string, ClusterTopicMetadata | TopicAnswer>;
@@ -41,7 +44,7 @@ export class ClusterView {
   readonly #foreign = new Map<string, string>();
   /** Id of the Kafka cluster. Undefined before a broker has reported it. */
   #clusterId: string | undefined;
-  /** Ids of all brokers that any answer has listed so far, by address. */
+  /** Ids of the `NAMED_MAX` brokers that answers listed last, by address, in that order. */
   readonly #named = new Map<string, number>();
   #outdated = new Map<string, Omit<OutdatedBroker, "forMs"> & { since: number }>();
   #merged: MergedView = EMPTY;
@@ -56,7 +59,11 @@ export class ClusterView {
       return;
     }
     this.#foreign.delete(address);
-    for (const broker of answer.brokers) this.#named.set(addressOf(broker), broker.nodeId);
+    for (const broker of answer.brokers) {
+      this.#named.delete(addressOf(broker));
+      this.#named.set(addressOf(broker), broker.nodeId);
+    }
+    while (this.#named.size > NAMED_MAX) this.#named.delete(this.#named.keys().next().value!);
     this.#answers.set(address, answer);
     this.#merge();
   }
@@ -140,7 +147,7 @@ export class ClusterView {
    * current answer does. Undefined if no answer ever listed it.
    */
   addressOfBroker(id: number): string | undefined {
-    return this.#addressOfId(id) ?? [...this.#named].findLast(([, of]) => of === id)?.[0];
+    return this.#listed().get(id) ?? [...this.#named].findLast(([, of]) => of === id)?.[0];
   }
 
   /** Whether a broker names former leaders, or is not listed by the other brokers. */
@@ -160,8 +167,9 @@ export class ClusterView {
     const answers = [...this.#answers].sort(([a], [b]) => (a < b ? -1 : 1));
     const behind = new Map(answers.map(([address]) => [address, [] as BehindLeader[]]));
     const topics = new Map<string, ClusterTopicMetadata | TopicAnswer>();
-    const names = new Set(answers.flatMap(([, { topics }]) => topics.map(({ name }) => name!)));
-    for (const name of names) topics.set(name, mergedTopic(name, answers, behind));
+    for (const [name, statements] of statementsByTopic(answers)) {
+      topics.set(name, mergedTopic(name, statements, behind));
+    }
     if (answers.length === 0) {
       this.#merged = { ...this.#merged, topics };
       this.#outdated = new Map();
@@ -179,25 +187,24 @@ export class ClusterView {
   #noteOutdated(behind: ReadonlyMap<string, BehindLeader[]>): void {
     const before = this.#outdated;
     this.#outdated = new Map();
+    const addresses = this.#listed();
     for (const [address, leaders] of behind) {
       const isListed = !this.hasLeft(address);
       if (isListed && leaders.length === 0) continue;
       const since = before.get(address)?.since ?? performance.now();
       const partitions = leaders.map(({ named, latest, ...partition }) => ({
         ...partition,
-        named: this.#addressOfId(named),
-        latest: this.#addressOfId(latest),
+        named: addresses.get(named),
+        latest: addresses.get(latest),
       }));
       this.#outdated.set(address, { address, since, isListed, partitions });
     }
   }
 
-  /** Returns the address that the stored answers list for a broker id. */
-  #addressOfId(id: number): string | undefined {
-    const found = [...this.#answers.values()]
-      .flatMap(({ brokers }) => brokers)
-      .find(({ nodeId }) => nodeId === id);
-    return found && addressOf(found);
+  /** Returns the addresses that the stored answers list, by broker id. */
+  #listed(): Map<number, string> {
+    const brokers = [...this.#answers.values()].flatMap((answer) => answer.brokers);
+    return new Map(brokers.map((broker) => [broker.nodeId, addressOf(broker)]));
   }
 }
 
@@ -213,20 +220,24 @@ interface BehindLeader {
 
 type AddressedAnswer = [address: string, answer: MetadataAnswer];
 
+/** What one broker states about a topic. `id` is the broker's id, if it lists itself. */
+type TopicStatement = { address: string; id: number | undefined; topic: TopicAnswer };
+
+/** Returns the brokers' statements by topic name: at most one of each broker about a topic. */
+function statementsByTopic(answers: readonly AddressedAnswer[]): Map<string, TopicStatement[]> {
+  const all = answers.flatMap(([address, { topics, brokers }]) => {
+    const id = brokers.find((it) => addressOf(it) === address)?.nodeId;
+    const byName = new Map(topics.map((topic) => [topic.name!, topic]));
+    return [...byName.values()].map((topic) => ({ address, id, topic }));
+  });
+  return Map.groupBy(all, ({ topic }) => topic.name!);
+}
+
 function mergedTopic(
   name: string,
-  answers: readonly AddressedAnswer[],
+  all: readonly TopicStatement[],
   behind: ReadonlyMap<string, BehindLeader[]>,
 ): ClusterTopicMetadata | TopicAnswer {
-  const all = answers.flatMap(([address, { topics, brokers }]) =>
-    topics
-      .filter((it) => it.name === name)
-      .map((topic) => ({
-        address,
-        topic,
-        id: brokers.find((it) => addressOf(it) === address)?.nodeId,
-      })),
-  );
   // A topic that was created again has another id; its leader epochs start again.
   const key = mostFrequent(all.map(({ topic }) => identityOf(topic)));
   const same = all.filter(({ topic }) => identityOf(topic) === key);

@@ -40,7 +40,7 @@ function supporters(statement: LeaderStatement, all: readonly LeaderStatement[])
 /**
  * Groups by partition what several brokers report about one topic. Kafka numbers partitions from 0
  * without gaps, so a broker that reports `n` partitions should use the numbers 0 to `n - 1`.
- * Ignores its entries with other numbers.
+ * Ignores its entries with other numbers, and all but its last entry with the same number.
  */
 export function statementsByPartition<T extends { partitionIndex: number }>(
   answers: readonly (readonly T[])[],
@@ -48,8 +48,9 @@ export function statementsByPartition<T extends { partitionIndex: number }>(
   const count = Math.max(0, ...answers.map(({ length }) => length));
   const grouped = Array.from({ length: count }, (): T[] => []);
   for (const statements of answers) {
-    for (const it of statements) {
-      if (it.partitionIndex < statements.length) grouped[it.partitionIndex]?.push(it);
+    const byPartition = new Map(statements.map((it) => [it.partitionIndex, it]));
+    for (const [partition, it] of byPartition) {
+      if (partition < statements.length) grouped[partition]?.push(it);
     }
   }
   return grouped;

@@ -28,6 +28,9 @@ function answerOf(members: readonly number[], statements: readonly Statement[]):
   };
 }
 
+const statement1 = { leader: 1, epoch: 1 };
+const at = (nodeId: number, host: string) => ({ nodeId, host, port: 9092, rack: null });
+
 const all = [1, 2, 3];
 const statement = fc.record({ leader: fc.integer({ min: -1, max: 3 }), epoch: fc.nat(4) });
 const statements = fc.array(statement, { minLength: PARTITIONS, maxLength: PARTITIONS });
@@ -221,4 +224,61 @@ test("the answers of a broker of another Kafka cluster are not used, also under 
   expect(view.isEmpty).toBeTrue();
   view.take(addressOf(2), answerOf([1, 2], old));
   expect(view.foreign()).toEqual([]);
+});
+
+test("a broker that moved back is known by its last address", () => {
+  const view = new ClusterView();
+  const answer = answerOf([1, 2], [statement1]);
+  for (const host of ["broker-2", "moved-2", "broker-2"]) {
+    view.take(addressOf(1), { ...answer, brokers: answer.brokers.with(1, at(2, host)) });
+  }
+  view.take(addressOf(1), answerOf([1], [statement1]));
+  expect(view.addressOfBroker(2)).toBe("broker-2:9092");
+});
+
+test("the addresses that are remembered are bounded, whatever brokers list", () => {
+  const view = new ClusterView();
+  const answer = answerOf([1], [statement1]);
+  for (let id = 2; id <= 1_002; id++) {
+    view.take(addressOf(1), { ...answer, brokers: [at(id, `host-${id}`)] });
+  }
+  expect(view.wasListed("host-2:9092")).toBe(false);
+  expect(view.wasListed("host-3:9092")).toBe(true);
+});
+
+test("one broker states one leader for a partition, however often it names the partition", () => {
+  const view = new ClusterView();
+  const answer = answerOf([1, 2], [statement1]);
+  const topic = answer.topics[0]!;
+  const partitions = [9, 1, 2].map((leaderId) => ({ ...topic.partitions[0]!, leaderId }));
+  view.take(addressOf(1), { ...answer, topics: [{ ...topic, partitions }] });
+  expect(view.leaders("t")?.[0]).toBe(2);
+});
+
+test("an answer with very many topics, partitions and brokers is merged in linear time", () => {
+  const mergeMs = (count: number) => {
+    const view = new ClusterView();
+    const many = <T>(make: (at: number) => T) => Array.from({ length: count }, (_, at) => make(at));
+    const answer = answerOf(
+      [1, 2],
+      many(() => statement1),
+    );
+    const { partitions } = answer.topics[0]!;
+    const rows = partitions.map((it) => ({ ...it, leaderEpoch: 2 }));
+    view.take(addressOf(2), { ...answer, topics: [{ ...answer.topics[0]!, partitions: rows }] });
+    const startedAt = performance.now();
+    view.take(addressOf(1), {
+      ...answer,
+      brokers: many((id) => at(id, `host-${id}`)),
+      topics: [
+        answer.topics[0]!,
+        { ...answer.topics[0]!, name: "repeated", partitions: many(() => partitions[0]!) },
+        ...many((name) => ({ ...answer.topics[0]!, name: `t${name}`, partitions: [] })),
+      ],
+    });
+    return performance.now() - startedAt;
+  };
+  mergeMs(1_000);
+  // In quadratic time it took 24 s.
+  expect(mergeMs(20_000)).toBeLessThan(10_000);
 });
