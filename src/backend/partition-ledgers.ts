@@ -53,6 +53,8 @@ interface PartitionLedger {
  */
 export class PartitionLedgers {
   readonly #options: PartitionLedgersOptions;
+  /** One client for all attempts to open ledgers, which fail as long as their topic cannot grow. */
+  readonly #admin: ReturnType<KafkaClients["admin"]>;
   readonly #ledgers: PartitionLedger[] = [];
   #growing: Promise<void> = Promise.resolve();
   readonly #growth: ReturnType<typeof setInterval>;
@@ -69,6 +71,7 @@ export class PartitionLedgers {
 
   constructor(options: PartitionLedgersOptions) {
     this.#options = options;
+    this.#admin = options.clients.admin();
     this.#growth = setInterval(() => {
       this.#grow().catch((err) => options.logger.error({ err }, "ledger open failed"));
     }, GROWTH_MS);
@@ -162,6 +165,7 @@ export class PartitionLedgers {
     const ids = topicIds(config);
     const orders = await openOrderedTopic({
       clients,
+      admin: this.#admin,
       name: topic,
       partitions,
       replicas,

@@ -1,3 +1,4 @@
+import type { Admin } from "@platformatic/kafka";
 import { assert } from "../../assert.ts";
 import { CircuitBreaker } from "../../concurrency/circuit-breaker.ts";
 import type { KafkaClients } from "../../kafka/client.ts";
@@ -18,6 +19,8 @@ import { FollowPace } from "./follow-pace.ts";
 
 export interface OrderedTopicOptions {
   clients: KafkaClients;
+  /** Client that creates and changes the topic. If absent, one is made of `clients`. */
+  admin?: Admin;
   name: string;
   /**
    * Number of partitions of the topic. Each partition is a separate ordered log, whose entries all
@@ -51,7 +54,7 @@ const PREFETCHED_BYTES_MAX = 1 << 20;
  */
 export async function openOrderedTopic(options: OrderedTopicOptions): Promise<OrderedLog[]> {
   const { clients, name, partitions, replicas, ids, logger } = options;
-  const admin = clients.admin();
+  const { admin = clients.admin() } = options;
   await ensureTopic(admin, { name, partitions, replicas }, ids);
   // An entry is appended when the one before has been decided, so there is nothing to gather.
   const producer = new IdempotentProducer({

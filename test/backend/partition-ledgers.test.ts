@@ -1,0 +1,34 @@
+import { expect, test } from "bun:test";
+import { PartitionLedgers } from "../../src/backend/partition-ledgers.ts";
+import type { PartitionLogs } from "../../src/cluster/events/partition-logs.ts";
+import type { KafkaClients } from "../../src/kafka/client.ts";
+import type { Config } from "../../src/settings/keys.ts";
+import { quiet } from "../log/support.ts";
+
+test("attempts to open ledgers that fail share one client of the brokers", async () => {
+  let admins = 0;
+  let attempts = 0;
+  const admin = () => {
+    admins++;
+    return {
+      async listTopics() {
+        attempts++;
+        throw new Error("The topic cannot be read");
+      },
+    };
+  };
+  const ledgers = new PartitionLedgers({
+    clients: { admin } as unknown as KafkaClients,
+    topic: "p.ledgers",
+    replicas: 1,
+    config: { data: "/nowhere" } as Config,
+    logs: { readers: new Map([["k0", {}]]) } as unknown as PartitionLogs,
+    logger: quiet,
+    onNewer() {},
+  });
+  for (let time = 0; time < 3; time++) {
+    await expect(ledgers.store(0)).rejects.toThrow("The topic cannot be read");
+  }
+  expect([attempts, admins]).toEqual([3, 1]);
+  await ledgers.close();
+});
