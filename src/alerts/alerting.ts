@@ -49,7 +49,7 @@ export function createAlerting(parts: AlertingParts) {
   const closing = new AbortController();
   const cutting = new AbortController();
   const lease = new EvaluatorLease(alerts, parts.isShared);
-  const evaluator = new RuleEvaluator(alerts, elapsed);
+  let evaluator = new RuleEvaluator(alerts, elapsed);
   const workspaceName = (id: string) => catalog.workspaces.get(id)?.name ?? id;
   const attempts = registerMetrics(parts, lease);
   const sender = new NotificationSender({
@@ -94,7 +94,11 @@ export function createAlerting(parts: AlertingParts) {
   }
 
   async function evaluateAll(facts: FactsOf): Promise<void> {
-    if (!lease.isHeld) return;
+    if (!lease.isHeld) {
+      // What was measured before another process evaluates does not count after it.
+      evaluator = new RuleEvaluator(alerts, elapsed);
+      return;
+    }
     await Promise.all(alerts.workspaces().map((id) => evaluateWorkspace(id, facts).catch(warn)));
   }
 

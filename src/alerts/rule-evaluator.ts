@@ -63,7 +63,7 @@ const STEP_MS_MAX = 2 * ALERT_EVALUATION_MS;
 
 /**
  * Evaluates the rules of workspaces. Measures in memory for how long each condition has held; the
- * measurement begins at 0 again after a restart.
+ * measurement begins at 0 again after a restart, and after another process has held the lease.
  */
 export class RuleEvaluator {
   readonly #alerts: Alerts;

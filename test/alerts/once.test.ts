@@ -143,7 +143,8 @@ test("another node takes over from one that left, or that no longer renews its l
   await third.pass(80);
   await until(() => receiver.got.length === 3);
   facts.lane = {};
-  await Promise.all([second.pass(60), third.pass(60)]);
+  // They check at the same pace, so that the second sees each renewal by the third.
+  for (let step = 0; step < 6; step += 1) await Promise.all([second.pass(10), third.pass(10)]);
   await until(() => receiver.got.length === 4);
   expect(types(receiver)).toEqual(Array(2).fill(["alert.began", "alert.ended"]).flat());
   await second.api.stop();
@@ -160,6 +161,24 @@ test("a replaced evaluator can neither record alerts nor claim notifications", a
   await expect(catalog.alerts.settle("old", [])).rejects.toThrow("Another node");
   await catalog.alerts.record("new", workspaceId, change);
   await stop();
+});
+
+test("a node that gets the lease again does not count what it measured before it lost the lease", async () => {
+  const receiver = receiverOfTest();
+  const { nodes, facts } = await startNodes(1);
+  const node = nodes[0]!;
+  await createRule(node, receiver.url, { forSeconds: 40 });
+  const { alerts } = node.api.catalog;
+  facts.lane = lagging;
+  await node.pass(30);
+  await alerts.takeLease("other", alerts.lease());
+  await node.pass(10);
+  await alerts.releaseLease("other");
+  await node.pass(30);
+  expect((await node.call("GET", "/v2/alerts")).alerts).toEqual([]);
+  await node.pass(20);
+  await until(() => receiver.got.length === 1);
+  await node.api.stop();
 });
 
 test("a hanging process does not count its pause as time in which a condition held", async () => {
