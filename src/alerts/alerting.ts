@@ -95,7 +95,7 @@ export function createAlerting(parts: AlertingParts) {
 
   async function evaluateAll(facts: FactsOf): Promise<void> {
     if (!lease.isHeld) {
-      // What was measured before another process evaluates does not count after it.
+      // Another process evaluates now. Later measurements of this one begin at 0.
       evaluator = new RuleEvaluator(alerts, elapsed);
       return;
     }

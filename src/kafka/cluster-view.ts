@@ -220,7 +220,7 @@ interface BehindLeader {
 
 type AddressedAnswer = [address: string, answer: MetadataAnswer];
 
-/** What one broker states about a topic. `id` is the broker's id, if it lists itself. */
+/** Statement of one broker about a topic. `id` is the broker's id, if it lists itself. */
 type TopicStatement = { address: string; id: number | undefined; topic: TopicAnswer };
 
 /** Returns the brokers' statements by topic name: at most one of each broker about a topic. */
