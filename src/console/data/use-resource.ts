@@ -19,18 +19,27 @@ export function useResource<T>(
   latest.current = { key, load };
   /** Number of loads in progress. */
   const loading = useRef(0);
+  /** Number of loads that have begun, and number of the load whose result is shown. */
+  const order = useRef({ begun: 0, shown: 0 });
   /** Whether the server has asked clients to wait, so that polling pauses. */
   const isHeldBack = useRef(false);
 
   const reload = useCallback(async () => {
     const request = latest.current;
+    const number = ++order.current.begun;
+    /** Returns whether this load has the same inputs as, and is later than, what is shown. */
+    const takesPlace = () => {
+      if (latest.current.key !== request.key || number < order.current.shown) return false;
+      order.current.shown = number;
+      return true;
+    };
     loading.current++;
     try {
       const value = await request.load();
       isHeldBack.current = false;
-      if (latest.current.key === request.key) setState({ key: request.key, value });
+      if (takesPlace()) setState({ key: request.key, value });
     } catch (error) {
-      if (latest.current.key !== request.key) return;
+      if (!takesPlace()) return;
       isHeldBack.current = asksToWait(error);
       setState((before) => (before.key === request.key ? { ...before, error } : { key, error }));
     } finally {

@@ -72,6 +72,24 @@ describe("a resource", () => {
     await shown.close();
   });
 
+  test("shows no answer that an earlier load gets after a later one", async () => {
+    const shown = renderHook(() => useResource(load, ["a"]));
+    await settled();
+    const early = Promise.withResolvers<number>();
+    const failing = Promise.withResolvers<number>();
+    results.push(early.promise, failing.promise);
+    const reloads = [shown.current.reload(), shown.current.reload()];
+    await shown.current.reload();
+    await settled();
+    expect(shown.current.value).toBe(4);
+    early.resolve(7);
+    failing.reject(refused(500));
+    await Promise.all(reloads);
+    await settled();
+    expect([shown.current.value, shown.current.error]).toEqual([4, undefined]);
+    await shown.close();
+  });
+
   test("of other inputs is loaded again, and a late answer of the earlier ones is dropped", async () => {
     const first = Promise.withResolvers<number>();
     results.push(first.promise);
