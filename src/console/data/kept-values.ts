@@ -32,6 +32,11 @@ export function useKeptValues(name: string, stored: Omit<EditedValues, "values">
     setEdited(keptValues.get(key));
   }, [key]);
 
+  function discard(): void {
+    keptValues.delete(key);
+    setEdited(undefined);
+  }
+
   return {
     ...shown,
     isEdited: edited !== undefined,
@@ -41,9 +46,17 @@ export function useKeptValues(name: string, stored: Omit<EditedValues, "values">
       keptValues.set(key, next);
       setEdited(next);
     },
-    discard() {
-      keptValues.delete(key);
-      setEdited(undefined);
+    discard,
+    /**
+     * Ends the edit of this rendering, which the server has stored as `saved`. What the user has
+     * typed meanwhile stays, as an edit of the saved values.
+     */
+    settle(saved: Values) {
+      const latest = keptValues.get(key);
+      if (latest === undefined || latest === edited) return discard();
+      const next = { ...latest, base: saved };
+      keptValues.set(key, next);
+      setEdited(next);
     },
   };
 }

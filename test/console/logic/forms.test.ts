@@ -26,6 +26,7 @@ const { session, onSignOut } = await import("../../../src/console/data/session.t
 const { useKeptValues } = await import("../../../src/console/data/kept-values.ts");
 const { toasts } = await import("../../../src/console/components/toasts.ts");
 const { useSave } = await import("../../../src/console/components/forms/use-save.ts");
+const { useItemForm } = await import("../../../src/console/components/forms/use-item-form.ts");
 const { copiedSettings, isMissing, secretLabel } = await import(
   "../../../src/console/destinations/copied-settings.ts"
 );
@@ -280,6 +281,52 @@ describe("a form in conflict", () => {
     const item = { base: {}, tag: undefined, send, valuesOf, labelOf: String };
     const shown = renderHook(() => useSave(item));
     expect(await shown.current.save({}).catch((it) => it)).toBe(error);
+    await shown.close();
+  });
+});
+
+describe("a form of a stored item", () => {
+  const open = (send: () => Promise<unknown>) =>
+    renderHook(() =>
+      useItemForm({
+        ...{ name: "item", base: { a: 1, b: 1 }, tag: "old", send, valuesOf },
+        ...{ savedText: "saved", labelOf: String, reload: async () => {} },
+      }),
+    );
+
+  test("keeps what the user types while it is saved", async () => {
+    const sent = Promise.withResolvers<void>();
+    const shown = open(() => sent.promise);
+    shown.current.edit({ a: 2, b: 1 });
+    await settled();
+    const saved = shown.current.submit();
+    await settled();
+    shown.current.edit({ a: 2, b: 7 });
+    await settled();
+    sent.resolve();
+    await saved;
+    await settled();
+    expect(shown.current).toMatchObject({
+      ...{ isEdited: true, values: { a: 2, b: 7 }, base: { a: 2, b: 1 } },
+    });
+    await shown.current.submit();
+    await settled();
+    expect(shown.current.isEdited).toBe(false);
+    await shown.close();
+  });
+
+  test("forgets a conflict with the values that the user discards", async () => {
+    const shown = open(async () => {
+      throw changed({ a: 3, b: 1 });
+    });
+    shown.current.edit({ a: 2, b: 1 });
+    await settled();
+    await shown.current.submit();
+    await settled();
+    expect(shown.current.conflict).toBeDefined();
+    shown.current.discard();
+    await settled();
+    expect([shown.current.conflict, shown.current.isEdited]).toEqual([undefined, false]);
     await shown.close();
   });
 });

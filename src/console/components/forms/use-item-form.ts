@@ -17,13 +17,17 @@ export function useItemForm(
   },
 ) {
   const form = useKeptValues(item.name, { base: item.base, tag: item.tag });
-  const { save, conflict } = useSave({ ...item, base: form.base, tag: form.tag });
+  const { save, conflict, forgetConflict } = useSave({ ...item, base: form.base, tag: form.tag });
   return {
     ...form,
     conflict,
+    discard() {
+      form.discard();
+      forgetConflict();
+    },
     async submit(values: Values = form.values): Promise<void> {
       if (!(await save(values))) return;
-      form.discard();
+      form.settle(values);
       showToast(item.savedText);
       await item.reload();
     },

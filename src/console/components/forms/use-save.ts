@@ -51,6 +51,7 @@ export function useSave(item: {
 
   return {
     save,
+    forgetConflict: () => setConflict(undefined),
     conflict: conflict && {
       conflict,
       labelOf: item.labelOf,
