@@ -15,6 +15,8 @@ interface SearchState {
   /** The searched text for which `found` is the answer. */
   text?: string;
   found?: readonly Named[];
+  /** Number of pages in `found`. */
+  pages: number;
   total: number;
   error?: unknown;
 }
@@ -28,23 +30,26 @@ const PAUSE_MS = 150;
 /** State for a search by name. The server searches all items of a kind, a page at a time. */
 export function useNameSearch(kind: SearchedKind) {
   const [text, setText] = useState("");
-  const [state, setState] = useState<SearchState>({ total: 0 });
+  const [state, setState] = useState<SearchState>({ pages: 0, total: 0 });
   const [all, setAll] = useState<number>();
   const lookup = useNames();
   /** Names from all answers, by id. A selected item's name stays known when the search changes. */
   const seen = useRef(new Map<string, string>());
-  const pages = useRef(0);
+  const latestPage = useRef(0);
   const latest = useRef(text);
   latest.current = text;
 
   async function load(page: number): Promise<void> {
-    pages.current = page;
+    latestPage.current = page;
     try {
       const { names, total } = await namesOf(kind, { text, page, count: PAGE_ITEMS });
-      if (latest.current !== text || pages.current !== page) return;
+      if (latest.current !== text) return;
       for (const { id, name } of names) seen.current.set(id, name);
-      setState(({ found = [] }) => {
-        return { text, total, found: page === 1 ? names : [...found, ...names] };
+      setState((before) => {
+        if (page === 1) return { text, total, pages: 1, found: names };
+        // The user may have asked for this page twice.
+        if (before.text !== text || before.pages !== page - 1) return before;
+        return { text, total, pages: page, found: [...(before.found ?? []), ...names] };
       });
       if (text === "") setAll(total);
     } catch (error) {
@@ -56,7 +61,7 @@ export function useNameSearch(kind: SearchedKind) {
     const timer = setTimeout(() => void load(1), text === "" ? 0 : PAUSE_MS);
     return () => clearTimeout(timer);
   }, [kind, text]);
-  useRetry(state.error, () => load(pages.current));
+  useRetry(state.error, () => load(latestPage.current));
 
   return {
     /** The loaded items whose names match the text. Undefined until the first answer. */
@@ -71,7 +76,7 @@ export function useNameSearch(kind: SearchedKind) {
     /** Returns the name of the item with this id, even if the search did not find the item. */
     nameOf: (id: string) => seen.current.get(id) ?? (kind === "receiver" ? id : lookup[kind](id)),
     search: setText,
-    loadMore: () => void load(pages.current + 1),
+    loadMore: () => void load(state.pages + 1),
   };
 }
 

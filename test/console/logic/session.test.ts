@@ -332,6 +332,22 @@ describe("a search by name", () => {
     await shown.close();
   });
 
+  test("loads each page once, however often the user asks for more", async () => {
+    total = 3;
+    page.answer = answer;
+    const shown = renderHook(() => useNameSearch("source"));
+    await settled();
+    await turn(1);
+    shown.current.loadMore();
+    shown.current.loadMore();
+    await settled();
+    shown.current.loadMore();
+    await settled();
+    expect(shown.current.found?.map(({ id }) => id)).toEqual(["1", "2", "3"]);
+    total = 2;
+    await shown.close();
+  });
+
   test("asks once the user pauses, and drops answers to earlier texts", async () => {
     page.answer = answer;
     const shown = renderHook(() => useNameSearch("transformation"));
