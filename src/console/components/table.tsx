@@ -1,4 +1,5 @@
 import { Component, type ComponentChildren } from "preact";
+import { useEffect } from "preact/hooks";
 import { commonTexts } from "../texts/common.ts";
 import { Button } from "./button.tsx";
 import { ErrorNotice } from "./error-notice.tsx";
@@ -202,7 +203,10 @@ function ColumnHeader<Row>(props: { column: Column<Row>; order: TableOrder | und
 /** Number of items of a page of the API's lists, unless a request asks for another number. */
 const PAGE_ITEMS = 100;
 
-/** Page numbers and buttons below a table. It shows nothing if all rows fit on one page. */
+/**
+ * Page numbers and buttons below a table. It shows nothing if all rows fit on one page. If the
+ * list has become shorter than the page's start, it opens the last page.
+ */
 export function Pagination(props: {
   page: number;
   pageItems?: number;
@@ -210,6 +214,10 @@ export function Pagination(props: {
   onChange: (page: number) => void;
 }) {
   const { page, pageItems = PAGE_ITEMS, total, onChange } = props;
+  const lastPage = total === undefined ? page : Math.max(1, Math.ceil(total / pageItems));
+  useEffect(() => {
+    if (page > lastPage) onChange(lastPage);
+  }, [page, lastPage]);
   if (total === undefined || (total <= pageItems && page === 1)) return null;
   const first = (page - 1) * pageItems + 1;
   const last = Math.min(total, page * pageItems);

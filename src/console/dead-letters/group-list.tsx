@@ -95,7 +95,10 @@ export function GroupList({ destinationId }: { destinationId: string | undefined
             label={commonTexts.destination}
             none={commonTexts.allDestinations}
             value={destinationId ?? ""}
-            onChange={(id) => navigate(hrefTo("dead-letters", { destinationId: id }))}
+            onChange={(id) => {
+              setPage(1);
+              navigate(hrefTo("dead-letters", { destinationId: id }));
+            }}
           />
         </header>
         <Table

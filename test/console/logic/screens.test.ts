@@ -542,8 +542,28 @@ describe("the texts of the console", () => {
   });
 });
 
-test("a list has a second page once it has more items than the API lists at once", () => {
-  const pages = (total: number) => Pagination({ page: 1, total, onChange: () => {} });
-  expect(pages(PAGE_ITEMS_MAX)).toBeNull();
-  expect(pages(PAGE_ITEMS_MAX + 1)).not.toBeNull();
+describe("the pages of a list", () => {
+  test("are two once it has more items than the API lists at once", async () => {
+    const pages = async (total: number) => {
+      const shown = renderHook(() => Pagination({ page: 1, total, onChange: () => {} }));
+      await shown.close();
+      return shown.current;
+    };
+    expect(await pages(PAGE_ITEMS_MAX)).toBeNull();
+    expect(await pages(PAGE_ITEMS_MAX + 1)).not.toBeNull();
+  });
+
+  test("go back to the last one that the list still has", async () => {
+    const opened: number[] = [];
+    const open = (total: number | undefined) => () =>
+      Pagination({ page: 3, pageItems: 50, total, onChange: (page) => opened.push(page) });
+    const shown = renderHook(open(undefined));
+    await settled();
+    for (const total of [101, 100, 0]) {
+      shown.show(open(total));
+      await settled();
+    }
+    expect(opened).toEqual([2, 1]);
+    await shown.close();
+  });
 });
