@@ -77,7 +77,7 @@ function TestSteps({ report }: { report: ConnectionTestReport }) {
 
 /**
  * Component state for a test of the settings in a form, without saving them. `trial` is the button
- * that runs the test. `result` shows the steps of the test until a setting changes.
+ * that runs the test. `result` shows the steps of the test while the settings are those tested.
  */
 export function useSettingsTest(settings: {
   type: string;
@@ -85,17 +85,17 @@ export function useSettingsTest(settings: {
   /** Id of the stored destination whose secrets the test uses for fields that are left blank. */
   destinationId?: string;
 }) {
-  const [report, setReport] = useState<ConnectionTestReport>();
+  const [latest, setLatest] = useState<{ tested: string; report: ConnectionTestReport }>();
   const tested = JSON.stringify(settings);
-  useEffect(() => setReport(undefined), [tested]);
   return {
     trial: {
       action: destinationTexts.testSettings,
       async run() {
-        setReport(undefined);
-        setReport(await client.call("POST /v2/destinations/test", { body: settings }));
+        setLatest(undefined);
+        const report = await client.call("POST /v2/destinations/test", { body: settings });
+        setLatest({ tested, report });
       },
     },
-    result: report && <TestSteps report={report} />,
+    result: latest?.tested === tested && <TestSteps report={latest.report} />,
   };
 }
