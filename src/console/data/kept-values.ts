@@ -48,8 +48,8 @@ export function useKeptValues(name: string, stored: Omit<EditedValues, "values">
     },
     discard,
     /**
-     * Ends the edit of this rendering, which the server has stored as `saved`. What the user has
-     * typed meanwhile stays, as an edit of the saved values.
+     * Ends the edit of this rendering, which the server has stored as `saved`. If the user has
+     * typed more meanwhile, that stays as an edit of the saved values.
      */
     settle(saved: Values) {
       const latest = keptValues.get(key);

@@ -21,13 +21,12 @@ import {
 } from "../../../src/console/data/save.ts";
 import { renderHook, settled, startPage } from "./page.ts";
 
-const page = startPage();
+startPage();
 const { session, onSignOut } = await import("../../../src/console/data/session.ts");
 const { useKeptValues } = await import("../../../src/console/data/kept-values.ts");
 const { toasts } = await import("../../../src/console/components/toasts.ts");
 const { useSave } = await import("../../../src/console/components/forms/use-save.ts");
 const { useItemForm } = await import("../../../src/console/components/forms/use-item-form.ts");
-const { useSettingsTest } = await import("../../../src/console/destinations/connection-test.tsx");
 const { copiedSettings, isMissing, secretLabel } = await import(
   "../../../src/console/destinations/copied-settings.ts"
 );
@@ -330,24 +329,6 @@ describe("a form of a stored item", () => {
     expect([shown.current.conflict, shown.current.isEdited]).toEqual([undefined, false]);
     await shown.close();
   });
-});
-
-test("the result of a test of settings is not shown for settings that were changed meanwhile", async () => {
-  const answer = Promise.withResolvers<unknown>();
-  page.answer = () => answer.promise;
-  const open = (url: string) => () => useSettingsTest({ type: "webhook", config: { url } });
-  const shown = renderHook(open("a"));
-  const tested = shown.current.trial.run();
-  await settled();
-  shown.show(open("b"));
-  await settled();
-  answer.resolve({ ok: true, steps: [] });
-  await tested;
-  await settled();
-  expect(shown.current.result).toBeFalsy();
-  shown.show(open("a"));
-  expect(shown.current.result).toBeTruthy();
-  await shown.close();
 });
 
 describe("values that were typed and not saved", () => {

@@ -20,6 +20,7 @@ const { eventName } = await import("../../../src/console/data/event-name.ts");
 const { changesOf } = await import("../../../src/console/tail/event-changes.ts");
 const { useTail } = await import("../../../src/console/tail/use-tail.ts");
 const { Pagination } = await import("../../../src/console/components/table.tsx");
+const { useSettingsTest } = await import("../../../src/console/destinations/connection-test.tsx");
 const toasts = await import("../../../src/console/components/toasts.ts");
 const { useItemForm } = await import("../../../src/console/components/forms/use-item-form.ts");
 const { useSubmit } = await import("../../../src/console/components/forms/use-submit.ts");
@@ -540,6 +541,24 @@ describe("the texts of the console", () => {
     }
     expect(empty).toEqual([]);
   });
+});
+
+test("the result of a test of settings is not shown for settings that were changed meanwhile", async () => {
+  const answer = Promise.withResolvers<unknown>();
+  page.answer = () => answer.promise;
+  const open = (url: string) => () => useSettingsTest({ type: "webhook", config: { url } });
+  const shown = renderHook(open("a"));
+  const tested = shown.current.trial.run();
+  await settled();
+  shown.show(open("b"));
+  await settled();
+  answer.resolve({ ok: true, steps: [] });
+  await tested;
+  await settled();
+  expect(shown.current.result).toBeFalsy();
+  shown.show(open("a"));
+  expect(shown.current.result).toBeTruthy();
+  await shown.close();
 });
 
 describe("the pages of a list", () => {
