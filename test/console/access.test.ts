@@ -70,6 +70,29 @@ describeWith(chromiumMissing)("console sessions", () => {
     await close();
   }, 300_000);
 
+  test("a tab follows the sign-in of another tab into another workspace", async () => {
+    const other = await api.catalog.workspaces.create("Elsewhere");
+    const { secret } = await api.catalog.tokens.create(other.id, {
+      name: "elsewhere",
+      permissions: ["workspace:admin"],
+    });
+    await source("Only there", other.id);
+    const { page, close } = await openPage(browser);
+    await signIn(page, api.url, api.token);
+    await page.goto(`${api.url}/#/sources`);
+    await heading(page, "Sources").waitFor();
+    const second = await page.context().newPage();
+    await second.goto(api.url);
+    await second.getByRole("button", { name: "Sign out" }).click();
+    await second.getByLabel("Token").fill(secret);
+    await second.getByRole("button", { name: "Sign in" }).click();
+    await second.locator(".frame").waitFor();
+    const name = page.locator("bdi[title=Elsewhere]").first();
+    await name.waitFor({ state: "attached", timeout: 30_000 });
+    await page.getByText("Only there").waitFor();
+    await close();
+  }, 300_000);
+
   test("a control that the token may not use is disabled and names the missing permission", async () => {
     const { id } = await source("Read only");
     const mayRead = await api.tokenWith(["events:read"]);

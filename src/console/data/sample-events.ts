@@ -1,42 +1,57 @@
-import { signal } from "@preact/signals";
+import { computed, signal } from "@preact/signals";
 
 const STORAGE_KEY = "sample-events";
 const EVENTS_MAX = 20;
 const STORED_CHARS_MAX = 1_000_000;
+
+interface StoredEvents {
+  /** Workspace of the user who picked the events. Undefined before the first sign-in. */
+  workspaceId?: string;
+  events: readonly Record<string, unknown>[];
+}
+
+const stored = signal<StoredEvents>(readStored());
 
 /**
  * Events that the user picked in the live tail (stream of new events) or in dead letters (events
  * that were given up), to run code on them. The newest is first. Session storage keeps them when
  * the tab is reloaded.
  */
-export const sampleEvents = signal<readonly Record<string, unknown>[]>(readSampleEvents());
+export const sampleEvents = computed(() => stored.value.events);
+
+/** Deletes the sample events, unless they were picked in the workspace of the user who signs in. */
+export function openSampleEvents(workspaceId: string): void {
+  if (stored.value.workspaceId !== workspaceId) clearSampleEvents();
+  stored.value = { ...stored.value, workspaceId };
+}
 
 export function addSampleEvent(event: unknown): void {
   if (typeof event !== "object" || event === null || Array.isArray(event)) return;
   const events = [event as Record<string, unknown>, ...sampleEvents.value];
-  sampleEvents.value = events.slice(0, EVENTS_MAX);
+  stored.value = { ...stored.value, events: events.slice(0, EVENTS_MAX) };
   saveSampleEvents();
 }
 
 export function clearSampleEvents(): void {
-  sampleEvents.value = [];
+  stored.value = { events: [] };
   sessionStorage.removeItem(STORAGE_KEY);
 }
 
 /** Writes the newest events, up to `STORED_CHARS_MAX` characters, to session storage. */
 function saveSampleEvents(): void {
   let chars = 2;
-  const stored = sampleEvents.value.filter((event) => {
+  const { workspaceId, events } = stored.value;
+  const kept = events.filter((event) => {
     chars += JSON.stringify(event).length + 1;
     return chars <= STORED_CHARS_MAX;
   });
-  sessionStorage.setItem(STORAGE_KEY, JSON.stringify(stored));
+  sessionStorage.setItem(STORAGE_KEY, JSON.stringify({ workspaceId, events: kept }));
 }
 
-function readSampleEvents(): Record<string, unknown>[] {
+function readStored(): StoredEvents {
   try {
-    return JSON.parse(sessionStorage.getItem(STORAGE_KEY) ?? "[]");
+    return JSON.parse(sessionStorage.getItem(STORAGE_KEY) ?? '{"events":[]}');
   } catch {
-    return [];
+    return { events: [] };
   }
 }

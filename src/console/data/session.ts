@@ -2,15 +2,10 @@ import { signal } from "@preact/signals";
 import { createClient, RequestRefused } from "../../api/client.ts";
 import type { ConsoleSession, Permission } from "./model.ts";
 import { OutcomeUnknown } from "./retry.ts";
-import { clearSampleEvents } from "./sample-events.ts";
+import { clearSampleEvents, openSampleEvents } from "./sample-events.ts";
 
 /** Session of the signed-in user: undefined while it loads, null if no user is signed in. */
 export const session = signal<ConsoleSession | null | undefined>(undefined);
-/**
- * Id of the workspace whose session expired in this tab. Undefined if no session has expired since
- * the last sign-out.
- */
-const expiredWorkspaceId = signal<string | undefined>(undefined);
 /** Functions that delete what the user has typed. A sign-out calls them at its end. */
 export const onSignOut = new Set<() => void>();
 /** Whether the session has expired. If so, the sign-in form says it. */
@@ -44,7 +39,6 @@ async function fetchSignedIn(url: string, init: RequestInit = {}): Promise<Respo
   if (response.status >= 500) failedRequests.value += 1;
   if (response.status === 401 && session.value) {
     isExpired.value = true;
-    expiredWorkspaceId.value = session.value.workspace.id;
     session.value = null;
   }
   return response;
@@ -89,13 +83,28 @@ export function missingOneOf(needed: readonly Permission[] = []): Permission | u
  */
 export async function restoreSession(): Promise<void> {
   try {
-    session.value = (await client.call("GET /v2/session")).session;
+    begin((await client.call("GET /v2/session")).session);
     openRememberedScreen();
   } catch (error) {
     if (error instanceof RequestRefused && error.status === 401) session.value = null;
     else throw error;
   }
 }
+
+function begin(begun: ConsoleSession): void {
+  openSampleEvents(begun.workspace.id);
+  session.value = begun;
+  otherTabs.postMessage(begun.workspace.id);
+}
+
+/**
+ * Channel to the console's other tabs in this browser, which have the same session cookie. A tab
+ * that still shows another workspace would send its requests to the workspace of the new session.
+ */
+const otherTabs = new BroadcastChannel("pixelmill.session");
+otherTabs.onmessage = ({ data }) => {
+  if (session.value && session.value.workspace.id !== data) location.reload();
+};
 
 /** Session storage key of the route to open after a sign-in at the identity provider. */
 const SCREEN_KEY = "pixelmill.screen-after-sign-in";
@@ -113,17 +122,13 @@ function openRememberedScreen(): void {
 }
 
 export async function signIn(token: string): Promise<void> {
-  const created = (await client.call("POST /v2/session", { body: { token } })).session;
-  // Another workspace's user in this tab must not see the sample events.
-  if (created.workspace.id !== expiredWorkspaceId.value) clearSampleEvents();
-  session.value = created;
+  begin((await client.call("POST /v2/session", { body: { token } })).session);
   isExpired.value = false;
 }
 
 export async function signOut(): Promise<void> {
   await client.call("DELETE /v2/session");
   for (const forget of onSignOut) forget();
-  expiredWorkspaceId.value = undefined;
   clearSampleEvents();
   isExpired.value = false;
   session.value = null;

@@ -3,7 +3,9 @@ import { renderHook, settled, startPage } from "./page.ts";
 
 const page = startPage();
 const { session } = await import("../../../src/console/data/session.ts");
-const { sampleEvents } = await import("../../../src/console/data/sample-events.ts");
+const { addSampleEvent, clearSampleEvents } = await import(
+  "../../../src/console/data/sample-events.ts"
+);
 const { toasts } = await import("../../../src/console/components/toasts.ts");
 const { codeTexts } = await import("../../../src/console/texts/code.ts");
 const { libraries, transformations } = await import("../../../src/console/code-kinds/code-kind.ts");
@@ -221,7 +223,7 @@ test("outputs of the code are those of all events, and the first failure rejects
 });
 
 test("a link with a line shows the line, with the event that failed there", async () => {
-  sampleEvents.value = [{ a: 1 }, { a: 2 }] as never;
+  for (const a of [2, 1]) addSampleEvent({ a });
   const shown = await open({ line: 7 });
   expect(shown.current.position).toEqual({ line: 7, library: undefined });
   expect(shown.current.events).toBe('{\n  "a": 1\n}');
@@ -232,7 +234,7 @@ test("a link with a line shows the line, with the event that failed there", asyn
   const plain = await open();
   expect([plain.current.position, plain.current.events]).toEqual([undefined, ""]);
   await plain.close();
-  sampleEvents.value = [];
+  clearSampleEvents();
   const library = await open({ kind: libraries, line: 3 });
   expect(library.current.position).toEqual({ line: 3, library: "tools" });
   expect([library.current.events, loaded]).toEqual(["", []]);

@@ -59,6 +59,8 @@ describe("a session", () => {
   });
 
   test("expires when the server no longer knows it, and keeps sample events for its workspace", async () => {
+    page.answer = () => ({ session: user("w") });
+    await it.signIn("pm_token");
     addSampleEvent({ a: 1 });
     page.answer = () => Response.json({ message: "no" }, { status: 401 });
     await it.client.call("GET /v2/workspace").catch(() => {});
@@ -68,9 +70,16 @@ describe("a session", () => {
     expect(page.asked.at(-1)?.body).toEqual({ token: "pm_token" });
     expect([it.session.value, it.isExpired.value]).toEqual([user("w"), false]);
     expect(sampleEvents.value).toEqual([{ a: 1 }]);
+    await it.restoreSession();
+    expect(sampleEvents.value).toEqual([{ a: 1 }]);
     page.answer = () => ({ session: user("other") });
     await it.signIn("pm_token");
     expect(sampleEvents.value).toEqual([]);
+    // A sign-in at the identity provider leaves the page, and restores the session afterwards.
+    addSampleEvent({ a: 2 });
+    page.answer = () => ({ session: user("w") });
+    await it.restoreSession();
+    expect([sampleEvents.value, page.sessionStorage.getItem("sample-events")]).toEqual([[], null]);
   });
 
   test("ends at a sign-out with all that the user has typed", async () => {
@@ -405,7 +414,7 @@ describe("a search by name", () => {
 
 describe("sample events", () => {
   const key = "sample-events";
-  const stored = () => JSON.parse(page.sessionStorage.getItem(key) ?? "null");
+  const stored = () => JSON.parse(page.sessionStorage.getItem(key) ?? "{}").events;
   beforeEach(() => clearSampleEvents());
 
   test("are the newest twenty, and none that is no object", () => {
@@ -416,7 +425,7 @@ describe("sample events", () => {
     );
     expect(stored()).toEqual(sampleEvents.value);
     clearSampleEvents();
-    expect([stored(), sampleEvents.value]).toEqual([null, []]);
+    expect([stored(), sampleEvents.value]).toEqual([undefined, []]);
   });
 
   test("are stored as far as there is room", () => {
