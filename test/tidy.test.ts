@@ -222,8 +222,12 @@ describe("the house", () => {
     expect(wrong).toEqual([]);
   });
 
-  test("the console knows the typed client and a rule of its forms, and nothing else of the server", () => {
-    const known = ["src/api/client.ts", "src/destinations/applies-when.ts"];
+  test("the console knows the typed client, a rule of its forms and the limits, and nothing else of the server", () => {
+    const known = [
+      "src/api/client.ts",
+      "src/destinations/applies-when.ts",
+      "src/settings/limits.ts",
+    ];
     const strange = sources
       .filter((path) => partOf(path) === "console" && !tools.includes(path))
       .flatMap((path) => imports(path).map((target) => [path, target] as const))

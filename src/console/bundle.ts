@@ -31,7 +31,12 @@ function keyOfSources(): string {
     .filter((name) => /\.(tsx?|css)$/.test(name))
     .sort();
   const texts = names.map((name) => [name, readFileSync(join(import.meta.dir, name), "utf8")]);
-  const others = ["src/api/client.ts", "src/destinations/applies-when.ts", "package-lock.json"];
+  const others = [
+    "src/api/client.ts",
+    "src/destinations/applies-when.ts",
+    "src/settings/limits.ts",
+    "package-lock.json",
+  ];
   const inputs = [Bun.version, texts, others.map((name) => readFileSync(join(ROOT, name), "utf8"))];
   return Bun.hash(JSON.stringify(inputs)).toString(16);
 }

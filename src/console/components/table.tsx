@@ -1,5 +1,6 @@
 import { Component, type ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
+import { PAGE_ITEMS_MAX } from "../../settings/limits.ts";
 import { commonTexts } from "../texts/common.ts";
 import { Button } from "./button.tsx";
 import { ErrorNotice } from "./error-notice.tsx";
@@ -200,9 +201,6 @@ function ColumnHeader<Row>(props: { column: Column<Row>; order: TableOrder | und
   );
 }
 
-/** Number of items of a page of the API's lists, unless a request asks for another number. */
-const PAGE_ITEMS = 100;
-
 /**
  * Page numbers and buttons below a table. It shows nothing if all rows fit on one page. If the
  * list has become shorter than the page's start, it opens the last page.
@@ -213,7 +211,7 @@ export function Pagination(props: {
   total: number | undefined;
   onChange: (page: number) => void;
 }) {
-  const { page, pageItems = PAGE_ITEMS, total, onChange } = props;
+  const { page, pageItems = PAGE_ITEMS_MAX, total, onChange } = props;
   const lastPage = total === undefined ? page : Math.max(1, Math.ceil(total / pageItems));
   useEffect(() => {
     if (page > lastPage) onChange(lastPage);

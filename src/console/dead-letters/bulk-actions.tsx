@@ -1,3 +1,4 @@
+import { DEAD_LETTERS_PAGE_MAX } from "../../settings/limits.ts";
 import { Button } from "../components/button.tsx";
 import { ClampedText } from "../components/clamped-text.tsx";
 import { confirmAction } from "../components/dialog.tsx";
@@ -36,8 +37,6 @@ type BulkAction = "replay" | "purge";
  * within a request with a filter. For more, the console has the server start a job.
  */
 const REQUEST_LETTERS_MAX = 500;
-/** Maximum number of ids of dead letters in a request. */
-const REQUEST_IDS_MAX = 1_000;
 /** Maximum number of destinations, and of failure reasons, that a confirmation names. */
 const NAMED_MAX = 5;
 
@@ -128,8 +127,8 @@ function FirstOf({ texts }: { texts: readonly string[] }) {
 async function send(action: BulkAction, { selection, count }: BulkTarget): Promise<boolean> {
   if ("ids" in selection) {
     let done = 0;
-    for (let at = 0; at < selection.ids.length; at += REQUEST_IDS_MAX) {
-      done += await post(action, { ids: selection.ids.slice(at, at + REQUEST_IDS_MAX) });
+    for (let at = 0; at < selection.ids.length; at += DEAD_LETTERS_PAGE_MAX) {
+      done += await post(action, { ids: selection.ids.slice(at, at + DEAD_LETTERS_PAGE_MAX) });
     }
     showToast(deadLetterTexts.finished[action](done));
     return false;

@@ -1,4 +1,5 @@
 import { useState } from "preact/hooks";
+import { DEAD_LETTER_FILTER_GROUPS_MAX } from "../../settings/limits.ts";
 import { ErrorNotice } from "../components/error-notice.tsx";
 import { NamedLink } from "../components/item-link.tsx";
 import { Badge, Panel, ScreenHeader } from "../components/layout.tsx";
@@ -18,8 +19,6 @@ import { BulkActions, type BulkTarget } from "./bulk-actions.tsx";
 
 const POLL_MS = 10_000;
 const PAGE_ITEMS = 50;
-/** Maximum number of groups that a filter in a request to replay or purge can name. */
-const FILTER_GROUPS_MAX = 200;
 
 /**
  * Screen that lists groups of dead letters (events that were given up). The dead letters of a group
@@ -40,7 +39,7 @@ export function GroupList({ destinationId }: { destinationId: string | undefined
     );
   /**
    * Returns the dead letters of the groups that match the search text. Returns undefined if no
-   * group matches, or more than the `FILTER_GROUPS_MAX` groups that a filter can name.
+   * group matches, or more than the `DEAD_LETTER_FILTER_GROUPS_MAX` groups that a filter can name.
    */
   const targetOf = (list: DeadLetterGroups): BulkTarget | undefined => {
     const failures = matchesOf(list);
@@ -48,7 +47,7 @@ export function GroupList({ destinationId }: { destinationId: string | undefined
     if (lowerCase === "") return { selection: { filter, before }, count: list.letters, failures };
     const groupIds = failures.map(({ id }) => id);
     const count = failures.reduce((sum, group) => sum + group.count, 0);
-    if (count === 0 || groupIds.length > FILTER_GROUPS_MAX) return undefined;
+    if (count === 0 || groupIds.length > DEAD_LETTER_FILTER_GROUPS_MAX) return undefined;
     return { selection: { filter: { groupIds }, before }, count, failures };
   };
   const matches = value && matchesOf(value);
@@ -76,9 +75,13 @@ export function GroupList({ destinationId }: { destinationId: string | undefined
             }
           />
         )}
-        {matches !== undefined && lowerCase !== "" && matches.length > FILTER_GROUPS_MAX && (
-          <p class="notice">{deadLetterTexts.tooManyReasons(matches.length, FILTER_GROUPS_MAX)}</p>
-        )}
+        {matches !== undefined &&
+          lowerCase !== "" &&
+          matches.length > DEAD_LETTER_FILTER_GROUPS_MAX && (
+            <p class="notice">
+              {deadLetterTexts.tooManyReasons(matches.length, DEAD_LETTER_FILTER_GROUPS_MAX)}
+            </p>
+          )}
       </div>
       <Panel flush>
         <header>
