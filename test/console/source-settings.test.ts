@@ -75,4 +75,21 @@ describeWith(chromiumMissing)("the page of a source", () => {
     });
     await close();
   });
+
+  test("keeps a dialog open when a selection of its text ends outside", async () => {
+    const { page, close } = await openPage(browser);
+    await signIn(page, api.url, api.token);
+    await page.goto(`${api.url}/#/sources/new`);
+    const name = page.getByRole("dialog").getByLabel("Name");
+    await name.fill("Shop of shops");
+    const box = (await name.boundingBox())!;
+    await page.mouse.move(box.x + 90, box.y + box.height / 2);
+    await page.mouse.down();
+    await page.mouse.move(5, box.y + box.height / 2, { steps: 3 });
+    await page.mouse.up();
+    await soon(async () => expect(await name.inputValue()).toBe("Shop of shops"));
+    await page.mouse.click(5, box.y + box.height / 2);
+    await name.waitFor({ state: "detached" });
+    await close();
+  });
 });

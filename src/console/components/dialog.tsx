@@ -18,6 +18,7 @@ export function Dialog(props: {
   const { title, children, onClose, broad } = props;
   const dialog = useRef<HTMLDialogElement>(null);
   const heading = useId();
+  const pressed = useRef<EventTarget>(null);
   useEffect(() => {
     const opener = document.activeElement;
     dialog.current?.showModal();
@@ -33,7 +34,13 @@ export function Dialog(props: {
       class={broad ? "broad" : undefined}
       aria-labelledby={heading}
       onClose={onClose}
-      onClick={(event) => event.target === dialog.current && dialog.current?.close()}
+      onPointerDown={({ target }) => {
+        pressed.current = target;
+      }}
+      onClick={({ target }) => {
+        // A click that began inside, such as the end of a selection of text, closes nothing.
+        if (target === dialog.current && target === pressed.current) dialog.current?.close();
+      }}
     >
       <div class="inside">
         <h2 id={heading}>{title}</h2>
