@@ -120,6 +120,25 @@ describe("stores on one ordered log", () => {
     await closeAll(nodes);
   });
 
+  test("commit a call that comes while an earlier one is tried again together with it", async () => {
+    const { log, nodes } = openNodes(2);
+    const [own, other] = [nodes[0]!, nodes[1]!];
+    const append = log.append.bind(log);
+    let later: Promise<unknown> | undefined;
+    log.append = async (entry) => {
+      if (later === undefined && entry.length > 0) {
+        later = own.change(() => numbersOf(own).put("later", 1));
+        await other.change(() => numbersOf(other).put("other", 1));
+      }
+      return append(entry);
+    };
+    await own.change(() => numbersOf(own).put("earlier", 1));
+    await later;
+    const written = log.entries.filter((entry) => entry!.length > 0);
+    expect(written).toHaveLength(3);
+    await closeAll(nodes);
+  });
+
   test("lose no increment of many nodes", async () => {
     const { nodes } = openNodes(3);
     const increments = Array.from({ length: 300 }, (_, i) => {

@@ -1,5 +1,6 @@
 import type { Key } from "lmdb";
 import { packr, type RowWrite } from "../row-write.ts";
+import type { LogEntry } from "./ordered-log.ts";
 
 /**
  * Set of row writes that a node proposes by appending it to the shared log. Every node applies the
@@ -70,6 +71,13 @@ export function newerFormat(bytes: Uint8Array): number | undefined {
   const [list = 0, format = 0] = bytes;
   const isNewer = list >> 4 === 0x9 && format > SHARED_FORMAT && format < 0x80;
   return isNewer ? format : undefined;
+}
+
+/** Returns a sentence that says why the store `name` cannot read an entry of a newer format. */
+export function newerRefusal(name: string, { position, bytes }: LogEntry): string {
+  const expected = `expected entries of format ${SHARED_FORMAT} at most`;
+  const got = `got format ${newerFormat(bytes)} at ${position}`;
+  return `${name}'s log: ${expected}, ${got}: a newer pixelmill wrote it`;
 }
 
 /**

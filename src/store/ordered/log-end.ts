@@ -75,6 +75,11 @@ export class OrderedLogEnd {
     return position;
   }
 
+  /** Appends entries one after the other. Rejects as `append` does. */
+  async appendAll(entries: readonly Uint8Array[]): Promise<void> {
+    for (const entry of entries) await this.append(entry);
+  }
+
   /**
    * Rejects with `LogShortenedError` if the end that the log's leader reports is below the view's
    * position. Appends nothing, because an entry in the place of a lost one would hide the loss.

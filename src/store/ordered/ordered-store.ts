@@ -4,15 +4,16 @@ import { withTimeLimit } from "../../concurrency/time-limit.ts";
 import { ApiError, StartError } from "../../errors.ts";
 import type { ChangeOptions, Store } from "../store.ts";
 import type { Table } from "../table.ts";
-import { encodeChangeSet, entriesLength, newerFormat, SHARED_FORMAT } from "./change-set.ts";
+import { encodeChangeSet, entriesLength, newerFormat, newerRefusal } from "./change-set.ts";
 import { LogCompaction, type LogCompactionOptions } from "./log-compaction.ts";
 import { LogShortenedError, OrderedLogEnd } from "./log-end.ts";
 import type { Follower, LogEntry } from "./ordered-log.ts";
 import { type ApplyResult, OrderedView } from "./ordered-view.ts";
 import {
   dryRunChanges,
-  outrunState,
   type PendingChange,
+  pendingChange,
+  refuseLate,
   resolveChanges,
 } from "./pending-change.ts";
 import { Proposals } from "./proposals.ts";
@@ -49,7 +50,7 @@ export class OrderedStore implements Store {
   readonly #follower: Follower;
   readonly #proposals = new Proposals();
   readonly #listeners = new Set<(tables: ReadonlySet<string>) => void>();
-  #waiting: PendingChange[] = [];
+  readonly #waiting: PendingChange[] = [];
   #running: Promise<void> | undefined;
   readonly #logEnd: OrderedLogEnd;
   readonly #progress: ViewProgress;
@@ -81,8 +82,8 @@ export class OrderedStore implements Store {
 
   change<T>(apply: () => T, { allowStale = false }: ChangeOptions = {}): Promise<T> {
     if (this.#closed) return Promise.reject(this.#unavailable("is closed"));
-    const { promise, resolve, reject } = Promise.withResolvers<T>();
-    this.#waiting.push({ apply, allowStale, resolve: (value) => resolve(value as T), reject });
+    const { change, promise } = pendingChange(apply, allowStale, CHANGE_MS_MAX);
+    this.#waiting.push(change);
     this.#running ??= this.#run();
     return promise;
   }
@@ -145,26 +146,27 @@ export class OrderedStore implements Store {
   }
 
   async #run(): Promise<void> {
-    while (this.#waiting.length > 0) {
-      const batch = this.#waiting;
-      this.#waiting = [];
-      await this.#decide(batch);
-    }
+    while (this.#waiting.length > 0) await this.#decide(this.#waiting.splice(0));
     this.#running = undefined;
   }
 
-  /** Commits calls of `change` as one change set. Each call sees the writes of earlier calls. */
-  async #decide(batch: readonly PendingChange[]): Promise<void> {
+  /**
+   * Commits calls of `change` as one change set. Each call sees the writes of earlier calls. Calls
+   * that come meanwhile join the next attempt, as they would otherwise wait for the end of all.
+   */
+  async #decide(first: readonly PendingChange[]): Promise<void> {
     const { local, changeSetBytesMax } = this.#options;
-    const until = performance.now() + CHANGE_MS_MAX;
+    let batch = first;
     let attempts = 0;
+    // Whether the view has all changes that were acknowledged before the calls.
+    let isCurrent = false;
     try {
-      const isKnown = batch.every(({ allowStale }) => allowStale);
-      // Whether the view has all changes that were acknowledged before the calls.
-      let isCurrent = false;
-      while (performance.now() < until) {
+      for (; batch.length > 0; batch = refuseLate(batch, this.#options.name, attempts)) {
         attempts += 1;
         if (!this.#canRead()) await this.catchUp();
+        if (this.#waiting.length > 0) isCurrent = false;
+        batch = [...batch, ...this.#waiting.splice(0)];
+        const isKnown = batch.every(({ allowStale }) => allowStale);
         const { outcomes, writes, base } = await dryRunChanges(local, this.#view, batch);
         if (base === undefined) continue;
         // A change set that takes effect shows that the view was current. Without writes, such as
@@ -182,7 +184,6 @@ export class OrderedStore implements Store {
         if (isDecided) return resolveChanges(batch, outcomes);
         isCurrent = true;
       }
-      throw this.#unavailable(outrunState(attempts, CHANGE_MS_MAX));
     } catch (error) {
       for (const { reject } of batch) reject(error);
     }
@@ -207,7 +208,7 @@ export class OrderedStore implements Store {
   ): Promise<boolean> {
     const outcome = this.#proposals.add(number, isKnown);
     try {
-      const kept = this.#append(entries).then(() => outcome);
+      const kept = this.#logEnd.appendAll(entries).then(() => outcome);
       // The set is read from the log even when the response to the append is lost.
       return await this.#timely(Promise.race([outcome, kept]));
     } catch (cause) {
@@ -219,20 +220,13 @@ export class OrderedStore implements Store {
     }
   }
 
-  async #append(entries: readonly Uint8Array[]): Promise<void> {
-    for (const entry of entries) await this.#logEnd.append(entry);
-  }
-
   /** Applies entries. At the first one in a newer format, stops reading the log and throws. */
   async #takeKnown(entries: readonly LogEntry[]): Promise<void> {
     const until = entries.findIndex(({ bytes }) => newerFormat(bytes) !== undefined);
     const known = until < 0 ? entries : entries.slice(0, until);
     if (known.length > 0) await this.#take(known);
     if (until < 0) return;
-    const { position, bytes } = entries[until]!;
-    const expected = `expected entries of format ${SHARED_FORMAT} at most`;
-    const got = `got format ${newerFormat(bytes)} at ${position}`;
-    const refusal = `${this.#options.name}'s log: ${expected}, ${got}: a newer pixelmill wrote it`;
+    const refusal = newerRefusal(this.#options.name, entries[until]!);
     const isNew = this.#refusal === undefined;
     this.#stopReading(refusal);
     if (isNew) this.#options.onNewer?.(refusal);

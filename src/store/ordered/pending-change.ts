@@ -1,3 +1,4 @@
+import { ApiError } from "../../errors.ts";
 import type { DryRun } from "../row-write.ts";
 import type { LocalStore } from "../store.ts";
 import type { OrderedView } from "./ordered-view.ts";
@@ -6,8 +7,43 @@ import type { OrderedView } from "./ordered-view.ts";
 export interface PendingChange {
   apply: () => unknown;
   allowStale: boolean;
+  /** Milliseconds after which the call is given up. */
+  msMax: number;
+  /** Time by `performance.now` at which the call is given up. */
+  until: number;
   resolve(value: unknown): void;
   reject(error: unknown): void;
+}
+
+/** Returns a call of `change` that is given up after `msMax`, and the promise of its result. */
+export function pendingChange<T>(apply: () => T, allowStale: boolean, msMax: number) {
+  const { promise, resolve, reject } = Promise.withResolvers<T>();
+  const change: PendingChange = {
+    apply,
+    allowStale,
+    msMax,
+    until: performance.now() + msMax,
+    resolve: (value) => resolve(value as T),
+    reject,
+  };
+  return { change, promise };
+}
+
+/**
+ * Rejects the calls whose time is over, after `attempts` attempts to change the store `name`.
+ * Returns the others.
+ */
+export function refuseLate(
+  changes: readonly PendingChange[],
+  name: string,
+  attempts: number,
+): readonly PendingChange[] {
+  const now = performance.now();
+  const isLate = ({ until }: PendingChange) => until <= now;
+  for (const { reject, msMax } of changes.filter(isLate)) {
+    reject(new ApiError("unavailable", `${name} ${outrunState(attempts, msMax)}`));
+  }
+  return changes.filter((it) => !isLate(it));
 }
 
 /**
@@ -51,7 +87,7 @@ const FREQUENT_MIN = 20;
  * change was attempted `attempts` times in `ms` milliseconds, and each time a change of another
  * node took effect first.
  */
-export function outrunState(attempts: number, ms: number): string {
+function outrunState(attempts: number, ms: number): string {
   if (attempts >= FREQUENT_MIN) return "is changed too often by other nodes";
   const seconds = Math.round(ms / attempts / 1_000);
   const slow = `each of ${attempts} attempts took ${seconds} s, because brokers or this node are slow`;
