@@ -151,10 +151,10 @@ export class OrderedStore implements Store {
   }
 
   /**
-   * Commits calls of `change` as one change set. Each call sees the writes of earlier calls. Calls
-   * that come meanwhile join the next attempt, as they would otherwise wait for the end of all.
+   * Commits calls of `change` as one change set. Each call sees the writes of earlier calls. Unless
+   * the set must be small (`isAlone`), calls that come meanwhile join the next attempt.
    */
-  async #decide(first: readonly PendingChange[]): Promise<void> {
+  async #decide(first: readonly PendingChange[], isAlone = false): Promise<void> {
     const { local, changeSetBytesMax } = this.#options;
     let batch = first;
     let attempts = 0;
@@ -164,8 +164,9 @@ export class OrderedStore implements Store {
       for (; batch.length > 0; batch = refuseLate(batch, this.#options.name, attempts)) {
         attempts += 1;
         if (!this.#canRead()) await this.catchUp();
-        if (this.#waiting.length > 0) isCurrent = false;
-        batch = [...batch, ...this.#waiting.splice(0)];
+        const joining = isAlone ? [] : this.#waiting.splice(0);
+        if (joining.length > 0) isCurrent = false;
+        batch = [...batch, ...joining];
         const isKnown = batch.every(({ allowStale }) => allowStale);
         const { outcomes, writes, base } = await dryRunChanges(local, this.#view, batch);
         if (base === undefined) continue;
@@ -194,7 +195,7 @@ export class OrderedStore implements Store {
       const message = `Expected a change of at most ${this.#options.changeSetBytesMax} bytes`;
       throw new ApiError("too-large", message);
     }
-    for (const one of batch) await this.#decide([one]);
+    for (const one of batch) await this.#decide([one], true);
   }
 
   /**
