@@ -263,24 +263,6 @@ describe("stores on one ordered log", () => {
     await node.close();
   });
 
-  test("refuse a change that is too large also while other calls come at each attempt", async () => {
-    const node = openNode(freshPath(), quick(), undefined, undefined, 10_000);
-    const texts = node.table<string, string>("texts");
-    let tries = 0;
-    const others: Promise<unknown>[] = [];
-    const large = node.change(() => {
-      tries += 1;
-      const key = `other ${tries}`;
-      if (tries < 50) others.push(node.change(() => texts.put(key, "x")));
-      return texts.put("large", "x".repeat(20_000));
-    });
-    await expect(large).rejects.toMatchObject({ refusal: "too-large" });
-    await Promise.all(others);
-    expect(tries).toBeLessThan(5);
-    expect([...texts.getKeys()]).toEqual(others.map((_, n) => `other ${n + 1}`));
-    await node.close();
-  });
-
   test("take a change of exactly the largest size, and refuse one that is a byte larger", async () => {
     const largest = 10_000;
     const log = quick();
