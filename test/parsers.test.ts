@@ -154,6 +154,7 @@ const ownBytes = [
   // Events, which a query or an output of a guest has bounded.
   ...["destinations/webhook/template", "destinations/webhook/query-url"],
   ...["destinations/webhook/request-overrides", "destinations/tables/event-rows"],
+  "destinations/tables/column-values",
   ...["destinations/formats/parquet", "destinations/formats/json-members"],
   ...["destinations/kafka/record", "destinations/kafka/partition", "pipeline/model/input-event"],
   "publishing/testing/suite-result",

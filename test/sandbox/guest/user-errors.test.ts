@@ -1,5 +1,8 @@
 import { describe, expect, test } from "bun:test";
-import { columnOfSyntaxError } from "../../../src/sandbox/guest/javascript/program-module.ts";
+import {
+  columnOfSyntaxError,
+  LoadError,
+} from "../../../src/sandbox/guest/javascript/program-module.ts";
 import {
   callerIn,
   eventError,
@@ -78,7 +81,8 @@ describe("an error of an event", () => {
   test("is cut", () => {
     const long = "x".repeat(GUEST_ERROR_CHARS_MAX + 1);
     expect(eventError(long, "", files).message).toHaveLength(GUEST_ERROR_CHARS_MAX);
-    expect(loadError(long, "", files).message).toHaveLength(GUEST_ERROR_CHARS_MAX);
+    const { userError } = new LoadError(loadError(long, "", files));
+    expect(userError.message).toHaveLength(GUEST_ERROR_CHARS_MAX);
   });
 });
 
