@@ -263,6 +263,18 @@ describe("stores on one ordered log", () => {
     await node.close();
   });
 
+  test("refuse a read that is not current when the store closes, without waiting", async () => {
+    // A comparison with the log takes two delays, and the end of reading it less than one.
+    const log = new MemoryLog({ delayMs: () => 20 });
+    const [own, other] = [openNode(freshPath(), log), openNode(freshPath(), log)];
+    const started = performance.now();
+    const read = own.catchUp();
+    await Promise.all([own.close(), other.change(() => numbersOf(other).put("a", 1))]);
+    await expect(read).rejects.toThrow("The store is closed");
+    expect(performance.now() - started).toBeLessThan(15_000);
+    await other.close();
+  });
+
   test("take a change of exactly the largest size, and refuse one that is a byte larger", async () => {
     const largest = 10_000;
     const log = quick();

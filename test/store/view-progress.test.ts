@@ -24,13 +24,12 @@ test("a call that waits for a position resolves when a complete view has reached
   expect([progress.next, progress.isComplete]).toEqual([5, true]);
 });
 
-test.each([
-  ["rejects at once when the view cannot read further", "fail", "newer"],
-  ["resolves when the store is closed", "close", "reached"],
-] as const)("a call that waits for a position %s", async (_, ending, outcome) => {
-  const progress = new ViewProgress(0, true);
-  const calls = [waiting(progress, 1), waiting(progress, 9)];
-  progress[ending](new Error("newer"));
+test("calls that wait for a position reject when the view reads no further, and so do later ones", async () => {
+  const progress = new ViewProgress(2, true);
+  const calls = [waiting(progress, 3), waiting(progress, 9)];
+  progress.fail(new Error("newer"));
+  const later = [waiting(progress, 3), waiting(progress, 2)];
   await Bun.sleep(0);
-  expect(calls.map((call) => call.outcome)).toEqual([outcome, outcome]);
+  expect(calls.map((call) => call.outcome)).toEqual(["newer", "newer"]);
+  expect(later.map((call) => call.outcome)).toEqual(["newer", "reached"]);
 });

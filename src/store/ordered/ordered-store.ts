@@ -141,7 +141,7 @@ export class OrderedStore implements Store {
     await this.#compaction.close();
     await this.#running;
     await this.#follower.close();
-    this.#progress.close();
+    this.#progress.fail(this.#unavailable("is closed"));
     await this.#options.local.close();
   }
 

@@ -17,6 +17,8 @@ export class ViewProgress {
    * them, until it has read the compaction that replaced them.
    */
   #isComplete: boolean;
+  /** Reason why the view reads no further; undefined while it reads. */
+  #failure: Error | undefined;
 
   constructor(next: number, isComplete: boolean) {
     this.#next = next;
@@ -39,22 +41,22 @@ export class ViewProgress {
     for (const it of waiters) if (this.#hasReached(it.position)) it.resolve();
   }
 
-  /** Waits until the view has all rows and has applied all entries before `position`. */
+  /**
+   * Waits until the view has all rows and has applied all entries before `position`. Rejects after
+   * `fail` if it has not.
+   */
   async reach(position: number): Promise<void> {
     if (this.#hasReached(position)) return;
+    if (this.#failure !== undefined) throw this.#failure;
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     this.#waiters.push({ position, resolve, reject });
     await promise;
   }
 
-  /** Rejects all open calls of `reach` with `error`. Called when the view cannot read further. */
-  fail(error: unknown): void {
+  /** Rejects calls of `reach`, open and later ones, because the view reads no further. */
+  fail(error: Error): void {
+    this.#failure = error;
     for (const { reject } of this.#waiters.splice(0)) reject(error);
-  }
-
-  /** Resolves all open calls of `reach`. Called when the store is closed. */
-  close(): void {
-    for (const { resolve } of this.#waiters.splice(0)) resolve();
   }
 
   #hasReached(position: number): boolean {
