@@ -18,5 +18,7 @@ export function openGeolocation(path: string): Geolocation {
     const reason = codeOf(error) || messageOf(error);
     throw new StartError(`Cannot read the geolocation database ${path}: ${reason}`);
   }
-  return (ip) => reader.get(ip);
+  // In a file for IPv4, the reader takes the first 32 bits of an IPv6 address for an IPv4 address.
+  const isForIPv4 = reader.metadata.ipVersion === 4;
+  return (ip) => (isForIPv4 && ip.includes(":") ? null : reader.get(ip));
 }

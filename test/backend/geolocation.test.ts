@@ -1,0 +1,32 @@
+import { afterAll, expect, test } from "bun:test";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pino } from "pino";
+import { openGeolocationDatabase } from "../../src/backend/reloadable/open-geolocation.ts";
+import { LiveSettings } from "../../src/settings/live-settings.ts";
+import { readSettings } from "../../src/settings/reader.ts";
+import { cityDatabase } from "../city-database.ts";
+
+const directory = mkdtempSync(join(tmpdir(), "pixelmill-geolocation-"));
+afterAll(() => rmSync(directory, { recursive: true }));
+
+/** Opens a file with this content as the database. `lines` are the log lines. */
+function open(content: Uint8Array) {
+  const path = join(directory, "cities.mmdb");
+  writeFileSync(path, content);
+  const lines: string[] = [];
+  const logger = pino({}, { write: (line: string) => lines.push(line) });
+  const read = () => readSettings({ "geolocation-database": path }, {});
+  const { config } = read();
+  const settings = new LiveSettings(read);
+  return { lines, ...openGeolocationDatabase({ config, settings, logger }) };
+}
+
+test("a database for IPv4 has no place of an IPv6 address whose first bits are those of one", () => {
+  const { record, place } = open(cityDatabase());
+  expect(record("203.0.113.0")).toMatchObject({ city: { names: { en: "Ghent" } } });
+  for (const ip of ["cb00:7100::1", "::ffff:203.0.113.0"]) {
+    expect([record(ip), place(ip)]).toEqual([null, undefined]);
+  }
+});
