@@ -30,3 +30,17 @@ test("a database for IPv4 has no place of an IPv6 address whose first bits are t
     expect([record(ip), place(ip)]).toEqual([null, undefined]);
   }
 });
+
+test("a damaged database is logged once", () => {
+  const damaged = Buffer.from(cityDatabase());
+  // A map of one member whose key is a pointer far beyond the file.
+  damaged.set([0xe1, 0x38, 0x7f, 0xff, 0xff, 0xff], damaged.indexOf("city") - 2);
+  const { lines, record, place } = open(damaged);
+  expect(() => record("203.0.113.1")).toThrow();
+  expect(["203.0.113.2", "203.0.113.3", "198.51.100.1"].map(place)).toEqual(
+    new Array(3).fill(undefined),
+  );
+  expect(lines.map((line) => JSON.parse(line).msg)).toEqual([
+    "the geolocation database is damaged",
+  ]);
+});

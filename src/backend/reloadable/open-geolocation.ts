@@ -1,7 +1,10 @@
+import type { Logger } from "../../observe/log.ts";
 import { createPlaces } from "../../pipeline/enriching/places.ts";
 import { openGeolocation } from "../../sandbox/host-calls/geolocation.ts";
 import type { Config } from "../../settings/keys.ts";
 import type { StartContext } from "../backend.ts";
+
+type GeolocationContext = Pick<StartContext, "config" | "settings" | "logger">;
 
 /** The geolocation database that the settings name. A reload may replace it. */
 export interface GeolocationDatabase {
@@ -13,14 +16,18 @@ export interface GeolocationDatabase {
 
 /**
  * Opens the file of the setting `geolocation.database`, if it is set, and opens it again at each
- * reload. Throws `StartError` when it cannot be read.
+ * reload. Throws `StartError` when it cannot be read. Logs once that a record in it is damaged.
  */
-export function openGeolocationDatabase({ config, settings }: StartContext): GeolocationDatabase {
-  let open = openDatabase(config);
+export function openGeolocationDatabase({
+  config,
+  settings,
+  logger,
+}: GeolocationContext): GeolocationDatabase {
+  let open = openDatabase(config, logger);
   settings.add({
     keys: ["geolocation.database"],
     prepare(next) {
-      const database = openDatabase(next);
+      const database = openDatabase(next, logger);
       return () => {
         open = database;
       };
@@ -35,9 +42,20 @@ export function openGeolocationDatabase({ config, settings }: StartContext): Geo
   };
 }
 
-function openDatabase(config: Config): GeolocationDatabase | undefined {
+function openDatabase(config: Config, logger: Logger): GeolocationDatabase | undefined {
   const path = config["geolocation.database"];
   if (path === undefined) return undefined;
-  const record = openGeolocation(path);
+  const lookUp = openGeolocation(path);
+  let isDamaged = false;
+  const record = (ip: string) => {
+    try {
+      return lookUp(ip);
+    } catch (error) {
+      // Logged once, because each event could meet the damage.
+      if (!isDamaged) logger.error({ err: error, path }, "the geolocation database is damaged");
+      isDamaged = true;
+      throw error;
+    }
+  };
   return { record, place: createPlaces(record) };
 }
