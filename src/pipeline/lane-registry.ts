@@ -42,7 +42,7 @@ export class LaneRegistry {
   readonly #announcer: Announcer;
   readonly #updates = new UpdateQueue(
     (id) => this.#updateOne(id),
-    (error) => this.#noteUnread(error),
+    (error, id) => this.#noteFailure(error, id),
   );
   /** Lanes as the catalog lists them, without those that were updated since the list was read. */
   readonly #listed = new Map<string, NonNullable<WantedLane>>();
@@ -90,14 +90,14 @@ export class LaneRegistry {
       if (changed === undefined) this.#updateAll();
       else this.#updateSome(changed);
     } catch (error) {
-      this.#noteUnread(error);
+      this.#noteFailure(error);
     }
   }
 
-  /** Logs that the catalog cannot be read. The lanes stay unchanged until the next `refresh`. */
-  #noteUnread(error: unknown): void {
+  /** Logs why lanes could not be updated. The next `refresh` updates all lanes again. */
+  #noteFailure(error: unknown, destinationId?: string): void {
     this.#topology = undefined;
-    this.#parts.logger.error({ err: error }, "cannot read the catalog");
+    this.#parts.logger.error({ err: error, destinationId }, "cannot start or update deliveries");
   }
 
   /**

@@ -8,12 +8,15 @@ const UPDATES_AT_ONCE_MAX = 400;
  */
 export class UpdateQueue {
   readonly #update: (destinationId: string) => void;
-  readonly #onError: (error: unknown) => void;
+  readonly #onError: (error: unknown, destinationId: string) => void;
   readonly #waiting = new Set<string>();
   #isRunning = false;
 
-  /** If `update` throws, drops the waiting destinations and calls `onError` with the error. */
-  constructor(update: (destinationId: string) => void, onError: (error: unknown) => void) {
+  /** `onError` is called with the first error of a slice; the other destinations are updated. */
+  constructor(
+    update: (destinationId: string) => void,
+    onError: (error: unknown, destinationId: string) => void,
+  ) {
     this.#update = update;
     this.#onError = onError;
   }
@@ -46,14 +49,15 @@ export class UpdateQueue {
   }
 
   #updateSlice(): void {
-    try {
-      for (const id of this.#waiting.values().take(UPDATES_AT_ONCE_MAX)) {
-        this.#waiting.delete(id);
+    let isFailing = false;
+    for (const id of this.#waiting.values().take(UPDATES_AT_ONCE_MAX)) {
+      this.#waiting.delete(id);
+      try {
         this.#update(id);
+      } catch (error) {
+        if (!isFailing) this.#onError(error, id);
+        isFailing = true;
       }
-    } catch (error) {
-      this.clear();
-      this.#onError(error);
     }
   }
 }
