@@ -1,7 +1,7 @@
 import type { Live } from "../catalog/live.ts";
 import type { Destination } from "../catalog/model.ts";
 import type { ShownAnswer } from "../destinations/answers/receiver-answer.ts";
-import { parseJsonOrText } from "./model/input-event.ts";
+import { type LogInput, parseJsonOrText } from "./model/input-event.ts";
 import type { EventOutcome, Output } from "./model/lane-event.ts";
 import { shownOutput } from "./model/shown-event.ts";
 import type { LogSet } from "./reading/shared-reader.ts";
@@ -183,15 +183,27 @@ export class LiveTail implements TailSubscriptions {
           !this.hasSubscriber(workspaceId)
         )
           continue;
+        const event = shownEvent(input);
+        // The tail need not show an event that cannot be built. The lanes log it.
+        if (event === undefined) continue;
         this.publish(workspaceId, {
           stage: "received",
           sourceId: input.sourceId,
           at: input.receivedAt,
           receivedAt: input.receivedAt,
           messageId: input.messageId,
-          event: parseJsonOrText(input.event.json),
+          event,
         });
       }
     }
+  }
+}
+
+/** The event, parsed; undefined when it cannot be built from its record. */
+function shownEvent(input: LogInput): unknown {
+  try {
+    return parseJsonOrText(input.event.json);
+  } catch {
+    return undefined;
   }
 }
