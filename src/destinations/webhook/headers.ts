@@ -11,9 +11,12 @@ const reservedNames = new Set([
   ...["webhook-id", "webhook-timestamp", "webhook-signature", "content-encoding"],
 ]);
 
+/** Syntax of header names, without `__proto__`, which an object of headers cannot have as a key. */
+const HEADER_NAME = /^(?!__proto__$)[!#$%&'*+.^_`|~0-9A-Z-]+$/i;
+
 /** Returns why a header name is not allowed; undefined when the name is allowed. */
 export function headerNameFault(name: string): string | undefined {
-  if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name)) return "Expected a header name";
+  if (!HEADER_NAME.test(name)) return "Expected a header name";
   if (name.length > WEBHOOK_HEADER_NAME_CHARS_MAX) {
     return `Expected a header name of at most ${WEBHOOK_HEADER_NAME_CHARS_MAX} characters`;
   }

@@ -187,6 +187,8 @@ describe("a request that user code overrides", () => {
     ],
     [{ header: { "a b": "c" } }, 'Expected a header name, in header "a b"'],
     [{ header: { "": "c" } }, "Expected a header name"],
+    [{ header: { ["__proto__"]: "c" } }, "Expected a header name"],
+    [{ header: { __PROTO__: "c" } }, "Expected a header name"],
     [{ header: { "x\r\nHost": "evil" } }, "Expected a header name"],
     [{ header: { a: "b\r\nEvil: 1" } }, 'Expected printable ASCII characters, in header "a"'],
     [{ header: { a: "ü" } }, "Expected printable ASCII characters"],
