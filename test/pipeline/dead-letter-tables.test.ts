@@ -33,6 +33,37 @@ function letter(n: number, over: Partial<StoredLetter> = {}): StoredLetter {
 const lettersOf = (count: number, over: Partial<StoredLetter> = {}) =>
   numbersTo(count).map((n) => letter(n, over));
 
+test.each(["dead-letters", "purge"] as const)(
+  "a request (%s) that is cancelled between two of its transactions moves no more letters",
+  async (kind) => {
+    const ledger = openLedger(freshDirectory(), logger);
+    const letters = lettersOf(2);
+    await commitLetters(ledger, letters);
+    const ids = letters.map(({ id }) => id);
+    const base = {
+      id: "job",
+      workspaceId: "w",
+      state: "running",
+      rate: 1,
+      createdAt: 1,
+      filter: {},
+    };
+    const bounds = { after: "", before: "~", seen: 0, total: 0, counts: noCounts };
+    const job = { ...base, ...bounds, kind } as LetterJob;
+    const move = (some: string[]) =>
+      kind === "purge" ? ledger.purge("w", some, job) : ledger.requeue("w", some, 1, job);
+    // The state between the first transaction, whose letters have no outcome yet, and the second.
+    await ledger.changeJobs((jobs) => {
+      jobs.start(job);
+      jobs.end("w", "job", { state: "cancelled", endedAt: 2 });
+    });
+    expect(await move(ids)).toMatchObject({ done: 2 });
+    expect(ledger.jobs.get("w", "job")?.state).toBe("cancelled");
+    expect(ledger.letters.countOf("w")).toBe(2);
+    await ledger.close();
+  },
+);
+
 test("dead letters are counted with each change, and not when a ledger opens", async () => {
   const directory = freshDirectory();
   let ledger = openLedger(directory, logger);

@@ -137,7 +137,7 @@ export class Ledger {
    */
   async requeue(workspaceId: string, ids: readonly string[], now: number, record?: LetterJob) {
     const { taken, done } = await this.#change(() => {
-      const moved = this.#tables.take(workspaceId, ids);
+      const moved = this.#take(workspaceId, ids, record);
       const jobId = record?.id;
       for (const letter of moved.taken) this.#requeued.put({ letter, replayedAt: now, jobId });
       recordMoved(this.#jobs, { record, taken: moved.taken, now });
@@ -175,7 +175,7 @@ export class Ledger {
    */
   async purge(workspaceId: string, ids: readonly string[], record?: LetterJob) {
     const { taken, done } = await this.#change(() => {
-      const moved = this.#tables.take(workspaceId, ids);
+      const moved = this.#take(workspaceId, ids, record);
       recordMoved(this.#jobs, { record, taken: moved.taken, now: record?.createdAt ?? 0 });
       return moved;
     });
@@ -214,6 +214,13 @@ export class Ledger {
   /** Resolves once this node sees all changes that any node acknowledged before the call. */
   current(): Promise<void> {
     return this.#store.catchUp();
+  }
+
+  /** Takes letters out, unless the request that names them was cancelled meanwhile. */
+  #take(workspaceId: string, ids: readonly string[], record: LetterJob | undefined) {
+    const job = record && this.#jobs.get(workspaceId, record.id);
+    if (job?.state === "cancelled") return { taken: [], done: ids.length };
+    return this.#tables.take(workspaceId, ids);
   }
 
   /** Whether the last attempt to write the progress of the lanes failed. */
