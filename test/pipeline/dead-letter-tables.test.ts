@@ -74,6 +74,9 @@ test("dead letters are counted with each change, and not when a ledger opens", a
   await commitLetters(ledger, lettersOf(4, { workspaceId: "v", destinationId: "f" }));
   await ledger.purge("w", [letters[0]!.id, "unknown"]);
   await ledger.requeue("w", [letters[4]!.id, letters[1]!.id, letters[1]!.id], 0);
+  expect([...ledger.letters.counts("v")]).toEqual([
+    { workspaceId: "v", destinationId: "f", count: 4 },
+  ]);
   const look = () => ({
     counts: [...ledger.letters.counts()].filter(({ count }) => count > 0),
     d: ledger.letters.countOf("w", { destinationId: "d" }),

@@ -97,12 +97,10 @@ export class DeadLetters {
    */
   groups(workspaceId: string, destinationId?: string): LetterGroup[] {
     const groups = this.#ledgers().flatMap(({ letters }) =>
-      Iterator.from(letters.counts())
+      Iterator.from(letters.counts(workspaceId))
         .filter(
           (it) =>
-            it.workspaceId === workspaceId &&
-            it.count > 0 &&
-            (destinationId === undefined || it.destinationId === destinationId),
+            it.count > 0 && (destinationId === undefined || it.destinationId === destinationId),
         )
         .flatMap((owner) => letters.groups.of(owner))
         .take(GROUPS_READ_MAX)

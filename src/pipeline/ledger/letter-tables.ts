@@ -163,9 +163,13 @@ export class LetterTables {
       .map(({ key }) => key[1]);
   }
 
-  /** Yields the number of letters of each destination that has letters, or has had some. */
-  *counts(): Generator<LetterCount> {
-    for (const { key, value: count } of this.#counts.getRange({})) {
+  /**
+   * Yields the number of letters of each destination, of one workspace or of all, that has letters
+   * or has had some.
+   */
+  *counts(owner?: string): Generator<LetterCount> {
+    const range = owner === undefined ? {} : keyRange(owner);
+    for (const { key, value: count } of this.#counts.getRange(range)) {
       const [workspaceId, destinationId] = key;
       // Development states before the first release have stored a row without destination.
       if (destinationId !== "") yield { workspaceId, destinationId, count };
