@@ -60,7 +60,9 @@ describe("why a delivery failed", () => {
       "x-request-id",
     ]);
     expect(response.headers!.location).toBe(`${echo.url.href}hook?token=***`);
-    expect(Buffer.byteLength(response.body!)).toBe(2_048);
+    // The last 64 characters are left out: a secret might begin in them.
+    expect(response.body!.length).toBeGreaterThan(2_048 - 64);
+    expect(response.body!.length).toBeLessThanOrEqual(2_048);
     expect(response.body).toContain('"x-api-key":"***"');
     expect(letter!.failedAttempts).toMatchObject([{ status: 422, reason: letter!.reason }]);
     const group = await api.client.call("GET /v2/dead-letter-groups/{id}", {
