@@ -1,4 +1,5 @@
 import { createHash, createHmac } from "node:crypto";
+import { hashableText } from "../../json/hashable-text.ts";
 import type { OutgoingEvent } from "../destination.ts";
 
 /**
@@ -19,9 +20,7 @@ export function requestId(events: readonly OutgoingEvent[], joined: Uint8Array):
 /** Returns the messageId, or its hash when a header may not contain the messageId. */
 function headerText(messageId: string): string {
   if (/^[A-Za-z0-9_-]{1,255}$/.test(messageId)) return messageId;
-  // A hash of the text alone would be the same for all halves of surrogate pairs.
-  const text = messageId.isWellFormed() ? messageId : JSON.stringify(messageId);
-  return createHash("sha256").update(text).digest("hex");
+  return createHash("sha256").update(hashableText(messageId)).digest("hex");
 }
 
 /**

@@ -1,3 +1,5 @@
+import { hashableText } from "../../json/hashable-text.ts";
+
 /** Position in the event logs of an event that has a given messageId. */
 export interface Occurrence {
   /** Name of the log, and sequence number of the record there. */
@@ -62,8 +64,7 @@ export class RecentIds {
 
   /** Records an occurrence of an id. Returns the previous one; undefined for an unknown id. */
   note(id: string, at: Occurrence): Occurrence | undefined {
-    // A hash of the text alone would be the same for all halves of surrogate pairs.
-    const text = id.isWellFormed() ? id : JSON.stringify(id);
+    const text = hashableText(id);
     hash[0] = Bun.hash.wyhash(text, seeds[0]);
     hash[1] = Bun.hash.wyhash(text, seeds[1]);
     const known = this.#find();
