@@ -3,6 +3,7 @@ import type { Connection } from "../../catalog/model.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { LAST_KEY } from "../ledger/letter-keys.ts";
 import type { RepetitionRow } from "../ledger/repetition-table.ts";
+import { eventKey } from "../model/event-key.ts";
 import { covers } from "../model/routes.ts";
 import type { FoundEvent } from "./search.ts";
 
@@ -36,7 +37,7 @@ interface OutcomeParts {
 
 type FoundLetter = { id: string; reason: string };
 
-/** Dead letters of one destination by event; see `keyOf`. */
+/** Dead letters of one destination by event; see `eventKey`. */
 interface Letters {
   byEvent: ReadonlyMap<string, FoundLetter>;
   /** Whether all dead letters stored since the receipt of the oldest event were searched. */
@@ -122,7 +123,7 @@ function outcomeOf(
 ): FoundOutcome {
   const { log, sequence } = event;
   const { destinationId } = route;
-  const letter = byEvent.get(keyOf(event));
+  const letter = byEvent.get(eventKey(event));
   if (letter !== undefined) {
     const { id, reason } = letter;
     return { destinationId, outcome: "dead-letter", deadLetterId: id, reason };
@@ -155,14 +156,8 @@ function findLetters(
     if (reached !== undefined || left === 0) isComplete = false;
     for (const id of ids) {
       const letter = letters.get(workspaceId, id);
-      if (letter) byEvent.set(keyOf(letter), { id, reason: letter.reason });
+      if (letter) byEvent.set(eventKey(letter), { id, reason: letter.reason });
     }
   }
   return { byEvent, isComplete };
-}
-
-/** Key of an event. A messageId alone is not one: a source may send it twice, or two sources may. */
-function keyOf(event: Pick<FoundEvent, "sourceId" | "receivedAt" | "messageId">): string {
-  const { sourceId, receivedAt, messageId } = event;
-  return `${sourceId} ${receivedAt} ${messageId}`;
 }

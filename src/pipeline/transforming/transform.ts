@@ -11,6 +11,7 @@ import { SandboxUnavailable } from "../../sandbox/sandbox.ts";
 import { TRANSFORM_BATCH_EVENTS_MAX } from "../../settings/limits.ts";
 import { retryDelayMs } from "../delivering/retry.ts";
 import { TRANSFORM_BATCH_EVENTS } from "../limits.ts";
+import { eventKey } from "../model/event-key.ts";
 import {
   createOutput,
   type EventOutcome,
@@ -116,13 +117,12 @@ function resultOfRequeued(
   seen: Set<string>,
 ): TransformResult | undefined {
   if (!("requeued" in event.origin)) return undefined;
-  const { stage, text, programId, messageId, sourceId, receivedAt } = event.origin.requeued;
+  const { stage, text, programId } = event.origin.requeued;
   if (stage === "deliver" && programId === live?.id) {
     // The destination refused the output, and the same code would make the same output again.
     return { outputs: [createOutput(event, Buffer.from(text), live)] };
   }
-  // An SDK chooses its messageIds, so events of other sources or times may have the same.
-  const key = `${sourceId} ${receivedAt} ${messageId}`;
+  const key = eventKey(event.origin.requeued);
   // The dead letter is another output of an event that already runs.
   if (seen.has(key)) return { outcome: { kind: "discarded" } };
   seen.add(key);
