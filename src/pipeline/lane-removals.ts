@@ -1,3 +1,4 @@
+import { unlessAborted } from "../concurrency/unless-aborted.ts";
 import type { LaneContext } from "./lane/lane-context.ts";
 
 export interface LaneRemovalsParts
@@ -22,8 +23,7 @@ export class LaneRemovals {
   readonly #keep: (destinationId: string) => boolean;
   /** Destination id → promise that settles when its removal has ended. */
   readonly #running = new Map<string, Promise<void>>();
-  readonly #stopping = Promise.withResolvers<void>();
-  #isStopped = false;
+  readonly #stopping = new AbortController();
 
   /** `keep` returns whether the destination has a lane after all, which needs its progress. */
   constructor(parts: LaneRemovalsParts, keep: (destinationId: string) => boolean) {
@@ -49,30 +49,30 @@ export class LaneRemovals {
 
   /** Resolves when no removal runs. The next start begins those that are not done again. */
   async stop(): Promise<void> {
-    this.#isStopped = true;
-    this.#stopping.resolve();
+    this.#stopping.abort();
     await Promise.all(this.#running.values());
   }
 
   async #run(destinationId: string, discarded: Promise<number>): Promise<void> {
-    for (let isDone = false; !isDone; ) {
+    const { signal } = this.#stopping;
+    do {
       try {
-        await this.#remove(destinationId, discarded);
-        isDone = true;
+        return await this.#remove(destinationId, discarded);
       } catch (err) {
+        if (err === signal.reason) return;
         this.#parts.logger.error({ destinationId, err }, "cannot remove a lane; retrying");
-        await Promise.race([Bun.sleep(RETRY_MS), this.#stopping.promise]);
-        isDone = this.#isStopped;
+        await unlessAborted(Bun.sleep(RETRY_MS), signal).catch(() => {});
       }
-    }
+    } while (!signal.aborted);
   }
 
   async #remove(destinationId: string, discarded: Promise<number>): Promise<void> {
     const { ledger, live, logger, metrics, catalogCurrent } = this.#parts;
     const events = await discarded;
     if (catalogCurrent !== undefined) {
-      await Promise.race([catalogCurrent(), this.#stopping.promise]);
-      if (this.#isStopped) return;
+      const { signal } = this.#stopping;
+      signal.throwIfAborted();
+      await unlessAborted(catalogCurrent(), signal);
     }
     if (this.#keep(destinationId)) return;
     const isDeleted = live.destination(destinationId) === undefined;

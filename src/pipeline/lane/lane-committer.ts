@@ -286,8 +286,8 @@ function settledLetter(
 
 /**
  * Whether the ledger's record of a lane, `stored`, is up to date: it has the read positions `logs`,
- * the live periods `known`, the intent `sealed` of a batched delivery, and a length of the outage that differs from
- * `outageMs` by less than `outageStepMs`.
+ * the live periods `known`, the intent `sealed` of a batched delivery, and a length of the outage
+ * that differs from `outageMs` by less than `outageStepMs`.
  */
 export function isStored(
   stored: LaneRecord | undefined,
