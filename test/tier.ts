@@ -1,3 +1,5 @@
+import type { Missing } from "./counterpart.ts";
+
 /**
  * Tiers of the suite: `npm test` runs the quick tier, `npm run test:long` the long one. Files named
  * `*.long.test.ts` run in the long tier alone; files that use `runs` run in both.
@@ -6,6 +8,9 @@ export const tierVariable = "TEST_TIER";
 
 /** Whether the quick tier runs, in which costly tests leave something out. */
 export const isQuickTier = process.env[tierVariable] === "quick";
+
+/** The reason why a test with a cost of seconds is skipped in the quick tier. */
+export const longTierMissing: Missing = isQuickTier ? "runs in the long tier" : undefined;
 
 /**
  * Returns every `step`-th of `items` in the quick tier, beginning with item `first`. Returns all of

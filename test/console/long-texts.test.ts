@@ -1,10 +1,10 @@
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, beforeAll, expect, setDefaultTimeout } from "bun:test";
 import type { Browser, Page } from "playwright-core";
 import { ensureConsole } from "../../src/console/bundle.ts";
 import { chromiumMissing, sharedBrowser } from "../api/_chromium.ts";
-import { testWith } from "../counterpart.ts";
+import { firstMissing, testWith } from "../counterpart.ts";
 import { ADMIN_TOKEN } from "../e2e/server.ts";
-import { isQuickTier } from "../tier.ts";
+import { longTierMissing } from "../tier.ts";
 import { wideElementsOf } from "./_axe.ts";
 import { openPage, signIn } from "./_browser.ts";
 import { type Scene, screensOf, startScene } from "./_scene.ts";
@@ -129,7 +129,7 @@ const notIsolated = `(() => {
   return found;
 })()`;
 
-const rightToLeft = test.skipIf(isQuickTier || chromiumMissing !== undefined);
+const rightToLeft = testWith(firstMissing(longTierMissing, chromiumMissing));
 
 rightToLeft("a name that runs right to left reverses no text beside it", async () => {
   const screens = await fill(reversing, "REVERSING");

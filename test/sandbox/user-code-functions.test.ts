@@ -10,7 +10,8 @@ import {
   metadataKeys as keysOfSandbox,
   relayedMetadataKeys,
 } from "../../src/sandbox/program.ts";
-import { isQuickTier } from "../tier.ts";
+import { testWith } from "../counterpart.ts";
+import { isQuickTier, longTierMissing } from "../tier.ts";
 import { pythonSandbox, runner } from "./python/support.ts";
 import { batch, PATIENCE_MS, program, shown, testSandbox } from "./support.ts";
 
@@ -47,7 +48,7 @@ test("the listed functions are all that JavaScript code can call beyond the stan
 });
 
 // A guest with an interpreter costs seconds of CPU.
-test.skipIf(isQuickTier)(
+testWith(longTierMissing)(
   "the listed functions are all that a Python transformation can call beyond the standard ones",
   async () => {
     const others = providedFunctions.filter((it) => it.signatures.python === undefined);

@@ -1,7 +1,8 @@
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { transformerPaths } from "../../src/api/document/transformer.ts";
+import { testWith } from "../counterpart.ts";
 import { testSandbox } from "../sandbox/support.ts";
-import { isQuickTier } from "../tier.ts";
+import { longTierMissing } from "../tier.ts";
 import { freshTransformer } from "./_setup.ts";
 
 const sandbox = testSandbox();
@@ -117,7 +118,7 @@ describe("tests of code that is not stored", () => {
   });
 
   // A guest with an interpreter costs seconds of CPU.
-  test.skipIf(isQuickTier)("Python is tested alike", async () => {
+  testWith(longTierMissing)("Python is tested alike", async () => {
     const python = `def transformEvent(event, metadata):
     # Events with a type are those with which code is tested at publishing.
     return event if "type" in event else {"is": event["name"]}`;
