@@ -46,10 +46,6 @@ export class Holds {
     return held.ms >= ms;
   }
 
-  forget(key: string): void {
-    this.#held.delete(key);
-  }
-
   /** Forgets all conditions whose key begins with `prefix` and for which `isKept` is false. */
   keepOnly(prefix: string, isKept: (key: string) => boolean): void {
     for (const key of this.#held.keys()) {

@@ -189,9 +189,6 @@ describe("a comparison of a directory with a server", () => {
     const again = new SyncState(root, "w");
     expect([again.pathOf("s"), again.pathOf("t")]).toEqual(["libraries/tools", undefined]);
     expect(new SyncState(root, "x").pathOf("s")).toBeUndefined();
-    again.delete("libraries/tools");
-    again.save();
-    expect(new SyncState(root, "w").pathOf("s")).toBeUndefined();
     writeFileSync(file, '{"w":[1]}');
     expect(() => new SyncState(root, "w")).toThrow("Expected the state of a directory of code");
   });

@@ -45,10 +45,6 @@ export class SyncState {
     this.#own[path] = synced;
   }
 
-  delete(path: string): void {
-    delete this.#own[path];
-  }
-
   /** Writes the state to its file, unless it is equal to the file's content. */
   save(): void {
     const sorted = Object.fromEntries(
