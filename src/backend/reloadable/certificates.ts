@@ -1,6 +1,6 @@
 import { statSync } from "node:fs";
 import { Gauge } from "prom-client";
-import { messageOf, StartError } from "../../errors.ts";
+import { codeOf, messageOf, StartError } from "../../errors.ts";
 import type { Metrics } from "../../observe/metrics.ts";
 import {
   type ReadTlsKeys,
@@ -159,10 +159,15 @@ export function tlsPaths(config: Config, plane: Plane): TlsPaths | undefined {
 function fingerprint(paths: TlsPaths | undefined): string {
   if (paths === undefined) return "";
   const files = [paths.certificate, paths.key, paths.clients].filter((it) => it !== undefined);
-  return JSON.stringify(
-    files.map((file) => {
-      const found = statSync(file, { throwIfNoEntry: false });
-      return found && [found.ino, found.size, found.mtimeMs];
-    }),
-  );
+  return JSON.stringify(files.map(fileVersion));
+}
+
+function fileVersion(file: string): unknown {
+  try {
+    const { ino, size, mtimeMs } = statSync(file);
+    return [ino, size, mtimeMs];
+  } catch (error) {
+    // Reading the file will fail too, with a sentence.
+    return codeOf(error);
+  }
 }
