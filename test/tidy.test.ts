@@ -61,7 +61,10 @@ const only: Record<string, string[]> = {
   "take-over": ["http", "observe", "errors", "libc"],
   http: ["concurrency", "settings", "assert", "errors", "libc"],
   log: ["disk", "observe", "settings", "errors", "assert"],
-  cluster: ["concurrency", "kafka", "log", "store", "observe", "settings", "errors", "assert"],
+  cluster: [
+    ...["concurrency", "kafka", "log", "store", "observe", "settings"],
+    ...["errors", "assert", "is-object"],
+  ],
 };
 const partOf = (path: string) => (path.split("/")[1] ?? "").replace(/\.ts$/, "");
 /** Build tools, which are not in the executable. */

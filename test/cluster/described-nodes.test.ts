@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import type { Group } from "@platformatic/kafka";
-import { DescribedNodes } from "../../src/cluster/membership/introduction.ts";
+import { assignToMembers, DescribedNodes } from "../../src/cluster/membership/introduction.ts";
 
 /** A group as brokers describe it: while members join, without what they sent and were assigned. */
 function groupOf(ids: readonly string[], isJoining = false): Group {
@@ -27,4 +27,33 @@ test("the nodes are those before members began to join, and unknown if none were
   expect(nodes.take(groupOf(["a", "b"], true), "t")).toEqual(known);
   expect(nodes.take(groupOf(["a", "b"]), "t")).toMatchObject([{ id: "a" }, { id: "b" }]);
   expect(nodes.take(groupOf([]), "t")).toEqual([]);
+});
+
+/** Metadata of group members that are no nodes. */
+const foreign = ["", "\0\0\0\u0001", "null", "7", '{"id":"x"}', introduction("x", { refused: 7 })];
+
+function introduction(id: string, more: object = {}): string {
+  return JSON.stringify({ id, version: "1", controlPlaneUrl: "", ...more });
+}
+
+test("members of the group that are no nodes are not described, and get no partitions", () => {
+  const sent = [introduction("a"), ...foreign, introduction("b", { canRun: [0, 1, 2, 3] })];
+  const described = sent.map((metadata, index) => [`m${index}`, { metadata: { metadata } }]);
+  const nodes = new DescribedNodes().take({ members: new Map(described as []) } as never, "t");
+  expect(nodes).toMatchObject([{ id: "a" }, { id: "b" }]);
+
+  const joined = sent.map((metadata, index) => [
+    `m${index}`,
+    { memberId: `m${index}`, metadata: Buffer.from(metadata), generationId: 1 },
+  ]);
+  const topics = new Map([["t", { partitions: [{}, {}, {}, {}].map(() => ({ replicas: [1] })) }]]);
+  const assigned = assignToMembers(new Map(joined as []), "t", { topics } as never);
+  const counts = assigned.map(({ memberId, assignments }) => [
+    memberId,
+    assignments.get("t")!.partitions.length,
+  ]);
+  const nodeIds = new Set(["m0", `m${sent.length - 1}`]);
+  expect(new Map(counts as [])).toEqual(
+    new Map(sent.map((_, index) => [`m${index}`, nodeIds.has(`m${index}`) ? 2 : 0]) as []),
+  );
 });

@@ -3,6 +3,7 @@ import type {
   GroupPartitionsAssigner,
   GroupPartitionsAssignments,
 } from "@platformatic/kafka";
+import { isObject } from "../../is-object.ts";
 import { assignPartitions } from "./partition-assignment.ts";
 import type { RefusedPartitions } from "./partition-release.ts";
 
@@ -40,7 +41,8 @@ type Metadata = Buffer | string | null | undefined;
 
 /**
  * Returns the nodes that are members of the group, sorted by id. `group` is the brokers'
- * description of the group. Leaves out members that have not finished joining.
+ * description of the group. Leaves out members that are no nodes, and members that have not
+ * finished joining.
  */
 function nodesOf(group: Group | undefined, topic: string): ClusterNode[] {
   const nodes = [...(group?.members.values() ?? [])].flatMap(({ metadata, assignments }) => {
@@ -73,21 +75,39 @@ export class DescribedNodes {
   }
 }
 
+/** Returns what a member says of itself; undefined for a member that is no node of pixelmill. */
 function introductionOf(metadata: Metadata): Introduction | undefined {
-  const text = metadata?.toString();
-  return text ? (JSON.parse(text) as Introduction) : undefined;
+  try {
+    const found: unknown = JSON.parse(metadata?.toString() ?? "");
+    return isIntroduction(found) ? found : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
-/** Computes the partitions that each group member runs, in the Kafka library's form. */
+function isIntroduction(value: unknown): value is Introduction {
+  if (!isObject(value)) return false;
+  const { id, version, controlPlaneUrl, refused = [], canRun = [] } = value;
+  if (!Array.isArray(refused) || !Array.isArray(canRun)) return false;
+  const isNamed = [id, version, controlPlaneUrl].every((it) => typeof it === "string");
+  return isNamed && refused.every((it) => isObject(it) && Array.isArray(it.partitions));
+}
+
+/**
+ * Computes the partitions that each group member runs, in the Kafka library's form. A member that
+ * is no node, such as a consumer of another program in the same group, gets none.
+ */
 export function assignToMembers(
   joined: Parameters<GroupPartitionsAssigner>[1],
   topic: string,
   { topics }: Parameters<GroupPartitionsAssigner>[3],
 ): GroupPartitionsAssignments[] {
   const { partitions = [] } = topics.get(topic) ?? {};
-  const holders = [...joined.values()].map((member) => {
+  const holders = [...joined.values()].flatMap((member) => {
     const { memberId, generationId, ownedPartitions, metadata } = member;
-    const { refused = [], canRun } = introductionOf(metadata) ?? {};
+    const introduction = introductionOf(metadata);
+    if (introduction === undefined) return [];
+    const { refused = [], canRun } = introduction;
     return {
       id: memberId,
       generation: generationId ?? -1,
@@ -98,8 +118,9 @@ export function assignToMembers(
   });
   // Kafka makes the first replica the leader again whenever it is in sync.
   const brokerOf = (partition: number) => partitions[partition]?.replicas[0];
-  return [...assignPartitions(holders, partitions.length, brokerOf)].map(([memberId, own]) => ({
+  const assigned = assignPartitions(holders, partitions.length, brokerOf);
+  return [...joined.keys()].map((memberId) => ({
     memberId,
-    assignments: new Map([[topic, { topic, partitions: own }]]),
+    assignments: new Map([[topic, { topic, partitions: assigned.get(memberId) ?? [] }]]),
   }));
 }
