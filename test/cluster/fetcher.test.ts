@@ -79,3 +79,39 @@ test("fetches that wait for a leader that does not respond delay none of another
   silent.reject(new Error("Silent"));
   expect(await Promise.all(failing)).toEqual(["Silent", "Silent"]);
 });
+
+/** A consumer of a topic of which partition 0 has a leader and partition 1 has none. */
+const halfLed = () => ({
+  topics: { track() {} },
+  metadata: async () => ({
+    topics: new Map([["t", { id: "1", partitions: [{ leader: 1 }, { leader: -1 }] }]]),
+    brokers: new Map(),
+  }),
+  async listOffsets({
+    timestamp,
+    partitions,
+  }: {
+    timestamp: bigint;
+    partitions?: { t: number[] };
+  }) {
+    if (partitions?.t.join() !== "0") throw new Error("No leader");
+    return new Map([["t", [timestamp === -1n ? 7n : 3n]]]);
+  },
+  async fetch() {
+    const partitions = [{ partitionIndex: 0, errorCode: 1 }];
+    return { errorCode: 0, responses: [{ topicId: "1", partitions }] };
+  },
+  clearMetadata() {},
+});
+
+test("a partition without a leader hides no bounds of the others", async () => {
+  const consumer = halfLed() as unknown as Consumer;
+  const fetcher = new Fetcher({ consumer, topic: "t", waitMs: 1 });
+  expect(await fetcher.endOffsetOfOneTopic(0)).toEqual({ topicId: "1", offset: 7n });
+  expect(await fetcher.fetch(0, 9n)).toEqual({
+    values: [],
+    first: 3n,
+    end: 7n,
+    isOutOfRange: true,
+  });
+});

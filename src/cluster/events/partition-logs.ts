@@ -181,9 +181,12 @@ export class PartitionLogs implements EventLogs {
    * end is below this offset, the topic has lost blocks.
    */
   async topicEnd(log: string, known: number): Promise<TopicEnd> {
-    const { topicId, offsets } = await this.#asker.endOffsetsOfOneTopic();
-    const end = Number(offsets[this.#indexOf(log)]);
-    return { topic: topicId, end, known: Number(offsetOf(known + BLOCK_RECORDS_MAX - 1)) };
+    const { topicId, offset } = await this.#asker.endOffsetOfOneTopic(this.#indexOf(log));
+    return {
+      topic: topicId,
+      end: Number(offset),
+      known: Number(offsetOf(known + BLOCK_RECORDS_MAX - 1)),
+    };
   }
 
   /**

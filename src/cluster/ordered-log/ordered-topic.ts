@@ -81,7 +81,7 @@ export async function openOrderedTopic(options: OrderedTopicOptions): Promise<Or
     return {
       append: (entry) => appending.run(() => append(entry)),
       async knownEnd() {
-        return Number((await fetcher.offsets("end"))[partition]);
+        return Number((await fetcher.brokerOffset("end", partition)).offset);
       },
       async trim(position) {
         const partitions = [{ partition, offset: BigInt(position) }];

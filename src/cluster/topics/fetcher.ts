@@ -20,6 +20,8 @@ interface Leader {
   name: string;
 }
 
+type Bound = "first" | "end";
+
 interface Waiting {
   partition: number;
   offset: bigint;
@@ -96,7 +98,7 @@ export class Fetcher {
    * Reads all partitions' first or end offsets from the leaders, and adds each partition's base
    * from `OffsetBases`. Rejects with `TopicRecreated` when a base was made for another topic id.
    */
-  async offsets(which: "first" | "end"): Promise<bigint[]> {
+  async offsets(which: Bound): Promise<bigint[]> {
     const { topicId, offsets } = await this.brokerOffsets(which);
     return offsets.map((offset, partition) => {
       this.#expectPlaced(partition, topicId);
@@ -104,37 +106,57 @@ export class Fetcher {
     });
   }
 
+  /** Reads the first or end offset of one partition from its leader, as the brokers count it. */
+  async brokerOffset(
+    which: Bound,
+    partition: number,
+  ): Promise<{ topicId: string; offset: bigint }> {
+    const { topicId, offsets } = await this.brokerOffsets(which, partition);
+    return { topicId, offset: offsets[0]! };
+  }
+
   /**
-   * Reads the first or end offsets of all partitions, as the brokers count them. Retries for
-   * `OFFSETS_MS_MAX`, because a new leader refuses until it knows which values were acknowledged.
+   * Reads the end offset of a partition, as the brokers count it. Retries if the topic was
+   * recreated during the read, so that the offset belongs to the returned topic id.
    */
-  async brokerOffsets(which: "first" | "end"): Promise<{ topicId: string; offsets: bigint[] }> {
+  async endOffsetOfOneTopic(partition: number): Promise<{ topicId: string; offset: bigint }> {
+    for (;;) {
+      await this.#refresh();
+      const { topicId, offset } = await this.brokerOffset("end", partition);
+      await this.#refresh();
+      if ((await this.#leaders()).topicId === topicId) return { topicId, offset };
+    }
+  }
+
+  /**
+   * Reads the first or end offsets, as the brokers count them: of one partition, or of all when
+   * `partition` is absent, which need leaders that answer. Retries for `OFFSETS_MS_MAX`, because a
+   * new leader refuses until it knows which values were acknowledged.
+   */
+  async brokerOffsets(
+    which: Bound,
+    partition?: number,
+  ): Promise<{ topicId: string; offsets: bigint[] }> {
     const { consumer, topic } = this.#options;
     const timestamp = which === "first" ? EARLIEST : LATEST;
+    const only = partition !== undefined && { partitions: { [topic]: [partition] } };
     const until = performance.now() + OFFSETS_MS_MAX;
     for (;;) {
       try {
-        const offsets = (await consumer.listOffsets({ topics: [topic], timestamp })).get(topic);
-        const { topicId } = await this.#leaders();
-        return { topicId, offsets: offsets ?? [] };
+        const listed = await consumer.listOffsets({ topics: [topic], timestamp, ...only });
+        const { topicId, leaders } = await this.#leaders();
+        const asked = partition === undefined ? [...leaders.keys()] : [partition];
+        const offsets = asked.map((it) => {
+          const offset = listed.get(topic)?.[it];
+          if (offset === undefined) throw new Error(`No broker names the ${which} of ${it}`);
+          return offset;
+        });
+        return { topicId, offsets };
       } catch (error) {
         if (performance.now() > until || error instanceof TopicRecreated) throw error;
         consumer.clearMetadata();
         await Bun.sleep(OFFSETS_RETRY_MS);
       }
-    }
-  }
-
-  /**
-   * Reads the end offsets of all partitions, as the brokers count them. Retries if the topic was
-   * recreated during the read, so that all offsets belong to the returned topic id.
-   */
-  async endOffsetsOfOneTopic(): Promise<{ topicId: string; offsets: bigint[] }> {
-    for (;;) {
-      await this.#refresh();
-      const { topicId, offsets } = await this.brokerOffsets("end");
-      await this.#refresh();
-      if ((await this.#leaders()).topicId === topicId) return { topicId, offsets };
     }
   }
 
@@ -231,11 +253,10 @@ export class Fetcher {
         throw new LeaderFailed(leader.name, `answers with error ${answer.errorCode}`);
       }
       this.#heard.delete(partition);
-      const [firsts, ends] = await Promise.all([
-        this.brokerOffsets("first"),
-        this.brokerOffsets("end"),
+      const [{ offset: first }, { offset: end }] = await Promise.all([
+        this.brokerOffset("first", partition),
+        this.brokerOffset("end", partition),
       ]);
-      const [first, end] = [firsts.offsets[partition] ?? 0n, ends.offsets[partition] ?? 0n];
       resolve({ values: [], first, end, isOutOfRange: offset < first || offset > end });
     } catch (error) {
       reject(error);
