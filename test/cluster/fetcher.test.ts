@@ -115,3 +115,29 @@ test("a partition without a leader hides no bounds of the others", async () => {
     isOutOfRange: true,
   });
 });
+
+test("a partition whose answer needs further requests delays no other one of the same leader", async () => {
+  const partitions = [
+    { partitionIndex: 0, errorCode: 6 },
+    { partitionIndex: 1, errorCode: 0, highWatermark: 0n, logStartOffset: 0n },
+  ];
+  const refreshed = Promise.withResolvers<void>();
+  const consumer = {
+    topics: { track() {} },
+    async metadata({ forceUpdate = false }) {
+      if (forceUpdate) await refreshed.promise;
+      const topics = new Map([["t", { id: "1", partitions: [{ leader: 1 }, { leader: 1 }] }]]);
+      return { topics, brokers: new Map([[1, { host: "b", port: 9092 }]]) };
+    },
+    fetch: async () => ({ errorCode: 0, responses: [{ topicId: "1", partitions }] }),
+    clearMetadata() {},
+  };
+  const options = { consumer: consumer as unknown as Consumer, topic: "t", waitMs: 1 };
+  const fetcher = new Fetcher(options);
+  const failed = fetcher.fetch(0, 0n).catch((error) => error.message);
+  for (let time = 0; time < 2; time++) {
+    expect((await fetcher.fetch(1, 0n)).values).toEqual([]);
+  }
+  refreshed.resolve();
+  expect(await failed).toBe("answers with error 6");
+});

@@ -197,7 +197,8 @@ export class Fetcher {
       const found = await this.#ask(leader.id, topicId, [...asked.values()]).catch((cause) => {
         throw new LeaderFailed(leader.name, messageOf(cause), cause);
       });
-      for (const it of asked.values()) await this.#settle(leader, it, found.get(it.partition));
+      // A partition whose answer needs further requests must not delay the others.
+      for (const it of asked.values()) void this.#settle(leader, it, found.get(it.partition));
       await this.#pause(found);
     } catch (error) {
       refuse(asked.values(), error);
