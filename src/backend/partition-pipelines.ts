@@ -85,7 +85,7 @@ export function runPartitionPipelines(options: PartitionPipelinesOptions) {
         offsetBaseTable(store).put(OFFSET_BASE_KEY, next.base);
         return next;
       });
-      logs.setOffsetBase(log, base, loss);
+      logs.setOffsetBase(log, base, end.end, loss);
       const release = logs.acquire(log);
       pipeline = host.open(ledger, new Map([[log, logs.readers.get(log)!]]));
       running.set(partition, { ledger, pipeline, release });

@@ -192,7 +192,7 @@ describeWith(brokersMissing)("pixels into partitions", () => {
     await ensureTopic(admin, settings);
     expect(await told.promise).toEqual([log]);
     const { base, loss } = nextOffsetBase(before, await logs.topicEnd(log, known));
-    logs.setOffsetBase(log, base, loss);
+    logs.setOffsetBase(log, base, 0, loss);
     await using ingest = await startIngest(data, logs);
     expect(await send(pixelUrl(ingest.url, writeKey, "u4"))).toBe(200);
     expect(await send(pixelUrl(ingest.url, writeKey, "u5"))).toBe(200);
@@ -217,7 +217,7 @@ describeWith(brokersMissing)("pixels into partitions", () => {
     const known = (await logs.ends())[log]! + 3 * BLOCK_RECORDS_MAX;
     const found = await logs.topicEnd(log, known);
     const { base, loss } = nextOffsetBase({ topic: found.topic, base: 0 }, found);
-    logs.setOffsetBase(log, base, loss);
+    logs.setOffsetBase(log, base, 0, loss);
     const release = logs.acquire(log);
     expect(await send(pixelUrl(ingest.url, writeKey, "u4"))).toBe(200);
     await until(async () => (await usersIn(reader, known)).length > 0);

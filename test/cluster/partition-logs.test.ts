@@ -1,10 +1,12 @@
 import { afterEach, expect, spyOn, test } from "bun:test";
 import type { Admin } from "@platformatic/kafka";
 import { PartitionLogs } from "../../src/cluster/events/partition-logs.ts";
+import { sequenceOf } from "../../src/cluster/events/sequence.ts";
 import type { FetchResult } from "../../src/cluster/topics/fetch-answer.ts";
 import { Fetcher } from "../../src/cluster/topics/fetcher.ts";
 import { sourceOfRecord } from "../../src/event/record.ts";
 import type { KafkaClients } from "../../src/kafka/client.ts";
+import { HEADER_BYTES, sealBlock } from "../../src/log/block.ts";
 import { quiet } from "../ingest/ingest-support.ts";
 import { until } from "../until.ts";
 
@@ -13,17 +15,21 @@ afterEach(() => {
   for (const spy of spies.splice(0)) spy.mockRestore();
 });
 
-/** The logs of a topic of one empty partition, and the number of fetches from it. */
-async function openLogs() {
-  let fetches = 0;
+/** The logs of a topic of one partition with `end` empty blocks, and the offsets fetched from it. */
+async function openLogs(end = 0n) {
+  const fetched: bigint[] = [];
+  const ends = { topicId: "id", offsets: [end] };
   spies.push(
     spyOn(Fetcher.prototype, "offsets").mockResolvedValue([0n]),
-    spyOn(Fetcher.prototype, "brokerOffsets").mockResolvedValue({ topicId: "id", offsets: [0n] }),
-    spyOn(Fetcher.prototype, "fetch").mockImplementation(async (): Promise<FetchResult> => {
-      fetches++;
-      await new Promise(setImmediate);
-      return { values: [], first: 0n, end: 0n, isOutOfRange: false };
-    }),
+    spyOn(Fetcher.prototype, "brokerOffsets").mockImplementation(async () => ends),
+    spyOn(Fetcher.prototype, "fetch").mockImplementation(
+      async (_, offset): Promise<FetchResult> => {
+        fetched.push(offset);
+        await new Promise(setImmediate);
+        const values = offset < end ? [{ offset, value: emptyBlock() }] : [];
+        return { values, first: 0n, end, isOutOfRange: offset > end };
+      },
+    ),
   );
   const consumer = { topics: { track() {} } };
   const logs = new PartitionLogs(
@@ -37,15 +43,45 @@ async function openLogs() {
     {} as Admin,
   );
   await logs.learnEnds();
-  return { logs, fetches: () => fetches };
+  return { logs, fetched, ends };
+}
+
+function emptyBlock(): Buffer {
+  const block = Buffer.alloc(HEADER_BYTES);
+  sealBlock(block, HEADER_BYTES, 0, 0);
+  return block;
 }
 
 test("a closed log asks the brokers for nothing, though a partition of it is followed", async () => {
-  const { logs, fetches } = await openLogs();
+  const { logs, fetched } = await openLogs();
   logs.follow("k0");
-  await until(() => fetches() > 2, "the partition to be fetched");
+  await until(() => fetched.length > 2, "the partition to be fetched");
   await logs.close();
-  const before = fetches();
+  const before = fetched.length;
   for (let turn = 0; turn < 30; turn++) await new Promise(setImmediate);
-  expect(fetches()).toBe(before);
+  expect(fetched).toHaveLength(before);
+});
+
+test("a former leader's answer that a log ends earlier makes nobody read its older blocks again", async () => {
+  const { logs, fetched, ends } = await openLogs(100n);
+  logs.follow("k0");
+  await until(() => fetched.length > 2, "the partition to be fetched");
+  ends.offsets = [98n];
+  await logs.learnEnds();
+  ends.offsets = [100n];
+  fetched.length = 0;
+  await until(() => fetched.length > 5, "the partition to be fetched further");
+  await logs.close();
+  expect(fetched.filter((offset) => offset < 98n)).toEqual([]);
+  expect(logs.readers.get("k0")!.end()).toBe(sequenceOf(100n));
+});
+
+test("a log that moved is followed from its end on, whose older blocks are read only when needed", async () => {
+  const { logs, fetched } = await openLogs(100n);
+  logs.follow("k0");
+  logs.setOffsetBase("k0", { topic: "id", base: 20 }, 80);
+  fetched.length = 0;
+  await until(() => fetched.length > 5, "the partition to be fetched");
+  await logs.close();
+  expect(fetched.filter((offset) => offset < 100n)).toEqual([]);
 });

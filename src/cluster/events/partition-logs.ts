@@ -135,7 +135,7 @@ export class PartitionLogs implements EventLogs {
     const others = [...ends.keys()].filter((it) => !this.#placement.isOfTopic(it, topicId));
     const cut = read.flatMap((end, partition) => (ends[partition]! < end ? [partition] : []));
     for (const partition of cut) {
-      this.#partitions[partition]!.reset(this.#placement.base(partition));
+      this.#partitions[partition]!.reset(this.#placement.base(partition), ends[partition]!);
     }
     const moved = new Set([...others, ...cut]);
     if (moved.size > 0) for (const tell of this.#moveListeners) tell([...moved].map(logNameOf));
@@ -190,18 +190,21 @@ export class PartitionLogs implements EventLogs {
   }
 
   /**
-   * Sets a log's offset base, which is the number to add to the brokers' offsets. Reports the loss
-   * of blocks, if given, in the server's log output and in `warnings`.
+   * Sets a log's offset base, which is the number to add to the brokers' offsets. `end` is the
+   * log's end as the brokers count it, if known: those who follow the log read on from there.
+   * Reports the loss of blocks, if given, in the server's log output and in `warnings`.
    */
-  setOffsetBase(log: string, place: OffsetBase, lost?: PartitionLoss): void {
+  setOffsetBase(log: string, place: OffsetBase, end = 0, lost?: PartitionLoss): void {
     const partition = this.#indexOf(log);
-    const isMoved = this.#placement.base(partition) !== BigInt(place.base);
+    const base = BigInt(place.base);
+    const isMoved = this.#placement.base(partition) !== base;
     this.#placement.set(partition, place);
-    if (isMoved) this.#partitions[partition]!.reset(BigInt(place.base));
+    if (isMoved) this.#partitions[partition]!.reset(base, base);
+    this.#partitions[partition]!.advance(sequenceOf(base + BigInt(end)));
     if (lost === undefined) return;
     const { logger, topic } = this.#options;
     logger.error({ log, topic: topic.name }, `partition of the event log ${lost.how}`);
-    const at = sequenceOf(BigInt(place.base));
+    const at = sequenceOf(base);
     this.#losses.missing(log, { from: at - 1, to: at }, lost.blocks);
   }
 

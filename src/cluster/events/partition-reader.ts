@@ -94,13 +94,14 @@ export class PartitionReader implements LogReader {
   }
 
   /**
-   * Empties the cache and makes the log begin and end at `offset`. Called when the partition's
-   * offsets have changed, because its topic was recreated or lost blocks.
+   * Empties the cache and makes the log begin at offset `first` and end at `end`. Called when the
+   * partition's offsets have changed, because its topic was recreated or lost blocks. Whoever
+   * follows the log reads on from `end`.
    */
-  reset(offset: bigint): void {
+  reset(first: bigint, end: bigint): void {
     this.#cache = new BlockCache(this.#options.cacheBytesMax);
-    this.#first = sequenceOf(offset);
-    this.#end = this.#first;
+    this.#first = sequenceOf(first);
+    this.#end = sequenceOf(end);
     // Earlier losses were reported already.
     this.#trimmed = Math.max(this.#trimmed, this.#first);
   }
