@@ -2,6 +2,7 @@ import { openOrderedTopic } from "../cluster/ordered-log/ordered-topic.ts";
 import { clusterDirectory } from "../first-start/data-directory.ts";
 import type { KafkaClients } from "../kafka/client.ts";
 import { openView } from "../store/lmdb/view.ts";
+import type { OrderedLog } from "../store/ordered/ordered-log.ts";
 import { OrderedStore } from "../store/ordered/ordered-store.ts";
 import type { FigureStorage, StartContext } from "./backend.ts";
 
@@ -11,17 +12,19 @@ export function sharedFigures(
   clients: KafkaClients,
   share: () => number,
 ): FigureStorage {
+  const topic = `${config["cluster.name"]}.figures`;
+  const replicas = config["cluster.replicas"];
+  // All attempts to open the store share the clients of the brokers.
+  const options = { clients, admin: clients.admin(), logger, partitions: 1, replicas, name: topic };
+  let log: OrderedLog | undefined;
   return {
     share,
     async open() {
       const name = "The figures";
-      const topic = `${config["cluster.name"]}.figures`;
-      const replicas = config["cluster.replicas"];
-      const options = { clients, logger, partitions: 1, replicas, name: topic };
-      const [log] = await openOrderedTopic(options);
+      log ??= (await openOrderedTopic(options))[0]!;
       const path = clusterDirectory(config, "figures/figures.mdb");
       const local = openView({ path, name, logger });
-      return new OrderedStore({ local, log: log!, name, logger });
+      return new OrderedStore({ local, log, name, logger });
     },
   };
 }

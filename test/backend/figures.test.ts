@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openFigures } from "../../src/backend/figures.ts";
+import { sharedFigures } from "../../src/backend/shared-figures.ts";
 import { openStore } from "../../src/store/lmdb/lmdb-store.ts";
 import { type Store, withoutClose } from "../../src/store/store.ts";
 import { listeningLogger, quiet } from "../log/support.ts";
@@ -76,4 +77,33 @@ test("a store of figures that cannot be opened is opened again, until the stop",
   jest.advanceTimersByTime(60_000);
   await turn();
   expect(attempts).toBe(2);
+});
+
+test("attempts to open the figures of a cluster that fail share the clients of the brokers", async () => {
+  const created: string[] = [];
+  let hasTopic = false;
+  const admin = {
+    async listTopics() {
+      if (!hasTopic) throw new Error("The topic cannot be read");
+      return ["p.figures"];
+    },
+    metadata: async () => ({
+      topics: new Map([["p.figures", { id: "1", partitions: [{ leader: 1, replicas: [1] }] }]]),
+    }),
+    describeConfigs: async () => [],
+  };
+  const made = <T>(name: string, client: T) => {
+    created.push(name);
+    return client;
+  };
+  const clients = {
+    admin: () => made("admin", admin),
+    producer: () => made("producer", {}),
+    fetchConsumer: () => made("consumer", { topics: { track() {} } }),
+  };
+  const config = { data: "/dev/null", "cluster.name": "p", "cluster.replicas": 1 };
+  const context = { config, logger: quiet } as never;
+  const { open } = sharedFigures(context, clients as never, () => 1);
+  for (hasTopic of [false, false, true, true]) await expect(open()).rejects.toThrow();
+  expect(created.sort()).toEqual(["admin", "consumer", "producer"]);
 });
