@@ -56,7 +56,7 @@ export class PartitionLedgers {
   /** One client for all attempts to open ledgers, which fail as long as their topic cannot grow. */
   readonly #admin: ReturnType<KafkaClients["admin"]>;
   readonly #ledgers: PartitionLedger[] = [];
-  #growing: Promise<void> = Promise.resolve();
+  #growing: Promise<void> | undefined;
   readonly #growth: ReturnType<typeof setInterval>;
 
   /**
@@ -147,13 +147,18 @@ export class PartitionLedgers {
 
   async close(): Promise<void> {
     clearInterval(this.#growth);
-    await this.#growing.catch(() => {});
+    await this.#growing?.catch(() => {});
     await Promise.all(this.#ledgers.map(({ ledger }) => ledger.close()));
   }
 
-  /** Opens the ledgers (delivery progress) of partitions that were added to the topic. */
+  /**
+   * Opens the ledgers (delivery progress) of partitions that were added to the topic. Calls during
+   * an attempt share it: one without leaders takes far longer than `GROWTH_MS`.
+   */
   #grow(): Promise<void> {
-    this.#growing = this.#growing.catch(() => {}).then(() => this.#openLedgers());
+    this.#growing ??= this.#openLedgers().finally(() => {
+      this.#growing = undefined;
+    });
     return this.#growing;
   }
 
