@@ -1,3 +1,4 @@
+import { constants } from "node:buffer";
 import { gunzipSync, zstdDecompressSync } from "node:zlib";
 import { KafkaAnswerError } from "./bounded-reader.ts";
 import { decompressLz4, decompressSnappy } from "./copy-compression.ts";
@@ -41,7 +42,8 @@ export function boundDecompression(algorithms: Algorithms): void {
   for (const [number, decompress] of Object.entries(bounded)) {
     algorithms[Number(number)]!.decompressSync = (data) => {
       if (bytesLeft <= 0) throw new KafkaAnswerError("Expected fewer compressed records");
-      const output = decompress(data, bytesLeft);
+      // The system's functions refuse a bound beyond the longest buffer.
+      const output = decompress(data, Math.min(bytesLeft, constants.MAX_LENGTH));
       bytesLeft -= output.length;
       return output;
     };

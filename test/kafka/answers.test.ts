@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { basename, dirname, resolve } from "node:path";
-import { gzipSync } from "node:zlib";
+import { gzipSync, zstdCompressSync } from "node:zlib";
 import fc from "fast-check";
 import { AnswerLengths } from "../../src/kafka/bounded-connections.ts";
 import { allowDecompression, boundDecompression } from "../../src/kafka/bounded-decompression.ts";
@@ -154,11 +154,24 @@ test("a destination loads no client of the Kafka library, whose import compiles 
   expect(clients.map((path) => basename(path))).toEqual(["consumer-protocol.js"]);
 });
 
-test("the records of a response decompress to 16 MiB and 200 times its bytes together, and no more", () => {
+function boundedAlgorithms() {
   const algorithms = Object.fromEntries(
     [1, 2, 3, 4].map((number) => [number, { decompressSync: (data: Buffer) => data }]),
   );
   boundDecompression(algorithms);
+  return algorithms;
+}
+
+test("compressed records of a response of 55 MiB, the longest of an honest broker, are read", () => {
+  allowDecompression(55 << 20);
+  const algorithms = boundedAlgorithms();
+  const records = Buffer.from("records");
+  expect(algorithms[1]!.decompressSync(gzipSync(records))).toEqual(records);
+  expect(algorithms[4]!.decompressSync(zstdCompressSync(records))).toEqual(records);
+});
+
+test("the records of a response decompress to 16 MiB and 200 times its bytes together, and no more", () => {
+  const algorithms = boundedAlgorithms();
   const bytesMax = (16 << 20) + 200 * 100_000;
   const part = gzipSync(Buffer.alloc(bytesMax - 1), { level: 1 });
   const [one, two] = [gzipSync(Buffer.alloc(1)), gzipSync(Buffer.alloc(2))];
