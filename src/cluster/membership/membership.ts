@@ -2,6 +2,7 @@ import type { Admin, Consumer } from "@platformatic/kafka";
 import { withTimeLimit } from "../../concurrency/time-limit.ts";
 import type { KafkaClients } from "../../kafka/client.ts";
 import type { Logger } from "../../observe/log.ts";
+import { apiIdOf } from "../topics/write-refusal.ts";
 import { type GroupHealth, judgeGroup } from "./group-health.ts";
 import {
   assignToMembers,
@@ -106,6 +107,7 @@ export class Membership {
   #isLeader = false;
   /** Number of partitions of the topic when this node last joined the group. */
   #partitions = 0;
+  /** Time by `performance.now()` of the coordinator's last answer, and of this node's last request. */
   #heardAt = performance.now();
   #askedAt = performance.now();
 
@@ -171,16 +173,18 @@ export class Membership {
 
   #listen(): void {
     const consumer = this.#consumer;
+    const heard = () => {
+      this.#heardAt = performance.now();
+    };
     consumer.on("consumer:group:join", ({ isLeader, assignments }) => {
       this.#isMember = true;
       this.#hasJoined = true;
       this.#isLeader = isLeader === true;
-      this.#heardAt = performance.now();
+      heard();
       if (this.#isOpen) void this.#assign(this.#partitionsOf(assignments));
     });
-    consumer.on("consumer:heartbeat:end", () => {
-      this.#heardAt = performance.now();
-    });
+    consumer.on("consumer:heartbeat:end", heard);
+    consumer.on("consumer:group:rebalance", heard);
     consumer.on("error", (error: unknown) => this.#again.resolve(error));
   }
 
@@ -191,7 +195,7 @@ export class Membership {
    */
   async #introduce(): Promise<Buffer> {
     const { self, sessionMs } = this.#options;
-    this.#heardAt = performance.now();
+    this.#askedAt = performance.now();
     this.#isMember &&= this.#consumer.memberId !== null;
     const kept = this.#isOpen ? this.#partitionsOf(this.#consumer.assignments) : [];
     await Promise.race([this.#assign(kept), Bun.sleep(sessionMs / 2)]);
@@ -219,6 +223,7 @@ export class Membership {
         if (error !== undefined) throw error;
       } catch (err) {
         this.#joinError = err;
+        if (apiIdOf(err) !== undefined) this.#heardAt = performance.now();
         if (this.#isOpen && !isTold)
           logger.error({ err }, "node cannot join the cluster; retrying");
         isTold = true;
