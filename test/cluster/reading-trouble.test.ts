@@ -15,17 +15,19 @@ test("a node that reads everything has no trouble", () => {
   expect(judge(available, [available])).toEqual({ trouble: undefined, warnings: [] });
 });
 
-test("partitions whose leader does not answer a node are a warning up to a half of them, and trouble above", () => {
+test("partitions whose leader does not answer a node, or that have none, are a warning up to a half of them, and trouble above", () => {
   const of = (...events: PartitionAccess[]) => judge(available, events, unread);
   const warned = { trouble: undefined, warnings: [unread] };
   const refused = { trouble: unread, warnings: [] };
   expect(of(available, unreachable, available)).toEqual(warned);
   expect(of(available, unreachable)).toEqual(warned);
   expect(of(unreachable, unreachable, available)).toEqual(refused);
+  expect(of(available, unavailable)).toEqual(warned);
+  expect(of(unavailable, unreachable, available)).toEqual(refused);
 });
 
-test("partitions that are not read although their leaders answer, or that have none, are trouble", () => {
-  for (const events of [[available], [available, unavailable], []]) {
+test("partitions that are not read although their leaders answer are trouble", () => {
+  for (const events of [[available], [available, available], []]) {
     expect(judge(available, events, unread)).toEqual({ trouble: unread, warnings: [] });
   }
 });

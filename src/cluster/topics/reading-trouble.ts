@@ -17,9 +17,9 @@ const SILENT_MS_MAX = REQUEST_MS_MAX;
  *
  * - A leader of the catalog has not answered for `SILENT_MS_MAX`: trouble, because this node then
  *   answers no API request.
- * - Some event partitions, at most the share `INGEST_REFUSED_SHARE_MAX` of all, have a leader that
- *   does not answer: `unread` is a warning, because this node releases these partitions to other
- *   nodes after one session timeout.
+ * - Some event partitions, at most the share `INGEST_REFUSED_SHARE_MAX` of all, have no leader, too
+ *   few replicas in sync, or a leader that does not answer: `unread` is a warning, because this node
+ *   serves the others. It releases partitions to nodes that can read them.
  * - In all other cases `unread` is trouble.
  */
 export function judgeReading(
@@ -33,8 +33,8 @@ export function judgeReading(
     return { trouble, warnings: [] };
   }
   const events = access("events", 0);
-  const unreachable = events.filter(({ state }) => state === "unreachable").length;
-  const isPart = unreachable > 0 && unreachable <= INGEST_REFUSED_SHARE_MAX * events.length;
+  const failing = events.filter(({ state }) => state !== "available").length;
+  const isPart = failing > 0 && failing <= INGEST_REFUSED_SHARE_MAX * events.length;
   return isPart
     ? { trouble: undefined, warnings: unread === undefined ? [] : [unread] }
     : { trouble: unread, warnings: [] };
