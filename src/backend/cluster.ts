@@ -29,7 +29,6 @@ import { type BrokerSettings, connectClients, type KafkaClients } from "../kafka
 import { correctedClock } from "../pipeline/clock.ts";
 import type { TailMessage } from "../pipeline/live-tail.ts";
 import { createPipelineHost } from "../pipeline/pipeline.ts";
-import type { RetentionBounds } from "../pipeline/retention/retention.ts";
 import { version } from "../version.ts";
 import { startAuditRetention } from "./audit-retention.ts";
 import {
@@ -131,7 +130,6 @@ export async function openCluster(opening: StartContext): Promise<Backend> {
         onDurable: (listener) => logs.onDurable(listener),
         logEnds: () => logs.ends(),
         ledgers: () => ledgers.all(),
-        retentionBounds: ofEach(work.retentionBounds, logs.readers.size),
       });
       const proveEnd = endProver(clients, `${group}.events`);
       const partitions = { ledgers, logs, proveEnd, live: catalog.live, host, node, logger };
@@ -240,15 +238,6 @@ const TOPICS = [
   },
   { name: "nodes", isVital: false, remedy: "restart a node, which creates it; nothing is lost" },
 ];
-
-/**
- * Returns the retention limits of one partition. Each partition gets an equal share of the bytes,
- * so that all partitions together stay below the configured limit.
- */
-function ofEach(bounds: RetentionBounds | undefined, partitions: number): RetentionBounds {
-  const { ageMsMax = 0, bytesMax = 0 } = bounds ?? {};
-  return { ageMsMax, bytesMax: Math.ceil(bytesMax / partitions) };
-}
 
 /**
  * Opens the catalog that the nodes of the cluster share, and waits until this node has read all

@@ -208,6 +208,7 @@ export function createPipelineHost(parts: PipelineHostParts): PipelineHost {
       const retention = new Retention({
         bounds: retentionBounds,
         readers,
+        allReaders: parts.readers,
         timeOf,
         clock,
         logger,

@@ -67,14 +67,20 @@ class TimesLog implements LogReader {
 
 const timeOf = (bytes: Uint8Array) => new DataView(bytes.buffer, bytes.byteOffset).getFloat64(0);
 
-function rig(bounds: RetentionBounds, logs: Record<string, TimesLog>, disk?: () => Disk) {
+function rig(
+  bounds: RetentionBounds,
+  logs: Record<string, TimesLog>,
+  disk?: () => Disk,
+  allReaders?: Map<string, TimesLog>,
+) {
   const clock = { at: 0, now: () => clock.at, age: (time: number) => Math.max(0, clock.at - time) };
   const lines: string[] = [];
   const logger = pino({}, { write: (line) => lines.push(JSON.parse(line).msg) });
   const readers = new Map(Object.entries(logs));
   const givenUp: number[] = [];
   const onGivenUp = (bytes: number) => givenUp.push(bytes);
-  const retention = new Retention({ bounds, readers, timeOf, clock, logger, disk, onGivenUp });
+  const parts = { bounds, readers, timeOf, clock, logger, disk, onGivenUp };
+  const retention = new Retention({ ...parts, ...(allReaders && { allReaders }) });
   /** Trims as the pipeline does, where lanes need nothing below these positions. */
   const trim = async (low: Record<string, number> = {}) => {
     const below = new Map(Array.from(readers, ([name, it]) => [name, low[name] ?? it.end()]));
@@ -120,6 +126,17 @@ describe("retention", () => {
     // A log without a writer is trimmed for newer events, except for its last part.
     expect(left.first()).toBe(16);
     expect(busy.first()).toBe(400 - 9 * PART_RECORDS);
+  });
+
+  test("retention by bytes of one of several logs keeps its share, which is smaller once there are more", async () => {
+    const log = new TimesLog().add(...minutes(0, 400));
+    const all = new Map(["k0", "k1"].map((name) => [name, log]));
+    const { trim } = rig({ ageMsMax: 0, bytesMax: 20 * PART_BYTES }, { k0: log }, undefined, all);
+    await trim();
+    expect(log.first()).toBe(400 - 10 * PART_RECORDS);
+    for (const name of ["k2", "k3"]) all.set(name, log);
+    await trim();
+    expect(log.first()).toBe(400 - 5 * PART_RECORDS);
   });
 
   test("retention by age and bytes holds both bounds", async () => {

@@ -38,6 +38,11 @@ export function lackingBytes({ freeBytes, sizeBytes }: Disk): number {
 interface RetentionParts {
   bounds: RetentionBounds;
   readers: ReadonlyMap<string, LogReader>;
+  /**
+   * All event logs, of which those in `readers` get an equal share of the bytes each. More may be
+   * added later. Absent when `readers` has them all.
+   */
+  allReaders?: ReadonlyMap<string, LogReader>;
   timeOf: TimeOf;
   clock: Pick<Clock, "now" | "age">;
   /** Reads the space of the disk. Absent when the logs are on other machines' disks. */
@@ -80,7 +85,9 @@ export class Retention {
    * bound, or the disk is nearly full.
    */
   async trimmable(below: ReadonlyMap<string, number>): Promise<ReadonlyMap<string, number>> {
-    const { ageMsMax, bytesMax } = this.#parts.bounds;
+    const { bounds, readers, allReaders = readers } = this.#parts;
+    const { ageMsMax } = bounds;
+    const bytesMax = (bounds.bytesMax * readers.size) / allReaders.size;
     if (ageMsMax === 0 && bytesMax === 0) return below;
     const cuts = this.#cuts(below);
     let excess = bytesMax === 0 ? 0 : sum(cuts.flatMap((cut) => cut.parts)) - bytesMax;
