@@ -66,6 +66,7 @@ export function runPartitionPipelines(options: PartitionPipelinesOptions) {
     stores.set(partition, store);
     const ledger = new Ledger(store, logger);
     let pipeline: PartitionPipeline | undefined;
+    let release = () => {};
     await ledger.claim(node, {
       onLost() {
         logger.warn({ partition }, "partition lost to another node");
@@ -86,10 +87,11 @@ export function runPartitionPipelines(options: PartitionPipelinesOptions) {
         return next;
       });
       logs.setOffsetBase(log, base, end.end, loss);
-      const release = logs.acquire(log);
+      release = logs.acquire(log);
       pipeline = host.open(ledger, new Map([[log, logs.readers.get(log)!]]));
       running.set(partition, { ledger, pipeline, release });
     } catch (error) {
+      release();
       stores.delete(partition);
       await ledger.close();
       throw error;
