@@ -18,8 +18,8 @@ const FURTHER_MS_MAX = 250;
  */
 const UNRESPONSIVE_MS = 1_000;
 /**
- * Largest number of brokers that are probed. Brokers in the settings come first, then others in the
- * cluster.
+ * Largest number of brokers of the cluster that are probed. Brokers in the settings come first, then
+ * others.
  */
 const PROBED_MAX = 5;
 
@@ -164,7 +164,7 @@ export class BrokerHealth {
   #ask(broker: Broker | string): void {
     const address = addressOf(broker);
     if (this.#asked.has(address)) return;
-    if (this.#asked.size >= PROBED_MAX && !this.#makeRoom()) return;
+    if (!this.#hasRoom()) return;
     const { Base } = this.#kafka;
     const asker = new Base({
       ...this.#options,
@@ -183,18 +183,20 @@ export class BrokerHealth {
   }
 
   /**
-   * Ends the probes of one broker that does not answer, left the cluster and is not in the
-   * settings, to make room for another. Returns false if there is no such broker.
+   * Returns whether one more broker may be probed. Brokers that left the cluster and do not answer
+   * take no place. Ends the probes of those that are not in the settings.
    */
-  #makeRoom(): boolean {
+  #hasRoom(): boolean {
     const named = new Set((this.#options.bootstrapBrokers as string[]).map(addressOf));
-    const isReplaceable = ({ address, answered }: ProbedBroker) =>
-      !answered && !named.has(address) && this.view.hasLeft(address);
-    const replaced = [...this.#asked.values()].find(isReplaceable);
-    if (replaced === undefined) return false;
-    this.#asked.delete(replaced.address);
-    void replaced.asker.close().catch(() => {});
-    return true;
+    let count = 0;
+    for (const { address, answered, asker } of this.#asked.values()) {
+      if (answered || !this.view.hasLeft(address)) count++;
+      else if (!named.has(address)) {
+        this.#asked.delete(address);
+        void asker.close().catch(() => {});
+      }
+    }
+    return count < PROBED_MAX;
   }
 
   async #keepAsking(asked: ProbedBroker): Promise<void> {
