@@ -368,6 +368,21 @@ test("an event that is no object is the code's own affair", async () => {
   expect(shown(outcomes)).toEqual([5, "a", [1], null].map((event) => [{ event }]));
 });
 
+test("an integer with more digits than Python reads is a float, as in JavaScript", async () => {
+  const long = "1".repeat(4_301);
+  const code = `
+    def transformEvent(event, metadata):
+        return {key: str(value)[:5] for key, value in event.items()}
+  `;
+  const events = ['{"n":1}', `{"n":${long}}`, `{"n":-${long},"m":2}`].map((it) => Buffer.from(it));
+  const metadata = events.map(() => unsharedMetadata({}));
+  expect(shown(await sandbox.run(python(code), { events, metadata }))).toEqual([
+    [{ n: "1" }],
+    [{ n: "inf" }],
+    [{ n: "-inf", m: "2" }],
+  ]);
+});
+
 test("a large batch goes through in parts, in order", async () => {
   const code = `
     def transformEvent(event, metadata):

@@ -6,7 +6,20 @@ change them.
 
 import json
 
+
+def _number(digits):
+    """Converts the digits of an integer. One with more digits than `int` converts becomes a float, as
+    in JavaScript.
+    """
+    try:
+        return int(digits)
+    except ValueError:
+        return float(digits)
+
+
 _scan = json.JSONDecoder().scan_once
+# Scans texts with such an integer. It calls Python code for each integer, so others take longer.
+_scan_long = json.JSONDecoder(parse_int=_number).scan_once
 _join = "".join
 # Ids of the containers that are being encoded, by which the encoder finds a cycle. They remain when
 # the encoder raises.
@@ -35,7 +48,10 @@ def decoded(text):
     """Decodes JSON text of the host, which has no whitespace around it. `JSONDecoder.decode` looks
     for that with two regular expressions.
     """
-    value, end = _scan(text, 0)
+    try:
+        value, end = _scan(text, 0)
+    except ValueError:
+        value, end = _scan_long(text, 0)
     if end != len(text):
         raise ValueError("Expected one JSON value")
     return value
