@@ -383,6 +383,21 @@ test("an integer with more digits than Python reads is a float, as in JavaScript
   ]);
 });
 
+test("an output of transformBatch belongs to the event with the same number as messageId", async () => {
+  const code = `
+    def transformBatch(events, metadata):
+        return [{**event, "row": metadata({**event})["row"]} for event in events[1:]]
+  `;
+  const ids = [7, 8.5, "9"];
+  const events = ids.map((messageId) => Buffer.from(JSON.stringify({ messageId })));
+  const metadata = ids.map((_, row) => unsharedMetadata({ row }));
+  expect(shown(await sandbox.run(python(code), { events, metadata }))).toEqual([
+    [],
+    [{ messageId: 8.5, row: 1 }],
+    [{ messageId: "9", row: 2 }],
+  ]);
+});
+
 test("a large batch goes through in parts, in order", async () => {
   const code = `
     def transformEvent(event, metadata):

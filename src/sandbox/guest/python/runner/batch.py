@@ -35,7 +35,7 @@ class Batch:
         self._program = program
         self._events = events
         # Read before user code can change the events.
-        self._ids = [event.get("messageId") if type(event) is dict else None for event in events]
+        self._ids = [_id_of(event) for event in events]
         self._metadata_json = metadata_json
         self._metadata = None
         self._rows = {}
@@ -62,7 +62,7 @@ class Batch:
         if self._metadata is None:
             self._metadata = decoded(str(self._metadata_json, "utf-8"))
             self._rows = {
-                identity: row for row, identity in enumerate(self._ids) if type(identity) is str
+                identity: row for row, identity in enumerate(self._ids) if identity is not None
             }
         identity = _id_of(event)
         row = self._nameless_row(event) if identity is None else self._rows.get(identity)
@@ -74,7 +74,7 @@ class Batch:
 
     def _nameless_row(self, event):
         for row, given in enumerate(self._events):
-            if given is event and type(self._ids[row]) is not str:
+            if given is event and self._ids[row] is None:
                 return row
         return None
 
@@ -166,7 +166,7 @@ class Batch:
         places = {
             identity: index
             for index, identity in reversed([*enumerate(self._ids)])
-            if type(identity) is str
+            if identity is not None
         }
         owner = 0
         for index, item in enumerate(returned):
@@ -206,7 +206,10 @@ def _too_many(count):
 
 
 def _id_of(event):
+    """Returns the messageId of an event as text. Returns None when it is no text and no number."""
     identity = event.get("messageId") if isinstance(event, dict) else None
+    if type(identity) in (int, float):
+        return str(identity)
     return identity if isinstance(identity, str) else None
 
 
