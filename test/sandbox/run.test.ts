@@ -201,6 +201,32 @@ test("killing a guest process loses no event of a batch that failed", async () =
   await asking.close();
 });
 
+test("an output of transformBatch that throws when its messageId is read drops no event", async () => {
+  const code = `export const transformBatch = (events) => events.map(({ messageId, bad }) => {
+    let reads = 0;
+    return { get messageId() {
+      reads += 1;
+      if (bad && reads > 1) throw new Error("read again");
+      return messageId;
+    } };
+  });`;
+  expect(await run(code, { messageId: "a" }, { messageId: "b", bad: true })).toEqual([
+    [{ messageId: "a" }],
+    expect.stringContaining("Error: read again"),
+  ]);
+});
+
+test("a thrown value whose stack is another one each time fails its own event alone", async () => {
+  const code = `let reads = 0;
+  const thrown = { get stack() { reads += 1; return reads === 1 ? "" : { toString() { throw 1 } } } };
+  export function transformEvent(event) { if (event.bad) throw thrown; return event }`;
+  expect(await run(code, { n: 1 }, { bad: true }, { n: 2 })).toEqual([
+    [{ n: 1 }],
+    expect.any(String),
+    [{ n: 2 }],
+  ]);
+});
+
 test("transformBatch fails by item for what is no object", async () => {
   expect(await run("export const transformBatch = () => 1", { n: 1 })).toEqual([
     "returned events from transformBatch(event) is not an array",

@@ -104,8 +104,12 @@
     }
   }
 
-  /** Stores the error of the whole batch. If the batch has only one event, this event fails. */
+  /**
+   * Stores the error of the whole batch. If the batch has only one event, this event fails. Else all
+   * events stay open, also those whose outputs were read before the error.
+   */
   function failBatch(fault) {
+    for (let i = 0; i < count; i += 1) counts[i] = open;
     if (count === 1) setFault(0, fault);
     else failure = fault;
   }

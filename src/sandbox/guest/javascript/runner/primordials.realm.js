@@ -62,15 +62,17 @@
 
   /**
    * Returns a thrown value as JSON `[message, stack]`. It may be any value, and its getters may
-   * throw too.
+   * throw too, or return another value each time.
    */
   function described(thrown, charsMax) {
     let message = "";
     let stack = "";
     try {
       if (typeof thrown === "object" && thrown !== null) {
-        stack = typeof thrown.stack === "string" ? thrown.stack : "";
-        message = typeof thrown.message === "string" ? thrown.message : shown(thrown);
+        const { stack: givenStack } = thrown;
+        if (typeof givenStack === "string") stack = givenStack;
+        const { message: givenMessage } = thrown;
+        message = typeof givenMessage === "string" ? givenMessage : shown(thrown);
       } else {
         message = text(thrown);
       }
