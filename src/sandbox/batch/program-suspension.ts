@@ -11,8 +11,8 @@ import type { SandboxMetrics } from "../metrics.ts";
 import type { Program, ProgramOutcome, UserError } from "../program.ts";
 
 /**
- * Maximum number of failing programs whose failures are recorded. Beyond it, the oldest record is
- * deleted.
+ * Maximum number of failing programs whose failures are recorded. Beyond it, the record of the
+ * program that failed longest ago is deleted.
  */
 const SUSPENDED_PROGRAMS_MAX = 10_000;
 
@@ -94,8 +94,11 @@ interface FailureRecord {
  */
 export class ProgramSuspensions {
   readonly #records = new Map<string, FailureRecord>();
-  /** Program → time of its last successful event, in milliseconds since the epoch. */
-  readonly #goodAt = new WeakMap<Program, number>();
+  /**
+   * Time of the last successful event in milliseconds since the epoch, by the id of the program. The
+   * last key is the program that succeeded last. Times older than `SUSPENSION_GOOD_MS` are deleted.
+   */
+  readonly #goodAt = new Map<string, number>();
   readonly #running = new Map<string, RunningProgram>();
   readonly #metrics: SandboxMetrics;
   readonly #log: Logger;
@@ -135,7 +138,7 @@ export class ProgramSuspensions {
     };
     running.batches += 1;
     this.#running.set(programId, running);
-    const culprits = () => (this.#isGood(program) ? 0 : this.#records.get(program.id)?.culprits);
+    const culprits = () => (this.#isGood(programId) ? 0 : this.#records.get(programId)?.culprits);
     const suspended = () => this.errorFor(program);
     return {
       get isSuspect() {
@@ -175,7 +178,12 @@ export class ProgramSuspensions {
 
   #succeeded(program: Program): void {
     const now = this.#now();
-    this.#goodAt.set(program, now);
+    this.#goodAt.delete(program.id);
+    this.#goodAt.set(program.id, now);
+    for (const id of this.#goodAt.keys()) {
+      if (this.#isGood(id)) break;
+      this.#goodAt.delete(id);
+    }
     const running = this.#running.get(program.id);
     if (running) running.since = now;
     const record = this.#records.get(program.id);
@@ -183,20 +191,19 @@ export class ProgramSuspensions {
     if (record.periodMs > 0) {
       this.#log.info(logFieldsOf(record), "transformation works again after a suspension");
     }
-    Object.assign(record, unfailed);
+    this.#records.delete(program.id);
   }
 
-  #isGood(program: Program): boolean {
-    return (
-      this.#now() - (this.#goodAt.get(program) ?? Number.NEGATIVE_INFINITY) < SUSPENSION_GOOD_MS
-    );
+  #isGood(programId: string): boolean {
+    const goodAt = this.#goodAt.get(programId) ?? Number.NEGATIVE_INFINITY;
+    return this.#now() - goodAt < SUSPENSION_GOOD_MS;
   }
 
   #noteCulprit(program: Program, reason: string): void {
-    const record = this.#records.get(program.id) ?? this.#open(program);
+    const record = this.#failing(program);
     record.culprits += 1;
     record.reason = reason;
-    if (record.culprits < SUSPENSION_CULPRITS || this.#isGood(program)) return;
+    if (record.culprits < SUSPENSION_CULPRITS || this.#isGood(program.id)) return;
     // The next suspension takes two events more, of which the second is the last of its batch.
     record.culprits = SUSPENSION_CULPRITS - 2;
     this.#suspend(record);
@@ -224,7 +231,7 @@ export class ProgramSuspensions {
   }
 
   #failed(program: Program, reason: string, isBroken: boolean): void {
-    const record = this.#records.get(program.id) ?? this.#open(program);
+    const record = this.#failing(program);
     // The error of a suspended program is that of its suspension.
     if (record.until <= this.#now()) record.reason = reason.split("\n")[0]!;
     record.batches += 1;
@@ -244,28 +251,24 @@ export class ProgramSuspensions {
   }
 
   #onlyFails({ program, batches, periodMs }: FailureRecord): boolean {
-    return !this.#isGood(program) && (periodMs > 0 || batches >= SUSPENSION_BATCHES);
+    return !this.#isGood(program.id) && (periodMs > 0 || batches >= SUSPENSION_BATCHES);
   }
 
-  #open(program: Program): FailureRecord {
-    if (this.#records.size >= SUSPENDED_PROGRAMS_MAX) {
-      const [oldest] = this.#records.keys();
-      this.#records.delete(oldest!);
+  /** Returns the record of a program that has failed, which becomes the last one to be deleted. */
+  #failing(program: Program): FailureRecord {
+    const record = this.#records.get(program.id) ?? { program, ...unfailed };
+    this.#records.delete(program.id);
+    const [oldest] = this.#records.keys();
+    if (oldest !== undefined && this.#records.size >= SUSPENDED_PROGRAMS_MAX) {
+      this.#records.delete(oldest);
     }
-    const record = { program, ...unfailed };
     this.#records.set(program.id, record);
     return record;
   }
 }
 
-/** Initial record of a program: no failures since its last event that succeeded. */
-const unfailed = {
-  batches: 0,
-  culprits: 0,
-  periodMs: 0,
-  until: 0,
-  reason: "",
-};
+/** Initial record of a program that fails for the first time since an event succeeded. */
+const unfailed = { batches: 0, culprits: 0, periodMs: 0, until: 0, reason: "" };
 
 /**
  * Returns the log fields of a failing program. They do not contain its error, because user code

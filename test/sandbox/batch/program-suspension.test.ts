@@ -31,19 +31,21 @@ function clock() {
 
 const calm = { isBroken: false, isDoubtful: false };
 
-test("the program that began to fail first is forgotten when very many fail", () => {
+test("the program that failed longest ago is forgotten when very many fail", () => {
   const { suspensions } = clock();
   const suspend = (text: string) => {
     const one = program(text);
     for (let i = 0; i < SUSPENSION_BATCHES; i += 1) suspensions.record(one, [failed], calm);
     return one;
   };
-  const [first, second] = [suspend("1"), suspend("2")];
+  const [first, second, third] = [suspend("1"), suspend("2"), suspend("3")];
+  suspensions.record(third, [good], calm);
   for (let n = 3; n <= 10_000; n += 1) suspensions.record(program(String(n)), [failed], calm);
-  expect(suspensions.errorFor(first)).toBeDefined();
-  suspensions.record(program("one more"), [failed], calm);
-  expect(suspensions.errorFor(first)).toBeUndefined();
+  suspensions.record(first, [failed], calm);
   expect(suspensions.errorFor(second)).toBeDefined();
+  suspensions.record(program("one more"), [failed], calm);
+  expect(suspensions.errorFor(second)).toBeUndefined();
+  expect(suspensions.errorFor(first)).toBeDefined();
 });
 
 test("a program is suspended after enough batches without a good event", () => {
@@ -210,6 +212,22 @@ test("events that use up their time suspend no program that succeeded lately", (
   trial.noteSuccess();
   time.now += SUSPENSION_GOOD_MS;
   expect(trial.isSuspect).toBe(false);
+});
+
+test("a program that succeeded lately is not suspended when each batch has its own copy of it", () => {
+  const { suspensions, time } = clock();
+  const one = program("");
+  suspensions.record(one, [good], calm);
+  const fail = () => {
+    for (let n = 0; n < 2 * SUSPENSION_BATCHES; n += 1) {
+      suspensions.record({ ...one }, [failed], calm);
+    }
+  };
+  fail();
+  expect(suspensions.list()).toEqual([]);
+  time.now += SUSPENSION_GOOD_MS;
+  fail();
+  expect(suspensions.list()).toHaveLength(1);
 });
 
 test("a program whose events fail by the clock alone is not suspended", () => {
