@@ -487,7 +487,7 @@ export const GUEST_OUTPUTS_MAX = 1_000;
  * guest process returns in one message.
  */
 export const GUEST_OUTPUT_CHARS_MAX = 1 << 20;
-/** Maximum nesting depth of an event that user code returns. */
+/** Maximum nesting depth of an event that user code returns, or that rudder-server sends to it. */
 export const GUEST_OUTPUT_LEVELS_MAX = 1_000;
 /** Maximum number of modules that user code may import. */
 export const GUEST_IMPORTS_MAX = 1_000;

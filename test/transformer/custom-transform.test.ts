@@ -46,6 +46,20 @@ describe("POST /customTransform", () => {
     ]);
   });
 
+  test("an event that is nested too deep fails alone, without a run", async () => {
+    const code = "export const transformEvent = ({ messageId }) => ({ messageId })";
+    const { versionId } = await house.publish("transformation", code);
+    const items = [999, 1_000].map((levels) => {
+      const x = JSON.parse(`${"[".repeat(levels)}${"]".repeat(levels)}`);
+      return house.item(versionId, { messageId: "m", x });
+    });
+    const { body } = await house.send(items);
+    expect(body.map((it: any) => it.output ?? it.error)).toEqual([
+      { messageId: "m" },
+      "Expected an event with at most 1000 levels",
+    ]);
+  });
+
   test("a dropped event has no item for a server that does not ask for status 298", async () => {
     const { versionId } = await house.publish("transformation", threeWays);
     const items = [house.item(versionId, { messageId: "m1", drop: true })];

@@ -1,8 +1,16 @@
 import { isUtf8 } from "node:buffer";
 import type { Span } from "../../event/text/span.ts";
 import { BRACE_OPEN, BRACKET_CLOSE, BRACKET_OPEN, COMMA, QUOTE } from "../../json/bytes.ts";
-import { loadText, NOT_JSON, skipValue, stringText, tokenAt } from "../../json/json-scanner.ts";
+import {
+  loadText,
+  NOT_JSON,
+  scanned,
+  skipValue,
+  stringText,
+  tokenAt,
+} from "../../json/json-scanner.ts";
 import { ABSENT, memberSpans } from "../../json/member-names.ts";
+import { GUEST_OUTPUT_LEVELS_MAX } from "../../settings/limits.ts";
 import { TRANSFORMER_EVENTS_MAX } from "../limits.ts";
 
 /** Members by which items select their code. Items with equal members share one group. */
@@ -25,6 +33,11 @@ export interface RequestItem {
   message: Span | undefined;
   metadata: Span | undefined;
   group: ItemGroup;
+  /**
+   * Whether a member of the item is nested more than `GUEST_OUTPUT_LEVELS_MAX` levels deep. Python
+   * ends its guest when it reads several thousand levels.
+   */
+  isTooDeep: boolean;
 }
 
 /** Why a body is refused: the status of the response and a sentence. */
@@ -63,6 +76,7 @@ export function itemsIn(body: Buffer): RequestItem[] | BodyRefusal {
   for (;;) {
     if (items.length === TRANSFORMER_EVENTS_MAX) return tooMany;
     if (bytes[at] !== BRACE_OPEN) return notItems;
+    scanned.levels = 0;
     const end = itemMembers.find(bytes, at);
     if (end === NOT_JSON) return notItems;
     items.push(foundItem(bytes, groups));
@@ -88,7 +102,7 @@ function foundItem(bytes: Buffer, groups: GroupFinder): RequestItem {
     libraries: spanAt(LIBRARIES),
     credentials: spanAt(CREDENTIALS),
   });
-  return { message, metadata, group };
+  return { message, metadata, group, isTooDeep: scanned.levels > GUEST_OUTPUT_LEVELS_MAX };
 }
 
 function spanAt(member: number): Span | undefined {

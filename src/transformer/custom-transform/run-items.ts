@@ -1,6 +1,7 @@
 import { assert } from "../../assert.ts";
 import type { Sandbox } from "../../sandbox/guest-sandbox.ts";
 import type { Program, ProgramBatch, ProgramOutcome } from "../../sandbox/program.ts";
+import { GUEST_OUTPUT_LEVELS_MAX } from "../../settings/limits.ts";
 import { TRANSFORMER_COSTLY_MS_MAX } from "../limits.ts";
 import type { Programs } from "../programs.ts";
 import type { ItemResult } from "./answer.ts";
@@ -35,7 +36,7 @@ export async function runItems(
     const inputs = indexes.flatMap((index) => inputOf(body, items[index]!, index) ?? []);
     const withEvent = new Set(inputs.map(({ index }) => index));
     for (const index of indexes) {
-      if (!withEvent.has(index)) results[index] = noEvent;
+      if (!withEvent.has(index)) results[index] = items[index]!.isTooDeep ? tooDeep : noEvent;
     }
     const found = await findProgram(programs, body, group);
     const outcomes =
@@ -47,8 +48,8 @@ export async function runItems(
 }
 
 function inputOf(body: Buffer, item: RequestItem, index: number) {
-  const { message, metadata } = item;
-  if (message === undefined) return undefined;
+  const { message, metadata, isTooDeep } = item;
+  if (message === undefined || isTooDeep) return undefined;
   return {
     index,
     event: body.subarray(message.start, message.end),
@@ -58,6 +59,10 @@ function inputOf(body: Buffer, item: RequestItem, index: number) {
 
 const noMetadata = Buffer.from("{}");
 const noEvent: ItemResult = { problem: "Expected a message that is an object", status: 400 };
+const tooDeep: ItemResult = {
+  problem: `Expected an event with at most ${GUEST_OUTPUT_LEVELS_MAX} levels`,
+  status: 400,
+};
 const noVersion: ItemResult = { problem: "Transformation VersionID not found", status: 400 };
 
 async function findProgram(
