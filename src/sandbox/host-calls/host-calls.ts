@@ -78,7 +78,7 @@ export class HostCalls {
    * only when they are sent, because the JSON may take six times the memory of a body.
    */
   readonly #results: (HostCallResult & { id: number })[] = [];
-  /** UTF-16 units of the bodies in `#results`. */
+  /** UTF-16 units of the bodies and headers in `#results`. */
   #resultsChars = 0;
   #activeCount = 0;
   #count = 0;
@@ -151,7 +151,7 @@ export class HostCalls {
       bytes += text.length;
       if (texts.length > 0 && bytes > RESULTS_BYTES_MAX) break;
       texts.push(text);
-      this.#resultsChars -= bodyChars(result);
+      this.#resultsChars -= heldChars(result);
     }
     this.#results.splice(0, texts.length);
     return texts;
@@ -213,13 +213,21 @@ export class HostCalls {
   #settle({ id, chars }: HostCall, result: HostCallResult): void {
     this.#results.push({ id, ...result });
     this.#pendingChars -= chars;
-    this.#resultsChars += bodyChars(result);
+    this.#resultsChars += heldChars(result);
     this.#wake();
   }
 }
 
-function bodyChars(result: HostCallResult): number {
-  return "body" in result ? result.body.length : 0;
+/** UTF-16 units that a header of a response counts, besides those of its name and value. */
+const HEADER_CHARS = 32;
+
+function heldChars(result: HostCallResult): number {
+  if (!("body" in result)) return 0;
+  let chars = result.body.length;
+  for (const [name, value] of Object.entries(result.headers)) {
+    chars += HEADER_CHARS + name.length + value.length;
+  }
+  return chars;
 }
 
 function parseCalls(bytes: Buffer, workspaceId: string): HostCall[] {

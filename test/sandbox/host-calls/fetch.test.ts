@@ -191,16 +191,20 @@ test("a batch may not fetch more than its share", async () => {
   expect(count).toBe(FETCHES_MAX);
 });
 
-test("answers that are not taken hold up further requests", async () => {
-  const body = "\u0001".repeat(FETCH_ANSWERS_CHARS_MAX / 8);
+const body = "\u0001".repeat(FETCH_ANSWERS_CHARS_MAX / 8);
+const headers = Object.fromEntries(Array.from({ length: 40_000 }, (_, n) => [`name-${n}`, ""]));
+test.each([
+  ["bodies", { body }],
+  ["headers", { headers }],
+])("answers whose %s are not taken hold up further requests", async (_, large) => {
   let answered = 0;
   const fetch = async ({ url }: GuestFetchRequest) => {
     answered += 1;
-    return ok(url, body);
+    return { ...ok(url, ""), ...large };
   };
   const calls = new HostCalls({ fetch }, "w1");
   const about = { method: "GET", headers: {}, body: "" };
-  const questions = Array.from({ length: 200 }, (_, id) => ({ id, url: `u${id}`, ...about }));
+  const questions = Array.from({ length: 100 }, (_, id) => ({ id, url: `u${id}`, ...about }));
   let taken = (await calls.exchange(Buffer.from(JSON.stringify(questions)))).length;
   // Pending requests, and those in progress when the bound was reached.
   await holds(50, () => expect(answered - taken).toBeLessThan(8 + FETCHES_AT_ONCE_MAX));
