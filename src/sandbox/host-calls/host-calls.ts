@@ -49,9 +49,9 @@ const CALLS_MAX = 2 * FETCHES_MAX;
 const CALLS_BYTES_MAX = 3 * (FETCH_REQUEST_CHARS_MAX + 3);
 /**
  * Limits of the JSON that contains the host calls of one frame: a list of objects, each with a
- * nested object of headers. Apart from its headers, a call has seven values.
+ * nested object of headers. A value takes at least six UTF-16 units, such as `"a":"",` of a header.
  */
-const CALLS_BOUNDS: GuestJsonBounds = { levelsMax: 3, valuesMax: 64 * CALLS_MAX };
+const CALLS_BOUNDS: GuestJsonBounds = { levelsMax: 3, valuesMax: FETCH_REQUEST_CHARS_MAX / 6 };
 
 /**
  * One host call of user code: an HTTP request, or the lookup of an IP address. `chars` is its size

@@ -8,6 +8,8 @@ import {
 } from "../../../src/settings/limits.ts";
 import { holds } from "../../until.ts";
 
+const call = { id: 1, url: "http://a", method: "GET", headers: {}, body: "" };
+
 /** A large request without a response yet, and a lookup with an immediate result. */
 function questions(n: number): Buffer {
   const request = { url: "http://a", method: "POST", timeoutMs: 0 };
@@ -43,6 +45,22 @@ test("a frame with more host calls than the runner sends ends the guest", async 
   await expect(calls.exchange(frame)).rejects.toThrow("Expected fewer host calls");
 });
 
+test("a fetch with as many headers as fit its limit is no breach", async () => {
+  const headers: Record<string, string> = {};
+  const length = FETCH_REQUEST_CHARS_MAX - 100;
+  // Names of one unit, then of two: the surrogates in between are longer in JSON.
+  for (let unit = 0x100, chars = 0; chars < length; unit += unit === 0xd7ff ? 0x801 : 1) {
+    const first = unit > 0xffff ? String.fromCharCode(unit >> 8) : "";
+    const name = first + String.fromCharCode(unit > 0xffff ? 0x100 + (unit & 0xff) : unit);
+    headers[name] = "";
+    chars += JSON.stringify(name).length + 4;
+  }
+  const request = JSON.stringify([{ ...call, headers }]);
+  expect(request.length).toBeLessThanOrEqual(FETCH_REQUEST_CHARS_MAX + 2);
+  const [answer] = await new HostCalls({}, "w").exchange(Buffer.from(request));
+  expect(`${answer}`).toContain("fetch is not available");
+});
+
 /** Frames whose JSON takes many times their bytes once it is parsed. */
 const costly: [string, string][] = [
   ["nested calls", "[".repeat(1_500_000) + "]".repeat(1_500_000)],
@@ -74,7 +92,6 @@ test("a guest gets a bounded number of host calls", async () => {
   expect(answered).toBeLessThanOrEqual(2 * FETCHES_MAX);
 });
 
-const call = { id: 1, url: "http://a", method: "GET", headers: {}, body: "" };
 test.each([
   ["null", "Expected a list of host calls"],
   ["{}", "Expected a list of host calls"],
