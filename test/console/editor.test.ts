@@ -69,6 +69,25 @@ describeWith(chromiumMissing)("the editor", () => {
     await close();
   });
 
+  test("code with the line ends of Windows opens as it is, without an unsaved change", async () => {
+    const { page, id, close } = await edit("const a = 1;\r\nconst b = 2;\r\n");
+    await soon(async () => expect(await textOf(page)).toBe("const a = 1;\nconst b = 2;\n"));
+    expect(await page.getByText("Unsaved", { exact: true }).count()).toBe(0);
+    // A change of another that is merged with it has changed one line, and not all.
+    await page.keyboard.press("Control+Home");
+    await page.keyboard.type("// mine\n");
+    const code = "const a = 1;\r\nconst b = 3;\r\n";
+    await api.send("POST", `/transformations/${id}`, { body: { code } });
+    await page.getByRole("button", { name: "Save draft" }).click();
+    const dialog = page.getByRole("dialog", { name: "Merge changes" });
+    await dialog.getByText("No place was changed by both.").waitFor();
+    await dialog.getByRole("button", { name: "Use the result" }).click();
+    await soon(async () =>
+      expect(await textOf(page)).toBe("// mine\nconst a = 1;\nconst b = 3;\n"),
+    );
+    await close();
+  });
+
   test("formats code as one step, with the cursor at its place", async () => {
     const { page, close } = await edit("export function f(e){\nconst  a = [1,2]\nreturn a}\n");
     await caretAfter(page, "[1");

@@ -46,6 +46,15 @@ interface CodeChange {
  */
 export type CodeKindInfo = ReturnType<typeof codeKind>;
 
+/**
+ * Returns a revision whose code has the line ends of the editor. Code with those of Windows would
+ * otherwise differ from its text in the editor, and be an unsaved change.
+ */
+export const withLineFeeds = <Code extends Pick<Revision, "code">>(revision: Code): Code => ({
+  ...revision,
+  code: revision.code.replace(/\r\n?/g, "\n"),
+});
+
 const newestFirst = (count: number) => ({ count, orderBy: "desc" as const });
 
 interface CodeLabels {
@@ -76,17 +85,23 @@ function codeKind(kind: "transformation" | "library", labels: CodeLabels) {
     },
     createDraft: (body: CodeInput): Promise<CodeItem> => client.call(`POST /${path}`, { body }),
     /** Resolves with the newest revision, published or not. `tag` is the ETag for If-Match. */
-    getNewest: (id: string): Promise<{ answer: CodeItem; tag: string | undefined }> =>
-      client.callTagged(`GET /${path}/{id}`, { params: { id }, query: { draft: true } }),
-    getPublished: (id: string): Promise<CodeItem> =>
-      client.call(`GET /${path}/{id}`, { params: { id } }),
-    getRevision: (id: string, versionId: string): Promise<Revision> =>
-      client.call(`GET /${path}/{id}/versions/{versionId}`, { params: { id, versionId } }),
+    async getNewest(id: string): Promise<{ answer: CodeItem; tag: string | undefined }> {
+      const request = { params: { id }, query: { draft: true } };
+      const { answer, tag } = await client.callTagged(`GET /${path}/{id}`, request);
+      return { answer: withLineFeeds(answer), tag };
+    },
+    getPublished: async (id: string): Promise<CodeItem> =>
+      withLineFeeds(await client.call(`GET /${path}/{id}`, { params: { id } })),
+    async getRevision(id: string, versionId: string): Promise<Revision> {
+      const request = { params: { id, versionId } };
+      return withLineFeeds(await client.call(`GET /${path}/{id}/versions/{versionId}`, request));
+    },
     /** Lists the latest `count` revisions of a transformation or library, newest first. */
     async listRevisions(id: string, count: number): Promise<Revision[]> {
       const request = { params: { id }, query: newestFirst(count) };
       // The only member of the answer has a different name for each kind.
-      return Object.values(await client.call(`GET /${path}/{id}/versions`, request)).flat();
+      const answer = await client.call(`GET /${path}/{id}/versions`, request);
+      return Object.values(answer).flat().map(withLineFeeds);
     },
     save(
       id: string,

@@ -382,12 +382,15 @@ describe("code that others saved meanwhile", () => {
     const shown = renderHook(() => useMerge(context, text));
     expect(shown.current.isOutdated).toBe(false);
     expect(await shown.current.saveOrMerge(async () => {})).toBe(true);
-    const theirs = { versionId: "v3" };
+    const theirs = { versionId: "v3", code: "a\r\nb\r" };
     const meets = (base?: object) =>
       shown.current.saveOrMerge(() => Promise.reject(refusal(theirs, base)));
-    expect(await meets({ code: "base" })).toBe(false);
+    expect(await meets({ code: "a\r\n" })).toBe(false);
     await settled();
-    expect(shown.current.mergeRequest as object).toEqual({ base: "base", yours: "mine", theirs });
+    // The lines end as in the editor.
+    expect(shown.current.mergeRequest as object).toEqual({
+      ...{ base: "a\n", yours: "mine", theirs: { ...theirs, code: "a\nb\n" } },
+    });
     shown.current.closeMerge();
     await settled();
     expect(shown.current.mergeRequest).toBeUndefined();
@@ -408,7 +411,7 @@ describe("code that others saved meanwhile", () => {
     for (const error of [new Error("other"), refusal(undefined), refusal({ versionId: "v2" })]) {
       expect(await save(text, error)).toBe(error);
     }
-    const unedited = refusal({ versionId: "v3" });
+    const unedited = refusal({ versionId: "v3", code: "" });
     expect(await save({ ...text, isChanged: false }, unedited)).toBe(unedited);
   });
 });

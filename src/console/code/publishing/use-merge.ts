@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import type { CodeContext, Revision } from "../../code-kinds/code-kind.ts";
+import { type CodeContext, type Revision, withLineFeeds } from "../../code-kinds/code-kind.ts";
 import { changedState } from "../../data/save.ts";
 import type { MergeRequest } from "./merge-dialog.tsx";
 
@@ -59,8 +59,12 @@ export function useMerge(context: CodeContext, text: MergedText) {
         if (!text.isChanged || theirs === undefined || theirs.versionId === newestVersionId) {
           throw error;
         }
-        const base = (changed.base as Revision | undefined)?.code ?? newest.code;
-        setRequest({ base, yours: text.code, theirs });
+        const base = (changed.base as Revision | undefined) ?? newest;
+        setRequest({
+          base: withLineFeeds(base).code,
+          yours: text.code,
+          theirs: withLineFeeds(theirs),
+        });
         return false;
       }
     },
