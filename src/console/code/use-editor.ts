@@ -1,5 +1,5 @@
-import { useEffect, useState } from "preact/hooks";
-import { type CodeContext, libraries } from "../code-kinds/code-kind.ts";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { type CodeContext, type CodeItem, libraries } from "../code-kinds/code-kind.ts";
 import { errorMessage } from "../components/error-notice.tsx";
 import { showError, showToast } from "../components/toasts.ts";
 import { sampleEvents } from "../data/sample-events.ts";
@@ -52,6 +52,8 @@ function useEditorTexts({ kind, newest, line }: CodeContext) {
     showLineOf(libraryName),
   );
   const isChanged = code !== newest.code;
+  const latestCode = useRef(code);
+  latestCode.current = code;
   const baseName = textName("base", newest.id);
   const [baseVersionId, setBaseVersionId] = useTextBase(baseName, newest.versionId, isChanged);
   const [events, setEvents] = useUnsavedText(textName("events", newest.id), "");
@@ -94,10 +96,9 @@ function useEditorTexts({ kind, newest, line }: CodeContext) {
     discardChanges() {
       setCode(newest.code);
     },
-    discardStoredText() {
-      discardText(storageName);
-      setNote("");
-    },
+    /** Whether the user has edited the code since this rendering. */
+    isEditedSince: () => latestCode.current !== code,
+    discardStoredText: () => discardText(storageName),
   };
 }
 
@@ -189,6 +190,7 @@ function useEditorActions(
         await saveOrMerge(async () => {
           const answer = await testRun();
           if (answer === undefined || isFailed(answer)) throw new Error(codeTexts.notPublished);
+          if (texts.isEditedSince()) throw new Error(codeTexts.editedDuringTest);
           setPublishReport(answer);
         });
       }),
@@ -202,7 +204,7 @@ function useEditorActions(
 
 async function store(
   { kind, newest, tag, reload }: CodeContext,
-  { code, events, note, isChanged, discardStoredText }: EditorTexts,
+  { code, events, note, isChanged, ...texts }: EditorTexts,
   publish: boolean,
 ): Promise<void> {
   const { description, language, id } = newest;
@@ -212,10 +214,14 @@ async function store(
     ...(note && { note }),
   };
   // A draft without changes is published as it is. Saving it would create another revision.
-  const { warnings = [] } = isChanged
+  const { warnings = [], versionId = newest.versionId }: Partial<CodeItem> = isChanged
     ? await kind.save(id, { code, description, language, ...more }, publish, tag)
     : await kind.publish(newest.versionId, tag, more);
-  discardStoredText();
+  const isEdited = texts.isEditedSince();
+  if (!isEdited) texts.discardStoredText();
+  texts.setNote("");
   showToast(publish ? [codeTexts.published, ...warnings].join(". ") : codeTexts.savedAsDraft);
   await reload();
+  // What the user has typed meanwhile is an edit of the revision that was stored.
+  if (isEdited) texts.setBaseVersionId(versionId);
 }

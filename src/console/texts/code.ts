@@ -24,6 +24,7 @@ export const codeTexts = {
   liveCode: "Live code",
   publishedCode: "Code to publish",
   notPublished: "Not published: the test failed. The result shows why.",
+  editedDuringTest: "Not published: the code was edited during the test. Publish again.",
   note: "Note",
   noteHint: "Why? Shown in the history and in the audit log.",
   noteExample: "Note: why? (optional)",

@@ -84,6 +84,33 @@ test("a changed code is saved as a draft, with its events and note, and is kept 
   await shown.close();
 });
 
+test("code that the user types during a save is an edit of the revision that was saved", async () => {
+  const saved = Promise.withResolvers<unknown>();
+  answers["POST /transformations/t"] = saved.promise;
+  const context = { kind: transformations, newest: REVISION, newestVersionId: "v1", tag: "tag" };
+  const next = { ...REVISION, versionId: "v2", code: "mine" };
+  let latest: Record<string, unknown> = context;
+  const hook = () => useEditor({ ...latest, reload } as never);
+  const reload = async () => {
+    latest = { ...context, newest: next, newestVersionId: "v2", tag: "tag2" };
+    shown.show(hook);
+  };
+  const shown = renderHook(hook);
+  await settled();
+  shown.current.setCode("mine");
+  await settled();
+  shown.current.save();
+  await settled();
+  shown.current.setCode("mine, and more");
+  await settled();
+  saved.resolve({ ...next });
+  await settled();
+  jest.advanceTimersByTime(300);
+  expect([shown.current.code, kept()]).toEqual(["mine, and more", "mine, and more"]);
+  expect([shown.current.isOutdated, shown.current.baseVersionId]).toEqual([false, "v2"]);
+  await shown.close();
+});
+
 test("a code without changes is not saved, and one without permission neither", async () => {
   const shown = await open();
   shown.current.save();
@@ -206,6 +233,26 @@ test("the publish dialog opens after a run in which no event fails", async () =>
   await shown.current.publish();
   await settled();
   expect(shown.current.publishReport).toBeUndefined();
+  await shown.close();
+});
+
+test("code that was edited during its test is not offered to publish", async () => {
+  const shown = await open();
+  const run = Promise.withResolvers<unknown>();
+  answers["POST /v2/run"] = run.promise;
+  shown.current.setCode("tested");
+  await settled();
+  const opening = shown.current.requestPublish();
+  await settled();
+  shown.current.setCode("typed meanwhile");
+  await settled();
+  run.resolve({ results: [{ outputs: [{}] }], logs: [] });
+  await opening;
+  await settled();
+  expect([shown.current.publishReport, messages()]).toEqual([
+    undefined,
+    [codeTexts.editedDuringTest],
+  ]);
   await shown.close();
 });
 
