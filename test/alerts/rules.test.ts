@@ -297,6 +297,25 @@ test("a rule whose quiet hours have no time zone, or end as they begin, is refus
   }
 });
 
+test("a null gives a number of a rule the default value of its kind", async () => {
+  const body = { kind: "lag", threshold: 7, forSeconds: 8, clearSeconds: 9 };
+  const { rule } = await scene.call("POST", "/v2/alerts/rules", body);
+  const put = async (change: object) =>
+    (await scene.call("PUT", `/v2/alerts/rules/${rule.id}`, change)).rule;
+  const fallback = (await scene.call("POST", "/v2/alerts/rules", { kind: "lag" })).rule;
+  expect(fallback.threshold).not.toBe(7);
+  expect(await put({ threshold: null })).toMatchObject({
+    ...{ threshold: fallback.threshold, forSeconds: 8, clearSeconds: 9 },
+  });
+  const { forSeconds, clearSeconds } = fallback;
+  expect(await put({ forSeconds: null, clearSeconds: null })).toMatchObject({
+    ...{ threshold: fallback.threshold, forSeconds, clearSeconds },
+  });
+  const silent = { kind: "destination-down", threshold: null, forSeconds: null };
+  const made = (await scene.call("POST", "/v2/alerts/rules", silent)).rule;
+  expect([made.kind, made.threshold]).toEqual(["destination-down", undefined]);
+});
+
 test("the first receiver of a workspace creates default rules, and the first workspace's alone those about the server", async () => {
   const { catalog } = scene.api;
   const other = await catalog.workspaces.create("Other");

@@ -111,6 +111,57 @@ describeWith(chromiumMissing)("alerts", () => {
     }
   });
 
+  test("a cleared number of a rule is the default again, and changes of another are kept", async () => {
+    const { rule } = await api.client.call("POST /v2/alerts/rules", {
+      body: { kind: "lag", name: "Late", threshold: 7, forSeconds: 5 },
+    });
+    const params = { id: rule.id };
+    const put = (body: object) => api.client.call("PUT /v2/alerts/rules/{id}", { params, body });
+    const stored = async () =>
+      (await api.client.call("GET /v2/alerts/rules/{id}", { params })).rule;
+    const { page, close } = await openPage(browser);
+    await signIn(page, api.url, api.token);
+    await page.goto(`${api.url}/#/alerts/rules`);
+    await page.getByRole("button", { name: "Late", exact: true }).click();
+    const form = page.getByRole("dialog", { name: "Late" });
+    await form.getByLabel("Threshold (seconds)").fill("");
+    await form.getByLabel("Ends after (seconds)").fill("3");
+    await put({ name: "Slow", forSeconds: 6, clearSeconds: 2 });
+    await form.getByRole("button", { name: "Save rule" }).click();
+    await form.getByRole("radio", { name: "Theirs: 2" }).check();
+    expect(await stored()).toMatchObject({ name: "Slow", threshold: 7, clearSeconds: 2 });
+    await form.getByRole("button", { name: "Save rule" }).click();
+    await form.waitFor({ state: "detached" });
+    expect(await stored()).toMatchObject({
+      ...{ name: "Slow", threshold: 900, forSeconds: 6, clearSeconds: 2 },
+    });
+    await api.client.call("DELETE /v2/alerts/rules/{id}", { params });
+    await close();
+  });
+
+  test("a change of a receiver by another is kept, and a conflict shows no secret", async () => {
+    const created = await api.client.call("POST /v2/alerts/receivers", {
+      body: { name: "Night", type: "webhook", url: receiver.url },
+    });
+    const params = { id: created.receiver.id };
+    const { page, close } = await openPage(browser);
+    await signIn(page, api.url, api.token);
+    await page.goto(`${api.url}/#/alerts/receivers`);
+    await page.getByRole("button", { name: "Night", exact: true }).click();
+    const form = page.getByRole("dialog", { name: "Night" });
+    await form.getByLabel("Authorization header").fill("Bearer s3cret");
+    const body = { name: "Day" };
+    await api.client.call("PUT /v2/alerts/receivers/{id}", { params, body });
+    await form.getByRole("button", { name: "Save receiver" }).click();
+    await form.getByRole("radio", { name: "Yours: (secret, not shown)" }).waitFor();
+    await form.getByRole("button", { name: "Save receiver" }).click();
+    await form.waitFor({ state: "detached" });
+    const { receiver: now } = await api.client.call("GET /v2/alerts/receivers/{id}", { params });
+    expect(now).toMatchObject({ name: "Day", secretsSet: ["/url", "/authorization"] });
+    await api.client.call("DELETE /v2/alerts/receivers/{id}", { params });
+    await close();
+  });
+
   test("a rule is restricted to items and receivers, which the list names", async () => {
     const { receiver: second } = await api.client.call("POST /v2/alerts/receivers", {
       body: { name: "Second line", type: "webhook", url: receiver.url },

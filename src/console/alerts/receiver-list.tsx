@@ -1,9 +1,11 @@
 import type { AnswerOf, InputOf } from "../../api/client.ts";
 import { Button } from "../components/button.tsx";
+import { FieldConflicts } from "../components/forms/field-conflicts.tsx";
 import { Checkbox, optionsByValue, SelectField, TextField } from "../components/forms/fields.tsx";
 import { Form } from "../components/forms/form.tsx";
 import { SecretField } from "../components/forms/secret-field.tsx";
 import { useFields } from "../components/forms/use-fields.ts";
+import { useSave } from "../components/forms/use-save.ts";
 import { type Column, column } from "../components/table.tsx";
 import { Since, Time } from "../components/time.tsx";
 import { showError, showToast } from "../components/toasts.ts";
@@ -25,6 +27,11 @@ export function ReceiverList() {
       empty={alertsTexts.noReceivers}
       add={alertsTexts.newReceiver}
       form={(context) => <ReceiverForm {...context} />}
+      retrieve={async (params) => {
+        const key = "GET /v2/alerts/receivers/{id}";
+        const { answer, tag } = await client.callTagged(key, { params });
+        return { item: answer.receiver, tag };
+      }}
       deletion={{
         noun: alertsTexts.receiverNoun,
         consequence: () => alertsTexts.receiverDeleteConsequence,
@@ -72,7 +79,7 @@ async function sendTest({ id, name }: Receiver): Promise<void> {
   else showError(new Error(alertsTexts.testFailed(name, answer.message ?? "")));
 }
 
-function ReceiverForm({ item: receiver, close, reload }: FormContext<Receiver>) {
+function ReceiverForm({ item: receiver, tag, close, reload }: FormContext<Receiver>) {
   const { values, input, select, checkbox, set } = useFields({
     type: receiver?.type ?? "slack",
     name: receiver?.name ?? "",
@@ -85,25 +92,34 @@ function ReceiverForm({ item: receiver, close, reload }: FormContext<Receiver>) 
   const isNew = receiver === undefined;
   const secretKey = type === "pagerduty" ? "routingKey" : "url";
   const isSet = (key: string) => receiver?.secretsSet.includes(`/${key}`);
+  const { save, conflict } = useSave({
+    base: receiver ? valuesOf({ receiver }) : {},
+    tag,
+    send: (body, ifMatch) => {
+      if (receiver) {
+        const params = { id: receiver.id };
+        return client.call("PUT /v2/alerts/receivers/{id}", { params, body, ifMatch });
+      }
+      const created = { type, ...body } as InputOf<"POST /v2/alerts/receivers">[0]["body"];
+      return client.call("POST /v2/alerts/receivers", { body: created });
+    },
+    valuesOf,
+    labelOf: (key) => labels[key] ?? key,
+    schemaOf: (key) => ({ writeOnly: secretKeys.includes(key) }),
+  });
   return (
     <Form
       action={isNew ? alertsTexts.addReceiver : alertsTexts.saveReceiver}
       onCancel={close}
       onSubmit={async () => {
-        const body = {
+        const yours = {
           name,
           enabled,
           ...(type !== "email" && secret !== "" && { [secretKey]: secret }),
           ...(type === "webhook" && authorization !== "" && { authorization }),
           ...(type === "email" && { to: addressesOf(to) }),
         };
-        if (isNew) {
-          const created = { type, ...body } as InputOf<"POST /v2/alerts/receivers">[0]["body"];
-          await client.call("POST /v2/alerts/receivers", { body: created });
-        } else {
-          const params = { id: receiver.id };
-          await client.call("PUT /v2/alerts/receivers/{id}", { params, body });
-        }
+        if (!(await save(yours))) return;
         await reload();
         close();
       }}
@@ -143,9 +159,27 @@ function ReceiverForm({ item: receiver, close, reload }: FormContext<Receiver>) 
         />
       )}
       <Checkbox {...checkbox("enabled")}>{commonTexts.enabled}</Checkbox>
+      {conflict && <FieldConflicts {...conflict} />}
     </Form>
   );
 }
+
+const labels: Record<string, string> = {
+  name: commonTexts.name,
+  enabled: commonTexts.enabled,
+  url: alertsTexts.url,
+  routingKey: alertsTexts.routingKey,
+  authorization: alertsTexts.authorization,
+  to: alertsTexts.addresses,
+};
+const secretKeys: readonly string[] = ["url", "routingKey", "authorization"];
+
+/** Returns the values of the form without the secrets, which the API never returns. */
+const valuesOf = ({ receiver }: { receiver: Receiver }) => ({
+  name: receiver.name,
+  enabled: receiver.enabled,
+  ...(receiver.to && { to: receiver.to }),
+});
 
 const addressesOf = (text: string) =>
   text

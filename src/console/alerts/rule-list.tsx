@@ -1,8 +1,10 @@
 import type { AnswerOf } from "../../api/client.ts";
 import { ErrorNotice } from "../components/error-notice.tsx";
+import { FieldConflicts } from "../components/forms/field-conflicts.tsx";
 import { Checkbox, SelectField, TextField } from "../components/forms/fields.tsx";
 import { Form } from "../components/forms/form.tsx";
 import { useFields } from "../components/forms/use-fields.ts";
+import { useSave } from "../components/forms/use-save.ts";
 import { Name } from "../components/name.tsx";
 import { type Column, column } from "../components/table.tsx";
 import { client } from "../data/session.ts";
@@ -33,6 +35,10 @@ export function RuleList() {
       empty={receivers.total === 0 ? noReceiver : alertsTexts.noRules}
       add={alertsTexts.newRule}
       form={(context) => <RuleForm {...context} />}
+      retrieve={async (params) => {
+        const { answer, tag } = await client.callTagged("GET /v2/alerts/rules/{id}", { params });
+        return { item: answer.rule, tag };
+      }}
       deletion={{
         noun: alertsTexts.ruleNoun,
         consequence: () => alertsTexts.ruleDeleteConsequence,
@@ -80,7 +86,7 @@ function Chosen(props: {
   return <Name>{ids.map(nameOf).join(", ")}</Name>;
 }
 
-function RuleForm({ item: rule, close, reload }: FormContext<Rule>) {
+function RuleForm({ item: rule, tag, close, reload }: FormContext<Rule>) {
   const { values, input, set, checkbox } = useFields({
     kind: rule?.kind ?? "destination-failing",
     name: rule?.name ?? "",
@@ -101,28 +107,32 @@ function RuleForm({ item: rule, close, reload }: FormContext<Rule>) {
     return (await client.call("GET /v2/alerts/rule-kinds")).kinds;
   }, [rule?.id]);
   const { subject } = rule ?? offered.value?.find((it) => it.kind === kind) ?? {};
-  const number = (key: "threshold" | "forSeconds" | "clearSeconds") =>
-    values[key] === "" ? {} : { [key]: Number(values[key]) };
+  const { save, conflict } = useSave({
+    base: rule ? valuesOf({ rule }) : {},
+    tag,
+    send: (body, ifMatch) =>
+      rule
+        ? client.call("PUT /v2/alerts/rules/{id}", { params: { id: rule.id }, body, ifMatch })
+        : client.call("POST /v2/alerts/rules", { body: { kind, ...body } }),
+    valuesOf,
+    labelOf: (key) => labels[key] ?? key,
+  });
   return (
     <Form
       action={rule ? alertsTexts.saveRule : alertsTexts.addRule}
       onCancel={close}
       onSubmit={async () => {
-        const body = {
+        const yours = {
           ...(name !== "" && { name }),
           enabled,
           subjectIds,
           receiverIds,
-          ...number("threshold"),
-          ...number("forSeconds"),
-          ...number("clearSeconds"),
+          threshold: numberOf(values.threshold),
+          forSeconds: numberOf(values.forSeconds),
+          clearSeconds: numberOf(values.clearSeconds),
           quietHours: from === "" && to === "" ? null : { from, to, timeZone },
         };
-        if (rule) {
-          await client.call("PUT /v2/alerts/rules/{id}", { params: { id: rule.id }, body });
-        } else {
-          await client.call("POST /v2/alerts/rules", { body: { kind, ...body } });
-        }
+        if (!(await save(yours))) return;
         await reload();
         close();
       }}
@@ -136,11 +146,16 @@ function RuleForm({ item: rule, close, reload }: FormContext<Rule>) {
             text: alertsTexts.kinds[it.kind],
           }))}
           value={kind}
-          // Items of one kind are none of another.
-          onChange={(next) => set({ kind: next as Kind, subjectIds: [] })}
+          // Items and a threshold of one kind are none of another.
+          onChange={(next) => set({ kind: next as Kind, subjectIds: [], threshold: "" })}
         />
       )}
-      <TextField label={commonTexts.name} optional={!rule} {...input("name")} />
+      <TextField
+        label={commonTexts.name}
+        optional={!rule}
+        required={rule !== undefined}
+        {...input("name")}
+      />
       {units[kind] !== undefined && (
         <TextField
           label={`${alertsTexts.threshold} (${units[kind]})`}
@@ -185,8 +200,34 @@ function RuleForm({ item: rule, close, reload }: FormContext<Rule>) {
         <TextField label={alertsTexts.timeZone} required {...input("timeZone")} />
       )}
       <Checkbox {...checkbox("enabled")}>{commonTexts.enabled}</Checkbox>
+      {conflict && <FieldConflicts {...conflict} />}
     </Form>
   );
 }
+
+const labels: Record<string, string> = {
+  name: commonTexts.name,
+  enabled: commonTexts.enabled,
+  subjectIds: alertsTexts.about,
+  receiverIds: alertsTexts.sentTo,
+  threshold: alertsTexts.threshold,
+  forSeconds: alertsTexts.forSeconds,
+  clearSeconds: alertsTexts.clearSeconds,
+  quietHours: alertsTexts.quietHours,
+};
+
+const valuesOf = ({ rule }: { rule: Rule }) => ({
+  name: rule.name,
+  enabled: rule.enabled,
+  subjectIds: rule.subjectIds,
+  receiverIds: rule.receiverIds,
+  threshold: rule.threshold ?? null,
+  forSeconds: rule.forSeconds,
+  clearSeconds: rule.clearSeconds,
+  quietHours: rule.quietHours ?? null,
+});
+
+/** Returns the number in a field. A blank field gives the number its default value. */
+const numberOf = (text: string) => (text === "" ? null : Number(text));
 
 const textOf = (value: number | undefined) => (value === undefined ? "" : String(value));

@@ -1,5 +1,6 @@
 import { signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
+import { STATUS_PAGE_MAX } from "../../settings/limits.ts";
 import { client, missingOneOf, session } from "./session.ts";
 
 export type NamedKind = "source" | "destination" | "transformation";
@@ -7,8 +8,6 @@ export type NamedKind = "source" | "destination" | "transformation";
 /** Functions that return an item's name by its id, or the id while the name is unknown. */
 export type NameLookup = Record<NamedKind, (id: string) => string>;
 
-/** Maximum number of ids that one request may ask for, and of names that one answer contains. */
-const NAMES_MAX = 100;
 /** Milliseconds after which a shown name is requested again, because it may have changed. */
 const FRESH_MS = 30_000;
 
@@ -27,14 +26,14 @@ const waiting: Record<NamedKind, Set<string>> = {
   transformation: new Set(),
 };
 
-/** The latest load of up to `NAMES_MAX` source names and `NAMES_MAX` destination names. */
+/** The latest load of the first page of source names and of destination names. */
 let first: { workspaceId: string | undefined; at: number; done: Promise<unknown> } | undefined;
 
 /**
- * Returns functions that look up names. Loads up to `NAMES_MAX` names of sources, and as many of
- * destinations, in advance: all that most workspaces have. After each rendering, requests all
- * further names that the screen has looked up, in as few requests as possible. Until a name is
- * loaded, the id takes its place.
+ * Returns functions that look up names. Loads a page of names of sources and one of destinations in
+ * advance: all that most workspaces have. After each rendering, requests all further names that the
+ * screen has looked up, in as few requests as possible. Until a name is loaded, the id takes its
+ * place.
  */
 export function useNames(): NameLookup {
   const known = names.value;
@@ -56,7 +55,7 @@ function loadFirst(): void {
   const isFresh = first !== undefined && Date.now() - first.at < FRESH_MS;
   if (isFresh && first?.workspaceId === workspaceId) return;
   if (missingOneOf(["events:read", "workspace:admin"]) !== undefined) return;
-  const load = (kind: NamedKind) => ask(kind, { count: NAMES_MAX });
+  const load = (kind: NamedKind) => ask(kind, { count: STATUS_PAGE_MAX });
   const done = Promise.all([load("source"), load("destination")]);
   first = { workspaceId, at: Date.now(), done };
 }
@@ -80,8 +79,8 @@ async function askFor(kind: NamedKind): Promise<void> {
   if (missingOneOf(["events:read", "workspace:admin"]) !== undefined) return;
   const since = Date.now() - FRESH_MS;
   const unknown = all.filter((id) => (answeredAt.get(keyOf(kind, id)) ?? 0) < since);
-  for (let at = 0; at < unknown.length; at += NAMES_MAX) {
-    await ask(kind, { ids: unknown.slice(at, at + NAMES_MAX).join(",") });
+  for (let at = 0; at < unknown.length; at += STATUS_PAGE_MAX) {
+    await ask(kind, { ids: unknown.slice(at, at + STATUS_PAGE_MAX).join(",") });
   }
 }
 

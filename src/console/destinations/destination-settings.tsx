@@ -2,7 +2,7 @@ import { FieldConflicts, UnsavedChanges } from "../components/forms/field-confli
 import { linesOf, TextField } from "../components/forms/fields.tsx";
 import { Form } from "../components/forms/form.tsx";
 import { appliedValues, labelOf } from "../components/forms/json-schema.ts";
-import { hasSecret, storedValues } from "../components/forms/stored-values.ts";
+import { storedValues } from "../components/forms/stored-values.ts";
 import { useItemForm } from "../components/forms/use-item-form.ts";
 import { Panel, SkeletonLine } from "../components/layout.tsx";
 import { Loaded } from "../components/loaded.tsx";
@@ -60,7 +60,7 @@ function SettingsForm(props: SettingsProps & { type: DestinationType | undefined
     valuesOf: (current: { destination: Destination }) => valuesOf(current.destination),
     labelOf: (key) =>
       ownLabels[key] ?? schema.properties?.[configKey(key)]?.title ?? labelOf(configKey(key)),
-    isSecret: (key) => hasSecret(schema.properties?.[configKey(key)] ?? {}),
+    schemaOf: (key) => schema.properties?.[configKey(key)],
   });
   const { name = "", consentIds = "", ...config } = form.values;
   const test = useSettingsTest({

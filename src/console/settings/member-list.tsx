@@ -5,11 +5,9 @@ import { Form } from "../components/forms/form.tsx";
 import { useFields } from "../components/forms/use-fields.ts";
 import { useSave } from "../components/forms/use-save.ts";
 import { Badge } from "../components/layout.tsx";
-import { Loaded } from "../components/loaded.tsx";
 import { Name } from "../components/name.tsx";
 import { type Column, column } from "../components/table.tsx";
 import { client } from "../data/session.ts";
-import { useResource } from "../data/use-resource.ts";
 import { commonTexts } from "../texts/common.ts";
 import { settingsTexts } from "../texts/settings.ts";
 import { editColumn, type FormContext, PagedList } from "./paged-list.tsx";
@@ -36,6 +34,10 @@ export function MemberList() {
       empty={settingsTexts.noMembers}
       add={settingsTexts.newMember}
       form={(context) => <MemberForm {...context} />}
+      retrieve={async (params) => {
+        const { answer, tag } = await client.callTagged("GET /v2/members/{id}", { params });
+        return { item: answer.member, tag };
+      }}
       deletion={{
         verb: "remove",
         noun: settingsTexts.memberNoun,
@@ -60,21 +62,8 @@ function columnsOf(edit: (member: Member) => void): Column<Member>[] {
   ];
 }
 
-/** Form that creates or edits a member. Before an edit, it loads the member and the header ETag. */
-function MemberForm(context: FormContext<Member>) {
-  const id = context.item?.id;
-  const resource = useResource(async () => {
-    if (id === undefined) return {};
-    const { answer, tag } = await client.callTagged("GET /v2/members/{id}", { params: { id } });
-    return { member: answer.member, tag };
-  }, [id]);
-  return <Loaded resource={resource}>{(loaded) => <LoadedForm {...context} {...loaded} />}</Loaded>;
-}
-
-function LoadedForm(
-  props: FormContext<Member> & { member?: Member | undefined; tag?: string | undefined },
-) {
-  const { member, tag, close, reload } = props;
+/** Form that creates or edits a member. */
+function MemberForm({ item: member, tag, close, reload }: FormContext<Member>) {
   const { values, input, select, set } = useFields({
     name: member?.name ?? "",
     email: member?.email ?? "",

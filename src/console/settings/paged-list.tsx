@@ -4,6 +4,7 @@ import { Button } from "../components/button.tsx";
 import { DeleteButton, Dialog } from "../components/dialog.tsx";
 import { ErrorNotice } from "../components/error-notice.tsx";
 import { type EmptyText, Panel } from "../components/layout.tsx";
+import { Loaded } from "../components/loaded.tsx";
 import { Name } from "../components/name.tsx";
 import { type Column, column, Pagination, Table } from "../components/table.tsx";
 import { useResource } from "../data/use-resource.ts";
@@ -12,6 +13,8 @@ import { commonTexts } from "../texts/common.ts";
 export interface FormContext<Item> {
   /** The item that the form edits. Undefined when the form creates an item. */
   item: Item | undefined;
+  /** Header ETag of the item. */
+  tag: string | undefined;
   close: () => void;
   reload: () => Promise<void>;
 }
@@ -36,6 +39,8 @@ export function PagedList<
   empty: Omit<EmptyText, "icon">;
   add: string;
   form: (context: FormContext<Item>) => ComponentChildren;
+  /** Loads an item and its header ETag before its form opens. Absent if no item can be edited. */
+  retrieve?: (params: { id: string }) => Promise<{ item: Item; tag: string | undefined }>;
   deletion: {
     verb?: "delete" | "remove" | "revoke";
     noun: string;
@@ -43,7 +48,7 @@ export function PagedList<
     remove: (params: { id: string }) => Promise<unknown>;
   };
 }) {
-  const { title, load, itemsOf, columns, empty, add, form, deletion } = props;
+  const { title, load, itemsOf, columns, empty, add, deletion } = props;
   const { verb = "delete", noun, consequence, remove } = deletion;
   const [page, setPage] = useState(1);
   const [opened, setOpened] = useState<{ item?: Item }>();
@@ -91,9 +96,25 @@ export function PagedList<
       </Panel>
       {opened && (
         <Dialog title={opened.item?.name ?? add} onClose={close}>
-          {form({ item: opened.item, close, reload })}
+          <LoadedForm {...props} id={opened.item?.id} close={close} reload={reload} />
         </Dialog>
       )}
     </>
   );
+}
+
+/** The form for a new item or, once it is loaded, for the item `id`. */
+function LoadedForm<Item>(
+  props: Omit<FormContext<Item>, "item" | "tag"> & {
+    id: string | undefined;
+    form: (context: FormContext<Item>) => ComponentChildren;
+    retrieve?: (params: { id: string }) => Promise<{ item: Item; tag: string | undefined }>;
+  },
+) {
+  const { id, form, retrieve, close, reload } = props;
+  const resource = useResource(
+    async () => (id && (await retrieve?.({ id }))) || { item: undefined, tag: undefined },
+    [id],
+  );
+  return <Loaded resource={resource}>{(loaded) => form({ ...loaded, close, reload })}</Loaded>;
 }

@@ -2,13 +2,15 @@ import { useState } from "preact/hooks";
 import { Button } from "../components/button.tsx";
 import { Dialog } from "../components/dialog.tsx";
 import { errorMessage } from "../components/error-notice.tsx";
+import { FieldConflicts } from "../components/forms/field-conflicts.tsx";
 import { TextField } from "../components/forms/fields.tsx";
 import { Form } from "../components/forms/form.tsx";
+import { useSave } from "../components/forms/use-save.ts";
 import { CodeEditor } from "../editor/code-editor.tsx";
 import { commonTexts } from "../texts/common.ts";
 import { testCaseTexts } from "../texts/test-cases.ts";
 import { parseEvents } from "./run-report.ts";
-import type { TestCase, TestCaseInput } from "./use-test-cases.ts";
+import { type TestCase, type TestCaseInput, tagOf } from "./use-test-cases.ts";
 
 type JsonObject = Record<string, unknown>;
 
@@ -18,14 +20,24 @@ export function TestCaseForm(props: {
   testCase: Partial<TestCase>;
   /** Runs the code in the editor on events. Rejects when an event fails. */
   outputsOf: (input: JsonObject[]) => Promise<unknown[]>;
-  onSave: (input: TestCaseInput) => Promise<unknown>;
+  /** Stores the test case in place of the one with the header ETag `tag`. */
+  onSave: (input: TestCaseInput, tag: string | undefined) => Promise<unknown>;
+  onSaved: () => void;
   onClose: () => void;
 }) {
-  const { testCase, outputsOf, onSave, onClose } = props;
+  const { testCase, outputsOf, onSave, onSaved, onClose } = props;
   const [name, setName] = useState(testCase.name ?? "");
   const [input, setInput] = useState(() => eventsText(testCase.input ?? []));
   const [expected, setExpected] = useState(() => jsonText(testCase.expectedOutput));
   const [error, setError] = useState<string>();
+  const stored = isStored(testCase) ? testCase : undefined;
+  const { save, conflict } = useSave({
+    base: stored ? valuesOf({ testCase: stored }) : {},
+    tag: stored && tagOf(stored),
+    send: (values, tag) => onSave(values as unknown as TestCaseInput, tag),
+    valuesOf,
+    labelOf: (key) => labels[key] ?? key,
+  });
 
   /**
    * Parses the input events in the form and calls `use` with them. Shows an error if the input is
@@ -55,7 +67,8 @@ export function TestCaseForm(props: {
         onSubmit={() =>
           withInput(async (events) => {
             const expectedOutput = parseOutputs(expected);
-            await onSave({ name, input: events, ...(expectedOutput && { expectedOutput }) });
+            const { description } = testCase;
+            if (await save({ name, description, input: events, expectedOutput })) onSaved();
           })
         }
       >
@@ -99,10 +112,24 @@ export function TestCaseForm(props: {
             {error}
           </p>
         )}
+        {conflict && <FieldConflicts {...conflict} />}
       </Form>
     </Dialog>
   );
 }
+
+const isStored = (testCase: Partial<TestCase>): testCase is TestCase => testCase.id !== undefined;
+
+const valuesOf = ({ testCase }: { testCase: TestCase }) => {
+  const { name, description, input, expectedOutput } = testCase;
+  return { name, description, input, expectedOutput };
+};
+
+const labels: Record<string, string> = {
+  name: commonTexts.name,
+  input: testCaseTexts.input,
+  expectedOutput: testCaseTexts.expectedSide,
+};
 
 /** Parses the expected outputs: an array of objects. A blank text is undefined. */
 function parseOutputs(text: string): JsonObject[] | undefined {

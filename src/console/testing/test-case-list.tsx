@@ -47,7 +47,7 @@ export function TestCaseList(props: {
                   name={testCase.name}
                   needs="transformations:edit"
                   consequence={testCaseTexts.deleteConsequence}
-                  remove={() => testCases.remove(testCase.id)}
+                  remove={() => testCases.remove(testCase)}
                 />
               </li>
             );
@@ -64,8 +64,8 @@ export function TestCaseList(props: {
           testCase={edited}
           outputsOf={outputsOf}
           onClose={() => setEdited(undefined)}
-          onSave={async (input) => {
-            await testCases.save(input, edited.id);
+          onSave={(input, tag) => testCases.save(input, edited.id, tag)}
+          onSaved={() => {
             setEdited(undefined);
             showToast(testCaseTexts.saved);
           }}

@@ -1,4 +1,5 @@
 import type { AnswerOf } from "../../api/client.ts";
+import { reloadIfChanged } from "../data/save.ts";
 import { client } from "../data/session.ts";
 import { useResource } from "../data/use-resource.ts";
 
@@ -6,14 +7,18 @@ type JsonObject = Record<string, unknown>;
 
 export type TestCase = AnswerOf<"GET /v2/transformations/{id}/test-cases">["testCases"][number];
 
-/** Content of a test case that the user edits. */
+/** Content of a test case. The form has no field for `description`, and keeps it. */
 export interface TestCaseInput {
   name: string;
+  description?: string;
   input: JsonObject[];
   expectedOutput?: JsonObject[];
 }
 
 export type TestCases = ReturnType<typeof useTestCases>;
+
+/** Returns the header ETag of a test case. */
+export const tagOf = ({ versionId }: TestCase) => `"${versionId}"`;
 
 /**
  * Loads the test cases of a transformation, and returns functions that change them. `id` is undefined
@@ -29,15 +34,18 @@ export function useTestCases(id: string | undefined) {
     list: value,
     error,
     reload,
-    async save(body: TestCaseInput, caseId?: string) {
+    /** Stores a test case, as another one without `caseId`. `ifMatch` is the ETag of the stored one. */
+    async save(body: TestCaseInput, caseId?: string, ifMatch?: string) {
       const key = "PUT /v2/transformations/{id}/test-cases/{caseId}";
-      if (caseId !== undefined) await client.call(key, { params: { ...params, caseId }, body });
-      else await client.call("POST /v2/transformations/{id}/test-cases", { params, body });
+      if (caseId === undefined) {
+        await client.call("POST /v2/transformations/{id}/test-cases", { params, body });
+      } else await client.call(key, { params: { ...params, caseId }, body, ifMatch });
       await reload();
     },
-    async remove(caseId: string) {
+    async remove(testCase: TestCase) {
       const key = "DELETE /v2/transformations/{id}/test-cases/{caseId}";
-      await client.call(key, { params: { ...params, caseId } });
+      const request = { params: { ...params, caseId: testCase.id }, ifMatch: tagOf(testCase) };
+      await reloadIfChanged(client.call(key, request), reload);
       await reload();
     },
   };

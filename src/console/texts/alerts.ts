@@ -48,6 +48,7 @@ export const alertsTexts = {
   useDefault: "Default",
   forSeconds: "Begins after (seconds)",
   clearSeconds: "Ends after (seconds)",
+  quietHours: "Quiet hours",
   quietFrom: "Quiet hours from",
   quietTo: "Quiet hours until",
   timeZone: "Time zone",

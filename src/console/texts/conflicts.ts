@@ -8,6 +8,8 @@ export const conflictTexts = {
   theirs: "Theirs",
   yours: "Yours",
   empty: "(empty)",
+  /** Stands for a secret, which is never shown, not even one that the user has just typed. */
+  secret: "(secret, not shown)",
   alsoChanged: (names: readonly string[]) =>
     `Saved together with changes by others: ${names.join(", ")}`,
   reviewAgain: "It was changed by others meanwhile. Check the current state, then try again.",

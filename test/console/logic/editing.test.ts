@@ -11,7 +11,7 @@ const { session } = await import("../../../src/console/data/session.ts");
 const report = await import("../../../src/console/testing/run-report.ts");
 const { libraries, transformations } = await import("../../../src/console/code-kinds/code-kind.ts");
 const { useEventRows } = await import("../../../src/console/testing/event-rows.ts");
-const { useTestCases } = await import("../../../src/console/testing/use-test-cases.ts");
+const { tagOf, useTestCases } = await import("../../../src/console/testing/use-test-cases.ts");
 const unsaved = await import("../../../src/console/code/editing/unsaved-text.ts");
 const { useMerge } = await import("../../../src/console/code/publishing/use-merge.ts");
 
@@ -245,14 +245,15 @@ describe("events to choose from", () => {
 describe("test cases", () => {
   const path = "/v2/transformations/t/test-cases";
   test("are loaded, and again after each change", async () => {
-    page.answer = () => ({ testCases: [{ id: "c" }] });
+    page.answer = () => ({ testCases: [{ id: "c", versionId: "v" }] });
     const shown = renderHook(() => useTestCases("t"));
     await settled();
-    expect(shown.current.list as unknown[]).toEqual([{ id: "c" }]);
+    const [stored] = shown.current.list!;
+    expect(stored as unknown).toEqual({ id: "c", versionId: "v" });
     const body = { name: "N", input: [] };
     await shown.current.save(body);
-    await shown.current.save(body, "c");
-    await shown.current.remove("c");
+    await shown.current.save(body, "c", tagOf(stored!));
+    await shown.current.remove(stored!);
     expect(page.asked.map(({ route, body }) => [route, body?.name])).toEqual([
       [`GET ${path}`, undefined],
       [`POST ${path}`, "N"],
@@ -262,6 +263,9 @@ describe("test cases", () => {
       [`DELETE ${path}/c`, undefined],
       [`GET ${path}`, undefined],
     ]);
+    // A change of another is neither overwritten nor deleted.
+    const conditions = page.asked.map(({ headers }) => headers.get("if-match"));
+    expect(conditions).toEqual([null, null, null, '"v"', null, '"v"', null]);
     await shown.close();
     page.asked.length = 0;
     const none = renderHook(() => useTestCases(undefined));

@@ -11,6 +11,7 @@ import {
   STORED_SECRET,
   storedItemsOf,
   storedValues,
+  textOf,
 } from "../../../src/console/components/forms/stored-values.ts";
 import {
   mergeValues,
@@ -19,6 +20,7 @@ import {
   saveValues,
   type Values,
 } from "../../../src/console/data/save.ts";
+import { conflictTexts } from "../../../src/console/texts/conflicts.ts";
 import { renderHook, settled, startPage } from "./page.ts";
 
 startPage();
@@ -87,6 +89,25 @@ describe("stored secrets", () => {
     expect(hasSecret({ properties: { a: {}, b: { writeOnly: true } } })).toBe(true);
     expect(hasSecret({ items: { properties: { a: {} } } })).toBe(false);
     expect(hasSecret(headers)).toBe(true);
+  });
+
+  test("are not shown at any depth, and a removed one is seen to be", () => {
+    const { secret, empty } = conflictTexts;
+    expect(textOf("s3cret", { writeOnly: true })).toBe(secret);
+    expect(textOf(undefined, { writeOnly: true })).toBe(secret);
+    expect(textOf(null, { writeOnly: true })).toBe(empty);
+    const list = [{ name: "a", value: "s3cret" }, { name: "b" }, 7];
+    expect(textOf(list, headers)).toBe(
+      JSON.stringify([{ name: "a", value: secret }, { name: "b" }, 7]),
+    );
+    const schema = { properties: { auth: { properties: { key: { writeOnly: true } } } } };
+    const value = { auth: { key: "s3cret", user: "u" }, more: null, constructor: 1 };
+    expect(textOf(value, schema)).toBe(
+      JSON.stringify({ ...value, auth: { key: secret, user: "u" } }),
+    );
+    expect([textOf("text", {}), textOf("", {}), textOf(undefined, {})]).toEqual([
+      ...["text", empty, empty],
+    ]);
   });
 
   test("are marked in the values that the API answered", () => {

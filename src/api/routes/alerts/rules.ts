@@ -93,9 +93,9 @@ const AlertRule = Type.Object(
 const changeable = {
   name: Type.Optional(Name),
   enabled: Type.Optional(Type.Boolean()),
-  threshold: Type.Optional(Threshold),
-  forSeconds: Type.Optional(fields.forSeconds),
-  clearSeconds: Type.Optional(fields.clearSeconds),
+  threshold: Type.Optional(nullable(Threshold)),
+  forSeconds: Type.Optional(nullable(fields.forSeconds)),
+  clearSeconds: Type.Optional(nullable(fields.clearSeconds)),
   subjectIds: Type.Optional(fields.subjectIds),
   receiverIds: Type.Optional(fields.receiverIds),
   quietHours: Type.Optional(nullable(QuietHours)),
@@ -105,13 +105,14 @@ const NewAlertRule = Type.Object(
   {
     ...strict,
     $id: "NewAlertRule",
-    description: "What is absent gets the default value of the kind",
+    description: "What is absent or null gets the default value of the kind",
   },
 );
 const AlertRuleChange = Type.Object(changeable, {
   ...strict,
   $id: "AlertRuleChange",
-  description: "An absent field keeps its value; null removes the quiet hours",
+  description:
+    "An absent field keeps its value; null gives a number the default value of the kind, and removes the quiet hours",
 });
 
 const rules = resource({
@@ -187,9 +188,15 @@ function inputOf(rule: StoredRule): AlertRuleInput {
 function changed(before: AlertRuleInput, change: Static<typeof AlertRuleChange>): AlertRuleInput {
   const { quietHours: quietBefore, ...kept } = before;
   const { quietHours = quietBefore, ...changes } = change;
+  const { threshold, forSeconds, clearSeconds } = defaultRule(before.kind);
   const after: AlertRuleInput = {
     ...kept,
-    ...defined(changes),
+    ...defined({
+      ...changes,
+      threshold: changes.threshold === null ? threshold : changes.threshold,
+      forSeconds: changes.forSeconds === null ? forSeconds : changes.forSeconds,
+      clearSeconds: changes.clearSeconds === null ? clearSeconds : changes.clearSeconds,
+    }),
     name: change.name?.trim() ?? before.name,
     ...(quietHours && { quietHours }),
   };

@@ -4,6 +4,7 @@ import { commonTexts } from "../../texts/common.ts";
 import { conflictTexts } from "../../texts/conflicts.ts";
 import { Button } from "../button.tsx";
 import { Badge } from "../layout.tsx";
+import { type SecretSchema, textOf } from "./stored-values.ts";
 
 /**
  * Shows each form field that both the user and another user have changed, with both values. The
@@ -13,11 +14,13 @@ export function FieldConflicts(props: {
   conflict: SaveConflict;
   /** Returns the label of the field with the key `key`. */
   labelOf: (key: string) => string;
+  /** Returns the schema of the field with the key `key`, which says where it has secrets. */
+  schemaOf: (key: string) => SecretSchema;
   /** Keys of the fields for which this user chose the values that another user saved. */
   takenFromOthers: ReadonlySet<string>;
   onChoose: (key: string, takesTheirs: boolean) => void;
 }) {
-  const { conflict, labelOf, takenFromOthers, onChoose } = props;
+  const { conflict, labelOf, schemaOf, takenFromOthers, onChoose } = props;
   const notice = useRef<HTMLDivElement>(null);
   useEffect(() => {
     notice.current?.focus();
@@ -33,7 +36,7 @@ export function FieldConflicts(props: {
         <fieldset key={key}>
           <legend>{labelOf(key)}</legend>
           <p class="quiet">
-            {conflictTexts.before}: <code>{textOf(base)}</code>
+            {conflictTexts.before}: <code>{textOf(base, schemaOf(key))}</code>
           </p>
           {[
             { isTheirs: false, label: conflictTexts.yours, value: yours },
@@ -47,7 +50,7 @@ export function FieldConflicts(props: {
                 onChange={() => onChoose(key, isTheirs)}
               />
               <span>
-                {label}: <code>{textOf(value)}</code>
+                {label}: <code>{textOf(value, schemaOf(key))}</code>
               </span>
             </label>
           ))}
@@ -55,11 +58,6 @@ export function FieldConflicts(props: {
       ))}
     </div>
   );
-}
-
-function textOf(value: unknown): string {
-  if (value === undefined || value === null || value === "") return conflictTexts.empty;
-  return typeof value === "string" ? value : JSON.stringify(value);
 }
 
 /** Notice that a form has unsaved changes, with a button that discards them. */

@@ -1,7 +1,9 @@
+import { conflictTexts } from "../../texts/conflicts.ts";
+
 type Values = Record<string, unknown>;
 
 /** The part of JSON Schema that marks the values that are secrets. */
-interface SecretSchema {
+export interface SecretSchema {
   writeOnly?: boolean;
   properties?: Record<string, SecretSchema>;
   items?: SecretSchema;
@@ -14,6 +16,24 @@ export const STORED_SECRET = Symbol();
 export function hasSecret({ writeOnly, properties = {}, items }: SecretSchema): boolean {
   if (writeOnly || (items && hasSecret(items))) return true;
   return Object.values(properties).some(hasSecret);
+}
+
+/** Returns a text that shows a field's value without its secrets, not even those just typed. */
+export function textOf(value: unknown, schema: SecretSchema): string {
+  const shown = masked(value, schema);
+  if (shown === undefined || shown === null || shown === "") return conflictTexts.empty;
+  return typeof shown === "string" ? shown : JSON.stringify(shown);
+}
+
+/** Returns a copy of a value with a text in place of each secret. */
+function masked(value: unknown, { writeOnly, properties = {}, items = {} }: SecretSchema): unknown {
+  if (writeOnly) return value === null ? null : conflictTexts.secret;
+  if (Array.isArray(value)) return value.map((item) => masked(item, items));
+  if (typeof value !== "object" || value === null) return value;
+  const members = Object.entries(value).map(([key, inner]) => {
+    return [key, masked(inner, properties[key] ?? {})] as const;
+  });
+  return Object.fromEntries(members);
 }
 
 /**

@@ -2,6 +2,7 @@ import { useState } from "preact/hooks";
 import { SaveConflict, saveValues, type Values } from "../../data/save.ts";
 import { conflictTexts } from "../../texts/conflicts.ts";
 import { showToast } from "../toasts.ts";
+import { hasSecret, type SecretSchema } from "./stored-values.ts";
 
 /**
  * Component state for saving an item that another user may change while the form is open. `save`
@@ -14,14 +15,16 @@ export function useSave(item: {
   send: (values: Values, tag: string | undefined) => Promise<unknown>;
   valuesOf: (current: never) => Values;
   labelOf: (key: string) => string;
-  isSecret?: (key: string) => boolean;
+  /** Returns the schema of the field with this key, which says where it has secrets. */
+  schemaOf?: (key: string) => SecretSchema | undefined;
 }) {
   const [conflict, setConflict] = useState<SaveConflict>();
+  const schemaOf = (key: string) => item.schemaOf?.(key) ?? {};
   const [takenFromOthers, setTaken] = useState<ReadonlySet<string>>(new Set());
 
   /** Saves, or resolves with false if the user must first choose between conflicting values. */
   async function save(yours: Values): Promise<boolean> {
-    const { send, valuesOf, labelOf, isSecret } = item;
+    const { send, valuesOf, labelOf } = item;
     // Once the user has seen the values of others, these are what the next save starts from.
     const seen = conflict && {
       base: conflict.theirs,
@@ -36,7 +39,7 @@ export function useSave(item: {
         ...seen,
         send,
         valuesOf,
-        isSecret,
+        isSecret: (key) => hasSecret(schemaOf(key)),
       });
       setConflict(undefined);
       if (others.length > 0) showToast(conflictTexts.alsoChanged(others.map(labelOf)));
@@ -55,6 +58,7 @@ export function useSave(item: {
     conflict: conflict && {
       conflict,
       labelOf: item.labelOf,
+      schemaOf,
       takenFromOthers,
       onChoose(key: string, takesTheirs: boolean) {
         const next = new Set(takenFromOthers);
