@@ -105,6 +105,23 @@ describeWith(chromiumMissing)("two people who change one item", () => {
     await close();
   });
 
+  test("a destination that the other has deleted is no longer shown as one", async () => {
+    const { destination } = await send("POST", "/v2/destinations", {
+      name: "Gone",
+      type: "webhook",
+      config: { webhookUrl: "http://127.0.0.1:9/" },
+    });
+    const { page, close } = await open(`destinations/${destination.id}`);
+    const actions = page.getByRole("button", { name: "More actions" });
+    await actions.waitFor();
+    await page.getByText("Figures", { exact: false }).first().waitFor({ state: "detached" });
+    await api.send("DELETE", `/v2/destinations/${destination.id}`);
+    await page.getByRole("alert").filter({ hasText: "not found" }).first().waitFor();
+    await actions.waitFor({ state: "detached" });
+    await soon(async () => expect(await page.getByRole("switch").count()).toBe(0));
+    await close();
+  });
+
   test("a rollback leaves the live code in the editor, and asks before the newer one goes live", async () => {
     const good = codeOf(line("a = 'good'"));
     const { id } = await made(good, "Reverted");

@@ -22,6 +22,8 @@ export const auditActions = [
   "token",
   "token.refuse",
   "credential",
+  "alert-rule",
+  "alert-receiver",
   "session",
   "workspace",
 ] as const;

@@ -1,7 +1,8 @@
-import { signal } from "@preact/signals";
+import { effect, signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import type { Permission } from "../data/model.ts";
+import { session } from "../data/session.ts";
 import { isolated } from "../format.ts";
 import { commonTexts } from "../texts/common.ts";
 import { Button, type ButtonProps } from "./button.tsx";
@@ -74,6 +75,10 @@ const pendingConfirmation = signal<ConfirmationRequest | undefined>(undefined);
 // A dialog closes when the screen changes: the new screen does not show what it asks about.
 addEventListener("hashchange", () => {
   pendingConfirmation.value = undefined;
+});
+// It closes when the session ends, too: the next one may be of another workspace.
+effect(() => {
+  if (!session.value) pendingConfirmation.value = undefined;
 });
 
 /** Opens a dialog that asks the user to confirm an action. */

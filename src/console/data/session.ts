@@ -28,6 +28,7 @@ const WITHOUT_CHANGE = /^\/v2\/(session|run|.*\/test)$/;
 
 async function fetchSignedIn(url: string, init: RequestInit = {}): Promise<Response> {
   const { method = "GET", headers = {} } = init;
+  const asking = session.value;
   const limitMs = method === "GET" ? READ_MS_MAX : REQUEST_MS_MAX;
   const response = await fetchWithin(limitMs, url, init).catch((error) => {
     if (error instanceof TypeError) failedRequests.value += 1;
@@ -37,7 +38,8 @@ async function fetchSignedIn(url: string, init: RequestInit = {}): Promise<Respo
     );
   });
   if (response.status >= 500) failedRequests.value += 1;
-  if (response.status === 401 && session.value) {
+  // A late answer says nothing about a session that began after the request.
+  if (response.status === 401 && asking && session.value === asking) {
     isExpired.value = true;
     session.value = null;
   }
@@ -127,7 +129,9 @@ export async function signIn(token: string): Promise<void> {
 }
 
 export async function signOut(): Promise<void> {
-  await client.call("DELETE /v2/session");
+  await client.call("DELETE /v2/session").catch((error) => {
+    if (!(error instanceof RequestRefused && error.status === 401)) throw error;
+  });
   for (const forget of onSignOut) forget();
   clearSampleEvents();
   isExpired.value = false;

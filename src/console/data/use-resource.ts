@@ -1,4 +1,5 @@
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import { RequestRefused } from "../../api/client.ts";
 import { asksToWait, useRetry } from "./retry.ts";
 
 export type LoadedResource<T> = ReturnType<typeof useResource<T>>;
@@ -41,7 +42,10 @@ export function useResource<T>(
     } catch (error) {
       if (!takesPlace()) return;
       isHeldBack.current = asksToWait(error);
-      setState((before) => (before.key === request.key ? { ...before, error } : { key, error }));
+      const isGone = error instanceof RequestRefused && error.status === 404;
+      setState((before) =>
+        before.key === request.key && !isGone ? { ...before, error } : { key, error },
+      );
     } finally {
       loading.current--;
     }
@@ -58,7 +62,10 @@ export function useResource<T>(
   useRetry(state.error, reload);
 
   return {
-    /** The last value that was loaded. It remains available during a reload. */
+    /**
+     * The last value that was loaded. It remains available during a reload and after a failed one,
+     * unless the server answers that it no longer exists.
+     */
     value: state.key === key ? state.value : undefined,
     error: state.error,
     /** Loads the resource again. Resolves once `value` is the new value, or `error` the error. */

@@ -1,4 +1,4 @@
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { CopyableCode, LinkButton, Switch } from "../components/button.tsx";
 import { DeleteButton } from "../components/dialog.tsx";
 import { ErrorNotice } from "../components/error-notice.tsx";
@@ -56,6 +56,11 @@ export function DestinationPage({ id, tab }: { id: string; tab: string }) {
   const tag = resource.value?.tag;
   const value = resource.value?.answer.destination;
   const state = status.value?.destination;
+  const isGone = status.error !== undefined && state === undefined;
+  useEffect(() => {
+    // Another user may have deleted the destination whose settings are shown.
+    if (isGone) void reload();
+  }, [isGone]);
   const reloadAll = async () => {
     await Promise.all([reload(), status.reload()]);
   };
@@ -143,6 +148,7 @@ function HealthTab(
   const isOurs = (destination ?? state)?.deliveredBy === "pixelmill";
   return (
     <>
+      <ErrorNotice error={error} retry={reload} />
       {!isOurs && <p class="notice">{destinationTexts.deliveredElsewhere}</p>}
       {isOurs && state && (
         <Trouble state={state} failure={status?.failure} onTest={() => setTests(tests + 1)} />

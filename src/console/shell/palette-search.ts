@@ -1,6 +1,6 @@
-import { signal } from "@preact/signals";
+import { effect, signal } from "@preact/signals";
 import type { IconName } from "../components/icon.tsx";
-import { client, missingPermission } from "../data/session.ts";
+import { client, missingPermission, session } from "../data/session.ts";
 import { hrefTo } from "../router.ts";
 import { screens } from "../screens.ts";
 import { commonTexts } from "../texts/common.ts";
@@ -11,18 +11,26 @@ interface PaletteEntry {
   title: string;
   kind: string;
   icon: IconName;
+  /** Id of an item. The server finds an item by its whole id, too. */
+  id?: string;
 }
 
 const RESULTS_MAX = 40;
 
 /** Palette entries for the items that the server found for the latest text. */
 const found = signal<readonly PaletteEntry[]>([]);
-/** Text of the latest search on the server. Answers to earlier searches are dropped. */
-let latestText = "";
+/** Number of searches on the server. Answers to earlier searches are dropped. */
+let searches = 0;
+// Another user may sign in next.
+effect(() => {
+  if (session.value) return;
+  searches++;
+  found.value = [];
+});
 
 /**
- * Returns at most `RESULTS_MAX` palette entries whose title or kind contains every word of the
- * text. Entries whose title starts with the first word come first.
+ * Returns at most `RESULTS_MAX` palette entries whose id is the text, or whose title or kind
+ * contains every word of it. Entries whose title starts with the first word come first.
  */
 export function searchPalette(text: string): readonly PaletteEntry[] {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
@@ -30,9 +38,9 @@ export function searchPalette(text: string): readonly PaletteEntry[] {
   const [first = ""] = words;
   const startsWithWord = ({ title }: PaletteEntry) => Number(title.toLowerCase().startsWith(first));
   return all
-    .filter(({ title, kind }) => {
+    .filter(({ title, kind, id }) => {
       const searched = `${title} ${kind}`.toLowerCase();
-      return words.every((word) => searched.includes(word));
+      return id === text.trim() || words.every((word) => searched.includes(word));
     })
     .sort((one, other) => startsWithWord(other) - startsWithWord(one))
     .slice(0, RESULTS_MAX);
@@ -65,9 +73,9 @@ function actionEntries(): PaletteEntry[] {
  * empty text finds the first items of every kind.
  */
 export async function searchServer(text: string): Promise<void> {
-  latestText = text;
+  const number = ++searches;
   const lists = await Promise.allSettled(listItems(text));
-  if (latestText !== text) return;
+  if (number !== searches) return;
   found.value = lists.flatMap((list) => (list.status === "fulfilled" ? list.value : []));
 }
 
@@ -100,5 +108,5 @@ function entriesOf(
   list: readonly { id: string; name: string }[],
 ): PaletteEntry[] {
   const { screen, kind } = kinds[icon];
-  return list.map(({ id, name }) => ({ href: hrefTo(screen, id), title: name, kind, icon }));
+  return list.map(({ id, name }) => ({ href: hrefTo(screen, id), title: name, kind, icon, id }));
 }

@@ -28,6 +28,10 @@ function PaletteDialog() {
   useEffect(() => {
     dialog.current?.showModal();
     void searchServer("");
+    // The end of the session removes the dialog without closing it.
+    return () => {
+      isOpen.value = false;
+    };
   }, []);
   useEffect(() => {
     document.getElementById(`${id}-${at}`)?.scrollIntoView({ block: "nearest" });

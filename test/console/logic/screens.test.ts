@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, jest, test } from "bun:test";
+import { readFileSync } from "node:fs";
 import { Glob } from "bun";
 import { permissions } from "../../../src/catalog/model.ts";
 import { PAGE_ITEMS_MAX } from "../../../src/settings/limits.ts";
@@ -19,6 +20,9 @@ const audit = await import("../../../src/console/audit/audit-form.ts");
 const { eventName } = await import("../../../src/console/data/event-name.ts");
 const { changesOf } = await import("../../../src/console/tail/event-changes.ts");
 const { useTail } = await import("../../../src/console/tail/use-tail.ts");
+const { ConfirmationHost, confirmAction } = await import(
+  "../../../src/console/components/dialog.tsx"
+);
 const { Pagination } = await import("../../../src/console/components/table.tsx");
 const { useSettingsTest } = await import("../../../src/console/destinations/connection-test.tsx");
 const toasts = await import("../../../src/console/components/toasts.ts");
@@ -139,7 +143,35 @@ describe("the palette", () => {
     await palette.searchServer("");
     expect(palette.searchPalette("zebra")).toHaveLength(40);
     expect(palette.searchPalette("zebra source")[0]?.href).toBe("#/sources/0");
+    // The server also finds an item by its whole id.
+    expect(palette.searchPalette(" 39 ").map(({ href }) => href)).toContain("#/sources/39");
   });
+
+  test("forgets with the session what it has found", async () => {
+    signIn("workspace:admin");
+    page.answer = ({ route }) => {
+      const list = [{ id: "z", name: "Zebra" }];
+      return route === "GET /v2/code" ? { code: list } : { names: list };
+    };
+    await palette.searchServer("");
+    expect(titles("zebra")).not.toEqual([]);
+    session.value = null;
+    expect(titles("zebra")).toEqual([]);
+    signIn("workspace:admin");
+    const late = palette.searchServer("");
+    session.value = null;
+    await late;
+    expect(titles("zebra")).toEqual([]);
+  });
+});
+
+test("a confirmation ends with the session in which it was asked for", () => {
+  signIn("workspace:admin");
+  const onConfirm = async () => {};
+  confirmAction({ title: "Delete?", text: "", action: "Delete", onConfirm });
+  expect(ConfirmationHost()).not.toBeNull();
+  session.value = null;
+  expect(ConfirmationHost()).toBeNull();
 });
 
 describe("the search form", () => {
@@ -219,6 +251,13 @@ describe("the form of the audit log", () => {
   test("offers the names of resources and their actions alone", () => {
     expect(audit.auditActions.filter((it) => !/^[a-z-]+(\.[a-z-]+)?$/.test(it))).toEqual([]);
     expect(new Set(audit.auditActions).size).toBe(audit.auditActions.length);
+  });
+
+  test("offers each type of resource that the log records", () => {
+    const code = readFileSync("src/catalog/audit/recorded-tables.ts", "utf8");
+    const types = [...code.matchAll(/\bitem\("([a-z-]+)"/g)].map(([, type]) => type);
+    expect(types.length).toBeGreaterThan(9);
+    expect(audit.auditActions).toEqual(expect.arrayContaining(types));
   });
 });
 

@@ -82,6 +82,36 @@ describe("a session", () => {
     expect([sampleEvents.value, page.sessionStorage.getItem("sample-events")]).toEqual([[], null]);
   });
 
+  test("that began later is not ended by a late refusal of the one before", async () => {
+    page.answer = () => ({ session: user("w") });
+    await it.signIn("pm_token");
+    const late = Promise.withResolvers<Response>();
+    page.answer = () => late.promise;
+    const asked = it.client.call("GET /v2/workspace").catch(() => {});
+    page.answer = () => ({ session: user("w") });
+    await it.signIn("pm_token");
+    late.resolve(Response.json({ message: "no" }, { status: 401 }));
+    await asked;
+    expect([it.session.value, it.isExpired.value]).toEqual([user("w"), false]);
+  });
+
+  test("that had expired ends at a sign-out with all that the user has typed, too", async () => {
+    let forgotten = 0;
+    const forget = () => forgotten++;
+    it.onSignOut.add(forget);
+    page.answer = () => ({ session: user("w") });
+    await it.signIn("pm_token");
+    addSampleEvent({ a: 1 });
+    page.answer = () => Response.json({ message: "no" }, { status: 503 });
+    await it.signOut().catch(() => {});
+    expect([forgotten, it.session.value]).toEqual([0, user("w")]);
+    page.answer = () => Response.json({ message: "no" }, { status: 401 });
+    await it.signOut();
+    it.onSignOut.delete(forget);
+    expect([forgotten, sampleEvents.value, it.session.value]).toEqual([1, [], null]);
+    expect(it.isExpired.value).toBe(false);
+  });
+
   test("ends at a sign-out with all that the user has typed", async () => {
     let forgotten = 0;
     const forget = () => forgotten++;

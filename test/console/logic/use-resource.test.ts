@@ -133,6 +133,20 @@ describe("a resource", () => {
     await shown.close();
   });
 
+  test("is gone once the server no longer has it, whereas another refusal leaves it shown", async () => {
+    const shown = renderHook(() => useResource(load, ["a"], 5_000));
+    await settled();
+    results.push(refused(403));
+    await after(5_000);
+    expect([shown.current.value, shown.current.error]).toEqual([1, refused(403)]);
+    results.push(refused(404));
+    await after(5_000);
+    expect([shown.current.value, shown.current.error]).toEqual([undefined, refused(404)]);
+    await after(5_000);
+    expect([shown.current.value, shown.current.error]).toEqual([4, undefined]);
+    await shown.close();
+  });
+
   test("is loaded again as its inputs are then", async () => {
     const failing = () => Promise.reject(refused(503));
     const shown = renderHook(() => useResource<number>(failing, ["a"]));
