@@ -174,6 +174,32 @@ describeWith(chromiumMissing)("console sessions", () => {
     await close();
   }, 300_000);
 
+  test("a list that is longer than a page of the API is loaded whole, or says that it is cut", async () => {
+    for (let n = 0; n < 101; n++) {
+      const body = { name: `member ${n}`, email: `m${n}@example.com`, permissions: [] };
+      await api.send("POST", "/v2/members", { body });
+    }
+    const created = await api.send("POST", "/transformations", {
+      body: { name: "Revised", language: "javascript", code: "0" },
+    });
+    const { id } = created.body;
+    for (let n = 1; n < 101; n++) {
+      await api.send("POST", `/transformations/${id}`, { body: { code: `${n}` } });
+    }
+    const { page, close } = await openPage(browser);
+    await signIn(page, api.url, api.token);
+    await page.goto(`${api.url}/#/settings/tokens`);
+    await page.getByRole("button", { name: "New token" }).click();
+    const member = page.getByLabel("Owner").getByRole("option", { name: "member 100 " });
+    await member.waitFor({ state: "attached" });
+    await page.goto(`${api.url}/#/transformations/${id}?tab=history`);
+    await page.getByText("The newest 100 revisions").waitFor();
+    await page.getByRole("button", { name: "Load older" }).click();
+    await page.getByRole("cell", { name: "101", exact: true }).waitFor();
+    await soon(async () => expect(await page.getByText("The newest 100").count()).toBe(0));
+    await close();
+  }, 300_000);
+
   test("? lists the keyboard shortcuts, and a chosen theme is kept in the browser", async () => {
     const { page, close } = await openPage(browser, { colorScheme: "light" });
     await signIn(page, api.url, api.token);

@@ -112,9 +112,9 @@ describeWith(chromiumMissing)("two people who change one item", () => {
       config: { webhookUrl: "http://127.0.0.1:9/" },
     });
     const { page, close } = await open(`destinations/${destination.id}`);
-    const actions = page.getByRole("button", { name: "More actions" });
+    const actions = page.getByLabel("More actions");
     await actions.waitFor();
-    await page.getByText("Figures", { exact: false }).first().waitFor({ state: "detached" });
+    await page.getByRole("switch").waitFor();
     await api.send("DELETE", `/v2/destinations/${destination.id}`);
     await page.getByRole("alert").filter({ hasText: "not found" }).first().waitFor();
     await actions.waitFor({ state: "detached" });

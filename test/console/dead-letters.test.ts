@@ -181,7 +181,8 @@ describeWith(chromiumMissing)("replays and purges of dead letters", () => {
         id: `${n}`,
         count: 1,
       }));
-      return route.fulfill({ json: { ...list, deadLetterGroups } });
+      const paging = { total: 7_777 };
+      return route.fulfill({ json: { ...list, deadLetterGroups, paging } });
     });
     const open = async () => {
       await page.goto(`${api.url}/#/`);
@@ -190,6 +191,8 @@ describeWith(chromiumMissing)("replays and purges of dead letters", () => {
     };
     await open();
     await page.getByRole("button", { name: `Purge ${groups} matching` }).waitFor();
+    // The API lists the most frequent ones.
+    await page.getByText(`Only the ${groups} most frequent of 7,777 reasons`).waitFor();
     groups++;
     await open();
     await page.getByText(`${groups} reasons match, and ${groups - 1} can be`).waitFor();

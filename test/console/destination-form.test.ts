@@ -428,10 +428,25 @@ describeWith(chromiumMissing)("the page of a destination", () => {
     await page.reload();
     await consents.waitFor();
     await soon(async () => expect(await consents.inputValue()).toBe("ads\nmarketing"));
+    const filter = { mode: "only" as const, conditions: [{ path: "type", values: ["track"] }] };
+    await api.client.call("PUT /v2/destinations/{id}", { params: { id }, body: { filter } });
     await page.goto(`${api.url}/#/destinations/new?copyOf=${id}`);
     await consents.waitFor();
     await button(page, "Create destination").click();
     await page.getByRole("heading", { level: 1, name: "Copy of Ads" }).waitFor();
+    // Another type begins without settings, also without those that no field shows.
+    await page.goto(`${api.url}/#/destinations/new?copyOf=${id}`);
+    await consents.waitFor();
+    await field(page, "Name").fill("Other type");
+    await page.getByLabel("Type").selectOption({ label: "KAFKA (by rudder-server)" });
+    const config = { hostName: "kafka.test", port: "9092", topic: "events" };
+    await page.getByLabel("Settings (JSON)").fill(JSON.stringify(config));
+    await button(page, "Create destination").click();
+    await page.getByRole("heading", { level: 1, name: "Other type" }).waitFor();
+    const other = (await api.client.call("GET /v2/destinations")).destinations.find(
+      ({ name }) => name === "Other type",
+    );
+    expect([other?.filter, other?.consentIds]).toEqual([undefined, []]);
     const copy = (await api.client.call("GET /v2/destinations")).destinations.find(
       ({ name }) => name === "Copy of Ads",
     );

@@ -57,6 +57,14 @@ describeWith(chromiumMissing)("a destination that rudder-server delivers", () =>
     await button(page, "Save settings").click();
     await page.getByText("Settings saved").waitFor();
     expect(stored()).toEqual({ ...changed, password: "hidden" });
+    // Discarded changes leave no text either, not even one that was no JSON.
+    await settings(page).fill(JSON.stringify({ hostName: "other.test" }));
+    await settings(page).fill("{");
+    await page.getByText("Expected a JSON object").waitFor();
+    await button(page, "Discard changes").click();
+    await soon(async () => expect(JSON.parse(await settings(page).inputValue())).toEqual(changed));
+    await button(page, "Save settings").click();
+    await page.getByText("Settings saved").nth(1).waitFor();
     expect(await axeViolations(page)).toEqual([]);
 
     await page.goto(`${api.url}/#/destinations`);

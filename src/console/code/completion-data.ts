@@ -1,4 +1,5 @@
 import { editorLanguage, type Language } from "../code-kinds/code-kind.ts";
+import { allPages } from "../data/all-pages.ts";
 import { client, missingPermission } from "../data/session.ts";
 import { useResource } from "../data/use-resource.ts";
 import { type CompletionData, exportsOf } from "../editor/completion.ts";
@@ -36,11 +37,14 @@ async function fetchNames(language: CompletionData["language"]) {
   const [published, credentials] = await Promise.all([
     client.call("GET /libraries"),
     missingPermission("workspace:admin") === undefined
-      ? client.call("GET /v2/credentials")
+      ? allPages(
+          (page) => client.call("GET /v2/credentials", { query: { page } }),
+          (answer) => answer.credentials,
+        )
       : undefined,
   ]);
   return {
-    credentials: (credentials?.credentials ?? []).map(({ name }) => name),
+    credentials: (credentials?.items ?? []).map(({ name }) => name),
     libraries: published.libraries
       .filter((it) => editorLanguage(it.language) === language)
       .map(({ importName, code = "" }) => ({ importName, exports: exportsOf(code, language) })),

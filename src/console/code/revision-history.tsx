@@ -1,4 +1,5 @@
 import { useState } from "preact/hooks";
+import { VERSIONS_COUNT_MAX } from "../../settings/limits.ts";
 import { type CodeContext, editorLanguage, type Revision } from "../code-kinds/code-kind.ts";
 import { Button } from "../components/button.tsx";
 import { ClampedText } from "../components/clamped-text.tsx";
@@ -6,10 +7,12 @@ import { ConfirmDialog } from "../components/dialog.tsx";
 import { ErrorNotice } from "../components/error-notice.tsx";
 import { SelectField } from "../components/forms/fields.tsx";
 import { Badge, Panel } from "../components/layout.tsx";
+import { useLatest } from "../components/list-screen.tsx";
 import { Name } from "../components/name.tsx";
-import { type Column, column, Table } from "../components/table.tsx";
+import { type Column, column, OlderRows, Table } from "../components/table.tsx";
 import { formatTime, Time } from "../components/time.tsx";
 import { showToast } from "../components/toasts.ts";
+import { allPages } from "../data/all-pages.ts";
 import { reloadIfChanged } from "../data/save.ts";
 import { client, missingPermission } from "../data/session.ts";
 import { useResource } from "../data/use-resource.ts";
@@ -19,7 +22,8 @@ import { codeTexts } from "../texts/code.ts";
 import { commonTexts } from "../texts/common.ts";
 import { NoteField, PublishDetails } from "./publishing/publish-details.tsx";
 
-const REVISIONS_MAX = 100;
+/** Number of revisions that the list first shows, and by which the user lengthens it. */
+const PAGE_REVISIONS = 100;
 
 /**
  * List of revisions with their authors. The user can compare any two revisions, and publish an
@@ -28,9 +32,15 @@ const REVISIONS_MAX = 100;
 export function RevisionHistory(context: CodeContext) {
   const { kind, newest, published, tag, reload } = context;
   const [confirmed, setConfirmed] = useState<Revision>();
-  const load = () => Promise.all([kind.listRevisions(newest.id, REVISIONS_MAX), loadAuthorNames()]);
-  const loaded = useResource(load, [newest.id, newest.versionId, published?.versionId]);
-  const [revisions, names] = loaded.value ?? [];
+  const [count, setCount] = useState(PAGE_REVISIONS);
+  const authors = useResource(loadAuthorNames, []);
+  const loaded = useResource(
+    () => kind.listRevisions(newest.id, count),
+    [newest.id, newest.versionId, published?.versionId, count],
+  );
+  const revisions = useLatest(loaded.value);
+  const isComplete = revisions === undefined || revisions.length < count;
+  const numberOf = (revision: Revision) => (isComplete ? numberIn(revisions ?? [], revision) : "");
   const live = published?.versionId;
   const [pair, setPair] = useState<{ before?: string; after?: string }>({});
   const after = pair.after ?? newest.versionId;
@@ -52,7 +62,7 @@ export function RevisionHistory(context: CodeContext) {
           keyOf={({ versionId }) => versionId}
           columns={
             [
-              column.narrow(codeTexts.number, (revision) => numberOf(revisions ?? [], revision)),
+              column.narrow(codeTexts.number, numberOf),
               column.plain(commonTexts.created, ({ createdAt, versionId }) => (
                 <span class="row">
                   <Time at={createdAt} />
@@ -61,7 +71,7 @@ export function RevisionHistory(context: CodeContext) {
                 </span>
               )),
               column.plain(codeTexts.author, ({ createdBy }) => (
-                <Name>{(createdBy && names?.get(createdBy)) ?? createdBy}</Name>
+                <Name>{(createdBy && authors.value?.get(createdBy)) ?? createdBy}</Name>
               )),
               column.plain(
                 codeTexts.note,
@@ -92,6 +102,13 @@ export function RevisionHistory(context: CodeContext) {
             ] satisfies Column<Revision>[]
           }
         />
+        {!isComplete && (
+          <OlderRows
+            text={codeTexts.newestRevisions(revisions.length)}
+            isComplete={count >= VERSIONS_COUNT_MAX}
+            loadOlder={async () => setCount(count + PAGE_REVISIONS)}
+          />
+        )}
       </Panel>
       {confirmed && (
         <ConfirmPublish
@@ -107,6 +124,7 @@ export function RevisionHistory(context: CodeContext) {
       {revisions && revisions.length > 1 && (
         <Comparison
           revisions={revisions}
+          numberOf={numberOf}
           before={before}
           after={after}
           onChange={(change) => setPair({ before, after, ...change })}
@@ -116,12 +134,8 @@ export function RevisionHistory(context: CodeContext) {
   );
 }
 
-/**
- * Returns the number of a revision as a string, counted from the oldest revision. Returns an empty
- * string if the list is cut off before the oldest revision.
- */
-function numberOf(revisions: readonly Revision[], { versionId }: Revision): string {
-  if (revisions.length >= REVISIONS_MAX) return "";
+/** Returns the number of a revision in the list of all, counted from the oldest one. */
+function numberIn(revisions: readonly Revision[], { versionId }: Revision): string {
   return String(revisions.length - revisions.findIndex((it) => it.versionId === versionId));
 }
 
@@ -175,18 +189,17 @@ function comparisonBase(revisions: readonly Revision[], after: string, live: str
 
 function Comparison(props: {
   revisions: readonly Revision[];
+  numberOf: (revision: Revision) => string;
   before: string;
   after: string;
   onChange: (change: { before?: string; after?: string }) => void;
 }) {
-  const { revisions, before, after, onChange } = props;
+  const { revisions, numberOf, before, after, onChange } = props;
   const revisionOf = (versionId: string) => revisions.find((it) => it.versionId === versionId);
   const [one, other] = [revisionOf(before), revisionOf(after)];
   const options = revisions.map((revision) => ({
     value: revision.versionId,
-    text: [numberOf(revisions, revision), formatTime(revision.createdAt)]
-      .filter(Boolean)
-      .join(" · "),
+    text: [numberOf(revision), formatTime(revision.createdAt)].filter(Boolean).join(" · "),
   }));
   return (
     <Panel title={codeTexts.compare}>
@@ -222,9 +235,15 @@ function Comparison(props: {
  */
 async function loadAuthorNames(): Promise<Map<string, string>> {
   if (missingPermission("workspace:admin") !== undefined) return new Map();
-  const [{ members }, { tokens }] = await Promise.all([
-    client.call("GET /v2/members"),
-    client.call("GET /v2/tokens"),
+  const [members, tokens] = await Promise.all([
+    allPages(
+      (page) => client.call("GET /v2/members", { query: { page } }),
+      (answer) => answer.members,
+    ),
+    allPages(
+      (page) => client.call("GET /v2/tokens", { query: { page } }),
+      (answer) => answer.tokens,
+    ),
   ]);
-  return new Map([...tokens, ...members].map(({ id, name }) => [id, name]));
+  return new Map([...tokens.items, ...members.items].map(({ id, name }) => [id, name]));
 }

@@ -110,7 +110,7 @@ export function ListScreen<Item extends { id: string; name: string }>(props: {
 }
 
 /** Returns the last defined value, so that a list stays visible while its next page loads. */
-function useLatest<T>(value: T | undefined): T | undefined {
+export function useLatest<T>(value: T | undefined): T | undefined {
   const latest = useRef<T | undefined>(undefined);
   if (value !== undefined) latest.current = value;
   return latest.current;

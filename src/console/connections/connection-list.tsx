@@ -93,6 +93,7 @@ export function ConnectionList({ of, id }: { of: keyof typeof sides; id: string 
         label={label}
         names={names}
         connected={new Set(connections.map((it) => it[otherKey]))}
+        total={paging.total}
         endsFor={(otherId) =>
           of === "source"
             ? { sourceId: id, destinationId: otherId }
@@ -173,9 +174,12 @@ function ConnectionRow(props: {
  */
 function ConnectForm(props: {
   label: string;
-  /** Search of sources or destinations to connect. `connected` has ids of the connected ones. */
+  /** Search of sources or destinations to connect. */
   names: NameSearch;
+  /** Ids of the connected ones, as far as this page of the list has them. */
   connected: ReadonlySet<string>;
+  /** Number of all connected ones. */
+  total: number;
   /**
    * Returns the source and the destination of the new connection. `id` is the source or destination
    * that the user selected.
@@ -183,16 +187,18 @@ function ConnectForm(props: {
   endsFor: (id: string) => { sourceId: string; destinationId: string };
   reload: () => Promise<void>;
 }) {
-  const { label, names, connected, endsFor, reload } = props;
+  const { label, names, connected, total, endsFor, reload } = props;
   const [selected, setSelected] = useState("");
-  const first = names.found?.find(({ id }) => !connected.has(id));
+  const areAllKnown = connected.size >= total;
+  const first = areAllKnown ? names.found?.find(({ id }) => !connected.has(id)) : undefined;
   const id = selected === "" || connected.has(selected) ? first?.id : selected;
-  if ((names.all ?? 0) <= connected.size) return null;
+  if ((names.all ?? 0) <= total) return null;
   return (
     <div class="connect">
       <SearchedNameField
         label={label}
         value={id ?? ""}
+        {...(!areAllKnown && { none: commonTexts.selectOne })}
         names={names}
         without={connected}
         onChange={setSelected}

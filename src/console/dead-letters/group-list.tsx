@@ -83,6 +83,11 @@ export function GroupList({ destinationId }: { destinationId: string | undefined
             </p>
           )}
       </div>
+      {value !== undefined && value.paging.total > value.deadLetterGroups.length && (
+        <p class="notice">
+          {deadLetterTexts.reasonsCut(value.deadLetterGroups.length, value.paging.total)}
+        </p>
+      )}
       <Panel flush>
         <header>
           <SearchField

@@ -10,6 +10,8 @@ interface ConfigFieldsProps extends Pick<FormProps, "values" | "onChange" | "err
   /** Ids of the consents that the destination needs, one per line. */
   consents: string;
   onConsents: (consents: string) => void;
+  /** Number of times that the user has discarded changes, also of a text that is no valid value. */
+  discards?: number;
 }
 
 /**
@@ -19,7 +21,7 @@ interface ConfigFieldsProps extends Pick<FormProps, "values" | "onChange" | "err
  * other settings as JSON.
  */
 export function ConfigFields(props: ConfigFieldsProps) {
-  const { type, consents, onConsents, ...more } = props;
+  const { type, consents, onConsents, discards, ...more } = props;
   const form = { ...more, path: "/config", isNew: more.stored === undefined };
   const schema = type?.config ?? {};
   if (type?.deliveredBy !== "rudder-server") {
@@ -43,7 +45,7 @@ export function ConfigFields(props: ConfigFieldsProps) {
   );
   return (
     <>
-      <JsonField {...more} secrets={secrets} />
+      <JsonField key={discards} {...more} secrets={secrets} />
       {more.stored && <p class="quiet small">{destinationTexts.secretsEnteredAgain}</p>}
       <SchemaForm {...form} schema={schema} />
     </>

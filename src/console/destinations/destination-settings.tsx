@@ -92,6 +92,7 @@ function SettingsForm(props: SettingsProps & { type: DestinationType | undefined
             onChange={(next) => form.edit({ name, consentIds, ...withPrefix(next) })}
             errorAt={errorAt}
             stored={storedValues(destination.config, destination.secretsSet)}
+            discards={form.discards}
             consents={consentIds as string}
             onConsents={(next) => form.edit({ ...form.values, consentIds: next })}
           />

@@ -93,14 +93,14 @@ function NewDestinationForm(props: {
       }}
       onSubmit={async () => {
         const consents = linesOf(consentIds);
-        const filter = copied?.filter && { filter: copied.filter };
         const body = {
           name,
           type: typeName,
           deliveredBy,
           config: sentConfig,
           consentIds: consents,
-          ...filter,
+          // The settings of another type begin empty.
+          ...(isCopy && copied.filter && { filter: copied.filter }),
         };
         const { destination } = await client.call("POST /v2/destinations", { body });
         form.discard();
@@ -134,7 +134,7 @@ function NewDestinationForm(props: {
             value={option}
             options={types.map((it) => ({ value: optionOf(it), text: labelOfType(it) }))}
             onChange={(next) => {
-              change({ type: next, config: {} });
+              change({ type: next, config: {}, consentIds: "" });
               clearError();
             }}
           />

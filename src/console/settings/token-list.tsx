@@ -9,6 +9,7 @@ import { Badge } from "../components/layout.tsx";
 import { Name } from "../components/name.tsx";
 import { type Column, column } from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
+import { allPages } from "../data/all-pages.ts";
 import type { Permission } from "../data/model.ts";
 import { client, session } from "../data/session.ts";
 import { useResource } from "../data/use-resource.ts";
@@ -74,10 +75,15 @@ function TokenForm({ close, reload }: FormContext<Token>) {
   });
   const { name, memberId, permissions, expires } = values;
   const [secret, setSecret] = useState<string>();
-  const { value: members = [] } = useResource(
-    async () => (await client.call("GET /v2/members")).members,
+  const { value: members } = useResource(
+    () =>
+      allPages(
+        (page) => client.call("GET /v2/members", { query: { page } }),
+        (answer) => answer.members,
+      ),
     [],
   );
+  const { items = [], total = 0 } = members ?? {};
   if (secret !== undefined) {
     return (
       <>
@@ -109,9 +115,10 @@ function TokenForm({ close, reload }: FormContext<Token>) {
       <TextField label={commonTexts.name} required autoFocus {...input("name")} />
       <SelectField
         label={settingsTexts.owner}
+        hint={items.length < total && settingsTexts.membersCut(items.length, total)}
         options={[
           { value: "", text: settingsTexts.ownerService },
-          ...members.map((it) => ({ value: it.id, text: `${isolated(it.name)} (${it.email})` })),
+          ...items.map((it) => ({ value: it.id, text: `${isolated(it.name)} (${it.email})` })),
         ]}
         {...select("memberId")}
       />

@@ -36,6 +36,7 @@ const FOLLOWED_MS = 30_000;
 export function TestEvent({ source, dataPlane }: { source: Source; dataPlane: string }) {
   const [event, setEvent] = useState(commonTexts.testEvent);
   const [messages, setMessages] = useState<readonly FollowedMessage[]>();
+  const [isFollowing, setFollowing] = useState(false);
   const [error, setError] = useState<unknown>();
   const following = useRef<AbortController>(null);
   useEffect(() => () => following.current?.abort(), []);
@@ -47,6 +48,7 @@ export function TestEvent({ source, dataPlane }: { source: Source; dataPlane: st
     setTimeout(() => stop.abort(), FOLLOWED_MS);
     setError(undefined);
     setMessages([]);
+    setFollowing(true);
     const visitor = `console-${crypto.getRandomValues(new Uint32Array(2)).join("-")}`;
     if (missingPermission("events:read") === undefined) {
       await new Promise<void>((resolve) => {
@@ -55,7 +57,10 @@ export function TestEvent({ source, dataPlane }: { source: Source; dataPlane: st
           resolve,
           (it) => setMessages((before) => [...(before ?? []), it]),
         );
-        void end.then(resolve);
+        void end.then(() => {
+          resolve();
+          if (following.current === stop) setFollowing(false);
+        });
       });
     }
     await sendPixel(dataPlane, { writeKey: source.writeKey, anonymousId: visitor, event }).catch(
@@ -91,12 +96,13 @@ export function TestEvent({ source, dataPlane }: { source: Source; dataPlane: st
         </div>
       </form>
       <ErrorNotice error={error} />
-      {messages && <Arrivals messages={messages} />}
+      {messages && <Arrivals messages={messages} isFollowing={isFollowing} />}
     </>
   );
 }
 
-function Arrivals({ messages }: { messages: readonly FollowedMessage[] }) {
+function Arrivals(props: { messages: readonly FollowedMessage[]; isFollowing: boolean }) {
+  const { messages, isFollowing } = props;
   const permission = missingPermission("events:read");
   if (permission !== undefined) {
     return <p class="notice">{sourceTexts.deliveryRequires(permission)}</p>;
@@ -104,11 +110,12 @@ function Arrivals({ messages }: { messages: readonly FollowedMessage[] }) {
   const [received] = messages;
   return (
     <div class="stack close" aria-live="polite">
-      {messages.length === 0 && (
+      {messages.length === 0 && isFollowing && (
         <p class="row quiet">
           <span class="spinner" /> {sourceTexts.awaitingDelivery}
         </p>
       )}
+      {messages.length === 0 && !isFollowing && <p class="warn">{sourceTexts.notFollowed}</p>}
       {messages.map(({ name: stage, data }) => (
         <Fragment key={stage + data.destinationId}>
           <p class="row">

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { isolated, pluralize } from "../format.ts";
+import { formatCount, isolated, pluralize } from "../format.ts";
 
 /** Texts of the screens of transformations and libraries. */
 export const codeTexts = {
@@ -49,6 +49,7 @@ export const codeTexts = {
   liveFromNextBatch: "Live from the next batch",
   revisions: "Revisions",
   newest: "Newest",
+  newestRevisions: (count: number) => `The newest ${formatCount(count)} revisions`,
   author: "By",
   compare: "Compare",
   revisionIsLive: "This revision is live",

@@ -67,6 +67,8 @@ export const deadLetterTexts = {
   matching: (count: number) => `${formatCount(count)} matching`,
   tooManyReasons: (found: number, max: number) =>
     `${formatCount(found)} reasons match, and ${formatCount(max)} can be replayed or purged at a time. Enter more of the reason, or select a destination.`,
+  reasonsCut: (shown: number, all: number) =>
+    `Only the ${formatCount(shown)} most frequent of ${formatCount(all)} reasons are listed and searched. Select a destination to see fewer.`,
   listAll: (count: number) => `List all ${formatCount(count)}`,
   stages: { transform: "transformation", deliver: "delivery" },
   select: (event: string) => `Select ${event}`,

@@ -1,3 +1,5 @@
+import { formatCount } from "../format.ts";
+
 export const settingsTexts = {
   credentials: "Credentials",
   noCredentials: {
@@ -63,6 +65,8 @@ export const settingsTexts = {
   done: "Done",
   createToken: "Create token",
   owner: "Owner",
+  membersCut: (shown: number, all: number) =>
+    `The first ${formatCount(shown)} of ${formatCount(all)} members are listed.`,
   ownerService: "A service, with its own permissions",
   expiresAt: "Expires at",
   dataPlaneUrl: "Data plane URL",

@@ -119,6 +119,7 @@ export const sourceTexts = {
   sourceDisabled: "The source is disabled",
   liveTailOfSource: "Live tail of this source",
   awaitingDelivery: "Stored; awaiting delivery",
+  notFollowed: "Stored. Its delivery is no longer followed here: see the live tail of this source.",
   connectionWith: (name: string) => `Connection with ${isolated(name)}`,
   writeKeyRotated: (name: string) => `${isolated(name)} has a new write key`,
   dataPlaneUnreachable: (url: string) =>

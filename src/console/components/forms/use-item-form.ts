@@ -1,3 +1,4 @@
+import { useState } from "preact/hooks";
 import { useKeptValues } from "../../data/kept-values.ts";
 import type { Values } from "../../data/save.ts";
 import { showToast } from "../toasts.ts";
@@ -18,12 +19,16 @@ export function useItemForm(
 ) {
   const form = useKeptValues(item.name, { base: item.base, tag: item.tag });
   const { save, conflict, forgetConflict } = useSave({ ...item, base: form.base, tag: form.tag });
+  const [discards, setDiscards] = useState(0);
   return {
     ...form,
     conflict,
+    /** Number of times that the user has discarded what a field may still show. */
+    discards,
     discard() {
       form.discard();
       forgetConflict();
+      setDiscards(discards + 1);
     },
     async submit(values: Values = form.values): Promise<void> {
       if (!(await save(values))) return;

@@ -1,0 +1,24 @@
+/** An answer with one page of a list. */
+interface ListPage {
+  paging: { total: number; next?: string };
+}
+
+/** Maximum number of pages that `allPages` loads. Longer lists are cut, and `total` says so. */
+const PAGES_MAX = 10;
+
+/**
+ * Loads the items of all pages of a list, such as those among which the user chooses. `load`
+ * requests a page by its number, and `itemsOf` returns the items of an answer.
+ */
+export async function allPages<Answer extends ListPage, Item>(
+  load: (page: number) => Promise<Answer>,
+  itemsOf: (answer: Answer) => readonly Item[],
+): Promise<{ items: readonly Item[]; total: number }> {
+  const items: Item[] = [];
+  for (let page = 1; ; page++) {
+    const answer = await load(page);
+    items.push(...itemsOf(answer));
+    const { next, total } = answer.paging;
+    if (next === undefined || page === PAGES_MAX) return { items, total };
+  }
+}
