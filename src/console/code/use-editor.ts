@@ -222,6 +222,6 @@ async function store(
   texts.setNote("");
   showToast(publish ? [codeTexts.published, ...warnings].join(". ") : codeTexts.savedAsDraft);
   await reload();
-  // What the user has typed meanwhile is an edit of the revision that was stored.
+  // A text that the user has typed meanwhile is an edit of the revision that was stored.
   if (isEdited) texts.setBaseVersionId(versionId);
 }
