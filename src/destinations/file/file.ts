@@ -9,7 +9,7 @@ import { type TestStep, TestSteps } from "../test-steps.ts";
 import { batchLimitsOf, FileConfig, fileFaults } from "./config.ts";
 import { JsonLinesFile } from "./json-lines-file.ts";
 import { FILE_BATCH_EVENTS_MAX } from "./limits.ts";
-import { deleteExpiredFiles, rotatedPath } from "./rotated-files.ts";
+import { deleteExpiredFiles, deletesFiles, rotatedPath, writtenName } from "./rotated-files.ts";
 import { openSafely, withSafePath, writeAtomically } from "./safe-path.ts";
 
 /**
@@ -67,7 +67,8 @@ function openParquet(root: string, path: string, settings: FileConfig): OpenDest
   return {
     deliver: (events, signal, name = crypto.randomUUID()) =>
       attempt(async () => {
-        await writeAtomically(root, rotatedPath(path, name), await parquet(events));
+        const written = deletesFiles(settings) ? await writtenName(root, path, name) : name;
+        await writeAtomically(root, rotatedPath(path, written), await parquet(events));
         await deleteExpiredFiles(root, path, settings).catch(() => {});
       }, signal),
     async close() {},

@@ -25,6 +25,12 @@ export function rotatedPath(path: string, name: string): string {
   return `${folder}${stem}-${name}${extension}`;
 }
 
+/** Returns the part of a rotated file's name that `rotatedPath` has inserted. */
+function middleOf(path: string, name: string): string {
+  const { stem, extension } = partsOf(path);
+  return name.slice(stem.length + 1, name.length - extension.length);
+}
+
 /**
  * Returns the time in the name of a rotated file, in milliseconds since the epoch, or undefined
  * when `name` is not the name of a rotated file of `path`.
@@ -32,11 +38,38 @@ export function rotatedPath(path: string, name: string): string {
 function rotatedAt(path: string, name: string): number | undefined {
   const { stem, extension } = partsOf(path);
   if (!name.startsWith(`${stem}-`) || !name.endsWith(extension)) return undefined;
-  const middle = name.slice(stem.length + 1, name.length - extension.length);
-  const time = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)(\d{3})?Z(-[\w.-]+)?$/.exec(middle);
+  const time = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)(\d{3})?Z(-[\w.-]+)?$/.exec(
+    middleOf(path, name),
+  );
   if (time === null) return undefined;
-  const [, year, month, day, hour, minute, second, ms = "000"] = time;
+  // A name without milliseconds sorts after those that have some in the same second.
+  const [, year, month, day, hour, minute, second, ms = "999"] = time;
   return Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}.${ms}Z`);
+}
+
+/**
+ * Returns the name with which a delivery writes its file: its own, `name`, with the time at which
+ * the file is written in place of the time at its beginning. A retried delivery can be older than
+ * the files that are kept, and the clock can be set back; its file would then count as the oldest,
+ * and be deleted. If an earlier attempt has written the file, returns the name of that attempt.
+ */
+export async function writtenName(root: string, path: string, name: string): Promise<string> {
+  const rest = name.slice(name.indexOf("-"));
+  return await withSafePath(root, path, async (resolved) => {
+    const names = await readdir(dirname(resolved));
+    const earlier = names.find(
+      (it) => rotatedAt(path, it) && it.endsWith(rest + partsOf(path).extension),
+    );
+    return earlier === undefined ? nextTime(path, names) + rest : middleOf(path, earlier);
+  });
+}
+
+/** Returns the current time for a file name, or a later one that sorts after the rotated `names`. */
+function nextTime(path: string, names: readonly string[]): string {
+  const last = names
+    .map((name) => rotatedAt(path, name) ?? 0)
+    .reduce((latest, time) => Math.max(latest, time), 0);
+  return timeName(Math.max(Date.now(), last + 1));
 }
 
 /** Formats a time for a file name: `20260216T011111586Z`. */
@@ -51,13 +84,15 @@ function timeName(ms: number): string {
  */
 export async function rotateFile(root: string, path: string): Promise<void> {
   await withSafePath(root, path, async (resolved, directory) => {
-    const last = (await readdir(dirname(resolved)))
-      .map((name) => rotatedAt(path, name) ?? 0)
-      .reduce((latest, time) => Math.max(latest, time), 0);
-    const name = timeName(Math.max(Date.now(), last + 1));
+    const name = nextTime(path, await readdir(dirname(resolved)));
     await rename(resolved, rotatedPath(resolved, name));
     await directory.sync();
   });
+}
+
+/** Whether rotated files are deleted. */
+export function deletesFiles({ keepFiles, keepAgeMs }: FileRetention): boolean {
+  return keepFiles !== undefined || keepAgeMs !== undefined;
 }
 
 /**
@@ -70,7 +105,7 @@ export async function deleteExpiredFiles(
   keeping: FileRetention,
 ): Promise<void> {
   const { keepFiles = Number.POSITIVE_INFINITY, keepAgeMs = Number.POSITIVE_INFINITY } = keeping;
-  if (keepFiles === Number.POSITIVE_INFINITY && keepAgeMs === Number.POSITIVE_INFINITY) return;
+  if (!deletesFiles(keeping)) return;
   const now = Date.now();
   await withSafePath(root, path, async (resolved) => {
     const inside = dirname(resolved);

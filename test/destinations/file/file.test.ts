@@ -318,6 +318,36 @@ test("a Parquet file that is written again replaces itself, and leaves no half o
   expect(await eventsOf(name, bytes)).toEqual([{ n: 0 }, { n: 1 }, { n: 2 }]);
 });
 
+test.each([
+  ["the clock was set back", { keepFiles: 2 }],
+  ["its delivery was retried for longer than files are kept", { keepAgeMs: 3_600_000 }],
+])("a Parquet file is kept although %s", async (_, keeping) => {
+  const config = { path: "p/e.parquet", format: "parquet", ...keeping } as const;
+  const destination = fileKind(files).open(config, "team");
+  const hours = ["20990101T110000Z", "20990101T120000Z", "20200101T100000Z", "20200101T110000Z"];
+  const kept = () => readdirSync(join(root, "p")).sort();
+  const numbersIn = async (name: string) =>
+    (await eventsOf(name, readFileSync(join(root, "p", name)))).map(
+      (it) => (it as { n: number }).n,
+    );
+  mkdirSync(join(root, "p"));
+  for (const hour of hours.slice(0, 2)) writeFileSync(join(root, `p/e-${hour}-x.parquet`), "");
+  for (const [n, hour] of hours.entries()) {
+    if (n < 2) continue;
+    // The second attempt replaces what the first has written.
+    for (const numbers of [[n], [n, n + 10]]) {
+      const verdict = await destination.deliver(numbers.map(event), idle, `${hour}-0-${n}-a`);
+      expect(verdict).toEqual({ kind: "delivered" });
+      expect(await numbersIn(kept().at(-1)!)).toEqual(numbers);
+    }
+  }
+  const written = kept().filter((name) => !name.endsWith("-x.parquet"));
+  expect(await Promise.all(written.map(numbersIn))).toEqual([
+    [2, 12],
+    [3, 13],
+  ]);
+});
+
 test("a Parquet file is flushed before it has its name, and its name before it is answered", async () => {
   const handle = await openFile(files);
   const name = "e-20260101T000000Z-a.parquet";
