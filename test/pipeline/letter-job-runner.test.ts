@@ -3,6 +3,8 @@ import { pino } from "pino";
 import type { Ledger } from "../../src/pipeline/ledger/ledger.ts";
 import { type LetterJob, noCounts } from "../../src/pipeline/model/replay-job.ts";
 import { LetterJobRunner } from "../../src/pipeline/replays/letter-job-runner.ts";
+import { fail } from "./doubles.ts";
+import { until } from "./rig.ts";
 
 /** Result of a step, or the error that it meets: how many letters it scanned, and where to. */
 type Step = { seen: number; to: string[] } | Error;
@@ -112,6 +114,43 @@ test("a failed step is logged, and tried again after a second", async () => {
   const { done, errors } = await ran({}, [new Error("disk full"), { seen: 1, to: ["d"] }]);
   expect(done).toEqual(["step of 25", 1_000, "step of 25", 10, "step of 25"]);
   expect(errors).toEqual(["replay step failed"]);
+});
+
+test("a job whose ledger cannot be read for a while is logged, and goes on", async () => {
+  let left = 2;
+  const unreadable = (done: readonly (string | number)[]): string[] => {
+    if (done.length > 1 && left-- > 0) throw new Error("The ledger is being opened again");
+    return [];
+  };
+  const { done, errors } = await ran({}, [{ seen: 1, to: ["d"] }], unreadable);
+  expect(done).toEqual(["step of 25", 10, 1_000, 1_000, "step of 25"]);
+  expect(errors).toEqual(Array(2).fill("replay step failed"));
+});
+
+test("jobs that cannot be listed are started a second later", async () => {
+  const steps: string[] = [];
+  const pauses: number[] = [];
+  const stored = { id: "job", workspaceId: "w", kind: "purge", state: "running" };
+  const running = [() => [stored], () => fail("The ledger is being opened again")];
+  const ledger = {
+    jobs: { get: () => stored, running: () => running.pop()!() },
+    moveLetters: async (_: string, id: string) => {
+      steps.push(id);
+      return ended;
+    },
+  };
+  const runner = new LetterJobRunner({
+    ledger: ledger as unknown as Ledger,
+    wake() {},
+    clock: {
+      ...{ now: () => 0, elapsed: () => 0, age: () => 0, random: () => 0 },
+      sleep: async (ms) => void pauses.push(ms),
+    },
+    logger: pino({ level: "silent" }),
+  });
+  await until(() => steps.length > 0);
+  await runner.stop();
+  expect({ steps, pauses }).toEqual({ steps: ["job"], pauses: [1_000] });
 });
 
 test.each([

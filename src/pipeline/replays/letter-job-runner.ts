@@ -44,13 +44,26 @@ export class LetterJobRunner {
     this.startJobs();
   }
 
-  /** Starts all jobs in the ledger that should run and are not running yet. */
+  /**
+   * Starts all jobs in the ledger that should run and are not running yet. If the ledger cannot be
+   * read, tries again later.
+   */
   startJobs(): void {
     if (this.#isStopped) return;
-    for (const job of this.#parts.ledger.jobs.running()) {
+    for (const job of this.#runningJobs()) {
       if (job.kind === "events" || this.#running.has(job.id)) continue;
       const running = this.#run(job).finally(() => this.#running.delete(job.id));
       this.#running.set(job.id, running);
+    }
+  }
+
+  #runningJobs(): ReplayJob[] {
+    try {
+      return this.#parts.ledger.jobs.running();
+    } catch (error) {
+      this.#parts.logger.error({ err: error }, "cannot read replays; retrying");
+      void this.#pause(FAILURE_MS).then(() => this.startJobs());
+      return [];
     }
   }
 
@@ -63,20 +76,21 @@ export class LetterJobRunner {
   async #run({ workspaceId, id }: ReplayJob): Promise<void> {
     let destinationIds: string[] = [];
     while (!this.#isStopped) {
-      if (this.#isCrowded(destinationIds)) {
-        await this.#pause(CROWDED_MS);
-        continue;
-      }
-      const step = await this.#step(workspaceId, id);
+      const step = await this.#step(workspaceId, id, destinationIds);
       if (step === "over") return;
       if (step.destinationIds.length > 0) destinationIds = step.destinationIds;
       await this.#pause(step.pauseMs);
     }
   }
 
-  async #step(workspaceId: string, id: string) {
+  /**
+   * Requeues or deletes the next letters, unless one of the destinations `last`, to which the job
+   * last requeued some, is crowded. Never rejects.
+   */
+  async #step(workspaceId: string, id: string, last: readonly string[]) {
     const { ledger, wake, clock, logger } = this.#parts;
     try {
+      if (this.#isCrowded(last)) return { destinationIds: [], pauseMs: CROWDED_MS };
       const job = ledger.jobs.get(workspaceId, id) as LetterJob | undefined;
       if (job?.state !== "running" || job.movedAt !== undefined) return "over";
       const isPurge = job.kind === "purge";
