@@ -2,6 +2,7 @@ import { assert } from "../assert.ts";
 import type { Connection, Destination } from "../catalog/model.ts";
 import type { DestinationKind } from "../destinations/destination.ts";
 import type { DurableRange } from "../log/event-log.ts";
+import { RETRY_DELAY_MS_MIN } from "../settings/limits.ts";
 import { Announcer } from "./lane/announcer.ts";
 import { Lane } from "./lane/lane.ts";
 import type { LaneContext } from "./lane/lane-context.ts";
@@ -37,12 +38,14 @@ export class LaneRegistry {
   readonly #sources: SourceLanes;
   /** Ids of destinations that may have events to replay. */
   readonly #replaying = new Set<string>();
+  /** Ids of destinations whose lanes have not heard of the last change of their replays. */
+  readonly #replaysChanged = new Set<string>();
   readonly #wakes = new WakeQueue();
   readonly #behind: LanesBehind<Lane>;
   readonly #announcer: Announcer;
   readonly #updates = new UpdateQueue(
     (id) => this.#updateOne(id),
-    (error, id) => this.#noteFailure(error, id),
+    (error, id) => this.#logFailure(error, id),
   );
   /** Lanes as the catalog lists them, without those that were updated since the list was read. */
   readonly #listed = new Map<string, NonNullable<WantedLane>>();
@@ -59,6 +62,8 @@ export class LaneRegistry {
   readonly #unknown = new Set<string>();
   /** Version of the connections that the lanes have applied; undefined when none could be read. */
   #topology: number | undefined;
+  /** Time by `clock.elapsed()` before which the catalog is not read again, after it could not be. */
+  #retryAt = 0;
   #isStopped = false;
   #isOnHold = true;
 
@@ -81,7 +86,8 @@ export class LaneRegistry {
   refresh(): void {
     this.#isOnHold &&= this.#parts.isOnHold?.() ?? false;
     if (this.#isStopped || this.#isOnHold) return;
-    const { live } = this.#parts;
+    const { live, clock } = this.#parts;
+    if (clock.elapsed() < this.#retryAt) return;
     try {
       const topology = live.topology();
       if (topology === this.#topology) return;
@@ -90,13 +96,13 @@ export class LaneRegistry {
       if (changed === undefined) this.#updateAll();
       else this.#updateSome(changed);
     } catch (error) {
-      this.#noteFailure(error);
+      this.#topology = undefined;
+      this.#retryAt = clock.elapsed() + RETRY_DELAY_MS_MIN;
+      this.#logFailure(error);
     }
   }
 
-  /** Logs why lanes could not be updated. The next `refresh` updates all lanes again. */
-  #noteFailure(error: unknown, destinationId?: string): void {
-    this.#topology = undefined;
+  #logFailure(error: unknown, destinationId?: string): void {
     this.#parts.logger.error({ err: error, destinationId }, "cannot start or update deliveries");
   }
 
@@ -111,12 +117,11 @@ export class LaneRegistry {
 
   /** Applies the start or end of replays to the lanes of these destinations. */
   refreshReplays(destinationIds: readonly string[]): void {
-    for (const id of new Set(destinationIds)) {
+    for (const id of destinationIds) {
       this.#replaying.add(id);
-      this.#lanes.get(id)?.refreshReplays();
+      this.#replaysChanged.add(id);
     }
-    if (this.#isStopped || this.#isOnHold) return;
-    this.#updateSome(new Set(destinationIds.filter((id) => !this.#lanes.has(id))));
+    if (!this.#isStopped && !this.#isOnHold) this.#updates.updateNow(new Set(destinationIds));
   }
 
   /**
@@ -197,15 +202,15 @@ export class LaneRegistry {
 
   /** Updates the lanes of these destinations, and those that wait for a replay. */
   #updateSome(ids: ReadonlySet<string>): void {
-    for (const id of ids.union(this.#replaying)) {
-      this.#listed.delete(id);
-      this.#updateOne(id);
-    }
+    for (const id of ids) this.#listed.delete(id);
+    this.#updates.updateNow(ids.union(this.#replaying));
   }
 
   #updateOne(id: string): void {
     const listed = this.#listed.get(id);
     this.#listed.delete(id);
+    if (this.#replaysChanged.has(id)) this.#lanes.get(id)?.refreshReplays();
+    this.#replaysChanged.delete(id);
     this.#update(id, listed ?? this.#parts.live.lane(id) ?? this.#replayLane(id));
   }
 

@@ -135,6 +135,57 @@ test("lanes that a record wakes while the ledger cannot be read get it once the 
   }).finally(() => opened.mockRestore());
 });
 
+test("a destination whose lane cannot be updated stops no other, and is told once", () => {
+  const errors: unknown[] = [];
+  const logger = pino({}, { write: (line) => void errors.push(JSON.parse(line)) });
+  const { update } = Lane.prototype;
+  const spy = spyOn(Lane.prototype, "update").mockImplementation(function (this: Lane, ...to) {
+    if (to[0].id === "broken") throw new Error("broken");
+    update.apply(this, to);
+  });
+  const all = spyOn(FakeLive.prototype, "lanes");
+  return rig(
+    (live, lanes) => {
+      for (const id of ["broken", "one"]) {
+        live.putDestination(id, { type: "known" });
+        live.connect(id);
+      }
+      lanes.refresh();
+      for (const id of ["broken", "one"]) live.putDestination(id, { type: "known", name: "New" });
+      all.mockClear();
+      for (let n = 0; n < 10; n++) lanes.refresh();
+      expect(lanes.gaugesOf("one")?.labels.name).toBe("New");
+      expect(errors).toMatchObject([{ destinationId: "broken" }]);
+      expect([all.mock.calls.length, lanes.durableLow("0")]).toEqual([0, 0]);
+    },
+    { logger },
+  ).finally(() => {
+    spy.mockRestore();
+    all.mockRestore();
+  });
+});
+
+test("a lane that cannot read its replays hears of them later, and the others at once", () => {
+  const heard: string[] = [];
+  let isBroken = true;
+  const spy = spyOn(Lane.prototype, "refreshReplays").mockImplementation(function (this: Lane) {
+    if (isBroken && this.destination.id === "broken") throw new Error("The ledger is closed");
+    heard.push(this.destination.id);
+  });
+  return rig(async (live, lanes) => {
+    for (const id of ["broken", "one"]) {
+      live.putDestination(id, { type: "known" });
+      live.connect(id);
+    }
+    lanes.refresh();
+    lanes.refreshReplays(["broken", "one"]);
+    expect(heard).toEqual(["one"]);
+    isBroken = false;
+    await until(() => heard.length > 1);
+    expect(heard).toEqual(["one", "broken"]);
+  }).finally(() => spy.mockRestore());
+});
+
 test("a replay that begins while a partition stops starts no lane in it", () =>
   rig(async (live, lanes, ledger) => {
     live.putDestination("one", { type: "known" });
@@ -179,18 +230,22 @@ test("a destination that the catalog of a node lacks, as it is behind, keeps its
   }, over);
 });
 
-test("the log is not trimmed while the catalog cannot be read", () =>
-  rig((live, lanes) => {
+test("the log is not trimmed while the catalog cannot be read, which is tried twice a second", () =>
+  rig(async (live, lanes) => {
     const { topology } = live;
+    let reads = 0;
     const broken = () => {
+      reads += 1;
       throw new Error("EIO");
     };
     live.topology = broken;
-    lanes.refresh();
-    expect(lanes.durableLow("0")).toBe(0);
+    for (let n = 0; n < 100; n++) lanes.refresh();
+    expect([reads, lanes.durableLow("0")]).toEqual([1, 0]);
     live.topology = topology;
-    lanes.refresh();
-    expect(lanes.durableLow("0")).toBeUndefined();
+    await until(() => {
+      lanes.refresh();
+      return lanes.durableLow("0") === undefined;
+    });
     live.topology = broken;
     lanes.refresh();
     expect(lanes.durableLow("0")).toBe(0);

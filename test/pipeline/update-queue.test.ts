@@ -38,7 +38,15 @@ test("destinations behind one whose update throws are updated, and each slice te
     (_, id) => failed.push(id),
   );
   queue.add(idsTo(500));
-  await until(() => queue.isEmpty);
+  await until(() => updated.length === 497);
   expect(updated).toEqual(idsTo(500).filter((id) => !failing.has(id)));
   expect(failed).toEqual(["destination 3", "destination 450"]);
+  expect(queue.isEmpty).toBe(false);
+  failing.delete("destination 4");
+  await until(() => updated.length === 498);
+  failing.clear();
+  await until(() => queue.isEmpty);
+  expect(updated.slice(497)).toEqual(["destination 4", "destination 3", "destination 450"]);
+  // A destination that fails again is not told again.
+  expect(failed.length).toBe(2);
 });
