@@ -156,6 +156,22 @@ describe("trimming", () => {
     expect(other.first()).toBe(1);
   });
 
+  test("logs that cannot be listed for a while are trimmed afterwards", async () => {
+    const { log, trimmer, pass, now } = rig(() => 100, { ageMsMax: 60_000, bytesMax: 0 });
+    const { parts } = log;
+    log.parts = () => {
+      throw Object.assign(new Error("EMFILE"), { code: "EMFILE" });
+    };
+    log.append(...numbersTo(100).map((n) => record(n, "ann", { receivedAt: now() })));
+    await trimmer.run();
+    pass(TRIM_AGE_MS_MIN + 1);
+    await trimmer.run();
+    expect(log.first()).toBe(0);
+    log.parts = parts;
+    await trimmer.run();
+    expect(log.first()).toBeGreaterThan(0);
+  });
+
   test("a long trim blocks no other log and no checkpoint, runs once, and ends at the stop", async () => {
     const { log, other, trimmer, pass, checkpoints } = rig(() => undefined);
     log.append(record(0));

@@ -81,21 +81,28 @@ export function createTrimmer(parts: TrimParts) {
     }
   }
 
+  async function trimAll(): Promise<void> {
+    const ends = new Map(Array.from(readers, ([log, it]) => [log, agedEnd(log, it.end())]));
+    lanes.checkpoint(ends);
+    // No delivery needs the records below, which are all at least a minute old.
+    const below = new Map(
+      Array.from(ends, ([log, end]) => [log, Math.min(end, lanes.durableLow(log) ?? end)]),
+    );
+    if (!retention.isDiskNearlyFull) await lowerToKept(below);
+    const trimmable = await retention.trimmable(below);
+    if (stop.signal.aborted) return;
+    await Promise.all(
+      Array.from(readers, ([log, reader]) => trimOnce(log, reader, trimmable.get(log) ?? 0)),
+    );
+  }
+
   return {
-    /** Deletes each log's records that no delivery or retention needs. Resolves when done. */
+    /**
+     * Deletes each log's records that no delivery or retention needs. Resolves when done, or when
+     * the logs cannot be listed, such as while the process has too many open files.
+     */
     async run(): Promise<void> {
-      const ends = new Map(Array.from(readers, ([log, it]) => [log, agedEnd(log, it.end())]));
-      lanes.checkpoint(ends);
-      // No delivery needs the records below, which are all at least a minute old.
-      const below = new Map(
-        Array.from(ends, ([log, end]) => [log, Math.min(end, lanes.durableLow(log) ?? end)]),
-      );
-      if (!retention.isDiskNearlyFull) await lowerToKept(below);
-      const trimmable = await retention.trimmable(below);
-      if (stop.signal.aborted) return;
-      await Promise.all(
-        Array.from(readers, ([log, reader]) => trimOnce(log, reader, trimmable.get(log) ?? 0)),
-      );
+      await trimAll().catch((error) => logger.error({ err: error }, "cannot trim the event logs"));
     },
     /**
      * Starts no further deletion of log segments (files). Resolves when the deletions in progress
