@@ -224,6 +224,22 @@ test("the setting applies at once when it is set, and ends when it is taken back
   });
 });
 
+test("new records that are announced while the catalog cannot be read are searched later", async () => {
+  await withRig(new RepetitionsRig(), async (rig) => {
+    rig.logs[0]!.appendBytes(sdkRecord(0, "a"));
+    rig.repetitions.wake({ log: "0", end: 1, sources: ["source"] });
+    expect(await rig.drain()).toEqual([0]);
+    rig.logs[0]!.appendBytes(sdkRecord(1, "a"));
+    const { topology } = rig.live;
+    rig.live.topology = () => {
+      throw new Error("The catalog is being opened again");
+    };
+    rig.repetitions.wake({ log: "0", end: 2, sources: ["source"] });
+    rig.live.topology = topology;
+    expect(await rig.drain()).toEqual([]);
+  });
+});
+
 test("the records within the window are needed for a restart, up to a bound of bytes", async () => {
   await withRig(new RepetitionsRig(1, { readBytesMax: 100_000 }), async (rig) => {
     const rows = Array.from({ length: 100 }, (_, n) => sdkRecord(n, `${n}`, { at: n * 1_000 }));

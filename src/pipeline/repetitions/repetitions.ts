@@ -105,9 +105,17 @@ export class Repetitions {
     const before = this.#announced.get(log);
     this.#announced.set(log, end);
     if (before === undefined || this.#searched.get(log) !== before) return;
-    this.#refreshWindows();
-    if (this.#active.has(log) || sources.some((id) => this.#windowOf(id) > 0)) return;
-    this.#searched.set(log, end);
+    if (!this.#active.has(log) && !this.#mayNeed(sources)) this.#searched.set(log, end);
+  }
+
+  /** Whether a source may have deduplication. True for all while the catalog cannot be read. */
+  #mayNeed(sources: readonly string[]): boolean {
+    try {
+      this.#refreshWindows();
+      return sources.some((id) => this.#windowOf(id) > 0);
+    } catch {
+      return true;
+    }
   }
 
   /**
