@@ -32,3 +32,20 @@ test("a dead letter is the outcome of its own event, not of another with the sam
   ]);
   await rig.end();
 });
+
+test("a dead letter is the outcome of an event that another node received by a clock that is ahead", async () => {
+  const rig = new Rig();
+  const sink = rig.webhook("one");
+  const pipeline = rig.start();
+  sink.answer = () => new Response("", { status: 400 });
+  const ahead = record(0, "ann", { receivedAt: Date.now() + 1_900 });
+  rig.log.append(ahead);
+  await until(() => pipeline.status("one")?.lagEvents === 0);
+  const { sourceId, receivedAt, messageId } = ahead;
+  const place = { log: "0", sequence: 0, sourceId, receivedAt };
+  const found = { ...place, messageId: uuidText(messageId), event: eventOf(ahead) };
+  expect(await pipeline.outcomes("workspace", [found])).toMatchObject([
+    [{ outcome: "dead-letter" }],
+  ]);
+  await rig.end();
+});

@@ -46,6 +46,11 @@ interface Letters {
 
 /** Maximum number of dead letters that one call of `eventOutcomes` searches. */
 const OUTCOME_LETTERS_MAX = 1_000;
+/**
+ * Milliseconds by which the clock of the node that received an event may be ahead of the clock of
+ * the node that stored its dead letter.
+ */
+const CLOCK_AHEAD_MS_MAX = 2_000;
 /** Maximum number of destinations in the outcomes of one event. */
 export const OUTCOME_DESTINATIONS_MAX = 100;
 
@@ -65,7 +70,7 @@ export async function eventOutcomes(
     .filter(({ destination }) => destination.workspaceId === workspaceId)
     .flatMap(({ connections }) => connections.filter(({ sourceId }) => sources.has(sourceId)));
   const letters = new Map<string, Letters>();
-  const since = Math.min(...events.map(({ receivedAt }) => receivedAt));
+  const since = Math.min(...events.map(({ receivedAt }) => receivedAt)) - CLOCK_AHEAD_MS_MAX;
   let left = OUTCOME_LETTERS_MAX;
   for (const destinationId of new Set(routes.map((route) => route.destinationId))) {
     const found = findLetters(ledgers(), { workspaceId, destinationId, since, count: left });
