@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, test } from "bun:test";
+import { afterAll, describe, expect, spyOn, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,6 +7,7 @@ import { createMetrics } from "../../src/observe/metrics.ts";
 import { DeadLetters } from "../../src/pipeline/dead-letters/dead-letters.ts";
 import { createDeadLetterRetention } from "../../src/pipeline/dead-letters/letter-retention.ts";
 import { type Ledger, openLedger } from "../../src/pipeline/ledger/ledger.ts";
+import { LetterTables } from "../../src/pipeline/ledger/letter-tables.ts";
 import type { StoredLetter } from "../../src/pipeline/model/dead-letter.ts";
 import { type LetterJob, noCounts } from "../../src/pipeline/model/replay-job.ts";
 import { createLaneMetrics } from "../../src/pipeline/monitoring/metrics.ts";
@@ -148,6 +149,21 @@ test("many dead letters are replayed, purged and removed completely in several t
   expect(await ledger.remove("d", true)).toBe(1_800);
   expect(ledger.destinations().size).toBe(0);
   expect([...ledger.letters.counts()]).toEqual([]);
+  await ledger.close();
+});
+
+test("the removal of a destination reads no counts of others, and leaves none", async () => {
+  const ledger = openLedger(freshDirectory(), logger);
+  const letters = ["d", "e", "f"].map((destinationId, n) => letter(n, { destinationId }));
+  await commitLetters(ledger, letters);
+  await ledger.purge("w", [letters[1]!.id]);
+  const counts = spyOn(LetterTables.prototype, "counts");
+  expect([await ledger.remove("d", true), await ledger.remove("e", true)]).toEqual([1, 0]);
+  expect(counts).not.toHaveBeenCalled();
+  counts.mockRestore();
+  expect([...ledger.letters.counts()]).toEqual([
+    { workspaceId: "w", destinationId: "f", count: 1 },
+  ]);
   await ledger.close();
 });
 

@@ -199,16 +199,11 @@ export class Ledger {
     const drop = () => dropRequeued(this.#requeued, this.#jobs, destinationId);
     while ((await this.#change(drop)) > 0);
     let dropped = 0;
-    const counts = [...this.#tables.counts()].filter((it) => it.destinationId === destinationId);
-    for (const of of counts) {
-      let rest: number;
-      do {
-        const { dropped: lot, left } = await this.#change(() => this.#tables.dropAll(of));
-        dropped += lot;
-        rest = left;
-      } while (rest > 0);
+    for (;;) {
+      const of = this.#tables.ownerOf(destinationId);
+      if (of === undefined) return dropped;
+      dropped += await this.dropOldest(of, { count: Number.POSITIVE_INFINITY });
     }
-    return dropped;
   }
 
   /** Resolves once this node sees all changes that any node acknowledged before the call. */

@@ -109,17 +109,6 @@ export class LetterTables {
     return keys.length;
   }
 
-  /**
-   * Removes at most `LOT_LETTERS_MAX` letters of a deleted destination. `left` is the number of
-   * letters that remain; when none remains, removes the destination's count too.
-   */
-  dropAll(of: LetterOwner): { dropped: number; left: number } {
-    const dropped = this.dropOldest(of, { count: LOT_LETTERS_MAX });
-    const left = dropped < LOT_LETTERS_MAX ? 0 : this.countOf(of.workspaceId, of);
-    if (left === 0) this.#counts.remove([of.workspaceId, of.destinationId]);
-    return { dropped, left };
-  }
-
   get(workspaceId: string, id: string): StoredLetter | undefined {
     return this.#letters.get([workspaceId, id]);
   }
@@ -163,10 +152,7 @@ export class LetterTables {
       .map(({ key }) => key[1]);
   }
 
-  /**
-   * Yields the number of letters of each destination, of one workspace or of all, that has letters
-   * or has had some.
-   */
+  /** Yields the number of letters of each destination, of one workspace or of all, that has some. */
   *counts(owner?: string): Generator<LetterCount> {
     const range = owner === undefined ? {} : keyRange(owner);
     for (const { key, value: count } of this.#counts.getRange(range)) {
@@ -199,7 +185,13 @@ export class LetterTables {
 
   /** Whether a destination has dead letters. */
   hasLetters(destinationId: string): boolean {
-    return [...this.#byDestination.getKeys(keyRange(destinationId, "", 1))].length > 0;
+    return this.ownerOf(destinationId) !== undefined;
+  }
+
+  /** Returns the owner of a destination's dead letters; undefined when it has none. */
+  ownerOf(destinationId: string): LetterOwner | undefined {
+    const [first] = [...this.#byDestination.getRange(keyRange(destinationId, "", 1))];
+    return first && { workspaceId: first.value, destinationId };
   }
 
   #drop(workspaceId: string, destinationId: string, id: string): void {
@@ -218,7 +210,9 @@ export class LetterTables {
   #count(workspaceId: string, destinationId: string, by: number): void {
     if (by === 0) return;
     const key: PairKey = [workspaceId, destinationId];
-    this.#counts.put(key, Math.max(0, (this.#counts.get(key) ?? 0) + by));
+    const count = (this.#counts.get(key) ?? 0) + by;
+    if (count > 0) this.#counts.put(key, count);
+    else this.#counts.remove(key);
   }
 }
 
