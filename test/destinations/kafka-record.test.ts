@@ -51,6 +51,12 @@ test("a record has the same key whether the event's ids are known or read from i
   }
 });
 
+test("two users whose ids are integers beyond 2^53 have two keys", () => {
+  for (const id of ["9007199254740992", "9007199254740993"]) {
+    expect(keysOf(ofJson(`{"type":"track","userId":${id}}`))).toEqual([id, id]);
+  }
+});
+
 test("the time of receipt is that of each event", () => {
   const times = [1_790_000_000_000, 1_790_000_000_000, 1_790_000_000_001, 0];
   const headers = times.map((receivedAt) => {

@@ -44,3 +44,13 @@ test("a text that is no JSON object has no members, and a part of one has those 
   expect(values('{"a":"\\u00e4\\"","b":tru}')).toEqual(['ä"', undefined]);
   expect(values('{"a":tru,"b":1}')).toEqual([undefined, undefined]);
 });
+
+test("an integer beyond 2^53 keeps all its digits, as text", () => {
+  const read = memberReader(["a"]);
+  for (const text of ["9007199254740993", "-9007199254740993", "12345678901234567890"]) {
+    expect(read(Buffer.from(`{"a":${text}}`))).toEqual([text]);
+  }
+  for (const text of ["9007199254740991", "1.5", "1e20", "-0.5"]) {
+    expect(read(Buffer.from(`{"a":${text}}`))).toEqual([JSON.parse(text)]);
+  }
+});

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { isObject } from "../../is-object.ts";
 import { utf8Text } from "../../json/bytes.ts";
+import { memberReader } from "../../json/member-reader.ts";
 import type { OutgoingEvent } from "../destination.ts";
 import { cleanText, JsonText } from "./column-values.ts";
 import { MESSAGE_ID_BYTES_MAX, TABLE_EVENT_COLUMNS_MAX, TABLE_LEVELS_MAX } from "./limits.ts";
@@ -54,8 +55,8 @@ const types: Record<string, { table: string; part: string }> = {
  * of an event never fill these columns.
  */
 const fixed: Record<string, (event: JsonObject, outgoing: OutgoingEvent) => unknown> = {
-  anonymous_id: (event) => event.anonymousId,
-  user_id: (event) => event.userId,
+  anonymous_id: ({ anonymousId }, { bytes }) => wholeId(anonymousId, bytes, 0),
+  user_id: ({ userId }, { bytes }) => wholeId(userId, bytes, 1),
   sent_at: (event) => event.sentAt,
   timestamp: (event) => event.timestamp,
   received_at: (event, { input }) => event.receivedAt ?? new Date(input.receivedAt).toISOString(),
@@ -249,6 +250,13 @@ function messageIdOf({ messageId }: JsonObject, { bytes, input }: OutgoingEvent)
   if (cleanText(id) === id) return id;
   // A Buffer of the text would merge lone surrogates, and with them two ids.
   return createHash("sha256").update(JSON.stringify(id)).digest("hex");
+}
+
+const idsIn = memberReader(["anonymousId", "userId"]);
+
+/** Returns an id, which is one of `idsIn`, with all digits: rounded, it may equal another user's. */
+function wholeId(id: unknown, event: Uint8Array, index: number): unknown {
+  return typeof id === "number" && !Number.isSafeInteger(id) ? idsIn(event)[index] : id;
 }
 
 function within(value: unknown): JsonObject {

@@ -47,6 +47,17 @@ describe("rows of users", () => {
   const rowsWithUser = (value: unknown) =>
     rowsOf(outgoing(value, input), 0, names, (table) => table === "users");
 
+  test("are two for two users whose ids are integers beyond 2^53", () => {
+    const ids = ["9007199254740992", "9007199254740993"];
+    const json = (id: string) => `{"type":"identify","userId":${id},"anonymousId":${id}}`;
+    const cells = ids.map((id) => {
+      const event = { ...outgoing({}, input), bytes: Buffer.from(json(id)) };
+      const [row, user] = rowsOf(event, 0, names, (table) => table === "users");
+      return [row!.cells.user_id, row!.cells.anonymous_id, user!.cells.id];
+    });
+    expect(cells).toEqual(ids.map((id) => [id, id, id]));
+  });
+
   test("have the user's id, and traits of the event and of its context", () => {
     const context = { traits: { plan: "pro", city: "Bonn" }, locale: "de" };
     const [event, user, ...more] = rowsWithUser(identify({ traits: { plan: "pro" }, context }));
