@@ -113,12 +113,12 @@ export class TableLoader {
       try {
         return await this.#attempt(events, database);
       } catch (error) {
-        // The failed transaction may have rolled back new tables and columns, so the cache may be
-        // wrong.
+        // What was read of the tables is kept after another failure, such as a timeout: each new
+        // name costs a query, and a batch with many names may need several attempts.
+        if (!(error instanceof DatabaseFailure && error.isStale)) throw error;
         this.#tables.clear();
         this.#forgetOthers();
-        const isStale = error instanceof DatabaseFailure && error.isStale;
-        if (!isStale || attempt === ATTEMPTS_MAX) throw error;
+        if (attempt === ATTEMPTS_MAX) throw error;
       }
     }
   }

@@ -1,8 +1,9 @@
 import { expect, setDefaultTimeout, spyOn, test } from "bun:test";
 import { TABLES_OF_DESTINATION_MAX } from "../../../src/destinations/tables/limits.ts";
-import type {
-  ExistingTable,
-  TableDatabase,
+import {
+  DatabaseFailure,
+  type ExistingTable,
+  type TableDatabase,
 } from "../../../src/destinations/tables/table-database.ts";
 import { TableLoader } from "../../../src/destinations/tables/table-loader.ts";
 import { restColumn, WarehouseNames } from "../../../src/destinations/tables/warehouse-names.ts";
@@ -54,6 +55,26 @@ test("however many names of events come first, each type of event gets its table
   expect(rows.size).toBe(TABLES_OF_DESTINATION_MAX - 1 + 3);
   const of = (table: string) => rows.get(table);
   expect([of("tracks"), of("identifies"), of("users")]).toEqual([events.length, 1, 1]);
+});
+
+test("a batch with more names than one attempt has time to read is delivered by several", async () => {
+  const { database, rows } = memoryDatabase(0);
+  const { describe } = database;
+  let left = 0;
+  database.describe = async (table) => {
+    if (left-- <= 0) throw new DatabaseFailure("later", "The database did not answer in time");
+    return await describe(table);
+  };
+  const names = Array.from({ length: 25 }, (_, n) => `n${String.fromCharCode(97 + n)}`);
+  const events = names.map((event) => outgoing({ type: "track", event, messageId: event }));
+  const loader = eventTables();
+  const results: string[] = [];
+  for (let attempt = 0; attempt < 8 && results.at(-1) !== "delivered"; attempt++) {
+    left = 10;
+    results.push((await loader.load(events, database)).kind);
+  }
+  expect(results.at(-1)).toBe("delivered");
+  expect([...rows.keys()].sort()).toEqual([...names, "tracks"].sort());
 });
 
 test("after tables of a full schema were dropped, events get tables of their names within a minute", async () => {
