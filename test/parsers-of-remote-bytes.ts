@@ -373,7 +373,7 @@ export const remoteParsers: RemoteParser[] = [
     frames: [["", ""]],
     tokens: ["<Code>", "<", "a", "<Code>a", "</Code>", " ", "\n"],
     bytesMax: 512_000,
-    parse: (bytes) => storeFailure(answer(bytes)),
+    parse: (bytes) => storeFailure("PUT", answer(bytes)),
   },
   {
     name: "the keys that a store of backups lists",

@@ -43,3 +43,19 @@ test.each(kinds)("a connection test names the step that failed: %s", async (...g
   expect(await stepsAt("127.0.0.1:1")).toEqual(["resolve", "connect failed"]);
   expect(await stepsAt(`127.0.0.1:${port}`)).toEqual(["resolve", "connect", `${decided} failed`]);
 });
+
+test.each(kinds.filter(([name]) => name !== "webhook"))(
+  "a web server that answers 200 to all passes no connection test: %s",
+  async (...given) => {
+    const [, kind, configOf] = given;
+    const website = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response("") });
+    const { signal } = new AbortController();
+    const config = configOf(`127.0.0.1:${website.port}`);
+    const failed = (await kind.test(config as never, "workspace", signal)).at(-1);
+    await website.stop(true);
+    expect(failed).toMatchObject({
+      ok: false,
+      message: expect.stringMatching(/does not answer as/),
+    });
+  },
+);

@@ -45,7 +45,7 @@ export function openBucket(
     try {
       const signed = await sign({ body: nothing, ...request, signal });
       const response = await egress.request(signed);
-      const failure = failureOf(response);
+      const failure = failureOf(request.method, response);
       if (failure === undefined) return { response };
       return {
         failure,

@@ -1,4 +1,5 @@
 import type { Egress } from "../../egress/egress.ts";
+import { answerOf } from "../answers/receiver-answer.ts";
 import type { DestinationKind, SecretAudience } from "../destination.ts";
 import { requestInSteps } from "../http-steps.ts";
 import { DATABASE_BATCH_EVENTS_MAX, DATABASE_TIMEOUT_MS_DEFAULT } from "../limits.ts";
@@ -9,7 +10,7 @@ import { DatabaseFailure } from "../tables/table-database.ts";
 import { type TestStep, TestSteps } from "../test-steps.ts";
 import { ClickhouseConfig, clickhouseFaults } from "./config.ts";
 import { ClickhouseDatabase } from "./database.ts";
-import { failureOf } from "./failures.ts";
+import { failureOf, notClickhouse } from "./failures.ts";
 
 /**
  * Longest name of a table or column, in characters. ClickHouse stores a column as a file, and file
@@ -59,6 +60,11 @@ async function testClickhouse(
   const failure = failureOf(answer);
   if (failure !== undefined) {
     steps.failed("sign-in", failure.message, failure.answer);
+    return steps.done;
+  }
+  if (Buffer.from(answer.body).toString().trim() !== "1") {
+    // A web server may answer 200 to any request.
+    steps.failed("sign-in", notClickhouse, answerOf(answer));
     return steps.done;
   }
   steps.passed("sign-in");

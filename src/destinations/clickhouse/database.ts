@@ -10,7 +10,7 @@ import {
   type TableLoad,
 } from "../tables/table-database.ts";
 import type { ClickhouseConfig } from "./config.ts";
-import { failureOf, failureOfNetwork } from "./failures.ts";
+import { failureOf, failureOfNetwork, notClickhouse } from "./failures.ts";
 import * as sql from "./sql.ts";
 
 /**
@@ -166,5 +166,5 @@ function rowsOf(text: string): unknown[][] {
   } catch {
     // The error that is thrown below also covers lines that are not JSON.
   }
-  throw new DatabaseFailure("later", "The server does not answer as ClickHouse does");
+  throw new DatabaseFailure("later", notClickhouse);
 }

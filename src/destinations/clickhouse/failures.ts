@@ -4,6 +4,8 @@ import { DatabaseFailure } from "../tables/table-database.ts";
 
 const MESSAGE_CHARS_MAX = 300;
 
+export const notClickhouse = "The server does not answer as ClickHouse does";
+
 /**
  * Explanations of ClickHouse error codes (ErrorCodes.cpp) for the user who configures the
  * destination.

@@ -50,9 +50,15 @@ export interface StoreFailure {
  * Returns the failure that a response of an object store reports; undefined when the request
  * succeeded.
  */
-export function failureOf(response: EgressResponse): StoreFailure | undefined {
+export function failureOf(method: string, response: EgressResponse): StoreFailure | undefined {
   const { status, headers, body } = response;
-  if (status >= 200 && status < 300) return undefined;
+  if (status >= 200 && status < 300) {
+    // A store answers an object that it has written with the object's ETag. Another web server may
+    // answer 200 to any request, and stores nothing.
+    if (method !== "PUT" || headers.etag) return undefined;
+    const reason = `The server does not answer as an object store does (${status} without ETag)`;
+    return { reason, isOfSignIn: false, answer: answerOf(response) };
+  }
   // The body is XML, unless a proxy in front of the store sent the response.
   const code = /<Code>(\w{1,64})<\/Code>/.exec(Buffer.from(body).toString("latin1"))?.[1];
   const meaning = meanings.get(code ?? "") ?? "The store refuses";

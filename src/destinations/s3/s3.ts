@@ -70,7 +70,7 @@ function openS3(egress: Egress, config: S3Config, workspaceId: string): OpenDest
     try {
       const put = { method: "PUT", key, body: await encode(events), contentType, signal } as const;
       const request = await requestOf(put);
-      const failure = failureOf(await egress.request(request));
+      const failure = failureOf("PUT", await egress.request(request));
       if (failure === undefined) return undefined;
       return { ...failure, answer: { ...failure.answer, sent: secretsSent(request) } };
     } catch (error) {
@@ -155,7 +155,7 @@ async function testS3(
   const put = await requestOf({ ...at, method: "PUT", body: testEvent().bytes });
   const answer = await requestInSteps(egress, put, steps, "sign-in");
   if (answer === undefined) return steps.done;
-  const failure = failureOf(answer);
+  const failure = failureOf("PUT", answer);
   if (failure?.isOfSignIn !== true) steps.passed("sign-in");
   if (failure !== undefined) {
     const refusal = { ...failure.answer, sent: secretsSent(put) };
@@ -165,7 +165,7 @@ async function testS3(
   steps.passed("write");
   try {
     const gone = await requestOf({ ...at, method: "DELETE", body: new Uint8Array() });
-    const left = failureOf(await egress.request(gone));
+    const left = failureOf("DELETE", await egress.request(gone));
     if (left === undefined) steps.passed("clean-up");
     else steps.failed("clean-up", `The object ${name} stays: ${left.reason}`);
   } catch (error) {

@@ -234,7 +234,7 @@ test("a source whose objects are refused does not fail the events of others", as
       const source = new URL(url).pathname.split("/")[2]!;
       if (source === "refused") return new Response("", { status: 403 });
       stored.add(source);
-      return new Response("");
+      return new Response("", { headers: { ETag: '"1"' } });
     },
   });
   const config = { endpoint: `http://127.0.0.1:${store.port}`, bucket: "lake" };
@@ -269,6 +269,13 @@ describe("responses of a store", () => {
     ["502 Bad Gateway", "<html>", "The store refuses (502)"],
   ])("%s %s is tried again, with a reason", async (status, code, reason) => {
     expect(await verdictOf(says(status, code))).toMatchObject({ kind: "retry", reason });
+  });
+
+  test("that are 200 without an ETag are of another server, which has stored nothing", async () => {
+    const reason = "The server does not answer as an object store does (200 without ETag)";
+    const website = (socket: Socket) =>
+      void socket.write("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello");
+    expect(await verdictOf(website)).toMatchObject({ kind: "retry", reason });
   });
 
   test("with Retry-After delay the retry", async () => {
