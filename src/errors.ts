@@ -108,6 +108,11 @@ const certificateFaults: Readonly<Record<string, string>> = {
   ERR_TLS_CERT_ALTNAME_INVALID: "of another host",
 };
 
+/** Explanations of further error codes of TLS. */
+const tlsFaults: Readonly<Record<string, string>> = {
+  ERR_SSL_WRONG_VERSION_NUMBER: "the server does not speak TLS on this port",
+};
+
 /**
  * Returns why a certificate is not accepted, such as `expired`; undefined when the error code is
  * not about a certificate.
@@ -125,7 +130,7 @@ export function certificateFault(code: string): string | undefined {
 export function failureText(code: string, failed: string, owner: string): string {
   const fault = certificateFault(code);
   if (fault !== undefined) return `${owner} certificate is not accepted: ${fault} (${code})`;
-  const known = descriptionOf(code);
+  const known = tlsFaults[code] ?? descriptionOf(code);
   return known === undefined ? `${failed} (${code})` : `${failed}: ${known} (${code})`;
 }
 

@@ -1,7 +1,14 @@
 import { isIP, type Socket } from "node:net";
+import { codeOf } from "../errors.ts";
 import { EgressRefused } from "./checked-addresses.ts";
 import type { Deadline } from "./deadline.ts";
-import { type Endpoint, type OnStage, openSocket, secureSocket } from "./socket.ts";
+import {
+  type ConnectStage,
+  type Endpoint,
+  type OnStage,
+  openSocket,
+  secureSocket,
+} from "./socket.ts";
 
 export interface EgressTls {
   /** Certificate authorities (PEM) to trust instead of the default ones. */
@@ -16,9 +23,9 @@ interface ConnectTls extends EgressTls {
   /**
    * An exchange before TLS, for protocols that need one (PostgreSQL's SSLRequest). `request` is
    * sent unencrypted, and TLS begins when the peer responds with exactly `accept`. Any other
-   * response fails the connection with the message `refusal`.
+   * response fails the connection with the message that `refusal` returns for it.
    */
-  upgrade?: { request: Uint8Array; accept: Uint8Array; refusal: string };
+  upgrade?: { request: Uint8Array; accept: Uint8Array; refusal: (answer: Buffer) => string };
 }
 
 export interface EgressConnectRequest {
@@ -56,18 +63,26 @@ export function connectTo(
 ): Promise<Socket> {
   return new Promise((resolve, reject) => {
     let socket: Socket;
+    let isConnected = false;
+    const onStage = (stage: ConnectStage) => {
+      isConnected = true;
+      endpoint.onStage?.(stage);
+    };
     const fail = (reason: unknown) => {
       socket.destroy();
       reject(reason);
+    };
+    const lost = (reason: Error) => {
+      // A server without TLS closes the connection when it reads the bytes of a handshake.
+      const isHandshake = tls !== undefined && isConnected;
+      fail(isHandshake ? new TlsRefused(handshakeLost) : reason);
     };
     const watch = (watched: Socket) => {
       socket = watched;
       // This listener stays. Without it, an error before the caller adds its own listener would end
       // the process.
-      socket.on("error", fail);
-      socket.once("close", () =>
-        reject(new Error("The connection was closed before it was ready")),
-      );
+      socket.on("error", (error) => (codeOf(error) === "ECONNRESET" ? lost : fail)(error));
+      socket.once("close", () => lost(new Error("The connection was closed before it was ready")));
     };
     const ready = (error?: Error) => {
       if (error !== undefined) return fail(error);
@@ -77,9 +92,9 @@ export function connectTo(
     const protocols = tls?.protocols;
     const upgrade = tls?.upgrade;
     if (upgrade === undefined) {
-      watch(openSocket(endpoint, protocols, ready));
+      watch(openSocket({ ...endpoint, onStage }, protocols, ready));
     } else {
-      const { address, rules, port, onStage } = endpoint;
+      const { address, rules, port } = endpoint;
       const secure = () => watch(secureSocket(socket, endpoint, protocols, ready));
       watch(
         openSocket({ address, rules, port, onStage }, undefined, () =>
@@ -104,10 +119,13 @@ function requestTls(
 ): void {
   socket.once("data", (answer: Buffer) => {
     if (answer.equals(accept)) secure();
-    else fail(new TlsRefused(refusal));
+    else fail(new TlsRefused(refusal(answer)));
   });
   socket.write(request);
 }
+
+const handshakeLost =
+  "The server closed the connection in the TLS handshake; it may not speak TLS on this port";
 
 /** The connection failed because the caller requires TLS and the peer does not offer it. */
 export class TlsRefused extends Error {

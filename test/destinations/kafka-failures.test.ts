@@ -49,6 +49,7 @@ test.each([
   [31, "The user may write to no topic, nor as an idempotent producer"],
   [32, "The time of the record is out of the topic's bounds"],
   [33, "The brokers do not offer the mechanism"],
+  [34, "The brokers ask for no user on this port"],
   [44, "A policy of the cluster refuses the record"],
   [56, "The broker cannot use its disk"],
   [58, "The brokers do not accept the user or the password"],

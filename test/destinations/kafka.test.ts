@@ -335,16 +335,20 @@ describeWith(brokersMissing)("kafka", () => {
     test.each([
       ["another password", "saslTls", { ...tls, ...account, password: "x" }, /do not accept/],
       ["another password in the open", "sasl", { ...account, password: "x" }, /do not accept/],
+      ["a needless user", "plain", account, /ask for no user on this port \(error 34\)$/],
       ["no user", "sasl", {}, /closed the connection; it may require a user$/],
       ["no authority", "tls", { tls: "verify" }, /certificate is not accepted/],
       ["another name", "tls", { ...tls, tlsServerName: "x.test" }, /certificate is not accepted/],
       ["no TLS", "tls", {}, /requires TLS; set `tls` to `verify`$/],
     ] as const)("says why it cannot, and tries again: %s", async (_, way, over, reason) => {
-      const config = configOf("any", { brokers: broker[way], ...over });
-      const verdict = await opened(config).deliver([outgoing({ n: 0 })], signal);
+      const brokers = way === "plain" ? broker.addresses[0]! : broker[way];
+      const verdict = await opened(configOf("any", { brokers, ...over })).deliver(
+        [outgoing({ n: 0 })],
+        signal,
+      );
       expect(verdict.kind).toBe("retry");
       expect((verdict as { reason: string }).reason).toMatch(reason);
-      expect((verdict as { reason: string }).reason).toStartWith(`Broker ${broker[way]}: `);
+      expect((verdict as { reason: string }).reason).toStartWith(`Broker ${brokers}: `);
     });
 
     /** Operations on a topic, by Kafka's numbers; who may write or read may describe. */

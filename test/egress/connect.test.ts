@@ -193,7 +193,7 @@ describe("TLS", () => {
   const upgrade = {
     request: Buffer.from("tls?"),
     accept: Buffer.from("S"),
-    refusal: "The database does not offer TLS",
+    refusal: (answer: Buffer) => `The database answers ${answer}`,
   };
   const ways = [
     { how: "from the start", listen: direct, terms: {} },
@@ -274,7 +274,7 @@ describe("TLS", () => {
     const port = await upgrading("N");
     const request = { ...to("good.test", port), tls: { ca, upgrade } };
     const error = await failureOf(egressWith({ resolve }).connect(request));
-    expect(error).toMatchObject({ name: "TlsRefused", message: upgrade.refusal });
+    expect(error).toMatchObject({ name: "TlsRefused", message: "The database answers N" });
   });
 
   test("bytes after the response to the TLS request are refused", async () => {

@@ -15,7 +15,7 @@ import {
 import type { PostgresConfig } from "./config.ts";
 import { failureOf } from "./failures.ts";
 import { PostgresSession, type ResultRow, SessionLost } from "./postgres-session.ts";
-import { query, type Statement, simpleQuery, sslRequest } from "./protocol.ts";
+import { NotPostgres, query, type Statement, simpleQuery, sslRequest } from "./protocol.ts";
 import * as sql from "./sql.ts";
 
 /**
@@ -185,7 +185,7 @@ export class PostgresDatabase implements TableConnection {
     const tlsOptions = {
       ca: tlsCa,
       serverName: tlsServerName,
-      upgrade: { request: sslRequest, accept: Buffer.from("S"), refusal: noTls },
+      upgrade: { request: sslRequest, accept: Buffer.from("S"), refusal: tlsRefusal },
     };
     deadline.awaited = "connection";
     const aborted = deadline.signal();
@@ -212,6 +212,11 @@ export class PostgresDatabase implements TableConnection {
 }
 
 const noTls = "The database does not offer TLS; set `tls` to `off` when its network is trusted";
+
+/** Explains an answer to `sslRequest` that does not accept TLS. PostgreSQL without TLS answers `N`. */
+function tlsRefusal(answer: Buffer): string {
+  return answer.toString("latin1") === "N" ? noTls : new NotPostgres().message;
+}
 
 function rethrow(error: unknown): never {
   throw failureOf(error);

@@ -26,7 +26,8 @@ export function resultOfStatus(
 ): DeliveryResult {
   const { status, headers } = response;
   if (status >= 200 && status < 300) return { kind: "delivered" };
-  const reason = `HTTP ${status} from receiver`;
+  const redirect = status >= 300 && status < 400 ? "; redirects are not followed" : "";
+  const reason = `HTTP ${status} from receiver${redirect}`;
   const answer = answerOf(response, secretsOf?.());
   if (status < 500 && !retryableStatuses.has(status)) return { kind: "rejected", reason, answer };
   const afterMs = retryAfterMs(headers["retry-after"], Date.now());

@@ -148,7 +148,7 @@ async function runTest(
   closing: AbortSignal,
 ): Promise<Static<typeof ConnectionTest>> {
   using _permit = deps.limiters.connectionTests.acquire(workspaceId);
-  const late = new Error(`The test did not end within ${CONNECTION_TEST_MS_MAX} ms`);
+  const late = new Error(`No complete answer within ${CONNECTION_TEST_MS_MAX} ms`);
   const time = new AbortController();
   const timer = setTimeout(() => time.abort(late), CONNECTION_TEST_MS_MAX);
   try {
