@@ -1,9 +1,19 @@
-import { existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  accessSync,
+  constants,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import type { TopicIds } from "../cluster/topics/ensure-topic.ts";
 import { waitForFile } from "../disk/lock.ts";
 import { makeDirectory, syncPath } from "../disk/sync.ts";
-import { messageOf, StartError } from "../errors.ts";
+import { codeOf, messageOf, StartError } from "../errors.ts";
 import type { Config } from "../settings/keys.ts";
 import { LOG_LOCK_MS_MAX } from "../settings/limits.ts";
 
@@ -188,7 +198,7 @@ export function expectDataDirectory(config: Config): void {
     throw new StartError(
       known
         ? `Expected a data directory of pixelmill, got ${resolve(config.data)}`
-        : `Cannot use the data directory ${resolve(config.data)}: ${messageOf(error)}`,
+        : unusable(resolve(config.data), error),
     );
   }
   prepareDataDirectory(config);
@@ -214,8 +224,9 @@ export function prepareDataDirectory(config: Config): void {
       writeFileSync(path, `${format}\n`, { flush: true });
       syncPath(directory);
     }
+    expectAccess(directory, filesDirectory(config));
   } catch (error) {
-    throw new StartError(`Cannot use the data directory ${directory}: ${messageOf(error)}`);
+    throw new StartError(unusable(directory, error));
   }
   if (format === String(FORMAT)) return;
   throw new StartError(
@@ -230,4 +241,28 @@ export function prepareDataDirectory(config: Config): void {
 function expectNoFile(directory: string): void {
   const found = statSync(directory, { throwIfNoEntry: false });
   if (found && !found.isDirectory()) throw new Error("expected a directory, got a file");
+}
+
+/**
+ * Throws when this process may not read and write everything in a directory. A start as root leaves
+ * files that a server as another user cannot open: that server would find out late, or would have
+ * no access to events. Leaves out the directory `except`, and what another process removes meanwhile.
+ */
+function expectAccess(directory: string, except: string): void {
+  for (const entry of readdirSync(directory, { withFileTypes: true })) {
+    const path = join(directory, entry.name);
+    if (path === except || entry.isSocket()) continue;
+    try {
+      accessSync(path, constants.R_OK | constants.W_OK);
+      if (entry.isDirectory()) expectAccess(path, except);
+    } catch (error) {
+      if (codeOf(error) !== "ENOENT") throw error;
+    }
+  }
+}
+
+function unusable(directory: string, error: unknown): string {
+  const isOfOwner = ["EACCES", "EPERM"].includes(codeOf(error));
+  const advice = isOfOwner ? `; make it this user's own: chown -R ${process.getuid?.()}` : "";
+  return `Cannot use the data directory ${directory}: ${messageOf(error)}${advice}`;
 }
