@@ -8,6 +8,7 @@ import {
   type OnStage,
   openSocket,
   secureSocket,
+  trueErrorOf,
 } from "./socket.ts";
 
 export interface EgressTls {
@@ -81,7 +82,9 @@ export function connectTo(
       socket = watched;
       // This listener stays. Without it, an error before the caller adds its own listener would end
       // the process.
-      socket.on("error", (error) => (codeOf(error) === "ECONNRESET" ? lost : fail)(error));
+      socket.on("error", (error) =>
+        (codeOf(error) === "ECONNRESET" ? lost : fail)(trueErrorOf(error)),
+      );
       socket.once("close", () => lost(new Error("The connection was closed before it was ready")));
     };
     const ready = (error?: Error) => {

@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 import { assert } from "../assert.ts";
 import type { ResponseReader } from "./response-reader.ts";
-import { type Endpoint, openSocket } from "./socket.ts";
+import { type Endpoint, openSocket, trueErrorOf } from "./socket.ts";
 
 /** Error of a request whose receiver closed the connection before its response was complete. */
 export class ConnectionClosed extends Error {
@@ -47,7 +47,7 @@ export class ReceiverConnection {
     });
     this.#socket.on("data", (piece: Buffer) => this.#receive(piece));
     this.#socket.on("end", () => this.#end());
-    this.#socket.on("error", (error) => this.destroy(error));
+    this.#socket.on("error", (error) => this.destroy(trueErrorOf(error)));
     this.#socket.on("close", () => this.#end());
   }
 

@@ -1,6 +1,8 @@
+import { closeSync, openSync } from "node:fs";
 import { connect as connectTcp, type Socket } from "node:net";
 import { connect as connectTls, type TLSSocket } from "node:tls";
 import { assert } from "../assert.ts";
+import { codeOf } from "../errors.ts";
 import type { AddressRules } from "./address-rules.ts";
 
 /** The stages of opening a connection, in their order. */
@@ -48,6 +50,22 @@ export function openSocket(
     ready();
   });
   return socket;
+}
+
+/**
+ * Returns the error of a socket that `openSocket` returned, or a clearer one: when this process may
+ * open no further file, Bun reports that the peer refused the connection.
+ */
+export function trueErrorOf(error: Error): Error {
+  if (codeOf(error) !== "ECONNREFUSED") return error;
+  try {
+    closeSync(openSync("/dev/null", "r"));
+    return error;
+  } catch (own) {
+    return new Error(
+      `This server may open no further connection or file (${codeOf(own)}): raise its limit of open files`,
+    );
+  }
 }
 
 /**
