@@ -20,7 +20,7 @@ import { RefusedTokens } from "./refused-tokens.ts";
 import type { IncomingRequest } from "./request/admit.ts";
 import { handleRequest } from "./request/handle.ts";
 import { cloudOnlyMessage } from "./response/cloud-only.ts";
-import { errorResponse, toErrorResponse } from "./response/errors.ts";
+import { errorResponse, internalError, toErrorResponse } from "./response/errors.ts";
 import type { Route } from "./route.ts";
 import { routes } from "./route-table.ts";
 import { alertFacts } from "./routes/alerts/alert-facts.ts";
@@ -78,6 +78,8 @@ export function createApi(given: ApiDeps) {
     // path.
     handler: { standardHostname: false },
     serve: {
+      // Bun's own page for an error that no handler catches shows code and the working directory.
+      error: () => internalError("/v2/"),
       idleTimeout: IDLE_CONNECTION_SECONDS_MAX,
       // `readBody` in body.ts bounds the body and answers 413 with a message. Bun's own bound
       // would answer with an empty body.

@@ -21,8 +21,21 @@ export function createLogger(level: string, fields?: object): Logger {
         censor: "[redacted]",
       },
     },
-    destination({ fd: 2, sync: true }),
+    standardError(),
   );
+}
+
+/**
+ * Characters of lines that wait in memory while standard error cannot be written, as a file on a
+ * full disk. Further lines are dropped.
+ */
+const WAITING_CHARS_MAX = 1 << 20;
+
+function standardError() {
+  const stream = destination({ fd: 2, sync: true, maxLength: WAITING_CHARS_MAX });
+  // Without a listener, the call that logs would throw, and end what it only reports on.
+  stream.on("error", () => {});
+  return stream;
 }
 
 /**

@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { closeSync, openSync } from "node:fs";
 import { errorFields } from "../../src/observe/log.ts";
 
 test("an error of many attempts is logged with the reason of the last one", () => {
@@ -40,4 +41,19 @@ test("a process that exits at once has written its log to standard error, withou
     source: { writeKey: "[redacted]", token: "[redacted]", password: "[redacted]" },
     msg: "line",
   });
+});
+
+test("a log on a full disk stops no call, and takes a bounded amount of memory", () => {
+  const program = `
+    const { createLogger } = await import("./src/observe/log.ts");
+    const logger = createLogger("info");
+    const line = "x".repeat(10_000);
+    for (let n = 0; n < 20_000; n += 1) logger.info(line);
+    Bun.gc(true);
+    console.log(process.memoryUsage().rss < 180e6);
+  `;
+  const stderr = openSync("/dev/full", "w");
+  const { stdout } = Bun.spawnSync([process.execPath, "-e", program], { stderr });
+  closeSync(stderr);
+  expect(stdout.toString()).toBe("true\n");
 });

@@ -88,6 +88,11 @@ export function toErrorResponse(error: unknown, path: string, logger: Logger): R
   }
   const isBug = error instanceof InvariantError;
   logger.error({ err: error }, isBug ? "invariant broken" : "control plane request failed");
+  return internalError(path);
+}
+
+/** Creates the response for an error whose text only the log may have. */
+export function internalError(path: string): Response {
   return errorResponse(
     path,
     INTERNAL_ERROR,

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import type { Logger } from "../../../src/observe/log.ts";
 import { startApi, type TestApi } from "../_setup.ts";
 
 let api: TestApi;
@@ -66,4 +67,21 @@ test("a publish is logged with its versions and result", async () => {
 test("a request without a valid token is not logged", async () => {
   const body = { name: "Source", type: "http" };
   expect(await toldOf(() => api.send("POST", "/v2/sources", { body, token: null }))).toEqual([]);
+});
+
+test("an error that no handler catches shows no code and no directory", async () => {
+  const fail = () => {
+    throw new Error("ENOSPC: no space left on device, write");
+  };
+  const logger = { info: fail, warn: fail, error: fail } as unknown as Logger;
+  const broken = await startApi({ logger });
+  const request = { body: { name: "Web", type: "http" }, token: broken.token };
+  const response = await fetch(`${broken.url}/v2/sources`, {
+    method: "POST",
+    headers: { Authorization: `Bearer ${request.token}`, "Content-Type": "application/json" },
+    body: JSON.stringify(request.body),
+  });
+  const message = "The request failed for a reason of our own; the log has it";
+  expect([response.status, await response.json()]).toEqual([500, { message, error: message }]);
+  await broken.stop();
 });
