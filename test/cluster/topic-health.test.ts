@@ -125,6 +125,24 @@ test("a broker that is away has one row, with what follows from it, until it is 
   expect(rows([before, before, before])).toEqual(CONSEQUENCES);
 });
 
+test("a broker that answers late, as on a loaded machine, is named only after three seconds", () => {
+  const view = new ClusterView();
+  const whole = answer([{ leader: 0 }], [0, 1, 2], NAMES);
+  health([whole, whole, whole], view, NAMES);
+  const rows = (silentMs: number) =>
+    judgeTopics({
+      clients: {
+        unresponsiveBrokers: (ms = 0) => (silentMs >= ms ? ["b:2"] : []),
+        foreignBrokers: () => [],
+        outdatedBrokers: () => [],
+        view,
+      },
+      topics: () => [],
+    }).warnings([]);
+  expect(rows(2_900)).toEqual([]);
+  expect(rows(3_000)).toEqual(["Broker 1 (b:2) does not answer"]);
+});
+
 test("an address in the settings at which no broker is listed has no row beside that of a broker", () => {
   const view = new ClusterView();
   const whole = answer([{ leader: 0 }], [0, 1, 2], NAMES);

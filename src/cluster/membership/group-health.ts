@@ -1,3 +1,4 @@
+import { REQUEST_MS_MAX } from "../../kafka/client.ts";
 import { apiIdOf } from "../topics/write-refusal.ts";
 
 /** Facts about this node's membership in the Kafka consumer group of the cluster. */
@@ -14,6 +15,8 @@ export interface GroupFacts {
   silentMsMax: number;
   /** Whether at least one broker answers requests for other purposes than the group. */
   isAnyResponsive: boolean;
+  /** Whether a partition runs on this node. A node that the group removed stops them. */
+  runsPartitions: boolean;
 }
 
 export interface GroupHealth {
@@ -29,8 +32,9 @@ export interface GroupHealth {
  * node's start on has trouble, so that an upgrade stops before the next node.
  */
 export function judgeGroup(facts: GroupFacts): GroupHealth {
-  const { group, isMember, hasJoined, joinError, silentMs, silentMsMax, isAnyResponsive } = facts;
-  const isSilent = silentMs > silentMsMax;
+  const { group, isMember, hasJoined, joinError, silentMs, isAnyResponsive } = facts;
+  // Without any broker, requests fail as soon as they have waited for an answer.
+  const isSilent = silentMs > (isAnyResponsive ? facts.silentMsMax : REQUEST_MS_MAX);
   const time = `for ${Math.round(silentMs / 1_000)} s`;
   if (!isAnyResponsive) {
     return { trouble: isSilent ? `No broker has answered ${time}` : undefined, warnings: [] };
@@ -42,7 +46,9 @@ export function judgeGroup(facts: GroupFacts): GroupHealth {
     warnings: [
       ...(isSilent ? [`The coordinator of the group ${group} has not answered ${time}`] : []),
       ...(hasJoined && !isMember
-        ? [`This node is not in the group ${group} at present, and runs no partition`]
+        ? [
+            `This node is not in the group ${group} at present, and ${facts.runsPartitions ? "stops its partitions" : "runs no partition"}`,
+          ]
         : []),
     ],
   };

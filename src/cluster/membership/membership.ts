@@ -20,7 +20,7 @@ import type { PartitionRunner } from "./partition-runner.ts";
 
 export interface MembershipOptions {
   /** Starts and stops delivery of the partitions that the group assigns to this node. */
-  runner: Pick<PartitionRunner, "assign" | "assigned">;
+  runner: Pick<PartitionRunner, "assign" | "assigned" | "running">;
   logger: Logger;
   clients: KafkaClients;
   /** Name of the Kafka consumer group that all nodes of the cluster join. */
@@ -154,6 +154,7 @@ export class Membership {
       silentMs: performance.now() - this.#heardAt,
       silentMsMax: ANSWER_SESSIONS * sessionMs,
       isAnyResponsive: !clients.view.isEmpty,
+      runsPartitions: runner.running().length > 0,
     });
     const refused = this.#release.refused();
     return { ...joined, ...health, partitions: runner.assigned(), refused };

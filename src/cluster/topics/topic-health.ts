@@ -29,6 +29,11 @@ export interface TopicHealthOptions {
  * Shorter contradictions are normal, because brokers hear of a new leader one after another.
  */
 const OUTDATED_MS_MIN = 3_000;
+/**
+ * Milliseconds for which a broker must be silent before a warning names it. On a loaded machine,
+ * probes of well brokers take a second or two.
+ */
+const SILENT_MS_MIN = 3_000;
 
 /** Returns the first clause of a warning about a silent broker; other clauses may follow. */
 export const noAnswerOf = (broker: string) => `${broker} does not answer`;
@@ -51,7 +56,7 @@ export function judgeTopics({ clients, topics }: TopicHealthOptions) {
    */
   const rowsOfBrokers = () => {
     const outdated = clients.outdatedBrokers().filter(({ forMs }) => forMs >= OUTDATED_MS_MIN);
-    const silent = clients.unresponsiveBrokers();
+    const silent = clients.unresponsiveBrokers(SILENT_MS_MIN);
     const listed = silent.filter((it) => view.wasListed(it));
     const rows = new Map<string, string[]>([
       ...outdated.map((it): Row => [it.address, [describeOutdated(it, view)]]),
@@ -83,7 +88,7 @@ export function judgeTopics({ clients, topics }: TopicHealthOptions) {
         const row = rows.get(address) ?? [describeOutOfSync(away, view)];
         rows.set(address, [...row, ...clauses]);
       }
-      const silent = clients.unresponsiveBrokers().find((it) => rows.has(it));
+      const silent = clients.unresponsiveBrokers(SILENT_MS_MIN).find((it) => rows.has(it));
       if (silent !== undefined) rows.get(silent)!.push(...consequences);
       const sentences = [...rows.values()].map((row) => row.join(CONSEQUENCE));
       return silent === undefined ? [...sentences, ...consequences] : sentences;
