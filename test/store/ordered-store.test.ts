@@ -3,8 +3,11 @@ import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Packr } from "msgpackr";
+import { pino } from "pino";
 import { ApiError } from "../../src/errors.ts";
+import { openView } from "../../src/store/lmdb/view.ts";
 import { encodeChangeSet, SHARED_FORMAT } from "../../src/store/ordered/change-set.ts";
+import { OrderedStore } from "../../src/store/ordered/ordered-store.ts";
 import { encodeValue } from "../../src/store/row-write.ts";
 import type { Store } from "../../src/store/store.ts";
 import { runs } from "../tier.ts";
@@ -15,6 +18,8 @@ import { openNode, runLoad, unexplained } from "./nodes.ts";
 const root = existsSync("/dev/shm") ? "/dev/shm" : tmpdir();
 const directory = mkdtempSync(join(root, "pixelmill-ordered-"));
 afterAll(() => rmSync(directory, { recursive: true }));
+
+const logger = pino({ level: "silent" });
 
 let paths = 0;
 const freshPath = () => join(directory, `${paths++}.mdb`);
@@ -118,6 +123,48 @@ describe("stores on one ordered log", () => {
       clock.mockRestore();
     }
     await closeAll(nodes);
+  });
+
+  test("give up a change that waits behind a slow one at its own time, not at that of the slow one", async () => {
+    const log = quick();
+    const more = { local: openView({ path: freshPath(), name: "The store", logger }), log };
+    const store = new OrderedStore({ ...more, name: "The store", logger, changeMsMax: 400 });
+    store.table("numbers");
+    await store.change(() => numbersOf(store).put("a", 1));
+    const append = log.append.bind(log);
+    const answered = Promise.withResolvers<void>();
+    log.append = async (entry) => {
+      await answered.promise;
+      return await append(entry);
+    };
+    const startedAt = performance.now();
+    const slow = store.change(() => numbersOf(store).put("a", 2)).catch(String);
+    await Bun.sleep(300);
+    const later = store.change(() => numbersOf(store).put("a", 3)).catch(String);
+    const unknown = "The store did not confirm a change within 0.4 s; it may still take effect";
+    expect(await slow).toContain(unknown);
+    expect(await later).toContain(unknown);
+    expect(performance.now() - startedAt).toBeLessThan(1_050);
+    answered.resolve();
+    await store.close();
+  });
+
+  test("log once, not for each call, why the end of the log is not read", async () => {
+    const log = quick();
+    const lines: string[] = [];
+    const listening = pino({ level: "warn" }, { write: (line: string) => void lines.push(line) });
+    const local = openView({ path: freshPath(), name: "The store", logger });
+    const store = new OrderedStore({ local, log, name: "The store", logger: listening });
+    const append = log.append.bind(log);
+    for (const outage of [1, 2]) {
+      log.append = () => Promise.reject(new Error("Broker 1 does not answer"));
+      for (const _ of [1, 2, 3]) await expect(store.catchUp()).rejects.toThrow("compared");
+      expect(lines.length).toBe(outage);
+      expect(lines.at(-1)).toContain("Broker 1 does not answer");
+      log.append = append;
+      await store.catchUp();
+    }
+    await store.close();
   });
 
   test("commit a call that comes while an earlier one is tried again together with it", async () => {

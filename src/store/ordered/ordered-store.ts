@@ -24,12 +24,11 @@ export interface OrderedStoreOptions extends Omit<LogCompactionOptions, "view" |
   onNewer?(reason: string): void;
   /** Largest size of a change set in bytes. */
   changeSetBytesMax?: number;
+  /** Longest time in milliseconds for a call of `change`, or for catching up with other nodes. */
+  changeMsMax?: number;
 }
 
-/** Default of `changeSetBytesMax`. */
-const CHANGE_SET_BYTES_MAX = 64 << 20;
-/** Longest time in milliseconds for a call of `change`, or for catching up with other nodes. */
-const CHANGE_MS_MAX = 20_000;
+const DEFAULTS = { changeSetBytesMax: 64 << 20, changeMsMax: 20_000 };
 /** Time in ms after which `recover` throws if the log still ends below this node's copy of it. */
 const AHEAD_MS_MAX = 2_000;
 /** Pause in milliseconds between two attempts of `recover` to catch up. */
@@ -43,7 +42,7 @@ const RETRY_MS = 250;
  * change again.
  */
 export class OrderedStore implements Store {
-  readonly #options: OrderedStoreOptions & { changeSetBytesMax: number };
+  readonly #options: OrderedStoreOptions & typeof DEFAULTS;
   readonly #author = crypto.randomUUID();
   readonly #view: OrderedView;
   readonly #compaction: LogCompaction;
@@ -57,9 +56,11 @@ export class OrderedStore implements Store {
   /** Sentence about why reading the log has stopped for good; undefined while the store reads. */
   #refusal: string | undefined;
   #closed = false;
+  /** Whether the reason was logged why the log's end is not read. Reset once it is read. */
+  #isCauseLogged = false;
 
   constructor(options: OrderedStoreOptions) {
-    this.#options = { changeSetBytesMax: CHANGE_SET_BYTES_MAX, ...options };
+    this.#options = { ...DEFAULTS, ...options };
     const { local, log } = options;
     // Tables cannot be opened within a transaction, and a compaction reads all tables.
     for (const name of local.tables()) local.table(name);
@@ -82,7 +83,8 @@ export class OrderedStore implements Store {
 
   change<T>(apply: () => T, { allowStale = false }: ChangeOptions = {}): Promise<T> {
     if (this.#closed) return Promise.reject(this.#unavailable("is closed"));
-    const { change, promise } = pendingChange(apply, allowStale, CHANGE_MS_MAX);
+    const { name, changeMsMax } = this.#options;
+    const { change, promise } = pendingChange(apply, { allowStale, msMax: changeMsMax, name });
     this.#waiting.push(change);
     this.#running ??= this.#run();
     return promise;
@@ -98,6 +100,7 @@ export class OrderedStore implements Store {
     let end: number;
     try {
       end = await this.#logEnd.read();
+      this.#isCauseLogged = false;
     } catch (cause) {
       this.#stopIfShortened(cause);
       throw this.#unavailable("cannot be compared with the other nodes'", cause);
@@ -200,7 +203,7 @@ export class OrderedStore implements Store {
 
   /**
    * Appends a change set to the log. Resolves with whether the set took effect. Rejects when the
-   * outcome is not known within `CHANGE_MS_MAX`.
+   * outcome is not known within `changeMsMax`.
    */
   async #propose(
     number: number,
@@ -282,12 +285,15 @@ export class OrderedStore implements Store {
 
   #timely<T>(promise: Promise<T>): Promise<T> {
     const late = () => this.#unavailable("is behind the other nodes'");
-    return withTimeLimit(promise, CHANGE_MS_MAX, late);
+    return withTimeLimit(promise, this.#options.changeMsMax, late);
   }
 
   #unavailable(state: string, cause?: unknown): ApiError {
     const { name, logger } = this.#options;
-    if (cause !== undefined) logger.warn({ err: cause }, `${name} ${state}`);
+    // A cause that lasts concerns each request, and would fill the log.
+    if (cause !== undefined && !this.#isCauseLogged)
+      logger.warn({ err: cause }, `${name} ${state}`);
+    this.#isCauseLogged ||= cause !== undefined;
     return new ApiError("unavailable", `${name} ${state}`);
   }
 }

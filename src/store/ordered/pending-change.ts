@@ -1,3 +1,4 @@
+import { withTimeLimit } from "../../concurrency/time-limit.ts";
 import { ApiError } from "../../errors.ts";
 import type { DryRun } from "../row-write.ts";
 import type { LocalStore } from "../store.ts";
@@ -15,8 +16,19 @@ export interface PendingChange {
   reject(error: unknown): void;
 }
 
-/** Returns a call of `change` that is given up after `msMax`, and the promise of its result. */
-export function pendingChange<T>(apply: () => T, allowStale: boolean, msMax: number) {
+interface PendingChangeOptions extends Pick<PendingChange, "allowStale" | "msMax"> {
+  /** Name of the store, which begins error messages. */
+  name: string;
+}
+
+/**
+ * Returns a call of `change` that is given up after `msMax`, and the promise of its result. The
+ * promise rejects then, whatever this call and the calls before it wait for.
+ */
+export function pendingChange<T>(
+  apply: () => T,
+  { allowStale, msMax, name }: PendingChangeOptions,
+) {
   const { promise, resolve, reject } = Promise.withResolvers<T>();
   const change: PendingChange = {
     apply,
@@ -26,7 +38,12 @@ export function pendingChange<T>(apply: () => T, allowStale: boolean, msMax: num
     resolve: (value) => resolve(value as T),
     reject,
   };
-  return { change, promise };
+  const late = () =>
+    new ApiError(
+      "unavailable",
+      `${name} did not confirm a change within ${msMax / 1_000} s; it may still take effect`,
+    );
+  return { change, promise: withTimeLimit(promise, msMax, late) };
 }
 
 /**
@@ -90,6 +107,6 @@ const FREQUENT_MIN = 20;
 function outrunState(attempts: number, ms: number): string {
   if (attempts >= FREQUENT_MIN) return "is changed too often by other nodes";
   const seconds = Math.round(ms / attempts / 1_000);
-  const slow = `each of ${attempts} attempts took ${seconds} s, because brokers or this node are slow`;
-  return `was not changed: ${slow}, and another node's change came first`;
+  const took = attempts === 1 ? "the attempt took" : `each of ${attempts} attempts took`;
+  return `was not changed: ${took} ${seconds} s, because brokers or this node are slow, and another node's change came first`;
 }
