@@ -3,6 +3,7 @@ import type { CodeChange, RevisionInput } from "../catalog/code/code-changes.ts"
 import { PublicationConflict, RevisionConflict } from "../catalog/code-errors.ts";
 import type { CodeKind, Revision } from "../catalog/model.ts";
 import { KeyedMutex } from "../concurrency/keyed-mutex.ts";
+import { withTimeLimit } from "../concurrency/time-limit.ts";
 import { defined } from "../defined.ts";
 import { ApiError } from "../errors.ts";
 import type { Sandbox } from "../sandbox/guest-sandbox.ts";
@@ -31,6 +32,15 @@ import { toValidationResult } from "./validation-result.ts";
  */
 export const PUBLISH_ATTEMPTS_MAX = 5;
 
+/** Longest time in milliseconds that a request waits until its change is stored, after its tests. */
+const COMMIT_MS_MAX = 10_000;
+
+const lateCommit = () =>
+  new ApiError(
+    "unavailable",
+    `The code was not stored within ${COMMIT_MS_MAX / 1_000} s. It may still be; read the state before you repeat the request`,
+  );
+
 /**
  * Publishes revisions (immutable versions) of transformations and libraries. Before a revision is
  * published, its imports are resolved, and it is tested in a sandbox process that ends after the
@@ -39,14 +49,27 @@ export const PUBLISH_ATTEMPTS_MAX = 5;
  */
 export type Publisher = ReturnType<typeof createPublisher>;
 
-export function createPublisher(parts: { catalog: Catalog; sandbox: Sandbox }) {
-  const { catalog } = parts;
+interface PublisherParts {
+  catalog: Catalog;
+  sandbox: Sandbox;
+  /** Replaces the limit `COMMIT_MS_MAX` in tests. */
+  commitMsMax?: number;
+}
+
+export function createPublisher(parts: PublisherParts) {
+  const { catalog, commitMsMax = COMMIT_MS_MAX } = parts;
   const tests = createTests(parts);
   /**
    * Runs the updates of each transformation or library one after the other. Simultaneous updates
    * would change the same revision, and all but one would have to be repeated and tested again.
    */
   const byResource = new KeyedMutex();
+
+  /** Commits as `Code.commit` does, or rejects when this takes longer than `commitMsMax`. */
+  function commit<T = void>(workspaceId: string, change: CodeChange, read?: () => T): Promise<T> {
+    const committed = catalog.code.commit(workspaceId, change, read as () => T);
+    return withTimeLimit(committed, commitMsMax, lateCommit);
+  }
 
   async function store(
     revision: Revision,
@@ -76,7 +99,7 @@ export function createPublisher(parts: { catalog: Catalog; sandbox: Sandbox }) {
         publishOne(context, revision, input.events, { ...change, links }),
       );
     }
-    const resource = await catalog.code.commit(workspaceId, change, () =>
+    const resource = await commit(workspaceId, change, () =>
       catalog.code.resource(workspaceId, kind, id),
     );
     return { resource, revision, warnings: [] };
@@ -114,10 +137,8 @@ export function createPublisher(parts: { catalog: Catalog; sandbox: Sandbox }) {
         const details = detailsOf(failures, versionId);
         throw new ApiError("invalid", "The code does not pass its tests", details);
       }
-      const resource = await catalog.code.commit(
-        workspaceId,
-        { ...change, ...publication(testRun) },
-        () => catalog.code.resource(workspaceId, kind, id),
+      const resource = await commit(workspaceId, { ...change, ...publication(testRun) }, () =>
+        catalog.code.resource(workspaceId, kind, id),
       );
       return { resource, revision, warnings: warningsOf(testRun) };
     });
@@ -150,7 +171,7 @@ export function createPublisher(parts: { catalog: Catalog; sandbox: Sandbox }) {
       .map((item) => ({ versionId: item.versionId, events: eventsIn(item) }))
       .filter((item) => item.events.length > 0);
     const change = { revisions: [], links: [], events, ...noteOf(selection) };
-    await catalog.code.commit(workspaceId, { ...change, ...publication(testRun) });
+    await commit(workspaceId, { ...change, ...publication(testRun) });
     const warnings = warningsOf(testRun);
     return { published: true, ...(warnings.length > 0 && { warnings }) };
   }

@@ -92,18 +92,21 @@ export interface TestApiOptions {
   alertClock?: { elapsed(): number; now(): number };
   /** Limits of user code. */
   guestLimits?: Partial<SandboxLimits>;
+  /** Longest time that a publication waits until it is stored. */
+  commitMsMax?: number;
   /** Data directory to open. It is kept when the server stops. */
   directory?: string;
 }
 
 export async function startApi(
   more: Partial<ApiDeps> = {},
-  { order, mailServer, alertClock, guestLimits, directory: given }: TestApiOptions = {},
+  options: TestApiOptions = {},
 ): Promise<TestApi> {
-  const directory = given ?? (await mkdtemp(join(tmpdir(), "pixelmill-api-")));
+  const { order, mailServer, alertClock } = options;
+  const directory = options.directory ?? (await mkdtemp(join(tmpdir(), "pixelmill-api-")));
   const log: string[] = [];
   const logger = pino({ level: "trace" }, { write: (line: string) => void log.push(line) });
-  const parts = await openParts(directory, logger, order, guestLimits);
+  const parts = await openParts(directory, logger, options);
   const { catalog, metrics } = parts;
   const workspace = catalog.workspaces.list()[0] ?? (await catalog.workspaces.create("Acme"));
   const tails = new Set<{ workspaceId: string; receive: (message: TailMessage) => void }>();
@@ -224,7 +227,7 @@ export async function startApi(
       await api.stop();
       await alerts.close();
       await parts.close();
-      if (given === undefined) await rm(directory, { recursive: true, force: true });
+      if (options.directory === undefined) await rm(directory, { recursive: true, force: true });
     },
   };
 }
@@ -309,8 +312,7 @@ function createdAtFirstUse(create: () => GuestSandbox): GuestSandbox {
 async function openParts(
   directory: string,
   logger: Logger,
-  order?: OrderedLog,
-  limits: Partial<SandboxLimits> = {},
+  { order, guestLimits: limits = {}, commitMsMax }: TestApiOptions = {},
 ) {
   const metrics = createMetrics();
   const catalog = await openCatalog({
@@ -362,7 +364,7 @@ async function openParts(
     kinds,
     sandbox,
     pipeline,
-    publishing: createPublisher({ catalog, sandbox }),
+    publishing: createPublisher({ catalog, sandbox, ...(commitMsMax && { commitMsMax }) }),
     async page(sourceId: string, query: string) {
       const messageId = crypto.getRandomValues(new Uint8Array(16));
       const at = { receivedAt: Date.now(), sourceId, clientAddress: "", messageId };
