@@ -43,6 +43,7 @@ import { type DiskUsage, readDiskSpace } from "./observe/disk.ts";
 import type { Logger } from "./observe/log.ts";
 import { createMetrics, type Metrics } from "./observe/metrics.ts";
 import { recentResult } from "./observe/recent-result.ts";
+import { StartSteps, type StepDurations } from "./observe/start-steps.ts";
 import { createFailedHandshakes, type FailedHandshakes } from "./observe/tls-metrics.ts";
 import type { Pipeline } from "./pipeline/pipeline.ts";
 import { createPublisher } from "./publishing/create-publisher.ts";
@@ -61,6 +62,7 @@ export interface App {
   controlPlaneUrl: string;
   /** URL of the transformer's listener. Undefined if the setting `transformer.port` is not set. */
   transformerUrl: string | undefined;
+  startMs: StepDurations;
   /**
    * Resolves with a reason when the server cannot continue to run. The caller must then close the
    * server.
@@ -101,7 +103,8 @@ export async function openApp(settings: LiveSettings, options: AppOptions): Prom
   const requestStop = broken.resolve;
   const metrics = createMetrics();
   const failedHandshakes = createFailedHandshakes(metrics);
-  const opening: StartContext = { config, settings, logger, metrics, stack, requestStop };
+  const steps = new StartSteps(logger);
+  const opening: StartContext = { config, settings, logger, metrics, stack, steps, requestStop };
   if (config["sandbox.insecure"]) logger.warn(SANDBOX_INSECURE);
 
   stack.defer(() => settings.removeParts());
@@ -128,12 +131,14 @@ export async function openApp(settings: LiveSettings, options: AppOptions): Prom
   addOwnSettings(opening, backend, api);
 
   const first = async () => {
-    const workspace = await firstWorkspace(catalog, {
-      name: options.demo ? "Demo" : "Main",
-      adminToken: config["admin.token"],
-      unprintedToken: unprintedToken(config),
-      print,
-    });
+    const workspace = await steps.run("look for the first workspace", () =>
+      firstWorkspace(catalog, {
+        name: options.demo ? "Demo" : "Main",
+        adminToken: config["admin.token"],
+        unprintedToken: unprintedToken(config),
+        print,
+      }),
+    );
     starting = undefined;
     return workspace;
   };
@@ -171,6 +176,7 @@ export async function openApp(settings: LiveSettings, options: AppOptions): Prom
     dataPlaneUrl: ingest.url,
     controlPlaneUrl,
     transformerUrl: transformer?.url,
+    startMs: steps.durations(),
     broken: broken.promise,
     async close(how) {
       isHandedOver = how === "hand-over";

@@ -6,6 +6,7 @@ import type { IngestLogs } from "../ingest/messages.ts";
 import type { EventLogs } from "../log/event-log.ts";
 import type { Logger } from "../observe/log.ts";
 import type { Metrics } from "../observe/metrics.ts";
+import type { StartSteps } from "../observe/start-steps.ts";
 import type { Pipeline, PipelineParts } from "../pipeline/pipeline.ts";
 import type { RetentionBounds } from "../pipeline/retention/retention.ts";
 import type { Config } from "../settings/keys.ts";
@@ -28,6 +29,8 @@ export interface StartContext {
    * order when the server stops.
    */
   stack: AsyncDisposableStack;
+  /** Names steps that take long in the log. */
+  steps: StartSteps;
   /** Asks the server to stop. `reason` is a sentence for the log. */
   requestStop(reason: string): void;
 }

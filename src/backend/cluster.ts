@@ -50,32 +50,36 @@ import { sharedFigures } from "./shared-figures.ts";
  * is unusable, or when the data directory belongs to a standalone server.
  */
 export async function openCluster(opening: StartContext): Promise<Backend> {
-  const { config, logger, metrics, stack } = opening;
+  const { config, logger, metrics, stack, steps } = opening;
   expectFittingDirectory(config);
   const brokers = brokerSettings(config);
-  const clients = await openClients(brokers, stack);
+  const clients = await steps.run("reach the brokers", () => openClients(brokers, stack));
   const { "cluster.name": group, "cluster.replicas": replicas } = config;
   const topic = (name: string) => ({ clients, topic: `${group}.${name}`, replicas, logger });
 
-  const catalog = await openSharedCatalog(opening, clients);
-  const logs = await openPartitionLogs({
-    clients,
-    brokers,
-    logger,
-    metrics,
-    topic: { name: `${group}.events`, partitions: config["cluster.partitions"], replicas },
-    sourceOf: sourceOfRecord,
-  });
+  const catalog = await steps.run("read the catalog", () => openSharedCatalog(opening, clients));
+  const logs = await steps.run("open the topic of events", () =>
+    openPartitionLogs({
+      clients,
+      brokers,
+      logger,
+      metrics,
+      topic: { name: `${group}.events`, partitions: config["cluster.partitions"], replicas },
+      sourceOf: sourceOfRecord,
+    }),
+  );
   stack.defer(() => logs.close());
   const node = `${hostname()}-${crypto.randomUUID().slice(0, 8)}`;
-  const ledgers = await PartitionLedgers.open({
-    ...topic("ledgers"),
-    config,
-    logs,
-    onNewer: opening.requestStop,
-  });
+  const ledgers = await steps.run("read the ledgers", () =>
+    PartitionLedgers.open({
+      ...topic("ledgers"),
+      config,
+      logs,
+      onNewer: opening.requestStop,
+    }),
+  );
   stack.defer(() => ledgers.close());
-  const bus = await openNodeBus(topic("nodes"));
+  const bus = await steps.run("open the topic of nodes", () => openNodeBus(topic("nodes")));
   stack.defer(() => bus.close());
   const questions = createNodeRpc({ bus, node, expected: () => ledgers.owners() });
   stack.defer(() => questions.close());

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { Registry } from "prom-client";
 import { openControlSocket } from "../../src/backend/reloadable/control-socket.ts";
 import { controlSocket } from "../../src/first-start/data-directory.ts";
+import { StartSteps } from "../../src/observe/start-steps.ts";
 import { isReloadable, keys } from "../../src/settings/keys.ts";
 import { LiveSettings } from "../../src/settings/live-settings.ts";
 import { readSettings } from "../../src/settings/reader.ts";
@@ -27,7 +28,7 @@ function open(flags: Record<string, string>, prepare = () => () => {}) {
   const metrics = new Registry();
   openControlSocket({
     config: settings.config,
-    ...{ settings, logger, metrics, stack },
+    ...{ settings, logger, metrics, stack, steps: new StartSteps(logger) },
     requestStop() {},
   });
   const unix = controlSocket(settings.config);

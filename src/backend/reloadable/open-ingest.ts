@@ -18,30 +18,32 @@ export interface IngestSources {
 
 /** Starts the ingest processes. They can take new limits and a new log level while they run. */
 export async function openIngest(
-  { config, settings, logger, metrics, stack }: StartContext,
+  { config, settings, logger, metrics, stack, steps }: StartContext,
   { backend, received, certificates, sockets }: IngestSources,
 ): Promise<Ingest> {
   const { logs, catalogDirectory } = backend;
   const certificate = certificates.data;
   let limits = limitsOf(config);
 
-  const ingest = await startIngestProcesses({
-    command: [...selfCommand, "ingest"],
-    count: config["ingest.processes"],
-    host: config.host,
-    port: config.port,
-    socket: sockets["data-plane"],
-    trustedProxies: config["trusted.proxies"],
-    recordClientAddress: config["request.ip"],
-    publicUrl: config["public.url"],
-    ...limits,
-    tls: certificate.keys(),
-    logs,
-    catalogDirectory,
-    onReceived: (sourceId, count) => received.add(sourceId, Date.now(), RECEIVED, count),
-    logger,
-    metrics,
-  });
+  const ingest = await steps.run("start the ingest processes", () =>
+    startIngestProcesses({
+      command: [...selfCommand, "ingest"],
+      count: config["ingest.processes"],
+      host: config.host,
+      port: config.port,
+      socket: sockets["data-plane"],
+      trustedProxies: config["trusted.proxies"],
+      recordClientAddress: config["request.ip"],
+      publicUrl: config["public.url"],
+      ...limits,
+      tls: certificate.keys(),
+      logs,
+      catalogDirectory,
+      onReceived: (sourceId, count) => received.add(sourceId, Date.now(), RECEIVED, count),
+      logger,
+      metrics,
+    }),
+  );
   const configure = () => ingest.configure({ ...limits, tls: certificate.keys() });
   settings.add({
     keys: ["ingest.rate", "ingest.connections", "log.level"],

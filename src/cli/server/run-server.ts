@@ -64,11 +64,11 @@ export async function runServer(options: RunOptions): Promise<number> {
 }
 
 function announce(app: App, { logger, taken }: RunOptions): void {
-  const { dataPlaneUrl, controlPlaneUrl, transformerUrl } = app;
+  const { dataPlaneUrl, controlPlaneUrl, transformerUrl, startMs } = app;
   print(`data plane listening on ${dataPlaneUrl}`);
   print(`control plane listening on ${controlPlaneUrl}`);
   if (transformerUrl !== undefined) print(`transformer listening on ${transformerUrl}`);
-  logger.info({ dataPlaneUrl, controlPlaneUrl, transformerUrl }, "serving");
+  logger.info({ dataPlaneUrl, controlPlaneUrl, transformerUrl, startMs }, "serving");
   taken?.serving();
   notifySystemd("READY=1", systemdEnvironment().NOTIFY_SOCKET);
 }

@@ -1,0 +1,42 @@
+import type { Logger } from "./log.ts";
+
+/** Pause in milliseconds between two log lines about a step that lasts. */
+const SLOW_MS = 5_000;
+
+/** Duration of each step of a start, in milliseconds, in the order of their ends. */
+export type StepDurations = Readonly<Record<string, number>>;
+
+/**
+ * Steps of a server's start. Tells in the log what a start waits for, because a server that does
+ * not listen yet answers no `/ready`.
+ */
+export class StartSteps {
+  readonly #logger: Pick<Logger, "warn">;
+  readonly #slowMs: number;
+  readonly #durations: Record<string, number> = {};
+
+  constructor(logger: Pick<Logger, "warn">, slowMs = SLOW_MS) {
+    this.#logger = logger;
+    this.#slowMs = slowMs;
+  }
+
+  /** Runs a step. `step` says what it does, such as `read the catalog`. */
+  async run<T>(step: string, work: () => T | Promise<T>): Promise<T> {
+    const startedAt = performance.now();
+    const elapsedMs = () => Math.round(performance.now() - startedAt);
+    const slow = setInterval(() => {
+      const seconds = Math.round(elapsedMs() / 1_000);
+      this.#logger.warn({ step, seconds }, "the start is waiting");
+    }, this.#slowMs);
+    try {
+      return await work();
+    } finally {
+      clearInterval(slow);
+      this.#durations[step] = elapsedMs();
+    }
+  }
+
+  durations(): StepDurations {
+    return { ...this.#durations };
+  }
+}
