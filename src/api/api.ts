@@ -2,6 +2,7 @@ import http from "node:http";
 import { Elysia } from "elysia";
 import { Histogram } from "prom-client";
 import { assert } from "../assert.ts";
+import { LoopLateness } from "../concurrency/loop-lateness.ts";
 import { TimeSlicer } from "../concurrency/time-slicer.ts";
 import type { ListeningSocket } from "../http/listening-socket.ts";
 import { httpUrl } from "../http/url.ts";
@@ -54,7 +55,8 @@ export function createApi(given: ApiDeps) {
   });
   const closing = new AbortController();
   const seconds = requestSeconds(deps);
-  const listener = { deps, closing: closing.signal };
+  const lateness = new LoopLateness();
+  const listener = { deps, closing: closing.signal, lateness };
   deps.others?.answerWith((question) => answerLocally(deps, question));
 
   async function respond(route: Route, incoming: IncomingRequest): Promise<Response> {
@@ -139,6 +141,7 @@ export function createApi(given: ApiDeps) {
      */
     async stop() {
       closing.abort();
+      lateness.close();
       deps.tlsListener.stop();
       // A client that does not read its answer delays the stop by at most `DRAIN_MS_MAX`.
       await Promise.race([app.server?.stop(), Bun.sleep(DRAIN_MS_MAX)]);

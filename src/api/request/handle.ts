@@ -1,5 +1,6 @@
 import { assert } from "../../assert.ts";
 import type { Principal } from "../../catalog/model.ts";
+import type { LoopLateness } from "../../concurrency/loop-lateness.ts";
 import type { Permit } from "../../concurrency/permit.ts";
 import { ApiError } from "../../errors.ts";
 import {
@@ -30,11 +31,13 @@ export const OPEN_BODY_BYTES_MAX = 4_096;
 const NOT_MODIFIED = 304;
 
 /**
- * Objects that all requests of a listener share, and a signal that aborts when the listener stops.
+ * Objects that all requests of a listener share. `closing` aborts when the listener stops.
+ * `lateness` is of the event loop that answers the requests.
  */
 export interface ListenerContext {
   deps: RouteDeps;
   closing: AbortSignal;
+  lateness: LoopLateness;
 }
 
 /**
@@ -57,14 +60,16 @@ export async function handleRequest(
   listener: ListenerContext,
   incoming: IncomingRequest,
 ): Promise<Response> {
-  const { deps } = listener;
-  const deadline = new RequestDeadline(deps.answerMsMax);
+  const { deps, lateness } = listener;
+  const deadline = new RequestDeadline(deps.answerMsMax, lateness.recentMs());
+  const inTime = <T>(part: () => T | Promise<T>) =>
+    withoutIdleTimeout(route, incoming, () => deadline.run(part));
   if (readsStore(route)) {
     const starting = deps.starting();
     if (starting !== undefined) throw new ApiError("unavailable", starting);
-    await deadline.run(() => deps.catalog.current());
+    await inTime(() => deps.catalog.current());
   }
-  if (readsLedgers(route)) await deadline.run(() => deps.pipeline.current());
+  if (readsLedgers(route)) await inTime(() => deps.pipeline.current());
   const principal = admit(route, deps, incoming);
   const logged = { route, params: incoming.params, ...principal };
   try {
@@ -230,9 +235,10 @@ function permitConditional(
 }
 
 /**
- * Runs a route's handler without the connection's idle timeout. The timeout limits slow clients,
- * but tests of user code take longer, and streams have no end. The timeout is restored for the next
- * request on the connection.
+ * Runs a step of an answer without the connection's idle timeout. The timeout limits slow clients,
+ * and would close the connection while this server makes a client wait: for the log's end, or for
+ * tests of user code. Streams have no end. The timeout is restored for the request's body, and for
+ * the next request on the connection.
  */
 async function withoutIdleTimeout<T>(
   { media }: Route,

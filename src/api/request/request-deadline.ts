@@ -3,16 +3,33 @@ import { API_ANSWER_MS_MAX } from "../limits.ts";
 
 /** Lateness of a timer, in milliseconds, beyond which this process counts as paused. */
 const PAUSE_MS_MIN = 1_000;
+/** Milliseconds in which responses that arrived during a pause of this process are read. */
+const READ_MS = 250;
+/**
+ * How often a late event loop can delay an answer: before it reads the request, before the timer of
+ * the deadline, and before the timer of its extension.
+ */
+const DELAYS = 3;
 
 /**
  * Limits the time that all steps of answering one request take together. Time between two calls of
  * `run` does not count, because the client sends its body then.
  */
 export class RequestDeadline {
+  readonly #msMax: number;
+  readonly #isProcessLate: boolean;
   #leftMs: number;
+  #isExtended = false;
 
-  constructor(ms: number = API_ANSWER_MS_MAX) {
-    this.#leftMs = ms;
+  /**
+   * `latenessMs` is by how much this process has run timers late recently. So that the client waits
+   * for at most `ms`, this time is reserved, up to half of `ms`.
+   */
+  constructor(ms: number = API_ANSWER_MS_MAX, latenessMs = 0) {
+    const reservedMs = Math.min(DELAYS * latenessMs, ms / 2);
+    this.#msMax = ms - reservedMs;
+    this.#isProcessLate = reservedMs >= PAUSE_MS_MIN;
+    this.#leftMs = this.#msMax;
   }
 
   /**
@@ -23,17 +40,16 @@ export class RequestDeadline {
     const startedAt = performance.now();
     const late = Promise.withResolvers<never>();
     let timer: ReturnType<typeof setTimeout>;
-    let isExtended = false;
     const wait = (ms: number) => {
       const until = performance.now() + ms;
       timer = setTimeout(() => {
         // The responses that arrived during a pause of this process are read first. A process that
-        // lacks processor time pauses again and again, and extends the time once.
+        // lacks processor time pauses again and again, and extends a request's time once.
         const isPaused = performance.now() - until > PAUSE_MS_MIN;
-        if (isPaused && !isExtended) {
-          isExtended = true;
-          wait(PAUSE_MS_MIN);
-        } else late.reject(new ApiError("unavailable", UNKNOWN));
+        if (isPaused && !this.#isExtended) {
+          this.#isExtended = true;
+          wait(READ_MS);
+        } else late.reject(this.#lateError());
       }, ms);
     };
     wait(this.#leftMs);
@@ -44,6 +60,12 @@ export class RequestDeadline {
       this.#leftMs = Math.max(0, this.#leftMs - (performance.now() - startedAt));
     }
   }
-}
 
-const UNKNOWN = `No answer within ${API_ANSWER_MS_MAX / 1_000} s. A change may still take effect; read the state before you repeat it`;
+  #lateError(): ApiError {
+    const why = this.#isProcessLate ? ", because this server lacks processor time" : "";
+    return new ApiError(
+      "unavailable",
+      `No answer within ${Math.round(this.#msMax / 1_000)} s${why}. A change may still take effect; read the state before you repeat it`,
+    );
+  }
+}

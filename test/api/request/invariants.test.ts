@@ -4,6 +4,7 @@ import type { RouteDeps } from "../../../src/api/deps.ts";
 import { handleRequest } from "../../../src/api/request/handle.ts";
 import { jsonResponse } from "../../../src/api/response/errors.ts";
 import { route } from "../../../src/api/route.ts";
+import { LoopLateness } from "../../../src/concurrency/loop-lateness.ts";
 import { ApiError, type Refusal } from "../../../src/errors.ts";
 import { PAGE_ITEMS_MAX } from "../../../src/settings/limits.ts";
 import { startApi, type TestApi } from "../_setup.ts";
@@ -77,7 +78,7 @@ describe("a handler that breaks an invariant of responses rejects:", () => {
     });
     const request = new Request("http://127.0.0.1/broken");
     const deps: RouteDeps = Object.assign(Object.create(null), { hosts: [] });
-    const listener = { deps, closing: request.signal };
+    const listener = { deps, closing: request.signal, lateness: new LoopLateness() };
     return await handleRequest(broken, listener, { request, server: null });
   };
 

@@ -11,6 +11,7 @@ import {
 import { handleRequest } from "../../../src/api/request/handle.ts";
 import { route } from "../../../src/api/route.ts";
 import { routes } from "../../../src/api/route-table.ts";
+import { LoopLateness } from "../../../src/concurrency/loop-lateness.ts";
 import { configSchema } from "../../../src/settings/schema.ts";
 import { startApi } from "../_setup.ts";
 
@@ -94,7 +95,7 @@ test("large bodies are parsed in different iterations of the event loop, those o
       limiters,
       catalog: { current: async () => {}, tokens: { authenticate: () => principal } },
     });
-    const listener = { deps, closing: request.signal };
+    const listener = { deps, closing: request.signal, lateness: new LoopLateness() };
     return handleRequest(large, listener, { request, server: null });
   };
   const limiters = createLimiters(0);

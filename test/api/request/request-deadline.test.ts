@@ -6,7 +6,7 @@ import { MemoryLog } from "../../store/memory-log.ts";
 import { exampleOf, makeThings, sendExample } from "../_examples.ts";
 import { startApi, type TestApi } from "../_setup.ts";
 
-const ANSWER_MS_MAX = 1_000;
+const ANSWER_MS_MAX = 1_500;
 
 /** The step that does not end until the end of the test. */
 class Hang {
@@ -90,6 +90,23 @@ describe("an API request", () => {
     },
   );
 
+  test.each(["append", "follow"])(
+    "that stores code waits for the step `%s` no longer than for its limit",
+    async (step) => {
+      hang = new Hang();
+      const limits = { order: hangingLog(hang), commitMsMax: ANSWER_MS_MAX };
+      api = await startApi({}, limits);
+      hang.begin(step);
+      const code = "export function transformEvent(event) { return event; }";
+      const body = { name: "One", language: "javascript", code };
+      const received = await api.send("POST", "/transformations?publish=false", { body });
+      expect([received.status, received.body.message]).toEqual([
+        503,
+        expect.stringContaining("may still be; read the state"),
+      ]);
+    },
+  );
+
   test("is answered 503 in time while other nodes, or figures of this one, are not answered", async () => {
     const never = () => new Promise<never>(() => {});
     const others = { node: "one", ask: never, answerWith() {} };
@@ -137,6 +154,31 @@ test("a deadline that passed while this process was paused lets responses be rea
   const until = performance.now() + 1_400;
   while (performance.now() < until);
   expect(await answer).toBe("in time");
+});
+
+test("a deadline comes early by the time that a late process adds to an answer, up to half", async () => {
+  const why = ", because this server lacks processor time";
+  for (const [latenessMs, ms, reason] of [
+    [100, 1_700, "within 2 s. A change"],
+    [5_000, 1_000, `within 1 s${why}. A change`],
+  ] as const) {
+    const startedAt = performance.now();
+    const deadline = new RequestDeadline(2_000, latenessMs);
+    await expect(deadline.run(() => new Promise(() => {}))).rejects.toThrow(reason);
+    const elapsedMs = performance.now() - startedAt;
+    expect(elapsedMs).toBeGreaterThan(ms - 10);
+    expect(elapsedMs).toBeLessThan(ms + 250);
+  }
+});
+
+test("a request that was extended in one step is not extended in the next", async () => {
+  const deadline = new RequestDeadline(100);
+  const first = deadline.run(() => Bun.sleep(10_000)).catch(() => "late");
+  Bun.sleepSync(1_200);
+  expect(await first).toBe("late");
+  const second = deadline.run(() => Bun.sleep(50)).catch(() => "late");
+  Bun.sleepSync(1_200);
+  expect(await second).toBe("late");
 });
 
 test("a process that is paused again and again extends a deadline once", async () => {
