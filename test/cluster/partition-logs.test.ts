@@ -16,7 +16,7 @@ afterEach(() => {
 });
 
 /** The logs of a topic of one partition with `end` empty blocks, and the offsets fetched from it. */
-async function openLogs(end = 0n) {
+async function openLogs(end = 0n, view = { isEmpty: false }) {
   const fetched: bigint[] = [];
   const ends = { topicId: "id", offsets: [end] };
   spies.push(
@@ -34,7 +34,7 @@ async function openLogs(end = 0n) {
   const consumer = { topics: { track() {} } };
   const logs = new PartitionLogs(
     {
-      clients: { fetchConsumer: () => consumer } as unknown as KafkaClients,
+      clients: { fetchConsumer: () => consumer, view } as unknown as KafkaClients,
       brokers: { addresses: [] } as never,
       topic: { name: "p.events", partitions: 1, replicas: 1 },
       sourceOf: sourceOfRecord,
@@ -84,4 +84,19 @@ test("a log that moved is followed from its end on, whose older blocks are read 
   await until(() => fetched.length > 5, "the partition to be fetched");
   await logs.close();
   expect(fetched.filter((offset) => offset < 100n)).toEqual([]);
+});
+
+test("ends that one leader does not answer are not blamed on the brokers that do answer", async () => {
+  const view = { isEmpty: false };
+  const { logs } = await openLogs(0n, view);
+  const failure = Object.assign(new Error("Listing offsets failed."), { code: "PLT_KFK_MULTIPLE" });
+  spies.push(spyOn(Fetcher.prototype, "brokerOffsets").mockRejectedValue(failure));
+  logs.watch();
+  const claim = "Some partitions of the event log do not answer";
+  const one = `${claim}: a broker that leads them does not answer this node`;
+  await until(() => logs.trouble() === one, "the silent leader to be blamed");
+  view.isEmpty = true;
+  const all = `${claim}: the brokers do not answer this node`;
+  await until(() => logs.trouble() === all, "all brokers to be blamed");
+  await logs.close();
 });

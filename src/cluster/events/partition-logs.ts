@@ -249,7 +249,7 @@ export class PartitionLogs implements EventLogs {
   }
 
   async #look(): Promise<void> {
-    const { logger, topic } = this.#options;
+    const { logger, topic, clients } = this.#options;
     try {
       await this.learnEnds();
       if (this.#trouble !== undefined)
@@ -258,7 +258,7 @@ export class PartitionLogs implements EventLogs {
     } catch (err) {
       const message = "Some partitions of the event log do not answer";
       if (this.#trouble === undefined) logger.error({ err, topic: topic.name }, message);
-      this.#trouble = `${message}: ${describeReadFailure(err)}`;
+      this.#trouble = `${message}: ${describeReadFailure(err, !clients.view.isEmpty)}`;
     }
   }
 

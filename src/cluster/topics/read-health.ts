@@ -63,9 +63,10 @@ const isLasting = (error: unknown) =>
 
 /**
  * Returns a clause that says why a partition could not be read. It names a broker only if the
- * request that failed was sent to this broker.
+ * request that failed was sent to this broker. `isAnyResponsive` is whether some broker answers
+ * this node, and the request to several brokers failed because of another one.
  */
-export function describeReadFailure(error: unknown): string {
+export function describeReadFailure(error: unknown, isAnyResponsive = false): string {
   const answer = apiIdOf(error);
   if (error instanceof LeaderFailed) {
     const leader = `broker ${error.broker}, which leads,`;
@@ -75,7 +76,10 @@ export function describeReadFailure(error: unknown): string {
       : `${leader} ${error.message}`;
   }
   if (answer !== undefined) return `the brokers answer ${answer}`;
-  return isOfConnection(error) ? "the brokers do not answer this node" : messageOf(error);
+  if (!isOfConnection(error)) return messageOf(error);
+  return isAnyResponsive
+    ? "a broker that leads them does not answer this node"
+    : "the brokers do not answer this node";
 }
 
 /** Whether the Kafka library has thrown the error because a request got no answer. */
