@@ -92,9 +92,13 @@ export function systemReason(cause: unknown): string {
   return known === undefined ? messageOf(cause) : `${known} (${code})`;
 }
 
+// Each call of `getSystemErrorMap` builds a map of all codes: too slow for each failed attempt.
+let descriptions: ReadonlyMap<string, string> | undefined;
+
 /** Returns the system's description of an error code; undefined when it knows none. */
 function descriptionOf(code: string): string | undefined {
-  return [...getSystemErrorMap().values()].find(([name]) => name === code)?.[1];
+  descriptions ??= new Map(getSystemErrorMap().values());
+  return descriptions.get(code);
 }
 
 /** Reasons for which the certificate of the other side is not accepted, by error code of TLS. */
