@@ -33,7 +33,7 @@ import {
   programSuspensions,
   readiness,
   SANDBOX_INSECURE,
-  slowSince,
+  slowRevisions,
   systemFigures,
 } from "./health.ts";
 import { reachableUrl } from "./http/url.ts";
@@ -261,7 +261,7 @@ function openApi(opening: StartContext, sources: ApiSources): Api {
     logger,
     metrics,
     suspensions: (workspaceId) => programSuspensions(sandbox, workspaceId),
-    slowCodeSince: (versionId) => slowSince(sandbox, versionId),
+    slowCode: (workspaceId) => slowRevisions(sandbox, workspaceId),
     ready: () =>
       readiness({
         config,

@@ -146,13 +146,12 @@ export async function metricsText(metrics: Metrics, ingest: Pick<Ingest, "metric
 }
 
 /**
- * Returns since when the revision `versionId` of a transformation has been running without a
- * successful event, in milliseconds since the epoch. Undefined if the revision does not run, or for
- * less than `CODE_SLOW_MS`.
+ * Returns the revisions of a workspace's transformations that run, and have had no successful event
+ * for `CODE_SLOW_MS`: each with the time since which, in milliseconds since the epoch.
  */
-export function slowSince(sandbox: Pick<GuestSandbox, "slow">, versionId: string) {
-  const isOf = (programId: string) => transformationVersionOf(programId) === versionId;
-  return sandbox.slow().find(({ programId }) => isOf(programId))?.since;
+export function slowRevisions(sandbox: Pick<GuestSandbox, "slow">, workspaceId: string) {
+  const slow = sandbox.slow().filter((it) => it.workspaceId === workspaceId);
+  return new Map(slow.map(({ programId, since }) => [transformationVersionOf(programId), since]));
 }
 
 /**

@@ -142,10 +142,11 @@ export interface ApiDeps {
   diskSpace(): { freeBytes: number; sizeBytes: number };
   suspensions(workspaceId: string): RevisionSuspension[];
   /**
-   * Returns the time, in milliseconds since the epoch, since which a published revision has been
-   * running without an event that succeeded. Undefined unless that lasts for `CODE_SLOW_MS`.
+   * Returns the published revisions of a workspace's transformations that have been running without
+   * an event that succeeded for `CODE_SLOW_MS`, each with the time since which it has, in
+   * milliseconds since the epoch.
    */
-  slowCodeSince(versionId: string): number | undefined;
+  slowCode(workspaceId: string): ReadonlyMap<string, number>;
   ready(): Readiness;
   /**
    * Returns a sentence for the answers to requests that come before the starting server has stored

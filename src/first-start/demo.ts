@@ -132,7 +132,8 @@ async function addCode(
         publish: true,
       });
     }
-    if (catalog.code.linkedTransformation(workspaceId, destinationId) === undefined) {
+    const destination = catalog.destinations.get(workspaceId, destinationId);
+    if (catalog.code.linkedTransformation(destination) === undefined) {
       await publishing.create(workspaceId, "transformation", {
         name: DEMO,
         description: "Greets every event, in capitals",

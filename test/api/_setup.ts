@@ -155,7 +155,7 @@ export async function startApi(
     alerts,
     diskSpace: () => ({ freeBytes: 50e9, sizeBytes: 100e9 }),
     suspensions: () => [],
-    slowCodeSince: () => undefined,
+    slowCode: () => new Map(),
     requestsPerSecondMax: 0,
     onFailedHandshake() {},
     ready: () => readiness,

@@ -350,18 +350,20 @@ describe("links", () => {
     ];
     const linked = (id: string) =>
       catalog.code.linkedDestinations(workspaceId, id).map((found) => found.id);
+    const linkOf = (id: string) =>
+      catalog.code.linkedTransformation(catalog.destinations.get(workspaceId, id));
     await catalog.code.link(workspaceId, one.id, second);
     await catalog.code.link(workspaceId, one.id, first);
     await catalog.code.link(workspaceId, one.id, second);
     expect(linked(one.id)).toEqual([second, first]);
     await catalog.code.link(workspaceId, two.id, second);
     expect([linked(one.id), linked(two.id)]).toEqual([[first], [second]]);
-    expect(catalog.code.linkedTransformation(workspaceId, second)).toBe(two.id);
+    expect(linkOf(second)).toBe(two.id);
     await catalog.code.unlink(workspaceId, one.id, second);
-    expect(catalog.code.linkedTransformation(workspaceId, second)).toBe(two.id);
+    expect(linkOf(second)).toBe(two.id);
     await catalog.code.unlink(workspaceId, two.id, second);
     await catalog.code.unlink(workspaceId, two.id, second);
-    expect(catalog.code.linkedTransformation(workspaceId, second)).toBeUndefined();
+    expect(linkOf(second)).toBeUndefined();
   });
 });
 

@@ -182,7 +182,7 @@ export const commands: fc.Arbitrary<Command>[] = [
 
 /** Everything that can be read is what the model says. */
 function compare(model: Model, { catalog, workspaceId }: Real): void {
-  const { code, live } = catalog;
+  const { code, live, destinations } = catalog;
   for (const thing of model.things) {
     const { kind, id, versions } = thing;
     const { published: now, deleted, newest } = code.resource(workspaceId, kind, id);
@@ -211,7 +211,7 @@ function compare(model: Model, { catalog, workspaceId }: Real): void {
   }
   for (const destination of model.destinations) {
     const thing = model.links.get(destination);
-    expect(code.linkedTransformation(workspaceId, destination)).toBe(thing?.id);
+    expect(code.linkedTransformation(destinations.get(workspaceId, destination))).toBe(thing?.id);
     const program = live.program(destination);
     expect(program?.transformation.versionId).toBe(thing?.published);
     expect(program?.libraries.map(({ versionId }) => versionId)).toEqual(

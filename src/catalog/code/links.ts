@@ -1,6 +1,6 @@
 import { notFound } from "../code-errors.ts";
 import { newId } from "../ids.ts";
-import type { Resource } from "../model.ts";
+import type { Destination, Resource } from "../model.ts";
 import type { CatalogStore } from "../store.ts";
 import type { CodeTables } from "../tables/code-tables.ts";
 import type { Tables } from "../tables/tables.ts";
@@ -65,12 +65,9 @@ export function openLinks(store: CatalogStore, { destinations }: Tables, tables:
         .map((id) => destinations.get(workspaceId, id)),
     /**
      * Returns the id of the transformation that a destination is linked to. Undefined when there is
-     * none, or when the destination is unknown.
+     * none. Takes a destination that the caller has read, because lists ask for many.
      */
-    linkedTransformation(workspaceId: string, destinationId: string) {
-      const destination = destinations.find(destinationId);
-      return destination?.workspaceId === workspaceId ? links.of(destination.id) : undefined;
-    },
+    linkedTransformation: ({ id }: Destination): string | undefined => links.of(id),
     /**
      * Returns the time at which a destination was linked to its transformation, in milliseconds
      * since the Unix epoch. Undefined when the destination has no link.

@@ -17,7 +17,7 @@ beforeAll(async () => {
     ask: async () => ({ answers: new Map(), missing }),
     answerWith() {},
   };
-  scene = await startAlertScene({ facts, more: { others, slowCodeSince: () => slowCodeSince } });
+  scene = await startAlertScene({ facts, more: { others, slowCode } });
 }, 300_000);
 beforeEach(() => {
   Object.assign(facts, quietFacts());
@@ -26,6 +26,18 @@ beforeEach(() => {
   scene.api.readiness.checks = { log: { ok: true } };
 });
 afterAll(() => scene.api.stop());
+
+function slowCode(): ReadonlyMap<string, number> {
+  if (slowCodeSince === undefined) return new Map();
+  return new Map([[publishedVersion(), slowCodeSince]]);
+}
+
+function publishedVersion(): string {
+  const { code } = scene.api.catalog;
+  const { transformation } = scene.ids;
+  return code.publishedRevision(scene.api.workspaceId, "transformation", transformation).revision
+    .versionId;
+}
 
 /** The destination's state in the overview, the lists, and on its own. */
 async function states() {
@@ -85,17 +97,12 @@ test("a destination waits while its user code runs without a result, and says fo
 });
 
 test("code that ran without a result and is suspended is named with its reason, until it is not", async () => {
-  const { api, call, ids } = scene;
-  const { revision } = api.catalog.code.publishedRevision(
-    api.workspaceId,
-    "transformation",
-    ids.transformation,
-  );
+  const { call, ids } = scene;
   slowCodeSince = Date.now() - 20_000;
   expect(await states()).toMatchObject({ state: "waiting", problems: [] });
   const reason = "Expected 3 events in a row to end, got more than 8 s of CPU time for each";
   const until = Date.now() + 60_000;
-  const suspension = { transformationVersionId: revision.versionId, name: "Enrich", reason, until };
+  const suspension = { transformationVersionId: publishedVersion(), name: "Enrich", reason, until };
   facts.suspensions = [suspension];
   facts.deadLetters = 3;
   // The suspension is what stops it now, not the events before it.

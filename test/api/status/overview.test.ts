@@ -25,7 +25,9 @@ describe("the overview", () => {
     const things = await makeThings(api);
     await eventually(
       () =>
-        api.catalog.code.linkedTransformation(api.workspaceId, things.destination) !== undefined,
+        api.catalog.code.linkedTransformation(
+          api.catalog.destinations.get(api.workspaceId, things.destination),
+        ) !== undefined,
     );
     const shown = await overview();
     const [destination] = shown.destinations;

@@ -227,16 +227,9 @@ function destinationAnswer(
   deps: ApiDeps,
 ): Static<typeof Destination> {
   const { catalog, headers } = deps;
-  const {
-    id,
-    workspaceId,
-    type,
-    typeAs = type,
-    deliveredBy = "pixelmill",
-    version = 1,
-  } = destination;
+  const { type, typeAs = type, deliveredBy = "pixelmill", version = 1 } = destination;
   const { consentIds, filter, ...stored } = destination;
-  const transformationId = catalog.code.linkedTransformation(workspaceId, id);
+  const transformationId = catalog.code.linkedTransformation(destination);
   const forms = formsOf(deps, type);
   const endpoint = deps.kinds.get(type)?.endpoint?.(destination.config);
   return answerOf(Destination, {

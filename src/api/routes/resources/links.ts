@@ -27,9 +27,9 @@ const answer = {
 /** Returns a destination's link to a transformation as a list; empty if there is none. */
 function current({ deps, workspaceId, params }: ResourceCall<"/{id}", unknown>) {
   const { catalog } = deps;
-  const { id } = catalog.destinations.get(workspaceId, params.id);
-  if (catalog.code.linkedTransformation(workspaceId, id) === undefined) return [];
-  const link = linkAnswer(catalog, workspaceId, id);
+  const destination = catalog.destinations.get(workspaceId, params.id);
+  if (catalog.code.linkedTransformation(destination) === undefined) return [];
+  const link = linkAnswer(catalog, workspaceId, destination.id);
   return [currentState("link", tagged(link), link)];
 }
 
@@ -78,8 +78,7 @@ function linkAnswer(
   workspaceId: string,
   destinationId: string,
 ): Static<typeof Link> {
-  const { id } = destinations.get(workspaceId, destinationId);
-  const transformationId = code.linkedTransformation(workspaceId, id);
+  const transformationId = code.linkedTransformation(destinations.get(workspaceId, destinationId));
   const at = code.linkedAt(workspaceId, destinationId);
   if (transformationId === undefined || at === undefined) {
     throw new ApiError("missing", "The destination has no transformation");

@@ -1,3 +1,4 @@
+import { defined } from "../../../defined.ts";
 import type { Rates } from "../../../pipeline/monitoring/lane-history.ts";
 import type { LaneStatus } from "../../../pipeline/monitoring/lane-status.ts";
 import { SUSPENSIONS_SHOWN_MAX } from "../../../settings/limits.ts";
@@ -32,7 +33,7 @@ export interface WorkspaceStatus {
 
 export type StatusDeps = Pick<
   RouteDeps,
-  | ("catalog" | "pipeline" | "figures" | "suspensions" | "slowCodeSince")
+  | ("catalog" | "pipeline" | "figures" | "suspensions" | "slowCode")
   | ("ready" | "others" | "limiters" | "diskSpace")
 >;
 
@@ -61,18 +62,11 @@ export function localStatus(
   const connections: Record<string, Rates> = {};
   const { checks, warnings } = deps.ready();
   const blocked = faultOf(checks, "delivery") ?? faultOf(checks, "cluster");
-  const codeBlocked = faultOf(checks, "sandbox");
+  const code = codeStates(deps, workspaceId, ids, faultOf(checks, "sandbox"));
   for (const id of ids) {
     const status = pipeline.status(id);
     if (status === undefined) continue;
-    const code = catalog.code.linkedTransformation(workspaceId, id);
-    const reason = blocked ?? (code && codeBlocked);
-    const slowCodeSince = code && slowSince(deps, workspaceId, code);
-    lanes[id] = {
-      ...laneSummary(status),
-      ...(reason && { blocked: reason }),
-      ...(slowCodeSince && { slowCodeSince }),
-    };
+    lanes[id] = { ...laneSummary(status), ...code.get(id), ...(blocked && { blocked }) };
     for (const { sourceId, ...rates } of status.rates) {
       const connection = catalog.connections.idOf({ sourceId, destinationId: id });
       if (connection === undefined) continue;
@@ -83,9 +77,28 @@ export function localStatus(
   return { lanes, connections, suspensions, troubles: troublesOf(checks), warnings };
 }
 
-function slowSince({ catalog, slowCodeSince }: StatusDeps, workspaceId: string, id: string) {
-  const { revision } = catalog.code.publishedRevision(workspaceId, "transformation", id);
-  return slowCodeSince(revision.versionId);
+/**
+ * Returns what the user code of destinations does to their lanes, by destination. Reads the code of
+ * destinations only while some code of the workspace is slow or none can run, because an overview
+ * asks for many destinations.
+ */
+function codeStates(
+  { catalog, slowCode }: StatusDeps,
+  workspaceId: string,
+  ids: readonly string[],
+  blocked: string | undefined,
+): ReadonlyMap<string, Pick<LaneSummary, "blocked" | "slowCodeSince">> {
+  const states = new Map<string, Pick<LaneSummary, "blocked" | "slowCodeSince">>();
+  const slow = slowCode(workspaceId);
+  if (blocked === undefined && slow.size === 0) return states;
+  for (const destination of catalog.destinations.withIds(workspaceId, ids)) {
+    const id = catalog.code.linkedTransformation(destination);
+    if (id === undefined) continue;
+    const { revision } = catalog.code.publishedRevision(workspaceId, "transformation", id);
+    const slowCodeSince = slow.get(revision.versionId);
+    states.set(destination.id, defined({ blocked, slowCodeSince }));
+  }
+  return states;
 }
 
 /** Returns this node's health: failed checks, warnings, its partitions, and its disk. */

@@ -100,7 +100,7 @@ export async function measure(
   const code = new Map<string, LinkedTransformation>();
   const destinations: DestinationState[] = [];
   const add = (it: Destination) => {
-    const id = deps.catalog.code.linkedTransformation(workspaceId, it.id);
+    const id = deps.catalog.code.linkedTransformation(it);
     // Several destinations may have the same transformation, which is read once.
     if (id !== undefined && !code.has(id)) {
       code.set(id, linkedTransformation(deps, workspaceId, id, suspended));
