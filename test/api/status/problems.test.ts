@@ -161,3 +161,29 @@ test("dead letters have the reason of the latest group and the time of the first
     since: "1970-01-01T00:00:01.000Z",
   });
 });
+
+test("the problems of many suspended transformations look at each destination a fixed number of times", () => {
+  let looks = 0;
+  const looked = (count: number) => {
+    looks = 0;
+    const ids = Array.from({ length: count }, (_, n) => `${n}`);
+    const destinations = ids.map((id) => ({
+      ...destination({ id, transformationId: id, deadLetters: 1 }),
+      get state() {
+        looks += 1;
+        return "suspended" as const;
+      },
+    }));
+    const suspended = { reason: "it throws", until: since };
+    const code = ids.map((id) => ({
+      id,
+      name: id,
+      versionId: id,
+      language: "javascript",
+      suspended,
+    }));
+    expect(problemsOf({ ...none, destinations, code }, [])).toHaveLength(count);
+    return looks;
+  };
+  expect(looked(200)).toBe(10 * looked(20));
+});

@@ -62,6 +62,10 @@ export function problemsOf(
   const own = destinations
     .filter((it) => !isOfSuspended(it))
     .flatMap((it) => destinationProblem(it) ?? []);
+  const lettersOf = new Map<string, number>();
+  for (const { transformationId = "", deadLetters } of destinations.filter(isOfSuspended)) {
+    lettersOf.set(transformationId, deadLetters + (lettersOf.get(transformationId) ?? 0));
+  }
   const failing = new Set(
     own.filter(({ kind }) => kind !== "dead-letters").map((it) => it.destinationId),
   );
@@ -69,7 +73,7 @@ export function problemsOf(
     ...troubles.map((message) => ({ kind: "not-ready" as const, message })),
     ...missingNodes.map((id) => ({ kind: "node-missing" as const, message: missing(id) })),
     ...own,
-    ...code.flatMap((it) => suspensionProblem(it, destinations.filter(isOfSuspended)) ?? []),
+    ...code.flatMap((it) => suspensionProblem(it, lettersOf.get(it.id) ?? 0) ?? []),
     ...alerts.filter((it) => !failing.has(it.destinationId)),
     ...warnings.map((message) => ({ kind: "warning" as const, message })),
   ];
@@ -88,15 +92,9 @@ function worstFirst(one: OverviewProblem, other: OverviewProblem): number {
 }
 
 /** Returns a suspended transformation's problem, with the dead letters of its destinations. */
-function suspensionProblem(
-  { id, name, suspended }: LinkedTransformation,
-  destinations: readonly DestinationState[],
-) {
+function suspensionProblem({ id, name, suspended }: LinkedTransformation, count: number) {
   if (suspended === undefined) return undefined;
   const message = `${name} is suspended, every batch failed: ${suspended.reason}`;
-  const count = destinations
-    .filter(({ transformationId }) => transformationId === id)
-    .reduce((sum, { deadLetters }) => sum + deadLetters, 0);
   const problem = { kind: "suspended" as const, message, transformationId: id };
   return count > 0 ? { ...problem, count } : problem;
 }
