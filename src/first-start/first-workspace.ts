@@ -26,7 +26,7 @@ export async function firstWorkspace(
 ): Promise<Workspace> {
   const { name, adminToken, unprintedToken, print } = options;
   const wasUnseen = unprintedToken.get();
-  if (catalog.workspaces.list().length === 0 && adminToken === undefined) unprintedToken.set(true);
+  if (catalog.workspaces.list(1).length === 0 && adminToken === undefined) unprintedToken.set(true);
   const { workspace, isMade } = await catalog.workspaces.first(name);
   // Another node created the workspace first, and prints the token.
   if (!isMade && !wasUnseen && unprintedToken.get()) unprintedToken.set(false);

@@ -1,3 +1,4 @@
+import { defined } from "../../defined.ts";
 import { ApiError } from "../../errors.ts";
 import { isId, newId } from "../ids.ts";
 import type { CatalogStore } from "../store.ts";
@@ -6,7 +7,8 @@ import type { Tables } from "../tables/tables.ts";
 const CURSOR_KEY_BYTES = 32;
 
 export function openWorkspaces(store: CatalogStore, { workspaces }: Tables) {
-  const list = () => [...workspaces.getRange({})].map(({ value }) => value);
+  const list = (limit?: number) =>
+    [...workspaces.getRange(defined({ limit }))].map(({ value }) => value);
 
   function create(name: string) {
     const now = Date.now();
@@ -33,10 +35,11 @@ export function openWorkspaces(store: CatalogStore, { workspaces }: Tables) {
      */
     first: (name: string) =>
       store.change(() => {
-        const [existing] = list();
+        const [existing] = list(1);
         return { workspace: existing ?? create(name), isMade: existing === undefined };
       }),
     get,
+    /** Returns all workspaces, or the first `limit` ones, oldest first. */
     list,
     /** Returns the key that encrypts the cursors of the workspace's searches: 256 random bits. */
     async cursorKey(id: string): Promise<Uint8Array> {

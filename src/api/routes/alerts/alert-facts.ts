@@ -32,7 +32,7 @@ export async function alertFacts(deps: StatusDeps, workspaceId: string): Promise
  * or the setting `admin.token` sets it.
  */
 export function isOperators({ catalog }: Pick<StatusDeps, "catalog">, workspaceId: string) {
-  return catalog.workspaces.list()[0]?.id === workspaceId;
+  return catalog.workspaces.list(1)[0]?.id === workspaceId;
 }
 
 /** Returns the facts about the sources of a workspace, from its state. */

@@ -199,7 +199,7 @@ function expectSignOn({ signOn }: RouteDeps): SignOn {
 }
 
 function workspaceOf({ workspaceId }: SignOn, { catalog }: RouteDeps): string {
-  const found = workspaceId ?? catalog.workspaces.list()[0]?.id;
+  const found = workspaceId ?? catalog.workspaces.list(1)[0]?.id;
   if (found !== undefined && catalog.workspaces.get(found)) return found;
   throw new ApiError("missing", "The workspace of the setting oidc.workspace does not exist");
 }

@@ -162,7 +162,7 @@ export const systemRoutes = [
       const { events, guests, disk, ...figures } = await deps.system();
       const { oldestAt, bytes, retention } = events;
       const { alive, awaited } = guests;
-      const isAlone = deps.catalog.workspaces.list().length === 1;
+      const isAlone = deps.catalog.workspaces.list(2).length === 1;
       const oldest = oldestAt !== undefined && { oldestAt: isoTime(oldestAt) };
       return {
         ...figures,
