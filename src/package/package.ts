@@ -13,6 +13,7 @@ import { tarOf } from "./archive.ts";
 import { debianPackage, debianVersion } from "./debian.ts";
 import type { Architecture } from "./foreign-modules.ts";
 import { imageLayout } from "./image/image.ts";
+import { baseLayer } from "./image/root.ts";
 import {
   debianNames,
   output,
@@ -21,7 +22,7 @@ import {
   packageTime,
   ROOT,
 } from "./product.ts";
-import { billOfMaterials } from "./sbom.ts";
+import { billOfMaterials, productionModules } from "./sbom.ts";
 import { tarball } from "./tarball.ts";
 
 const ARCHITECTURES: Architecture[] = ["x64", "arm64"];
@@ -64,7 +65,8 @@ const makers: Record<Kind, (product: Product) => Promise<void>> = {
   },
   async image(product) {
     const name = `pixelmill-${version}-oci-${debianNames[product.architecture]}`;
-    const layout = await imageLayout(product, output(["git", "rev-parse", "HEAD"]).trim());
+    const revision = output(["git", "rev-parse", "HEAD"]).trim();
+    const layout = await imageLayout(product, baseLayer(product.architecture), revision);
     rmSync(join(directory, name), { recursive: true, force: true });
     mkdirSync(join(directory, name, "blobs/sha256"), { recursive: true });
     for (const { path, content } of layout) writeFileSync(join(directory, name, path), content);
@@ -94,7 +96,7 @@ for (const architecture of architectures) {
   const product = { version, architecture, time, executable: executable(architecture) };
   for (const kind of kinds) await makers[kind](product);
 }
-write(`pixelmill-${version}.cdx.json`, billOfMaterials(time));
+write(`pixelmill-${version}.cdx.json`, billOfMaterials(productionModules(), time));
 const sums = written
   .sort()
   .map((name) => `${output(["sha256sum", join(directory, name)]).split(" ")[0]}  ${name}\n`);

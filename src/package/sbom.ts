@@ -17,7 +17,7 @@ interface Component {
   properties?: { name: string; value: string }[];
 }
 
-interface BillOfMaterials {
+export interface BillOfMaterials {
   serialNumber: string;
   metadata: {
     timestamp: string;
@@ -28,14 +28,19 @@ interface BillOfMaterials {
   dependencies: { ref: string; dependsOn: string[] }[];
 }
 
-export function billOfMaterials(time: number): string {
+/** Returns the bill of materials of the npm modules that the executable contains, as npm lists them. */
+export function productionModules(): BillOfMaterials {
   const command = ["npm", "sbom", "--sbom-format=cyclonedx", "--omit=dev", "--package-lock-only"];
   if (Bun.which("npm") === null) {
     throw new Error(
       "Expected npm, which lists the modules for the bill of materials: install Node.js",
     );
   }
-  const bom = JSON.parse(output(command)) as BillOfMaterials;
+  return JSON.parse(output(command));
+}
+
+/** Completes npm's bill of materials, and returns its JSON. `time` is that of the commit. */
+export function billOfMaterials(bom: BillOfMaterials, time: number): string {
   const { metadata } = bom;
   // npm uses the name of the folder.
   metadata.component.name = "pixelmill";

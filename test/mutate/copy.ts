@@ -22,7 +22,7 @@ import { endTests } from "./tests.ts";
  */
 const COPIED = [
   ...["src", "test", "docs", "dist/console", "dist/python", "package.json", "package-lock.json"],
-  ...["tsconfig.json", "bunfig.toml"],
+  ...["tsconfig.json", "bunfig.toml", "LICENSE"],
 ];
 const LINKED = ["node_modules", "bench", "packaging", ".ci"];
 

@@ -6,7 +6,7 @@
 import { type PackedEntry, tarOf } from "../archive.ts";
 import { compressed, licence } from "../contents.ts";
 import { debianNames, type PackedFile, type Product } from "../product.ts";
-import { baseLayer, USER_ID } from "./root.ts";
+import { USER_ID } from "./root.ts";
 
 const SECOND_NS = 1_000_000_000;
 
@@ -22,8 +22,15 @@ interface Layer {
   diffId: string;
 }
 
-/** Returns the files of the OCI layout. `revision` is the commit that the image is built from. */
-export async function imageLayout(product: Product, revision: string): Promise<PackedFile[]> {
+/**
+ * Returns the files of the OCI layout. `base` is the content of the first layer, below the
+ * executable. `revision` is the commit that the image is built from.
+ */
+export async function imageLayout(
+  product: Product,
+  base: PackedEntry[],
+  revision: string,
+): Promise<PackedFile[]> {
   const blobs: PackedFile[] = [];
   const add = (mediaType: string, content: Uint8Array<ArrayBuffer> | string): Descriptor => {
     const digest = sha256(content);
@@ -36,7 +43,7 @@ export async function imageLayout(product: Product, revision: string): Promise<P
     return { descriptor: add(mediaType, compressed(archive)), diffId: `sha256:${sha256(archive)}` };
   };
   const layers = [
-    await layer(baseLayer(product.architecture)),
+    await layer(base),
     await layer([
       { path: "usr/bin/pixelmill", mode: 0o755, content: product.executable },
       { path: "usr/share/doc/pixelmill/copyright", mode: 0o644, content: licence() },

@@ -42,7 +42,8 @@ function entryOf(directory: string, path: string): PackedEntry {
 
 const text = (path: string, content: string): PackedEntry => ({ path, mode: 0o644, content });
 
-const systemFiles: PackedEntry[] = [
+/** Files of the first layer that are in no Debian package. */
+export const systemFiles: PackedEntry[] = [
   { path: "bin/sh", link: "dash" },
   text("etc/passwd", `root:x:0:0::/:/bin/sh\npixelmill:x:${USER_ID}:${USER_ID}::/data:/bin/sh\n`),
   text("etc/group", `root:x:0:\npixelmill:x:${USER_ID}:\n`),
