@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { rangeOf } from "../../../src/api/routes/status/figure-answers.ts";
 import type { NodeRow } from "../../../src/figures/figure-tables.ts";
 import { connectionSeries, RECORDED, seriesOf } from "../../../src/figures/series.ts";
 import { METRIC_POINTS_MAX } from "../../../src/settings/limits.ts";
@@ -69,6 +70,33 @@ test("figures of a destination have gaps, the figures of all nodes, and unions o
   missing = [];
 });
 
+test("a destination has its lag, and the figures of its minutes of the last hour", async () => {
+  const { id } = (await api.send("POST", "/v2/destinations", { body: webhook })).body.destination;
+  const now = minuteOf(Date.now());
+  const row = (at: number, counts: number[]) =>
+    ({ series: seriesOf("destination", id), at, recorder: "a", row: counts }) satisfies NodeRow;
+  unwritten = [];
+  await api.figures.write([
+    row(now - 2 * MINUTE, [9, 8, 7, 6, 5, 4, 3, 2, 90, 5, 10]),
+    row(now - MINUTE, [0, 0, 0, 0, 0, 12, 34]),
+  ]);
+  const { minutes } = (await api.send("GET", `/v2/destinations/${id}/history`)).body;
+  const byTime = new Map<string, object>(minutes.map((it: { at: string }) => [it.at, it]));
+  const times = Array.from({ length: 60 }, (_, n) => isoOf(now + MINUTE - (60 - n) * MINUTE));
+  // The minute may end meanwhile.
+  expect([...byTime.keys()].slice(2)).toEqual(times.slice(2));
+  const zero = { delivered: 0, dropped: 0, failed: 0, retried: 0, attempts: 0 };
+  const at = isoOf(now - 2 * MINUTE);
+  const counts = { delivered: 8, dropped: 7, failed: 6, retried: 5 };
+  // The buckets end at 1.5 ** 2 and 1.5 ** 5 ms.
+  expect(byTime.get(at)).toEqual({ at, ...counts, attempts: 100, p50Ms: 2, p99Ms: 8 });
+  for (const other of times.slice(2).filter((it) => it !== at)) {
+    expect(byTime.get(other)).toEqual({ at: other, ...zero });
+  }
+  const totals = await api.send("GET", `/v2/metrics/totals?kind=destination&ids=${id}`);
+  expect(totals.body.items[0]).toMatchObject({ lagEvents: 12, lagSeconds: 34 });
+});
+
 test("a source in the list has the time of its last event, on this node or another", async () => {
   const create = async (name: string) =>
     (await api.send("POST", "/v2/sources", { body: { name } })).body.source.id as string;
@@ -116,6 +144,21 @@ test("a connection keeps its figures when its parts are named by their ids", asy
   }
 });
 
+test("a source has repeated events in place of retries", async () => {
+  const { id } = (await api.send("POST", "/v2/sources", { body: { name: "Again" } })).body.source;
+  const at = minuteOf(Date.now()) - MINUTE;
+  const series = seriesOf("source", id);
+  await api.figures.write([
+    { series, at, recorder: "a", row: [9, 0, 0, 0, 2] },
+    { series: RECORDED, at, recorder: "r", row: [60] },
+  ]);
+  const query = `kind=source&id=${id}&from=${isoOf(at)}&to=${isoOf(at + MINUTE)}`;
+  const { body } = await api.send("GET", `/v2/metrics?${query}`);
+  expect([body.received, body.repeated, body.retried]).toEqual([[9], [2], [0]]);
+  const totals = await api.send("GET", `/v2/metrics/totals?kind=source&ids=${id}`);
+  expect(totals.body.items[0].day).toMatchObject({ received: 9, repeated: 2, retried: 0 });
+});
+
 test("an answer for a chart has at most 50 KB, with the largest numbers", async () => {
   const series = seriesOf("workspace", api.workspaceId);
   const now = Date.now();
@@ -135,6 +178,35 @@ test("an answer for a chart has at most 50 KB, with the largest numbers", async 
     expect(answer.body.received.length).toBeLessThanOrEqual(METRIC_POINTS_MAX);
     expect(answer.text.length).toBeLessThan(50_000);
   }
+});
+
+test("a chart has the shortest step that fits its points and the age of its figures", () => {
+  const now = Date.parse("2026-07-01T12:00:30Z");
+  const stepOf = (hours: number, endedHoursAgo = 0) => {
+    const to = now - endedHoursAgo * HOUR;
+    const query = { from: isoOf(to - hours * HOUR), to: isoOf(to) };
+    return rangeOf(query, now).stepMs / 1_000;
+  };
+  const hours = [1, 6.65, 6.66, 24, 25, 26.1, 24 * 16, 24 * 30];
+  expect(hours.map((it) => stepOf(it))).toEqual([60, 60, 300, 300, 300, 3_600, 3_600, 7_200]);
+  // Older figures are by the hour.
+  expect([1, 24, 24 * 20].map((it) => stepOf(it, 48))).toEqual([3_600, 3_600, 7_200]);
+});
+
+test("a range has whole steps, and at most as many as a chart has points", () => {
+  const now = Date.parse("2026-07-01T12:00:30Z");
+  const hour = { from: isoOf(now - HOUR + 1_000), to: isoOf(now + 1_000), step: 300 };
+  const [from, to] = ["2026-07-01T11:00:00Z", "2026-07-01T12:05:00Z"].map((it) => Date.parse(it));
+  expect(rangeOf(hour, now)).toEqual({ from: from!, to: to!, stepMs: 300_000 });
+  expect(rangeOf({}, now)).toEqual({ from: now - HOUR - 30_000, to: now + 30_000, stepMs: MINUTE });
+  const longest = (METRIC_POINTS_MAX - 1) * MINUTE;
+  const full = rangeOf({ from: isoOf(now - longest) }, now);
+  expect((full.to - full.from) / full.stepMs).toBe(METRIC_POINTS_MAX);
+  expect(() => rangeOf({ from: isoOf(now - longest - 1), step: 60 }, now)).toThrow("points");
+  const oldest = now - 31 * 24 * HOUR;
+  expect(rangeOf({ from: isoOf(oldest), step: 86_400 }, now).stepMs).toBe(24 * HOUR);
+  expect(() => rangeOf({ from: isoOf(oldest - 1), step: 86_400 }, now)).toThrow("30 days");
+  expect(() => rangeOf({ from: isoOf(now), to: isoOf(now) }, now)).toThrow("before");
 });
 
 test("a range with too many points or minutes of the past is refused, with the parameter", async () => {

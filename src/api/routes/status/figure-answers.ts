@@ -55,7 +55,8 @@ export function rangeOf(query: Query, now: number): FigureRange {
   const oldest = now - (FIGURE_DAYS_MAX + 1) * DAY_SECONDS * 1_000;
   if (from < oldest) refuse("?from", `Expected a time in the last ${FIGURE_DAYS_MAX} days`);
   const hasMinutes = from >= oldestMinute(now);
-  const fits = (step: number) => (to - from) / (1_000 * step) <= METRIC_POINTS_MAX - 2;
+  // Whole steps add at most one point.
+  const fits = (step: number) => (to - from) / (1_000 * step) <= METRIC_POINTS_MAX - 1;
   const shortest = STEPS.find((step) => fits(step) && (hasMinutes || step >= 3_600));
   const step = query.step ?? shortest ?? DAY_SECONDS;
   if (!fits(step)) refuse("?step", `Expected at most ${METRIC_POINTS_MAX} points, got more`);
@@ -99,7 +100,7 @@ export function ownSeries(
 export function columnsOf(series: Series, points: readonly FigurePoint[]) {
   const column = (value: (row: FigureRow) => number | undefined) =>
     points.map(({ recordedSeconds, row }) => (recordedSeconds > 0 ? (value(row) ?? null) : null));
-  const counts = (index: number) => column((row) => row[index] ?? 0);
+  const counts = (index: number) => column((row) => countOf(row, index));
   return {
     recordedSeconds: points.map(({ recordedSeconds }) => recordedSeconds),
     received: counts(RECEIVED),
@@ -126,8 +127,8 @@ export function totalsOf(deps: StatusDeps, series: Series, unwritten: readonly N
     day: sumsOf(series, day),
     month: sumsOf(series, month),
     ...(lastReceivedAt !== undefined && { lastReceivedAt: isoTime(lastReceivedAt) }),
-    lagEvents: minute[LAG_EVENTS] ?? 0,
-    lagSeconds: minute[LAG_SECONDS] ?? 0,
+    lagEvents: countOf(minute, LAG_EVENTS),
+    lagSeconds: countOf(minute, LAG_SECONDS),
   };
 }
 
@@ -159,17 +160,18 @@ export async function lastReceivedTimes(
   return { times, missingNodes };
 }
 
+const countOf = (row: FigureRow, column: number) => row[column] ?? 0;
 const isOfSource = (series: Series) => series.startsWith(seriesOf("source", ""));
 const retriedOf = (series: Series, row: FigureRow) =>
-  isOfSource(series) ? 0 : (row[RETRIED] ?? 0);
+  isOfSource(series) ? 0 : countOf(row, RETRIED);
 const repeatedOf = (series: Series, row: FigureRow) =>
-  isOfSource(series) ? (row[REPEATED] ?? 0) : 0;
+  isOfSource(series) ? countOf(row, REPEATED) : 0;
 
 const sumsOf = (series: Series, row: FigureRow) => ({
-  received: row[RECEIVED] ?? 0,
-  delivered: row[DELIVERED] ?? 0,
-  dropped: row[DROPPED] ?? 0,
-  failed: row[FAILED] ?? 0,
+  received: countOf(row, RECEIVED),
+  delivered: countOf(row, DELIVERED),
+  dropped: countOf(row, DROPPED),
+  failed: countOf(row, FAILED),
   retried: retriedOf(series, row),
   repeated: repeatedOf(series, row),
 });
@@ -184,10 +186,10 @@ export async function lastHour(deps: StatusDeps, workspaceId: string, destinatio
   const points = readPoints(deps.figures.tables(), series, range, rows);
   const minutes = points.map(({ at, row }) => ({
     at: isoTime(at),
-    delivered: row[DELIVERED] ?? 0,
-    dropped: row[DROPPED] ?? 0,
-    failed: row[FAILED] ?? 0,
-    retried: row[RETRIED] ?? 0,
+    delivered: countOf(row, DELIVERED),
+    dropped: countOf(row, DROPPED),
+    failed: countOf(row, FAILED),
+    retried: countOf(row, RETRIED),
     attempts: latencies(row),
     ...(latencies(row) > 0 && {
       p50Ms: latencyQuantile(row, 0.5)!,
