@@ -197,8 +197,9 @@ export class AuditTables {
    */
   #deleteOldest(division: Division, now: number): boolean {
     const overfull = this.#overfull(division, now);
-    const entry = overfull === undefined ? undefined : this.#oldest(overfull);
-    if (overfull === undefined || entry === undefined) return false;
+    if (overfull === undefined) return false;
+    const entry = this.#oldest(overfull);
+    if (entry === undefined) return false;
     this.#remove(overfull, entry);
     // A division has a size as soon as it has an entry.
     this.#sizes.put(overfull, { ...this.#sizes.get(overfull)!, since: entry.at + 1 });
@@ -212,12 +213,15 @@ export class AuditTables {
   #overfull(division: Division, now: number): Division | undefined {
     const { ageMs, bytes, workspaceBytes, refusalsBytes } = this.#bounds;
     const max = division.endsWith(REFUSED) ? refusalsBytes : workspaceBytes;
-    if ((this.#sizes.get(division)?.bytes ?? 0) > max) return division;
+    if (this.#bytesOf(division) > max) return division;
     const oldest = ageMs > 0 ? this.#oldest(division) : undefined;
     if (oldest !== undefined && oldest.at < now - ageMs) return division;
-    if ((this.#sizes.get(ALL)?.bytes ?? 0) <= bytes) return undefined;
-    const sized = this.#divisions().map((it) => [it, this.#sizes.get(it)?.bytes ?? 0] as const);
-    return sized.reduce((a, b) => (b[1] > a[1] ? b : a), [division, 0] as const)[0];
+    if (this.#bytesOf(ALL) <= bytes) return undefined;
+    return this.#divisions().reduce((a, b) => (this.#bytesOf(b) > this.#bytesOf(a) ? b : a));
+  }
+
+  #bytesOf(division: Division | typeof ALL): number {
+    return this.#sizes.get(division)?.bytes ?? 0;
   }
 
   #oldest(division: Division): AuditEntry | undefined {
@@ -275,12 +279,9 @@ function bytesOf(entry: AuditEntry): number {
   return encodeValue(entry).length + KEY_BYTES + itemsOf(entry).size * INDEX_BYTES;
 }
 
-function matches(
-  entry: AuditEntry,
-  { actor, action, resource, from = 0, to = Infinity }: AuditFilter,
-): boolean {
+/** Whether an entry meets the conditions of `filter` other than those on its time. */
+function matches(entry: AuditEntry, { actor, action, resource }: AuditFilter): boolean {
   const { tokenId, memberId } = entry.actor;
-  if (entry.at < from || entry.at >= to) return false;
   if (actor !== undefined && actor !== tokenId && actor !== memberId) return false;
   const items = [entry.resource?.id, ...(entry.concerns ?? [])];
   if (resource !== undefined && !items.includes(resource)) return false;
