@@ -165,12 +165,20 @@ test("an entry that is added above a bound deletes at most four old ones", async
 });
 
 test("entries above the age are neither found nor kept", async () => {
-  const { store, boundedBy, find } = await tablesWith([1, 2, 3].map((minute) => entryAt(minute)));
+  const resource = { type: "source", id: source };
+  const { store, boundedBy, find } = await tablesWith([
+    entryAt(1, { resource, concerns: [destination, "no id"] }),
+    ...[2, 3].map((minute) => entryAt(minute, { actor: { tokenId: token } })),
+  ]);
+  const indexed = () =>
+    [...store.table<string, string[]>("audit-entries-by-item").getKeys({})].map(([item]) => item!);
+  expect(indexed().sort()).toEqual([source, destination, token, token].sort());
   const at = entryAt(2).at;
   const aged = boundedBy({ ageMs: 60_000 });
   expect(aged.isOverBounds(at + 60_000)).toBe(true);
   expect(await store.change(() => aged.trim(at + 60_000, 100))).toBe(1);
   expect(minutesOf(find().entries)).toEqual([3, 2]);
+  expect(indexed()).toEqual([token, token]);
   expect(aged.isOverBounds(at + 60_000)).toBe(false);
   expect(aged.isOverBounds(at + 60_001)).toBe(true);
   // Times of real entries are in the past: these are a minute ahead.

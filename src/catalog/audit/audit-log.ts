@@ -272,7 +272,7 @@ function divisionOf({ workspaceId, requests }: AuditEntry): Division {
 /** Returns the ids by which an entry is found: those of its items, its token and its member. */
 function itemsOf({ resource, concerns = [], actor }: AuditEntry): Set<string> {
   const ids = [resource?.id, ...concerns, actor.tokenId, actor.memberId];
-  return new Set(ids.filter((id) => id !== undefined && isId(id)) as string[]);
+  return new Set(ids.flatMap((id = "") => (isId(id) ? [id] : [])));
 }
 
 function bytesOf(entry: AuditEntry): number {
