@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { EvaluatorLease } from "../../src/alerts/evaluator-lease.ts";
 import { NotificationSender } from "../../src/alerts/notification-sender.ts";
+import { isQuiet, isTimeZone } from "../../src/alerts/quiet-hours.ts";
 import type { AlertMessage } from "../../src/alerts/receivers/message.ts";
 import type { Alerts } from "../../src/catalog/alerts/alerts.ts";
 import type {
@@ -271,6 +272,29 @@ test("in quiet hours all waits, except the end of an incident in PagerDuty", asy
   scene.clock.now = Date.parse("2026-07-02T07:00:00Z");
   await scene.sendDue();
   expect(names().slice(2)).toEqual(["hook end", "later begin"]);
+});
+
+test("quiet hours begin with their first minute, end before their last, and may pass midnight", () => {
+  const table: [from: string, to: string, quiet: string[], loud: string[]][] = [
+    ["22:00", "07:00", ["22:00", "23:59", "00:00", "06:59"], ["21:59", "07:00", "12:00"]],
+    ["12:00", "14:00", ["12:00", "13:59"], ["11:59", "14:00", "00:00"]],
+    ["12:00", "12:00", [], ["11:59", "12:00", "12:01"]],
+  ];
+  for (const [from, to, quiet, loud] of table) {
+    const isQuietAt = (time: string) => {
+      // Two hours ahead of UTC.
+      const now = Date.parse(`2026-07-01T${time}:30+02:00`);
+      return isQuiet({ from, to, timeZone: "Europe/Berlin" }, now);
+    };
+    expect([from, quiet.filter((it) => !isQuietAt(it)), loud.filter(isQuietAt)]).toEqual([
+      from,
+      [],
+      [],
+    ]);
+  }
+  expect(["Europe/Berlin", "UTC", "Europe/Nowhere", ""].map(isTimeZone)).toEqual([
+    ...[true, true, false, false],
+  ]);
 });
 
 test("a mail goes to the addresses that have not got it", async () => {

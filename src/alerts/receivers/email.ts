@@ -89,7 +89,11 @@ async function withTransport(
   const { host, port, tls, user, password, ca } = server;
   const late = AbortSignal.any([signal, AbortSignal.timeout(ALERT_SEND_MS_MAX)]);
   let socket: Socket | undefined;
-  const stop = () => socket?.destroy(new Error("The mail server did not answer in time"));
+  const stopped = Promise.withResolvers<never>();
+  stopped.promise.catch(() => {});
+  const stop = () => stopped.reject(late.reason);
+  late.addEventListener("abort", stop);
+  if (late.aborted) stop();
   try {
     const connection = await egress.connect({
       workspaceId,
@@ -100,8 +104,6 @@ async function withTransport(
       signal: late,
     });
     socket = connection;
-    late.addEventListener("abort", stop);
-    if (late.aborted) stop();
     const { createTransport } = await import("nodemailer");
     const transport = createTransport({
       host,
@@ -117,7 +119,8 @@ async function withTransport(
       greetingTimeout: ALERT_SEND_MS_MAX,
       socketTimeout: ALERT_SEND_MS_MAX,
     });
-    return await work(transport);
+    // The library notices a socket that is closed early only after `greetingTimeout`.
+    return await Promise.race([stopped.promise, work(transport)]);
   } catch (error) {
     return mailReason(error, late);
   } finally {
