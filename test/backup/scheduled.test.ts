@@ -233,6 +233,13 @@ describe("settings of backups", () => {
     });
     const target = backupTarget(config, logger);
     expect(lines).toMatchObject([{ level: 40, endpoint: "http://127.0.0.1:9000" }]);
+    lines.length = 0;
+    const secured = configOf({
+      ...{ ...bucket, "backup-s3-bucket": "lake" },
+      "backup-s3-endpoint": "https://store.test",
+    });
+    backupTarget(secured, logger).close();
+    expect(lines).toEqual([]);
     expect(target.environment).toEqual({
       PIXELMILL_BACKUP_S3_BUCKET: "lake",
       PIXELMILL_BACKUP_S3_ACCESS_KEY: "key",

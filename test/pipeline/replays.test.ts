@@ -355,6 +355,9 @@ test("a replay keeps the log from its first unsettled record on, until it ends",
     replay.committed(replay.lows());
     return progress;
   };
+  expect(replay.progress()).toMatchObject({ counts: noCounts });
+  // Nothing to store again.
+  expect(replay.progress()).toBeUndefined();
   // Settled, but not on disk.
   replay.settle("0", 10, "delivered");
   expect(replay.durableLow("0")).toBe(10);
