@@ -146,6 +146,39 @@ test("a notification is sent at a status of success, and repeated at any other",
   }
 });
 
+test("a message links to the screen of its item, has a title on one line, and its end if it has one", () => {
+  const table: [kind: Alert["kind"], type: Alert["subject"]["type"], fragment: string][] = [
+    ["lag", "destination", "destinations/d1"],
+    ["dead-letters", "destination", "dead-letters?destinationId=d1"],
+    ["code-suspended", "transformation", "transformations/d1"],
+    ["source-silent", "source", "sources/d1"],
+    ["disk", "node", "system"],
+    ["server-warning", "server", "system"],
+  ];
+  for (const [kind, type, fragment] of table) {
+    const { url } = messageOf("begin", { kind, subject: { type, id: "d1", name: "x" } });
+    expect(url).toBe(`https://console/#/${fragment}`);
+  }
+  const subject = { ...alert.subject, name: `a\r\n\u2028b${"c".repeat(300)}` };
+  const { title } = messageOf("begin", { subject });
+  expect(title).toStartWith("[Alert] Lag: a bc");
+  expect(title).toHaveLength(200);
+  const { endedAt: _, ...open } = alert;
+  const times = [open, alert].map((it) => {
+    const context = { phase: "end" as const, receiverId: "r1", consoleUrl: "" };
+    const { alert: told, text } = alertMessage(it, {
+      ...context,
+      workspace: { id: "w1", name: "A" },
+    });
+    return [told.beganAt, told.endedAt, text];
+  });
+  const began = "1970-01-01T00:00:00.000Z";
+  expect(times).toEqual([
+    [began, undefined, "Resolved: Shop lags\nA"],
+    [began, "1970-01-01T00:01:30.000Z", "Resolved after 90 s: Shop lags\nA"],
+  ]);
+});
+
 test("a mail waits while the operator has set no mail server", async () => {
   const { result, request } = await sendWith({ type: "email", to: ["a@x.test"] });
   expect(result).toEqual({ kind: "retry", reason: NO_MAIL_SERVER });
