@@ -60,7 +60,7 @@ export async function confine(): Promise<string | undefined> {
   return reasons.length === 0 ? undefined : reasons.join("; ");
 }
 
-function setProcess(kernel: Kernel, table: SyscallTable): void {
+export function setProcess(kernel: Kernel, table: SyscallTable): void {
   const settings: [option: number, value: number][] = [
     [PR_SET_NO_NEW_PRIVS, 1],
     // The process is not readable through /proc and leaves no core dump; it ends when the host
@@ -79,7 +79,7 @@ function setProcess(kernel: Kernel, table: SyscallTable): void {
  * send signals or connect to abstract sockets outside itself. Older kernels apply only some of
  * these restrictions.
  */
-function restrictFiles(kernel: Kernel, table: SyscallTable): void {
+export function restrictFiles(kernel: Kernel, table: SyscallTable): void {
   const { value: version } = kernel.syscall(
     table.landlockCreateRuleset,
     0,
@@ -102,7 +102,7 @@ function restrictFiles(kernel: Kernel, table: SyscallTable): void {
   }
 }
 
-function filterSystemCalls(kernel: Kernel, table: SyscallTable): void {
+export function filterSystemCalls(kernel: Kernel, table: SyscallTable): void {
   const filter = seccompFilter(table, process.pid);
   // struct sock_fprog: u16 length, six bytes of padding, pointer to the instructions.
   const program = new BigUint64Array([BigInt(filter.length / 8), kernel.address(filter)]);
