@@ -1,5 +1,6 @@
 import { assert } from "../assert.ts";
 import type { Connection, Destination } from "../catalog/model.ts";
+import type { TimeSlicer } from "../concurrency/time-slicer.ts";
 import type { DestinationKind } from "../destinations/destination.ts";
 import type { DurableRange } from "../log/event-log.ts";
 import { RETRY_DELAY_MS_MIN } from "../settings/limits.ts";
@@ -16,6 +17,8 @@ import type { LaneGauges } from "./monitoring/lane-gauges.ts";
 
 export interface LaneRegistryParts extends Omit<LaneContext, "refresh">, LaneRemovalsParts {
   kinds: ReadonlyMap<string, DestinationKind>;
+  /** Divides the start of many lanes into slices. All partitions share it. */
+  laneSlices: TimeSlicer;
   /** Whether deliveries are on hold. Once false, it is not called again. Absent: not on hold. */
   isOnHold?(): boolean;
 }
@@ -43,10 +46,7 @@ export class LaneRegistry {
   readonly #wakes = new WakeQueue();
   readonly #behind: LanesBehind<Lane>;
   readonly #announcer: Announcer;
-  readonly #updates = new UpdateQueue(
-    (id) => this.#updateOne(id),
-    (error, id) => this.#logFailure(error, id),
-  );
+  readonly #updates: UpdateQueue;
   /** Lanes as the catalog lists them, without those that were updated since the list was read. */
   readonly #listed = new Map<string, NonNullable<WantedLane>>();
   readonly #removals: LaneRemovals;
@@ -70,6 +70,11 @@ export class LaneRegistry {
   constructor(parts: LaneRegistryParts) {
     this.#parts = parts;
     this.#context = { ...parts, refresh: () => this.refresh() };
+    this.#updates = new UpdateQueue(
+      parts.laneSlices,
+      (id) => this.#updateOne(id),
+      (error, id) => this.#logFailure(error, id),
+    );
     this.#removals = new LaneRemovals(parts, (id) => this.#keep(id));
     this.#sources = new SourceLanes(parts.logs);
     this.#behind = new LanesBehind(parts.logs, (lanes) => this.#wakes.wake(lanes));

@@ -175,6 +175,7 @@ export function createPipelineHost(parts: PipelineHostParts): PipelineHost {
     workspaceOfSource: (id: string) => live.sourceById(id)?.workspaceId,
   };
   const lagSlicer = new TimeSlicer();
+  const laneSlices = new TimeSlicer();
   const logs = new SharedReader({ ...parts, metrics });
   const partitionLogs = { keys: () => partitions.keys().flatMap((partition) => partition.logs()) };
   const overrideMembers = [...parts.kinds.values()].flatMap((kind) => kind.overrideMembers ?? []);
@@ -221,6 +222,7 @@ export function createPipelineHost(parts: PipelineHostParts): PipelineHost {
         ...parts,
         repetitions,
         held,
+        laneSlices,
         logs: logs.subset(readers, repetitions, held),
         replayedLogs: replayedLogs.subset(readers, repetitions, held),
         liveTail,

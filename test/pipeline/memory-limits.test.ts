@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { Type } from "@sinclair/typebox";
 import fc from "fast-check";
 import { pino } from "pino";
+import { TimeSlicer } from "../../src/concurrency/time-slicer.ts";
 import type { DestinationKind } from "../../src/destinations/destination.ts";
 import { createMetrics } from "../../src/observe/metrics.ts";
 import { Notifier, systemClock } from "../../src/pipeline/clock.ts";
@@ -109,6 +110,7 @@ test("an event without room is dispatched once the events before it are delivere
     ...{ clock: systemClock, pace: new BatchPace(), codeLogs: new CodeLogs(systemClock) },
     ...{ liveTail: new LiveTail(logs, live), metrics: laneMetrics(), retryWindowMs: 60_000 },
     latestOutcomes: new LatestOutcomes(live, systemClock),
+    laneSlices: new TimeSlicer(),
     kinds: new Map([["fake", patientKind(Promise.resolve(), "good", taken)]]),
   });
   lanes.refresh();
