@@ -224,7 +224,7 @@ export function prepareDataDirectory(config: Config): void {
       writeFileSync(path, `${format}\n`, { flush: true });
       syncPath(directory);
     }
-    expectAccess(directory, filesDirectory(config));
+    expectStoresUsable(config);
   } catch (error) {
     throw new StartError(unusable(directory, error));
   }
@@ -244,20 +244,29 @@ function expectNoFile(directory: string): void {
 }
 
 /**
- * Throws when this process may not read and write everything in a directory. A start as root leaves
- * files that a server as another user cannot open: that server would find out late, or would have
- * no access to events. Leaves out the directory `except`, and what another process removes meanwhile.
+ * Throws when this process may not read and write a store or a log in a data directory. A start as
+ * root leaves files that a server as another user cannot open: that server would find out late, or
+ * would have no access to events. The directory may contain other files, such as the `lost+found` of
+ * a file system.
  */
-function expectAccess(directory: string, except: string): void {
-  for (const entry of readdirSync(directory, { withFileTypes: true })) {
-    const path = join(directory, entry.name);
-    if (path === except || entry.isSocket()) continue;
-    try {
-      accessSync(path, constants.R_OK | constants.W_OK);
-      if (entry.isDirectory()) expectAccess(path, except);
-    } catch (error) {
-      if (codeOf(error) !== "ENOENT") throw error;
-    }
+function expectStoresUsable(config: Config): void {
+  expectAccess(resolve(config.data));
+  const stores = [catalogDirectory(config), eventsDirectory(config), deliveryDirectory(config)];
+  stores.push(dirname(figuresFile(config)), inData(config, "cluster"));
+  for (const path of stores) {
+    expectAccess(path);
+    if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) continue;
+    const entries = readdirSync(path, { recursive: true, withFileTypes: true });
+    for (const entry of entries) expectAccess(join(entry.parentPath, entry.name));
+  }
+}
+
+/** Throws when this process may not read and write a file or directory that exists. */
+function expectAccess(path: string): void {
+  try {
+    accessSync(path, constants.R_OK | constants.W_OK);
+  } catch (error) {
+    if (codeOf(error) !== "ENOENT") throw error;
   }
 }
 

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { Registry } from "prom-client";
 import { openCertificates } from "../../src/backend/reloadable/certificates.ts";
 import { StartError } from "../../src/errors.ts";
+import { StartSteps } from "../../src/observe/start-steps.ts";
 import { TLS_FILES_CHECK_MS } from "../../src/settings/limits.ts";
 import { LiveSettings } from "../../src/settings/live-settings.ts";
 import { readSettings } from "../../src/settings/reader.ts";
@@ -34,7 +35,8 @@ function open() {
   const { logger, lines } = listeningLogger();
   const { config } = settings;
   const metrics = new Registry();
-  const opening = { config, settings, logger, metrics, stack, requestStop() {} };
+  const steps = new StartSteps(logger);
+  const opening = { config, settings, logger, metrics, stack, steps, requestStop() {} };
   return { lines, settings, ...openCertificates(opening) };
 }
 

@@ -24,7 +24,7 @@ function joining(error: Error) {
     });
   const clients = { admin: () => ({}), groupConsumer, view: { isEmpty: false } };
   const membership = new Membership({
-    runner: { async assign() {}, assigned: () => [] },
+    runner: { async assign() {}, assigned: () => [], running: () => [] },
     clients: clients as unknown as KafkaClients,
     ...{ logger: quiet, group: "p", topic: "p.events", sessionMs: SESSION_MS },
     self: { id: "a", version: "1", controlPlaneUrl: "" },

@@ -26,8 +26,10 @@ test("the ids of a node's topics are kept, and refused to a cluster of another n
   removeDirectory(data);
 });
 
-test("a directory with a file of another user is refused, with the path and what to do", () => {
+test("a directory with an event log of another user is refused, with the path and what to do", () => {
   const data = temporaryDirectory();
+  // The file system's own directory is no obstacle.
+  mkdirSync(join(data, "lost+found"), { mode: 0 });
   const asNobody = process.getuid?.() === 0;
   const user = asNobody ? NOBODY : process.getuid!();
   mkdirSync(join(data, "events/0"), { recursive: true });
