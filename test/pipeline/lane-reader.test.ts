@@ -84,6 +84,24 @@ describe("re-enabled connection below the cursor", () => {
     expect(await drain(reader)).toEqual(owed);
   });
 
+  test.each([{ "0": 0 }, undefined])(
+    "a connection that is paused and re-enabled without an event in between gets its events once (earlier: %p)",
+    async (earlier) => {
+      const { logs, reader, again, routes } = await late();
+      const resumed = earlier ? again : { ...again, earlier: [] };
+      const paused = setLive(resumed, false, { "0": 20 });
+      const stale = new LaneReader(logs, routes(paused), earlier && reader.record());
+      await drain(stale);
+      const stored = stale.record();
+      const live = setLive(paused, true, { "0": 20 });
+      const owed = numbersTo(30).slice(20);
+      expect(await drain(new LaneReader(logs, routes(live), stored))).toEqual(owed);
+      stale.setRoutes(routes(live));
+      expect(await drain(stale)).toEqual(owed);
+      expect(await drain(new LaneReader(logs, routes(live), stale.record()))).toEqual([]);
+    },
+  );
+
   test("a connection that is re-enabled during a read gets its events", async () => {
     const { log, reader, again, routes } = await late();
     const reading = Promise.withResolvers<void>();

@@ -30,11 +30,16 @@ const cases: [string, LaneRecord | undefined, Connection[]][] = [
   ["is at the log's end, with a connection that it never read", stored(10), [at(5, "new")]],
   ["is at the log's end, with a new connection", stored(10), [connection, at(10, "new")]],
   ["is at the log's end, with a connection that is live again", stored(10), [at(7)]],
+  ["is at the log's end, with a connection that was live at no time", stored(10), [paused(4)]],
   ["is above the end of a damaged log", stored(12), [connection]],
 ];
 
 function at(from: number, id = "c"): Connection {
   return { ...connection, id, sourceId: id, from: { 0: from } };
+}
+
+function paused(at: number): Connection {
+  return { ...connection, from: { 0: at }, until: { 0: at } };
 }
 
 function stored(next: number, pending: number[] = []): LaneRecord {

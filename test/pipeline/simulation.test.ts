@@ -7,11 +7,13 @@ import fc from "fast-check";
 import { pino } from "pino";
 import { setLive } from "../../src/catalog/management/live-windows.ts";
 import type { DeliveryResult, DestinationKind } from "../../src/destinations/destination.ts";
+import { ApiError } from "../../src/errors.ts";
 import { createMetrics } from "../../src/observe/metrics.ts";
-import { openLedger } from "../../src/pipeline/ledger/ledger.ts";
+import { Ledger } from "../../src/pipeline/ledger/ledger.ts";
 import { TOPOLOGY_POLL_MS } from "../../src/pipeline/partition-pipeline.ts";
 import { createPipeline, type Pipeline } from "../../src/pipeline/pipeline.ts";
 import { SandboxUnavailable } from "../../src/sandbox/sandbox.ts";
+import { openStore } from "../../src/store/lmdb/lmdb-store.ts";
 import { runSeed } from "../seed.ts";
 import { runs } from "../tier.ts";
 import { decode, eventOf, FakeLive, FakeSandbox, MemoryLog, record } from "./doubles.ts";
@@ -30,6 +32,13 @@ const destinationIds = ["one", "two"] as const;
 type DestinationId = (typeof destinationIds)[number];
 
 const to = fc.constantFrom(...destinationIds);
+
+/** Parts that fail for a while, as on a full disk or with too many open files. */
+const parts = ["catalog", "ledger", "log"] as const;
+type Part = (typeof parts)[number];
+const part = fc.constantFrom(...parts);
+/** Functions of parts that reject. The log has no others that fail. */
+const rejecting = new Set<unknown>(["change", "read"]);
 const step = fc.oneof(
   { weight: 6, arbitrary: fc.record({ do: fc.constant("append" as const), count: fc.nat(60) }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant("others" as const), count: fc.nat(60) }) },
@@ -40,6 +49,7 @@ const step = fc.oneof(
   { weight: 1, arbitrary: fc.record({ do: fc.constant("reconfigure" as const), to }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("publish" as const), to }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("sandbox" as const) }) },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant("fault" as const), of: part }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant("replay" as const) }) },
 );
 type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
@@ -59,6 +69,7 @@ class World {
   count = 0;
   healed = false;
   revision = 0;
+  readonly broken = new Set<Part>();
 
   constructor(seed: number) {
     this.clock = hurried(2_000, seed + 1);
@@ -80,13 +91,36 @@ class World {
   start(): Pipeline {
     this.metrics = createMetrics();
     return createPipeline({
-      ...{ live: this.live, sandbox: this.sandbox, decode, eventOf },
+      ...{ live: this.failing("catalog", this.live), sandbox: this.sandbox, decode, eventOf },
       ...{ metrics: this.metrics, clock: this.clock, logger: quiet },
-      readers: new Map([["0", this.log]]),
+      readers: new Map([["0", this.failing("log", this.log)]]),
       kinds: new Map([["fake", this.kind()]]),
-      ledger: openLedger(join(this.directory, "delivery"), quiet),
+      ledger: new Ledger(this.failing("ledger", this.openStore()), quiet),
       onDurable: this.log.onDurable,
       retryWindowMs: 3_600_000,
+    });
+  }
+
+  openStore() {
+    return openStore({ path: join(this.directory, "delivery"), name: "The ledger", logger: quiet });
+  }
+
+  /** Returns a part whose functions, and those of its tables, fail while `name` is broken. */
+  failing<T extends object>(name: Part, whole: T): T {
+    return new Proxy(whole, {
+      get: (target, key) => {
+        const value = Reflect.get(target, key, target);
+        if (typeof value !== "function") return value;
+        return (...given: unknown[]) => {
+          if (this.broken.has(name) && key !== "close") {
+            const error = new ApiError("unavailable", `The ${name} is being opened again`);
+            if (rejecting.has(key)) return Promise.reject(error);
+            if (name !== "log") throw error;
+          }
+          const result = value.apply(target, given);
+          return key === "table" ? this.failing(name, result) : result;
+        };
+      },
     });
   }
 
@@ -148,7 +182,10 @@ class World {
       });
       this.log.append(...others);
     } else if (action.do === "wait") await Bun.sleep(action.ms);
-    else if (action.do === "restart") {
+    else if (action.do === "fault") {
+      if (!this.broken.delete(action.of)) this.broken.add(action.of);
+    } else if (action.do === "restart") {
+      this.broken.clear();
       await this.pipeline.close();
       this.pipeline = this.start();
     } else if (action.do === "connection") {
@@ -166,6 +203,7 @@ class World {
     } else if (action.do === "sandbox") {
       this.sandbox.failure = this.sandbox.failure ? undefined : new SandboxUnavailable("None");
     } else {
+      if (this.broken.has("ledger")) return;
       const ids = this.letters().map(({ id }) => id);
       await this.pipeline.deadLetters.replay("workspace", ids.slice(0, 20));
     }
@@ -173,6 +211,7 @@ class World {
 
   async heal(): Promise<void> {
     this.healed = true;
+    this.broken.clear();
     this.sandbox.failure = undefined;
     for (const id of destinationIds) this.switch(id, { connection: true, destination: true });
     // Until the lanes have seen it, a lag of zero says nothing.

@@ -1,6 +1,7 @@
 import type { Connection } from "../../catalog/model.ts";
 import type { Positions } from "../../log/positions.ts";
 import type { LaneRecord } from "../model/lane-record.ts";
+import { latestStart } from "../model/routes.ts";
 
 /**
  * The current live period of each connection: the positions in the logs from which the connection
@@ -33,9 +34,14 @@ export class LivePeriods {
     const begun: { connection: Connection; known: Positions | undefined }[] = [];
     for (const [id, connection] of connections) {
       const known = this.#known.get(id);
-      if (Bun.deepEquals(known, connection.from)) continue;
+      const start = latestStart(connection);
+      if (Bun.deepEquals(known, start)) continue;
+      if (start === undefined) {
+        this.#known.delete(id);
+        continue;
+      }
       if (known !== undefined && !this.#isLate(id)) this.#before.set(id, known);
-      this.#known.set(id, connection.from);
+      this.#known.set(id, start);
       begun.push({ connection, known });
     }
     const ended = [...this.#known.keys()].filter((id) => !connections.has(id));

@@ -1,6 +1,12 @@
 import type { Connection } from "../../catalog/model.ts";
 import type { LaneRecord } from "../model/lane-record.ts";
-import { coversSome, firstCovered, firstToRead, type Routes } from "../model/routes.ts";
+import {
+  coversSome,
+  firstCovered,
+  firstToRead,
+  latestStart,
+  type Routes,
+} from "../model/routes.ts";
 import { LaneReader } from "./lane-reader.ts";
 import type { LogChunk, LogSet } from "./shared-reader.ts";
 
@@ -61,7 +67,7 @@ export class RestingReader {
       const next = reader.#next[log] ?? firstToRead(log, connections, logs);
       const startsBelow = (connection: Connection) => {
         const known = record?.known[connection.id];
-        if (Bun.deepEquals(known, connection.from)) return false;
+        if (Bun.deepEquals(known, latestStart(connection))) return false;
         return firstCovered(connection, log, known) < next;
       };
       if (connections.some(startsBelow)) return undefined;
@@ -97,7 +103,10 @@ export class RestingReader {
     const logs: LaneRecord["logs"] = {};
     for (const [log, next] of this.lows()) logs[log] = { next, pending: [] };
     const known: LaneRecord["known"] = {};
-    for (const { id, from } of this.#connections) known[id] = from;
+    for (const connection of this.#connections) {
+      const start = latestStart(connection);
+      if (start !== undefined) known[connection.id] = start;
+    }
     return { logs, known };
   }
 
