@@ -113,8 +113,8 @@ export class TableLoader {
       try {
         return await this.#attempt(events, database);
       } catch (error) {
-        // What was read of the tables is kept after another failure, such as a timeout: each new
-        // name costs a query, and a batch with many names may need several attempts.
+        // After other failures, such as a timeout, the cache stays: each new name costs a query, and
+        // a batch with many names may need several attempts.
         if (!(error instanceof DatabaseFailure && error.isStale)) throw error;
         this.#tables.clear();
         this.#forgetOthers();
