@@ -318,6 +318,9 @@ describe("a mail server", () => {
     expect(await mail(none, ["A@X.test", "gone@x.test"])).toEqual(
       refused("The mail server refused an address of the receiver", ["A@X.test"]),
     );
+    expect(await mail(none, ["a@Bücher.test", "gone@x.test"])).toEqual(
+      refused("The mail server refused an address of the receiver", ["a@Bücher.test"]),
+    );
     expect(await mail(none, ["gone@x.test"])).toEqual(refused("The mail server answered 550"));
     expect(await mail(serverOf("full", { tls: "none" }))).toEqual(
       refused("The mail server answered 452"),

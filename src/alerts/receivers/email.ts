@@ -1,4 +1,5 @@
 import type { Socket } from "node:net";
+import { domainToASCII } from "node:url";
 import type { Transporter } from "nodemailer";
 import type { AlertReceiver, NotificationResult } from "../../catalog/alerts/model.ts";
 import type { Egress } from "../../egress/egress.ts";
@@ -47,12 +48,17 @@ export async function sendByEmail(
       headers: { "Auto-Submitted": "auto-generated" },
     });
     if ((answer.rejected ?? []).length === 0) return undefined;
-    // The library writes domains in lower case.
     const taken = new Set((answer.accepted ?? []).map((it) => `${it}`.toLowerCase()));
-    accepted = to.filter((address) => taken.has(address.toLowerCase()));
+    accepted = to.filter((address) => taken.has(sentAddress(address)));
     return "The mail server refused an address of the receiver";
   });
   return reason === undefined ? { kind: "sent" } : { kind: "retry", reason, accepted };
+}
+
+/** Returns an address as the library names it, in lower case: it writes domains in ASCII. */
+function sentAddress(address: string): string {
+  const domain = address.lastIndexOf("@") + 1;
+  return (address.slice(0, domain) + domainToASCII(address.slice(domain))).toLowerCase();
 }
 
 /**
