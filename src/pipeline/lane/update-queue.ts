@@ -74,7 +74,7 @@ export class UpdateQueue {
       this.#update(id);
       this.#failed.delete(id);
     } catch (error) {
-      // A retry that is due has an error that was told.
+      // While a retry is due, an error is logged already, and others mostly have its cause.
       if (this.#retry === undefined && !this.#failed.has(id)) this.#onError(error, id);
       this.#failed.add(id);
       this.#retry ??= setTimeout(() => this.#retryFailed(), RETRY_MS);
