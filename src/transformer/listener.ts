@@ -54,10 +54,7 @@ export function startTransformer(options: TransformerOptions) {
   function handle(exchange: HttpExchange): void {
     const { method, path } = exchange;
     const isTransform = path === CUSTOM_TRANSFORM;
-    const respond = (response: HttpResponse) => {
-      count(isTransform ? "transform" : "other", response.status);
-      exchange.respond(response);
-    };
+    const respond = (response: HttpResponse) => exchange.respond(count(path, response));
     const refusal = refusalOf(exchange, isTransform);
     const handler = handlers.get(`${method} ${path}`);
     if (refusal !== undefined) respond(refusal);
@@ -101,10 +98,13 @@ export function startTransformer(options: TransformerOptions) {
   const server = serveHttp({
     socket,
     handle,
-    refusal: (status) =>
-      status === 503
-        ? againResponse("busy", "Too many bytes wait to be read")
-        : textResponse(status, "The request is refused, its size or its form is not accepted"),
+    refusal: (status, request) =>
+      count(
+        request?.path,
+        status === 503
+          ? againResponse("busy", "Too many bytes wait to be read")
+          : textResponse(status, "The request is refused, its size or its form is not accepted"),
+      ),
     // All requests come from one or two servers.
     networkOf: () => undefined,
     bodyBytesMax: (path) =>
@@ -146,15 +146,17 @@ function nothing(path: string): HttpResponse {
   return textResponse(404, `There is nothing at this path${hint}`);
 }
 
-/** Returns a function that counts a request to the transformer listener by its status. */
-function createRequestCounter(
-  metrics: Metrics,
-): (kind: "transform" | "other", status: number) => void {
+/** Returns a function that counts a response by path and status, and returns it. */
+function createRequestCounter(metrics: Metrics) {
   const counter = new Counter({
     name: "pixelmill_transformer_requests_total",
     help: "Requests of rudder-server and rudder-transformer by kind and status",
     labelNames: ["kind", "status"],
     registers: [metrics],
   });
-  return (kind, status) => counter.inc({ kind, status });
+  return (path: string | undefined, response: HttpResponse): HttpResponse => {
+    const kind = path === CUSTOM_TRANSFORM ? "transform" : "other";
+    counter.inc({ kind, status: response.status });
+    return response;
+  };
 }

@@ -1,4 +1,7 @@
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
+import { connect } from "node:net";
+import { text } from "node:stream/consumers";
+import { Registry } from "prom-client";
 import { transformerPaths } from "../../src/api/document/transformer.ts";
 import { testWith } from "../counterpart.ts";
 import { testSandbox } from "../sandbox/support.ts";
@@ -232,4 +235,23 @@ describe("who may call the listener", () => {
     const authorization = `Basic ${btoa("secret-of-sixteen:")}`;
     expect((await get(path, { authorization })).status).toBe(404);
   });
+});
+
+test("requests that are refused for their form or size are counted as others are", async () => {
+  const metrics = new Registry();
+  const { transformer } = await freshTransformer({ sandbox, metrics });
+  const { port, hostname } = new URL(transformer.url);
+  const statusOf = async (head: string) => {
+    const socket = connect(Number(port), hostname);
+    socket.end(`${head}\r\n\r\n`);
+    return (await text(socket)).slice(9, 12);
+  };
+  const large = "POST /customTransform HTTP/1.1\r\nHost: a\r\nContent-Length: 999999999999";
+  expect(await statusOf(large)).toBe("413");
+  expect(await statusOf("no request")).toBe("400");
+  const { values } = await metrics.getSingleMetric("pixelmill_transformer_requests_total")!.get();
+  expect(values.map(({ labels, value }) => [labels.kind, labels.status, value])).toEqual([
+    ["transform", 413, 1],
+    ["other", 400, 1],
+  ]);
 });
