@@ -1,4 +1,4 @@
-import { describe, expect, test } from "bun:test";
+import { describe, expect, setSystemTime, test } from "bun:test";
 import type { ProviderAccount } from "../../src/catalog/management/identities.ts";
 import { SESSIONS_OF_TOKEN_MAX } from "../../src/settings/limits.ts";
 import { destination, freshCatalog, freshWorkspace, publish, store } from "./_setup.ts";
@@ -185,4 +185,19 @@ test("the routing reads the published link of a destination, and the published l
   });
   expect(routing.topology()).toBeGreaterThan(before.topology);
   expect(routing.publishedLink(destinationId)).toEqual({ id, versionId, language: "javascript" });
+});
+
+test("changes of a member by sign-ins have ascending times although the clock is set back", async () => {
+  const { catalog, workspaceId } = await freshWorkspace();
+  const member = await catalog.identities.admit(workspaceId, account("1"));
+  setSystemTime(member.updatedAt - 3_600_000);
+  try {
+    const renamed = await catalog.identities.admit(workspaceId, account("1", { name: "Countess" }));
+    expect(renamed.updatedAt).toBeGreaterThan(member.updatedAt);
+    await catalog.identities.refuse(workspaceId, account("1").identity);
+    const refused = catalog.members.get(workspaceId, member.id);
+    expect(refused.updatedAt).toBeGreaterThan(renamed.updatedAt);
+  } finally {
+    setSystemTime();
+  }
 });

@@ -2,6 +2,7 @@ import { newId } from "../ids.ts";
 import type { Identity, Member, WorkspaceRole } from "../model.ts";
 import type { CatalogStore } from "../store.ts";
 import type { Tables } from "../tables/tables.ts";
+import { changeTime } from "./change-time.ts";
 import type { ItemLimits } from "./item-limits.ts";
 
 /** An account at an OpenID provider, as the provider describes it at a sign-in. */
@@ -63,7 +64,7 @@ export function openIdentities(
           identity: account.identity,
         };
         if (Bun.deepEquals(before, after)) return before;
-        const changed = { ...after, updatedAt: Date.now() };
+        const changed = { ...after, updatedAt: changeTime(before) };
         members.put(changed);
         return changed;
       });
@@ -77,7 +78,7 @@ export function openIdentities(
         const member = members.byIdentity(workspaceId, identity);
         if (member === undefined) return;
         const { workspaceRole, ...others } = member;
-        if (workspaceRole !== undefined) members.put({ ...others, updatedAt: Date.now() });
+        if (workspaceRole !== undefined) members.put({ ...others, updatedAt: changeTime(member) });
         for (const token of tokens.ofMember(member.id)) {
           if (token.carriesSessions) tokens.remove(token);
         }
