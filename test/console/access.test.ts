@@ -126,6 +126,10 @@ describeWith(chromiumMissing)("console sessions", () => {
     const asked: string[] = [];
     other.page.on("request", (request) => request.method() === "PUT" && asked.push(request.url()));
     await connect.click({ force: true });
+    // Without the health of destinations there is no filter by it.
+    await other.page.goto(`${api.url}/#/destinations`);
+    await other.page.getByRole("link", { name: "Held back" }).waitFor();
+    await soon(async () => expect(await other.page.getByLabel("Health").count()).toBe(0));
     await other.page.goto(`${api.url}/#/events`);
     await other.page.getByText("Requires events:read").waitFor();
     expect(asked).toEqual([]);

@@ -122,6 +122,23 @@ describeWith(chromiumMissing)("two people who change one item", () => {
     await close();
   });
 
+  test("code that the other has deleted is shown as deleted, and a publish restores it", async () => {
+    const { id } = await made(codeOf(line("a = 1")), "Deleted by other");
+    await api.send("DELETE", `/transformations/${id}`);
+    const { page, close } = await open(`transformations/${id}?tab=history`);
+    await page.getByText("Publish one of its revisions to restore it").waitFor();
+    await page.getByText("Deleted", { exact: true }).waitFor();
+    await soon(async () => {
+      expect(await page.getByText("Draft", { exact: true }).count()).toBe(0);
+      expect(await page.getByLabel("More actions").count()).toBe(0);
+    });
+    await page.getByRole("button", { name: "Publish" }).first().click();
+    await page.getByRole("dialog").getByRole("button", { name: "Publish" }).click();
+    await page.getByText("Publish one of its revisions").waitFor({ state: "detached" });
+    await page.getByLabel("More actions").waitFor();
+    await close();
+  });
+
   test("a rollback leaves the live code in the editor, and asks before the newer one goes live", async () => {
     const good = codeOf(line("a = 'good'"));
     const { id } = await made(good, "Reverted");

@@ -178,6 +178,8 @@ export interface CodeContext {
   tag: string | undefined;
   /** The published revision. Undefined if no revision was ever published. */
   published: CodeItem | undefined;
+  /** Whether the code was deleted, and only its revisions are kept. */
+  isDeleted: boolean;
   /**
    * Loads the newest and the published revision again. Called after code was saved or published,
    * and after a destination was linked.

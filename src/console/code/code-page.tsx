@@ -68,6 +68,7 @@ export function CodePage(props: { kind: CodeKindInfo; id: string; query: URLSear
     newest: value.newest,
     newestVersionId: value.newest.versionId,
     published: value.published,
+    isDeleted: value.isDeleted,
     tag: value.tag,
     reload,
   };
@@ -82,19 +83,20 @@ async function loadCode(kind: CodeKindInfo, id: string) {
   try {
     const { answer, tag } = await kind.getNewest(id);
     const { publishedVersionId } = answer;
-    if (publishedVersionId === undefined) return { newest: answer, published: undefined, tag };
+    const code = { newest: answer, published: undefined, tag, isDeleted: false };
+    if (publishedVersionId === undefined) return code;
     const isLive = publishedVersionId === answer.versionId;
-    return { newest: answer, published: isLive ? answer : await kind.getPublished(id), tag };
+    return { ...code, published: isLive ? answer : await kind.getPublished(id) };
   } catch (error) {
     if (!(error instanceof RequestRefused && error.status === 404)) throw error;
     // The revisions of deleted code are kept, and publishing one restores it.
     const [newest] = await kind.listRevisions(id, 1);
-    return { newest, published: undefined, tag: undefined };
+    return { newest, published: undefined, tag: undefined, isDeleted: true };
   }
 }
 
 function LoadedCodePage({ context, tab }: { context: CodeContext; tab: string }) {
-  const { kind, newest, published } = context;
+  const { kind, newest, published, isDeleted } = context;
   // Code is suspended while its page is open, in the middle of an edit too.
   const suspensions = useResource(() => listSuspensions(kind), [kind.screen], POLL_MS);
   const suspended = suspensions.value?.find(
@@ -122,7 +124,11 @@ function LoadedCodePage({ context, tab }: { context: CodeContext; tab: string })
         parent={parentOf(kind)}
         status={
           <>
-            <CodeStateBadge isPublished={published !== undefined} suspended={suspended} />
+            {isDeleted ? (
+              <Badge tone="warn">{codeTexts.deleted}</Badge>
+            ) : (
+              <CodeStateBadge isPublished={published !== undefined} suspended={suspended} />
+            )}
             {hasUnpublishedChanges && (
               <Badge tone="warn">
                 {isRolledBack ? codeTexts.rolledBack : codeTexts.unpublishedChanges}
@@ -132,10 +138,17 @@ function LoadedCodePage({ context, tab }: { context: CodeContext; tab: string })
           </>
         }
       >
-        <ActionMenu>
-          <DeleteCode {...context} />
-        </ActionMenu>
+        {!isDeleted && (
+          <ActionMenu>
+            <DeleteCode {...context} />
+          </ActionMenu>
+        )}
       </ScreenHeader>
+      {isDeleted && (
+        <p class="notice warn" role="status">
+          {codeTexts.deletedExplained}
+        </p>
+      )}
       <ErrorNotice error={suspensions.error} retry={suspensions.reload} />
       {suspended !== undefined && (
         <div class="error" role="alert">

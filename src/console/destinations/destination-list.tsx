@@ -111,6 +111,7 @@ function rowWithoutFigures(of: Destination): Row {
 
 /** Screen that lists the destinations of the workspace, the most urgent first. */
 export function DestinationList({ state }: { state: string }) {
+  const readsEvents = missingPermission("events:read") === undefined;
   return (
     <ListScreen
       screen="destinations"
@@ -121,16 +122,18 @@ export function DestinationList({ state }: { state: string }) {
       load={(query) => loadDestinations(query, state)}
       inputs={[state]}
       pollMs={POLL_MS}
-      isSortable={missingPermission("events:read") === undefined}
+      isSortable={readsEvents}
       columns={columns}
       filters={
-        <FilterSelect
-          label={destinationTexts.health}
-          all={destinationTexts.anyHealth}
-          value={state}
-          options={stateOptions}
-          onChange={(value) => replaceQuery({ state: value })}
-        />
+        readsEvents && (
+          <FilterSelect
+            label={destinationTexts.health}
+            all={destinationTexts.anyHealth}
+            value={state}
+            options={stateOptions}
+            onChange={(value) => replaceQuery({ state: value })}
+          />
+        )
       }
     >
       {destinationTexts.destinationExplained}

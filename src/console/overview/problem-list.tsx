@@ -45,7 +45,7 @@ export function ProblemList({ problems, total }: { problems: readonly Problem[];
             </Button>
           )}
           {total > problems.length && (
-            <a href={hrefTo("destinations", { state: "failing" })}>
+            <a href={hrefTo("destinations")}>
               {overviewTexts.issuesNotShown(total - problems.length)}
             </a>
           )}

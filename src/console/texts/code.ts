@@ -13,6 +13,8 @@ export const codeTexts = {
   language: "Language",
   live: "Live",
   draft: "Draft",
+  deleted: "Deleted",
+  deletedExplained: "This was deleted. Publish one of its revisions to restore it.",
   allItems: "All",
   notFoundHint: "It may belong to another workspace, or the address is misspelt.",
   code: "Code",
