@@ -93,6 +93,27 @@ describeWith(chromiumMissing)("the page of a source", () => {
     await close();
   });
 
+  test("says at a select that its names cannot be loaded, and the page of a destination, too", async () => {
+    const { source } = await api.client.call("POST /v2/sources", {
+      body: { name: "Cut off", type: "http" },
+    });
+    const { destination } = await api.client.call("POST /v2/destinations", {
+      body: { name: "Cut off", type: "file", config: { path: "a.jsonl" } },
+    });
+    const { page, close } = await openPage(browser);
+    await signIn(page, api.url, api.token);
+    await page.route(/v2\/(status\/names|code\?)/, (route) => route.abort());
+    const error = page.locator(".wrong").filter({ hasText: "Can't reach the server" });
+    for (const [path, label] of [
+      [`sources/${source.id}`, "Connect to"],
+      [`destinations/${destination.id}`, "Transformation"],
+    ]) {
+      await page.goto(`${api.url}/#/${path}`);
+      await page.locator(".field").filter({ hasText: label! }).filter({ has: error }).waitFor();
+    }
+    await close();
+  });
+
   test("keeps a dialog open when a selection of its text ends outside", async () => {
     const { page, close } = await openPage(browser);
     await signIn(page, api.url, api.token);

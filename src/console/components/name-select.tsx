@@ -6,6 +6,7 @@ import {
   useNameSearch,
 } from "../data/use-name-search.ts";
 import { commonTexts } from "../texts/common.ts";
+import { errorMessage } from "./error-notice.tsx";
 import {
   type ControlAttributes,
   Field,
@@ -52,13 +53,13 @@ export function NameField(props: SelectProps & { kind: SearchedKind; hint?: stri
  */
 export function SearchedNameField(props: SelectProps & Searched & { hint?: string }) {
   return (
-    <Field {...props} error={messageOf(props.names.error)}>
+    <Field {...props} error={errorOf(props.names)}>
       {(attributes) => <NameSelect {...props} attributes={attributes} />}
     </Field>
   );
 }
 
-const messageOf = (error: unknown) => (error instanceof Error ? error.message : undefined);
+const errorOf = ({ error }: NameSearch) => (error === undefined ? undefined : errorMessage(error));
 
 type Attributes = Partial<ControlAttributes> & { "aria-label"?: string };
 

@@ -170,7 +170,7 @@ function ConnectionRow(props: {
 
 /**
  * Form that connects the page's source to a destination, or the page's destination to a source. It
- * shows nothing if none is left to connect.
+ * shows nothing if none is left to connect. It says why their names cannot be loaded.
  */
 function ConnectForm(props: {
   label: string;
@@ -192,7 +192,7 @@ function ConnectForm(props: {
   const areAllKnown = connected.size >= total;
   const first = areAllKnown ? names.found?.find(({ id }) => !connected.has(id)) : undefined;
   const id = selected === "" || connected.has(selected) ? first?.id : selected;
-  if ((names.all ?? 0) <= total) return null;
+  if (names.error === undefined && (names.all ?? 0) <= total) return null;
   return (
     <div class="connect">
       <SearchedNameField

@@ -1,5 +1,6 @@
 import { useState } from "preact/hooks";
 import { Button } from "../components/button.tsx";
+import { errorMessage } from "../components/error-notice.tsx";
 import { optionsOf, SelectField } from "../components/forms/fields.tsx";
 import { Panel } from "../components/layout.tsx";
 import { SearchField } from "../components/search-field.tsx";
@@ -24,7 +25,7 @@ export function LinkedTransformation(props: {
 }) {
   const { destination, currentName, reload } = props;
   const [text, setText] = useState("");
-  const { value: found } = useResource(
+  const { value: found, error } = useResource(
     () =>
       client.call("GET /v2/code", { query: { kind: "transformation", text, count: OPTIONS_MAX } }),
     [destination.id, text],
@@ -70,6 +71,7 @@ export function LinkedTransformation(props: {
       <div class="row">
         <SelectField
           label={commonTexts.transformation}
+          error={error === undefined ? undefined : errorMessage(error)}
           value={next}
           options={[{ value: "", text: destinationTexts.passThrough }, ...options]}
           onChange={setSelected}
