@@ -14,11 +14,14 @@ import {
 import { dirname, join, resolve } from "node:path";
 import { messageOf } from "../errors.ts";
 import {
+  catalogDirectory,
+  deliveryDirectory,
   expectDataDirectory,
   expectFittingDirectory,
   formatFile,
 } from "../first-start/data-directory.ts";
 import type { Config } from "../settings/keys.ts";
+import { expectIntact } from "../store/lmdb/store-files.ts";
 import type { CheckResult } from "./check-result.ts";
 
 const FREE_BYTES_MIN = 2 ** 31;
@@ -71,6 +74,10 @@ function checkDataDirectory(config: Config, data: string, isNew: boolean): Check
   try {
     expectDataDirectory(config);
     expectFittingDirectory(config);
+    if (existsSync(catalogDirectory(config))) {
+      expectIntact(join(catalogDirectory(config), "catalog.mdb"));
+      expectIntact(deliveryDirectory(config));
+    }
     return { state: "ok", subject: "data", detail: `${data} is a data directory of this version` };
   } catch (error) {
     return { state: "fails", subject: "data", detail: messageOf(error) };

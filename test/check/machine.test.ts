@@ -52,6 +52,16 @@ describe("the check of the disk", () => {
     expect((await diskResults(data)).data!.state).toBe("fails");
   });
 
+  test("fails for a store that is torn, as a start does", async () => {
+    const data = join(directory, "torn");
+    mkdirSync(join(data, "catalog"), { recursive: true });
+    prepareDataDirectory(configOf(data));
+    writeFileSync(join(data, "catalog/catalog.mdb"), Buffer.alloc(8_192));
+    const { state, detail } = (await diskResults(data)).data!;
+    expect(state).toBe("fails");
+    expect(detail).toContain("catalog.mdb to be whole, but");
+  });
+
   test("fails alone where the directory cannot be used", async () => {
     writeFileSync(join(directory, "file"), "");
     const data = join(directory, "file/x");

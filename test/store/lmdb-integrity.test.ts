@@ -101,6 +101,18 @@ describe("a store's file", () => {
     expect(() => open(copy)).toThrow(/^Expected .+ to be whole, but /);
   });
 
+  test("that became shorter since it was open is refused", async () => {
+    const path = freshPath();
+    const opened = open(path);
+    await fill(opened, 0);
+    await opened.store.close();
+    const again = open(path);
+    await again.store.close();
+    const file = join(path, "data.mdb");
+    truncateSync(file, readFileSync(file).length - 5 * 4_096);
+    expect(() => open(path)).toThrow(/^Expected .+ to be whole, but its end is missing/);
+  });
+
   test("is refused when a page inside a large value was written later by another value", async () => {
     const path = freshPath();
     const opened = open(path);

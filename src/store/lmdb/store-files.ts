@@ -54,12 +54,13 @@ export function acquireExclusive(path: string): (() => void) | undefined {
 }
 
 /**
- * Marks a store's file as intact by recording the file's identity. When the store is opened later,
- * the file is then not checked.
+ * Marks a store's file as intact by recording the file's identity and size. When the store is
+ * opened later, the file is then not checked.
  */
 export function markIntact(path: string): void {
-  if (isKnown(path)) return;
-  writeFileSync(inUse(path), fileIdentity(path));
+  const { identity, bytes } = fileFacts(path);
+  const mark = `${identity}, ${bytes}`;
+  if (markOf(path) !== mark) writeFileSync(inUse(path), mark);
 }
 
 /**
@@ -67,7 +68,7 @@ export function markIntact(path: string): void {
  * Skips a store that other processes have open: they have checked the file, and their writes would
  * disturb the check.
  */
-function expectIntact(path: string): void {
+export function expectIntact(path: string): void {
   if (!existsSync(dataFileOf(path)) || isKnown(path)) return;
   const release = acquireExclusive(path);
   if (release === undefined) return;
@@ -82,12 +83,22 @@ function expectIntact(path: string): void {
   }
 }
 
+/**
+ * Whether the file is marked as intact, and has not become shorter since: LMDB never shortens it,
+ * and a process that reads a missing part is killed.
+ */
 function isKnown(path: string): boolean {
-  return existsSync(inUse(path)) && readFileSync(inUse(path), "utf8") === fileIdentity(path);
+  const { identity, bytes } = fileFacts(path);
+  const [known, bytesThen = "0"] = markOf(path).split(", ");
+  return known === identity && bytes >= BigInt(bytesThen);
+}
+
+function markOf(path: string): string {
+  return existsSync(inUse(path)) ? readFileSync(inUse(path), "utf8") : "";
 }
 
 /** Identifies a file by its inode and time of creation. A copy has another identity. */
-function fileIdentity(path: string): string {
-  const { ino, birthtimeNs } = statSync(dataFileOf(path), { bigint: true });
-  return `${ino} ${birthtimeNs}`;
+function fileFacts(path: string): { identity: string; bytes: bigint } {
+  const { ino, birthtimeNs, size } = statSync(dataFileOf(path), { bigint: true });
+  return { identity: `${ino} ${birthtimeNs}`, bytes: size };
 }
