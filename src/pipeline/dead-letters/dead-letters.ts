@@ -234,10 +234,14 @@ function page<T>(parts: readonly Part<T>[], count: number, idOf: (value: T) => s
 
 function mergeGroups(groups: readonly LetterGroup[]): LetterGroup {
   const latest = groups.reduce((one, other) => (other.lastAt > one.lastAt ? other : one));
-  const first = groups.reduce((one, other) => (other.firstAt < one.firstAt ? other : one));
+  const timeOf = ({ firstAt = 0 }: LetterGroup) => firstAt;
+  const first = groups.reduce((one, other) => (timeOf(other) < timeOf(one) ? other : one));
   const { reason, firstAt } = first;
   const count = sum(groups.map((group) => group.count));
-  return { ...latest, reason, firstAt, count };
+  const merged: LetterGroup = { ...latest, reason, count };
+  if (firstAt === undefined) delete merged.firstAt;
+  else merged.firstAt = firstAt;
+  return merged;
 }
 
 function mergeDetails(groups: readonly LetterGroupDetails[]): LetterGroupDetails {

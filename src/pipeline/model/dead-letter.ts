@@ -133,8 +133,11 @@ export interface LetterGroup extends LetterOwner {
    */
   reason: string;
   count: number;
-  /** Creation time of the letter added first, in milliseconds since the epoch. */
-  firstAt: number;
+  /**
+   * Creation time of the letter added first, in milliseconds since the epoch. Undefined in a group
+   * that an older version of pixelmill began.
+   */
+  firstAt?: number;
   /** Creation time of the letter added last, in milliseconds since the epoch. */
   lastAt: number;
   status?: number;

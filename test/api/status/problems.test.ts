@@ -160,6 +160,12 @@ test("dead letters have the reason of the latest group and the time of the first
     message: "Hook has 3 dead letters: latest",
     since: "1970-01-01T00:00:01.000Z",
   });
+  // An earlier version did not store when the first letter of a group was added.
+  const older = { reason: "older", lastAt: 10_000 } as never;
+  expect(withReason(problem, [...groups, older])).toEqual({
+    ...problem,
+    message: "Hook has 3 dead letters: older",
+  });
 });
 
 test("the problems of many suspended transformations look at each destination a fixed number of times", () => {

@@ -118,13 +118,16 @@ function destinationProblem(destination: DestinationState): OverviewProblem | un
   return { kind: "dead-letters", message, destinationId, count: deadLetters };
 }
 
-/** Adds to a problem about dead letters the latest one's reason and the first one's time. */
+/**
+ * Adds to a problem about dead letters the latest one's reason and the first one's time, if all
+ * groups have it.
+ */
 export function withReason(problem: OverviewProblem, groups: readonly LetterGroup[]) {
   const latest = groups.toSorted((one, other) => other.lastAt - one.lastAt)[0];
   if (latest === undefined) return problem;
-  const first = Math.min(...groups.map(({ firstAt }) => firstAt));
+  const first = Math.min(...groups.map(({ firstAt }) => firstAt ?? Number.NaN));
   const message = `${problem.message}: ${latest.reason}`;
-  return { ...problem, message, since: isoTime(first) };
+  return { ...problem, message, ...(Number.isFinite(first) && { since: isoTime(first) }) };
 }
 
 const counted = (count: number, noun: string) =>
