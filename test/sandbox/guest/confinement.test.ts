@@ -92,6 +92,12 @@ test("a confinement that permits any forbidden call is refused, by the name of w
   const { reason, calls } = await reasonWhen(-1, () => 0);
   expect(reason).toBe("a guest can open a file");
   expect(calls.map(({ number }) => number)).toHaveLength(forbidden.length + 2);
+  // Signal 0 only asks for the right to send one.
+  const signals = ["signal its parent", "signal a process"].map((it) => calls[callsOf(it)]!.args);
+  expect(signals).toEqual([
+    [process.ppid, 0],
+    [process.ppid, process.ppid, 0],
+  ]);
   const [page, unmap] = [calls[PAGE_CALL]!, calls[UNMAP_CALL]!];
   expect([page.number, unmap.number]).toEqual([numberOf("mmap"), numberOf("munmap")]);
 });
@@ -110,7 +116,10 @@ testWith(isLinuxOnX64 ? undefined : "needs Linux on x64")(
   async () => {
     const real = openKernel();
     // Left out: what would end or change this process, and what needs a right or a kernel's option.
-    const harmful = ["start a program", "trace a process", "start a process"];
+    const harmful = [
+      ...["start a program", "trace a process", "start a process"],
+      ...["signal its parent", "signal a process"],
+    ];
     const optional = ["map the null page", "share its memory"];
     const tried = forbidden.filter(([what]) => ![...harmful, ...optional].includes(what));
     for (const [what] of tried) {
