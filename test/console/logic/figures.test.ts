@@ -9,6 +9,7 @@ import {
   pluralize,
 } from "../../../src/console/format.ts";
 import { type Metrics, perMinute, pointTimes } from "../../../src/console/metrics/chart-values.ts";
+import { systemTexts } from "../../../src/console/texts/system.ts";
 import { tailTexts } from "../../../src/console/texts/tail.ts";
 
 test("a duration is shown in its largest fitting unit", () => {
@@ -21,6 +22,11 @@ test("a duration is shown in its largest fitting unit", () => {
   expect(labels.map(formatChartDuration)).toEqual([
     ...["0 s", "30 s", "60 s", "90 s", "119 s", "2 min", "60 min", "90 min", "120 min", "2 h"],
   ]);
+});
+
+test("a bound of what is kept is named, and its absence", () => {
+  const bounds = [[], ["30 d"], ["30 d", "5 GB"]];
+  expect(bounds.map(systemTexts.retention)).toEqual(["No", "Up to 30 d", "Up to 30 d and 5 GB"]);
 });
 
 test("figures are shown with few digits", () => {

@@ -267,6 +267,11 @@ describe("a token's server that does not give one", () => {
     const busy = opened();
     for (let n = 0; n < 5; n += 1) expect(await deliver(busy)).toMatchObject({ afterMs: 600_000 });
     expect(askedFor("/token").length).toBe(2);
+    // One that says "at once" is asked with the next delivery, before the usual pause.
+    tokenAnswer = () => new Response(null, { status: 503, headers: { "retry-after": "0" } });
+    const ready = opened({ scope: "other" });
+    for (let n = 0; n < 3; n += 1) expect((await deliver(ready)).kind).toBe("retry");
+    expect(askedFor("/token").length).toBe(5);
   });
 
   test("is asked again after a passing failure", async () => {

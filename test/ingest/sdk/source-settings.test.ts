@@ -83,6 +83,12 @@ describe("a pixel of a source that marks bots", () => {
     for (const query of others) expect(query).not.toContain("userAgent");
   });
 
+  test("is recorded with the beginning of a long one", async () => {
+    await send.pixel("bots", { "user-agent": "b".repeat(1_025) });
+    const [query] = queries();
+    expect(new URLSearchParams(query).get("context.userAgent")).toBe("b".repeat(1_024));
+  });
+
   test("is recorded without it when both together are too long", async () => {
     const start = `/pixel/v1/page?writeKey=bots&anonymousId=a&name=`;
     const name = "n".repeat(PIXEL_TARGET_BYTES_MAX - start.length);
