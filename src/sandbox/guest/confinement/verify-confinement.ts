@@ -27,13 +27,13 @@ export async function verify(kernel: Kernel, table: SyscallTable): Promise<void>
   const path = Buffer.from(`${RULE_PATH}\0`);
   const none = new BigUint64Array(1);
   const forbidden: [what: string, number: number, ...args: (number | ArrayBufferView)[]][] = [
-    ["open a file", table.openat, AT_FDCWD, path, 0],
-    ["open a socket", table.socket, AF_INET, SOCK_STREAM, 0],
-    ["open a datagram socket", table.socket, AF_INET, SOCK_DGRAM, 0],
-    ["open a local socket", table.socket, AF_UNIX, SOCK_STREAM, 0],
+    ["open a file", table.openat, AT_FDCWD, path],
+    ["open a socket", table.socket, AF_INET, SOCK_STREAM],
+    ["open a datagram socket", table.socket, AF_INET, SOCK_DGRAM],
+    ["open a local socket", table.socket, AF_UNIX, SOCK_STREAM],
     ["start a program", table.execve, Buffer.from("/proc/self/exe\0"), none, none],
     ["change its user", table.setresuid, -1, -1, -1],
-    ["trace a process", table.ptrace, PTRACE_TRACEME, 0, 0, 0],
+    ["trace a process", table.ptrace, PTRACE_TRACEME],
     // Signal 0 tests the right to send one and sends none.
     ["signal its parent", table.kill, process.ppid, 0],
     ["signal a process", table.allowed.tgkill!, process.ppid, process.ppid, 0],
@@ -73,7 +73,7 @@ function verifyArguments(kernel: Kernel, { allowed }: SyscallTable): void {
     ["map executable memory", map(0, PROT_READ_EXECUTE, MAP_PRIVATE_ANONYMOUS) !== -1],
     ["execute its memory", succeeded(allowed.mprotect!, page, PAGE_BYTES, PROT_READ_EXECUTE)],
     ["share its memory", succeeded(allowed.madvise!, page, PAGE_BYTES, MADV_MERGEABLE)],
-    ["inherit priorities", succeeded(allowed.futex!, answer, FUTEX_LOCK_PI_PRIVATE, 0)],
+    ["inherit priorities", succeeded(allowed.futex!, answer, FUTEX_LOCK_PI_PRIVATE)],
     ["look for processes", succeeded(allowed.sched_getaffinity!, process.ppid, 1_024, answer)],
     ["read another's clock", succeeded(allowed.clock_gettime!, clockOfParent, answer)],
   ];
@@ -82,7 +82,7 @@ function verifyArguments(kernel: Kernel, { allowed }: SyscallTable): void {
 }
 
 function verifyNoFork(kernel: Kernel, table: SyscallTable): void {
-  const { value } = kernel.syscall(table.allowed.clone!, SIGCHLD, 0, 0, 0, 0);
+  const { value } = kernel.syscall(table.allowed.clone!, SIGCHLD);
   // The child process, which must not exist, ends here.
   if (value === 0) kernel.syscall(table.allowed.exit_group!, 0);
   if (value !== -1) throw new ConfinementError("a guest can start a process");
