@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { clientEnvironment } from "../../src/settings/client-environment.ts";
+import { flagName, keys, schemas } from "../../src/settings/keys.ts";
 import { SECRET_FILE_BYTES_MAX } from "../../src/settings/limits.ts";
 import { configFlags, loadConfig, readSettings } from "../../src/settings/reader.ts";
 import { reportSettings, settingsAsToml } from "../../src/settings/report.ts";
@@ -183,6 +184,19 @@ describe("a secret in a file", () => {
       "Unknown setting PIXELMILL_HOST_FILE",
     );
   });
+});
+
+test("a text that must not be empty may have one character", () => {
+  const texts = keys.filter((key) => {
+    const { type, pattern, minLength = 0, writeOnly } = schemas[key];
+    return type === "string" && pattern === undefined && minLength > 0 && writeOnly !== true;
+  });
+  expect(texts).toContain("oidc.name");
+  for (const key of texts) {
+    const read = (text: string) => readSettings({ [flagName(key)]: text }, {}).config[key];
+    expect([key, read("x")]).toEqual([key, "x"]);
+    expect(() => read("")).toThrow(flagName(key));
+  }
 });
 
 test("a report of the settings is a TOML file that means the same, without secrets", async () => {

@@ -56,6 +56,12 @@ test.each(forged)("%s is refused", (_, answer) => {
   expect(answer).toThrow(GuestFrameError);
 });
 
+test("a header has at most 1 MiB, without its end of line", () => {
+  const text = (bytes: number) => `"${"x".repeat(bytes - 2)}"`;
+  expect(decodeGuestReply(frame(text(1 << 20), "{}")).body.toString()).toBe("{}");
+  expect(() => decodeGuestReply(frame(text((1 << 20) + 1)))).toThrow("within its limit");
+});
+
 test("an output that is nested too deeply is its event's error alone", () => {
   const deep = `{"a":${"[".repeat(2_000)}${"]".repeat(2_000)}}`;
   const { outcomes } = ran([1, 2, 1], `{"n":1}\n{}\n${deep}\n{"n":3}`) as { outcomes: unknown[] };
