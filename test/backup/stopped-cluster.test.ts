@@ -15,11 +15,11 @@ import { loadConfig } from "../../src/settings/reader.ts";
 import { openStore } from "../../src/store/lmdb/lmdb-store.ts";
 import { openView } from "../../src/store/lmdb/view.ts";
 import { OrderedStore } from "../../src/store/ordered/ordered-store.ts";
+import { brokersMissing } from "../cluster/brokers.ts";
+import { settingsOf, withBrokers } from "../cluster/support.ts";
 import { describeWith } from "../counterpart.ts";
 import { removeDirectory, temporaryDirectory } from "../e2e/server.ts";
 import { quiet } from "../log/support.ts";
-import { brokersMissing } from "./brokers.ts";
-import { settingsOf, withBrokers } from "./support.ts";
 
 const directories: string[] = [];
 afterEach(() => directories.splice(0).forEach(removeDirectory));
