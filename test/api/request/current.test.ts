@@ -13,7 +13,8 @@ test.each([
   const current = (name: string) => ({ current: async () => void asked.push(name) });
   const stores = { catalog: current("catalog"), pipeline: current("ledgers") };
   const deps = { ...stores, starting: () => undefined, answerMsMax: 60_000 };
-  const listener = { deps, closing: new AbortController().signal } as unknown as ListenerContext;
+  const closing = new AbortController().signal;
+  const listener = { deps, closing, lateness: { recentMs: () => 0 } } as unknown as ListenerContext;
   const request = new Request("http://127.0.0.1/");
   // The other parts that answer a request are missing, so it fails after these waits.
   await handleRequest(route, listener, { request, server: null }).catch(() => {});
