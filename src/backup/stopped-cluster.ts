@@ -204,7 +204,10 @@ async function readEnds(
 async function expectNoNodes(clients: KafkaClients, group: string): Promise<void> {
   const found = (await clients.admin().describeGroups({ groups: [group] })).get(group);
   const count = found?.members.size ?? 0;
-  if (count > 0) throw new StartError(`Expected no node to run, but ${group} has ${count}`);
+  if (count === 0) return;
+  throw new StartError(
+    `Expected no node to run, but ${group} has ${count}; stop all nodes and repeat the command`,
+  );
 }
 
 interface SharedParts {

@@ -141,7 +141,9 @@ describeWith(brokersMissing)("two clusters", () => {
         }
         expect(importing.exitCode).toBe(1);
         const said = await new Response(importing.stderr).text();
-        expect(said).toContain("Expected no node to run, but busy has 1");
+        expect(said).toContain(
+          "Expected no node to run, but busy has 1; stop all nodes and repeat the command",
+        );
         await waitFor(() => sink.events.length >= sent, "all events");
         expect(new Set(sink.events.map(({ properties }) => properties.n)).size).toBe(sent);
         const namesAt = async (server: Server) => {
