@@ -156,13 +156,11 @@ export class Membership {
       isAnyResponsive: !clients.view.isEmpty,
       runsPartitions: runner.running().length > 0,
     });
-    const refused = this.#release.refused();
-    return { ...joined, ...health, partitions: runner.assigned(), refused };
+    const partitions = runner.assigned();
+    return { ...joined, ...health, partitions, refused: this.#release.refused() };
   }
 
-  /**
-   * Stops this node's partitions and leaves the group. Other nodes then take over the partitions.
-   */
+  /** Stops this node's partitions and leaves the group, so that other nodes take them over. */
   async leave(): Promise<void> {
     this.#isOpen = false;
     this.#closed.resolve();
