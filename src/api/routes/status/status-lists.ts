@@ -14,7 +14,6 @@ import {
   destinationSorts,
   sourceKeys,
   sourceSorts,
-  urgentConnectionFirst,
 } from "./list-order.ts";
 import type { StatusDeps } from "./local-status.ts";
 import {
@@ -28,12 +27,13 @@ import {
   SourceRow,
 } from "./status-schema.ts";
 import {
+  type ConnectionState,
   hasSharedState,
   type DestinationState as MeasuredDestination,
   measure,
   measureSources,
+  type SourceState,
   urgentDestinationFirst,
-  type WorkspaceState,
   workspaceState,
 } from "./workspace-state.ts";
 
@@ -205,13 +205,19 @@ export const statusListRoutes = [
     },
     async handle({ deps, workspaceId, query, request: { signal } }) {
       const state = await workspaceState(deps, workspaceId, signal);
-      const rows = connectionRows(state);
+      const destinations = new Map(state.destinations.map((it) => [it.id, it]));
+      const sources = new Map(state.sources.map((it) => [it.id, it]));
       const text = query.text?.trim().toLowerCase() ?? "";
-      const matches = rows.filter(({ sourceName, destinationName }) =>
-        [sourceName, destinationName].some((name) => name.toLowerCase().includes(text)),
+      const hasText = (name: string) => name.toLowerCase().includes(text);
+      const matches = state.connections.filter(
+        ({ sourceId, destinationId }) =>
+          hasText(sources.get(sourceId)?.name ?? sourceId) ||
+          hasText(destinations.get(destinationId)?.name ?? destinationId),
       );
       return {
-        connections: pageOf(matches, query),
+        connections: pageOf(matches, query).map((it) =>
+          connectionRow(it, sources.get(it.sourceId), destinations.get(it.destinationId)),
+        ),
         total: matches.length,
         ...missingOf(state.missingNodes),
       };
@@ -271,19 +277,18 @@ function rowOf(
   };
 }
 
-function connectionRows(state: WorkspaceState): Static<typeof ConnectionRow>[] {
-  const destinations = new Map(state.destinations.map((it) => [it.id, it]));
-  const sources = new Map(state.sources.map((it) => [it.id, it.name]));
-  return state.connections.toSorted(urgentConnectionFirst(state.destinations)).map((it) => {
-    const destination = destinations.get(it.destinationId);
-    return {
-      ...it,
-      sourceName: sources.get(it.sourceId) ?? it.sourceId,
-      destinationName: destination?.name ?? it.destinationId,
-      destinationState: destination?.state ?? "unknown",
-      rejecting: destination?.rejecting === true && it.rates.failed > 0,
-      lagEvents: destination?.lagEvents ?? 0,
-      lagSeconds: destination?.lagSeconds ?? 0,
-    };
-  });
+function connectionRow(
+  connection: ConnectionState,
+  source: SourceState | undefined,
+  destination: MeasuredDestination | undefined,
+): Static<typeof ConnectionRow> {
+  return {
+    ...connection,
+    sourceName: source?.name ?? connection.sourceId,
+    destinationName: destination?.name ?? connection.destinationId,
+    destinationState: destination?.state ?? "unknown",
+    rejecting: destination?.rejecting === true && connection.rates.failed > 0,
+    lagEvents: destination?.lagEvents ?? 0,
+    lagSeconds: destination?.lagSeconds ?? 0,
+  };
 }

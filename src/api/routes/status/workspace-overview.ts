@@ -1,6 +1,6 @@
 import { OVERVIEW_CONNECTIONS_MAX, OVERVIEW_ITEMS_MAX } from "../../../settings/limits.ts";
 import { alertProblems } from "./alert-problems.ts";
-import { busiestFirst, urgentConnectionFirst } from "./list-order.ts";
+import { busiestFirst } from "./list-order.ts";
 import type { StatusDeps } from "./local-status.ts";
 import { problemsOf, withReason } from "./problems.ts";
 import {
@@ -28,7 +28,6 @@ export async function workspaceOverview(deps: StatusDeps, workspaceId: string) {
     destinations: shown,
     connections: connections
       .filter((it) => ids.has(it.sourceId) && ids.has(it.destinationId))
-      .sort(urgentConnectionFirst(destinations))
       .slice(0, OVERVIEW_CONNECTIONS_MAX),
     totals: {
       ...totals,

@@ -15,7 +15,7 @@ import { destinationStates, type LinkedTransformation } from "./status-schema.ts
 
 /**
  * Returns state and event rates of a workspace's sources, transformations, destinations and
- * connections, at most `STATUS_ITEMS_MAX` of each. For a workspace with many destinations, requests
+ * connections, at most `STATUS_ITEMS_MAX` of each; the connections most urgent first. For a workspace with many destinations, requests
  * share one state: it may be some seconds old, but reflects every change of sources, destinations,
  * connections and published code.
  */
@@ -52,6 +52,20 @@ export function urgentDestinationFirst(one: DestinationState, other: Destination
   );
 }
 
+/** Returns a comparison of connections: enabled ones first, then by destination's urgency. */
+function urgentConnectionFirst(destinations: readonly DestinationState[]) {
+  const urgencyOf = new Map(
+    destinations.map(({ id, state }) => [id, destinationStates.indexOf(state)]),
+  );
+  const urgency = ({ destinationId }: ConnectionState) =>
+    urgencyOf.get(destinationId) ?? destinationStates.length;
+  return (one: ConnectionState, other: ConnectionState) =>
+    Number(other.enabled) - Number(one.enabled) ||
+    urgency(one) - urgency(other) ||
+    other.rates.failed - one.rates.failed ||
+    other.rates.received - one.rates.received;
+}
+
 async function readState(deps: StatusDeps, workspaceId: string, signal: AbortSignal) {
   const { catalog, limiters } = deps;
   const slices = limiters.listSlices;
@@ -66,6 +80,7 @@ async function readState(deps: StatusDeps, workspaceId: string, signal: AbortSig
     (it) => connectionStates.push(connectionOf(it, measured.rates)),
     signal,
   );
+  connectionStates.sort(urgentConnectionFirst(measured.destinations));
   const receivedBy = receivedRates(connectionStates);
   return {
     ...measured,
