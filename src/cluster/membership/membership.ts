@@ -107,7 +107,6 @@ export class Membership {
   #isLeader = false;
   /** Number of partitions of the topic when this node last joined the group. */
   #partitions = 0;
-  /** Time by `performance.now()` of the coordinator's last answer, and of this node's last request. */
   #heardAt = performance.now();
   #askedAt = performance.now();
 
