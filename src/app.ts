@@ -99,10 +99,8 @@ export async function openApp(settings: LiveSettings, options: AppOptions): Prom
   const { logger, print, sockets = {} } = options;
   const { config } = settings;
   await using stack = new AsyncDisposableStack();
-  const broken = Promise.withResolvers<string>();
-  const requestStop = broken.resolve;
+  const { promise: broken, resolve: requestStop } = Promise.withResolvers<string>();
   const metrics = createMetrics();
-  const failedHandshakes = createFailedHandshakes(metrics);
   const steps = new StartSteps(logger);
   const opening: StartContext = { config, settings, logger, metrics, stack, steps, requestStop };
   if (config["sandbox.insecure"]) logger.warn(SANDBOX_INSECURE);
@@ -126,7 +124,7 @@ export async function openApp(settings: LiveSettings, options: AppOptions): Prom
   const alerts = openAlerts(opening, backend, () => consoleUrl ?? "");
   const parts = { backend, sandbox, publishing, ingest, pipeline, figures, kinds, disk, alerts };
   const definitions = readDefinitions(config["rudderstack.definitions"]);
-  const listening = { certificates, failedHandshakes };
+  const listening = { certificates, failedHandshakes: createFailedHandshakes(metrics) };
   const api = openApi(opening, { ...parts, ...listening, definitions, starting: () => starting });
   addOwnSettings(opening, backend, api);
 
@@ -177,7 +175,7 @@ export async function openApp(settings: LiveSettings, options: AppOptions): Prom
     controlPlaneUrl,
     transformerUrl: transformer?.url,
     startMs: steps.durations(),
-    broken: broken.promise,
+    broken,
     async close(how) {
       isHandedOver = how === "hand-over";
       await opened.disposeAsync();
