@@ -1,4 +1,4 @@
-import { expect, onTestFinished, test } from "bun:test";
+import { expect, jest, onTestFinished, test } from "bun:test";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Catalog } from "../../src/catalog/catalog.ts";
@@ -137,8 +137,11 @@ test("lastUsedAt is stored in the background", async () => {
   const other = await freshCatalog(directory);
   const storedUse = () => other.tokens.list(id, 1).items[0]?.lastUsedAt;
   expect(storedUse()).toBeUndefined();
+  jest.useFakeTimers();
   catalog.tokens.authenticate(secret);
   const used = catalog.tokens.list(id, 1).items[0]?.lastUsedAt;
+  jest.advanceTimersByTime(60_000);
+  jest.useRealTimers();
   while (storedUse() === undefined) await Bun.sleep(20);
   expect(storedUse()).toBe(used);
 }, 300_000);

@@ -15,8 +15,11 @@ import {
 import type { ItemLimits } from "./item-limits.ts";
 import { permissionsOf } from "./roles.ts";
 
-/** Maximum time in milliseconds from the use of a token until the time of this use is on disk. */
-const TOKEN_USE_FLUSH_MS = 2_000;
+/**
+ * Maximum time in milliseconds from the use of a token until the time of this use is on disk. In a
+ * cluster, each flush is a change of the catalog, and delays those of other nodes.
+ */
+const TOKEN_USE_FLUSH_MS = 60_000;
 
 /**
  * Fields of a new token. `permissions` apply to a service token. A token with `memberId` is a
