@@ -129,8 +129,10 @@ describeWith(chromiumMissing)("two people who change one item", () => {
     await page.getByText("Publish one of its revisions to restore it").waitFor();
     await page.getByText("Deleted", { exact: true }).waitFor();
     await soon(async () => {
-      expect(await page.getByText("Draft", { exact: true }).count()).toBe(0);
-      expect(await page.getByLabel("More actions").count()).toBe(0);
+      await soon(async () =>
+        expect(await page.getByText("Draft", { exact: true }).count()).toBe(0),
+      );
+      await soon(async () => expect(await page.getByLabel("More actions").count()).toBe(0));
     });
     await page.getByRole("button", { name: "Publish" }).first().click();
     await page.getByRole("dialog").getByRole("button", { name: "Publish" }).click();

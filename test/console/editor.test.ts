@@ -72,7 +72,9 @@ describeWith(chromiumMissing)("the editor", () => {
   test("code with the line ends of Windows opens as it is, without an unsaved change", async () => {
     const { page, id, close } = await edit("const a = 1;\r\nconst b = 2;\r\n");
     await soon(async () => expect(await textOf(page)).toBe("const a = 1;\nconst b = 2;\n"));
-    expect(await page.getByText("Unsaved", { exact: true }).count()).toBe(0);
+    await soon(async () =>
+      expect(await page.getByText("Unsaved", { exact: true }).count()).toBe(0),
+    );
     // A change of another that is merged with it has changed one line, and not all.
     await page.keyboard.press("Control+Home");
     await page.keyboard.type("// mine\n");

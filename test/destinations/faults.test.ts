@@ -60,7 +60,15 @@ describe("statuses", () => {
     expect((await verdictOf(answer)).verdict).toEqual({ kind: "delivered" });
   });
 
-  test.each([300, 301, 302, 303, 304, 307, 308, 400, 401, 403, 404, 405, 409, 410, 413, 422, 451])(
+  test.each([300, 301, 302, 303, 304, 307, 308])(
+    "%d is rejected, with the reason that redirects are not followed",
+    async (status) => {
+      const reason = `HTTP ${status} from receiver; redirects are not followed`;
+      expect(await judged(plain(`${status} X`))).toEqual({ status, kind: "rejected", reason });
+    },
+  );
+
+  test.each([400, 401, 403, 404, 405, 409, 410, 413, 422, 451])(
     "%d is rejected",
     async (status) => {
       const reason = `HTTP ${status} from receiver`;
