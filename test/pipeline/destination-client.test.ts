@@ -8,7 +8,11 @@ import { holds, until } from "../until.ts";
 import { laneMetrics } from "./doubles.ts";
 
 /** A client whose destination delivers and closes in this way; `change` gives it another config. */
-function setUp(close: () => Promise<void>, verdict: DeliveryResult = { kind: "delivered" }) {
+function setUp(
+  close: () => Promise<void>,
+  verdict: DeliveryResult = { kind: "delivered" },
+  credentials: () => Record<string, string> | undefined = () => undefined,
+) {
   const lines: string[] = [];
   const kind = {
     kind: "test",
@@ -26,7 +30,7 @@ function setUp(close: () => Promise<void>, verdict: DeliveryResult = { kind: "de
     logger,
     labels: { destination: "one", name: "One", kind: "test" },
     earlierOutageMs: 0,
-    credentials: () => undefined,
+    credentials,
     health: new HealthLogger({
       clock: systemClock,
       logger,
@@ -72,5 +76,24 @@ test("a new config clears the failures of the one before", async () => {
   expect(receiver.failure).toMatchObject({ reason: "Connection refused" });
   change(1);
   expect(receiver.failure).toBeUndefined();
+  await receiver.close();
+});
+
+test("no attempt is made while the credentials cannot be read, which its result must not show", async () => {
+  let isBroken = true;
+  const credentials = { token: "s3cret-token" };
+  const { receiver } = setUp(
+    async () => {},
+    { kind: "rejected", reason: "No s3cret-token" },
+    () => {
+      if (isBroken) throw new Error("The catalog is being opened again");
+      return credentials;
+    },
+  );
+  const reason = "The catalog is being opened again";
+  expect(await receiver.deliver([])).toEqual({ kind: "retry", reason });
+  expect([receiver.failure, receiver.isWell]).toEqual([undefined, true]);
+  isBroken = false;
+  expect(await receiver.deliver([])).toMatchObject({ kind: "rejected", reason: "No ***" });
   await receiver.close();
 });

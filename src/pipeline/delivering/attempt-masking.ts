@@ -24,6 +24,7 @@ export interface AttemptMaskingParts {
 export class AttemptMasking {
   readonly #parts: AttemptMaskingParts;
   #credentials: Credentials | undefined;
+  #former: Credentials | undefined;
   #mask: SecretMask | undefined;
   /**
    * Mask for the secrets of the last request. Kept because the next request mostly has the same.
@@ -32,6 +33,19 @@ export class AttemptMasking {
 
   constructor(parts: AttemptMaskingParts) {
     this.#parts = parts;
+  }
+
+  /**
+   * Reads the credentials that the next attempt may send. Throws while the catalog cannot be read;
+   * then no attempt may be made, because its result could show them.
+   */
+  prepare(): void {
+    const current = this.#parts.credentials();
+    if (current === undefined || current === this.#credentials) return;
+    // Events that were made with the former credentials may still be on their way.
+    this.#former = this.#credentials;
+    this.#credentials = current;
+    this.#mask = undefined;
   }
 
   /** Returns the result of an attempt that began at `at` and took `durationMs`, without secrets. */
@@ -63,15 +77,9 @@ export class AttemptMasking {
   }
 
   #common(): SecretMask {
-    const { kind, config, credentials } = this.#parts;
-    const current = credentials();
-    if (this.#mask !== undefined && (current === undefined || current === this.#credentials)) {
-      return this.#mask;
-    }
-    // Events that were made with the former credentials may still be on their way.
-    const values = [this.#credentials, current].flatMap((it) => Object.values(it ?? {}));
-    this.#mask = new SecretMask([...secretsOfConfig(kind, config), ...values]);
-    this.#credentials = current;
+    const { kind, config } = this.#parts;
+    const values = [this.#former, this.#credentials].flatMap((it) => Object.values(it ?? {}));
+    this.#mask ??= new SecretMask([...secretsOfConfig(kind, config), ...values]);
     return this.#mask;
   }
 

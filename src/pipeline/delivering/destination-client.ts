@@ -6,6 +6,7 @@ import type {
   OpenDestination,
   OutgoingEvent,
 } from "../../destinations/destination.ts";
+import { messageOf } from "../../errors.ts";
 import type { Logger } from "../../observe/log.ts";
 import type { Clock } from "../clock.ts";
 import { type AttemptResult, fullRefusal } from "../model/attempt.ts";
@@ -161,13 +162,19 @@ export class DestinationClient {
   /**
    * Sends events to the destination. If the config is replaced during the attempt, a failure or a
    * refusal says nothing about the new config: the result is then a retry, and the recorded state
-   * of the destination stays unchanged.
+   * of the destination stays unchanged. While the catalog cannot be read, makes no attempt, and the
+   * result is a retry.
    */
   async deliver(events: readonly OutgoingEvent[], name?: string): Promise<AttemptResult> {
     const { clock, metrics, health } = this.#parts;
     const config = this.#config;
     const started = performance.now();
     const masking = this.#masking;
+    try {
+      masking.prepare();
+    } catch (error) {
+      return { kind: "retry", reason: messageOf(error) };
+    }
     const delivery = await this.#attempt(events, name);
     const ms = performance.now() - started;
     const result = masking.shown(delivery, clock.now() - ms, ms);
