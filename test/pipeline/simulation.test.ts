@@ -52,6 +52,8 @@ const step = fc.oneof(
   { weight: 3, arbitrary: fc.record({ do: fc.constant("fault" as const), of: part }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant("replay" as const) }) },
 );
+/** Steps that change the catalog. */
+const changes = new Set(["connection", "destination", "reconfigure", "publish"]);
 type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
 
 class World {
@@ -169,6 +171,8 @@ class World {
   }
 
   async take(action: Step): Promise<void> {
+    // A catalog that cannot be read cannot be changed.
+    if (this.broken.has("catalog") && changes.has(action.do)) return;
     if (action.do === "append") {
       for (let i = 0; i < action.count; i++) {
         const n = this.count++;
