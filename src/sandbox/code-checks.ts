@@ -1,4 +1,5 @@
 import { TEST_OUTPUT_BYTES_MAX } from "../settings/limits.ts";
+import { AttemptBudget } from "./batch/attempt-budget.ts";
 import { testLogs } from "./batch/batch-logs.ts";
 import { BatchRun } from "./batch/batch-run.ts";
 import { endError } from "./batch/end-errors.ts";
@@ -125,17 +126,17 @@ export function createCodeChecks(
     libraries: readonly LibraryCode[],
     budget = new TestBudget(),
   ): Promise<UserError | undefined> {
-    const request = { importName, code, libraries, budgetMs: limits.cpuMs };
     const failed = (error: UserError) => error;
-    const work = requestOf(
-      workspaceId,
-      language,
-      budget,
-      (guest) => guest.request({ kind: "library", ...request }, [], exchangeLimits, parseLoadReply),
-      failed,
-    );
-    const load = () => pool.useThrowAway(workspaceId, language, budget, work);
-    return failIfSpent(budget, load, failed);
+    const attempts = new AttemptBudget(limits, 1);
+    const load = async (guest: Guest): Promise<UserError | undefined> => {
+      const { clockMs: budgetMs } = attempts;
+      const request = { kind: "library", importName, code, libraries, budgetMs } as const;
+      const failure = await guest.request(request, [], exchangeLimits, parseLoadReply);
+      return failure && attempts.mustLoadAgain(failure) ? load(guest) : failure?.error;
+    };
+    const work = requestOf(workspaceId, language, budget, load, failed);
+    const check = () => pool.useThrowAway(workspaceId, language, budget, work);
+    return failIfSpent(budget, check, failed);
   }
 
   /**

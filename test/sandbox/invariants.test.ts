@@ -1,5 +1,6 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { InvariantError } from "../../src/assert.ts";
+import { AttemptBudget } from "../../src/sandbox/batch/attempt-budget.ts";
 import { noLogs } from "../../src/sandbox/batch/batch-logs.ts";
 import { BatchRun } from "../../src/sandbox/batch/batch-run.ts";
 import { loadProgram } from "../../src/sandbox/batch/load-program.ts";
@@ -48,7 +49,10 @@ test("code of a second workspace fails its batch and leaves the guest alive", as
   const guest = guestOf("exec sleep 60");
   guest.assign("w1", "javascript");
   const foreign = program("", { workspaceId: "w2" });
-  await expect(loadProgram(guest, foreign, defaultLimits, {})).rejects.toThrow(InvariantError);
+  const budget = new AttemptBudget(defaultLimits, 1);
+  await expect(loadProgram(guest, foreign, defaultLimits, budget, {})).rejects.toThrow(
+    InvariantError,
+  );
   expect(guest.dying).toBe(false);
   guest.kill("retired");
 });

@@ -1,5 +1,6 @@
 import { GUEST_SHORT_CPU_MS_MAX } from "../../settings/limits.ts";
 import type { SandboxLimits } from "../limits.ts";
+import type { LoadFailure } from "../protocol/guest-protocol.ts";
 
 /**
  * An event whose code runs out of clock time is blamed for this only if it has used at least this
@@ -31,7 +32,7 @@ const GROWTH_MIN = 2;
  */
 const COLD_SHARE = 0.25;
 
-/** CPU time and clock time that the attempts to run the events of one batch may use. */
+/** CPU time and clock time that the attempts to load code, or to run events of a batch, may use. */
 export class AttemptBudget {
   readonly #limits: SandboxLimits;
   readonly #culpritsMax: number;
@@ -48,6 +49,11 @@ export class AttemptBudget {
     this.#limits = limits;
     this.#culpritsMax = culpritsMax;
     this.cpuMs = limits.cpuMs;
+  }
+
+  /** Sets the CPU time of an attempt to load code. */
+  beginLoad(): void {
+    this.cpuMs = this.#limits.cpuMs;
   }
 
   /**
@@ -71,6 +77,15 @@ export class AttemptBudget {
   /** CPU time in ms after which the server kills a guest process that does not stop its code. */
   get killMs(): number {
     return Math.max(this.cpuMs, COLD_SHARE * this.#limits.cpuMs);
+  }
+
+  /**
+   * Returns whether code that could not be loaded has to be loaded again, because the machine was
+   * too busy. If so, the next attempts get a longer clock time.
+   */
+  mustLoadAgain({ usedMs }: LoadFailure): boolean {
+    this.beginLoad();
+    return usedMs !== undefined && !this.isUsedUp(usedMs, true);
   }
 
   /**

@@ -6,14 +6,13 @@ import type { Guest } from "../process/guest.ts";
 import { type GuestEndCause, GuestEndedError } from "../process/guest-end.ts";
 import type { GuestSource } from "../process/guest-source.ts";
 import type { Program, ProgramBatch, ProgramOutcome, UserError } from "../program.ts";
-import { jsonArrayBytes } from "../protocol/guest-frames.ts";
-import type { RunStop } from "../protocol/guest-protocol.ts";
+import type { LoadFailure, RunStop } from "../protocol/guest-protocol.ts";
 import { parseRunReply, type RunReport } from "../protocol/reply-parser.ts";
 import { AttemptBudget } from "./attempt-budget.ts";
 import { BatchLogs } from "./batch-logs.ts";
 import type { BatchRunOptions, BatchRunResult } from "./batch-run-options.ts";
 import { endError, notAwaited, notRun } from "./end-errors.ts";
-import { firstFrameOf, heldBytes, metadataTexts } from "./frame-events.ts";
+import { bodyOf, firstFrameOf, heldBytes } from "./frame-events.ts";
 import { isResponsive, loadProgram, type RunAccounting, unloadProgram } from "./load-program.ts";
 
 /**
@@ -30,7 +29,7 @@ const ASLEEP_CPU_MS_MAX = 50;
  * also had other programs.
  */
 type GuestLoss = { end: GuestEndCause; fresh: boolean; shared: boolean };
-type RunAnswer = RunReport | { error: UserError };
+type RunAnswer = RunReport | LoadFailure;
 
 /** Runs one batch of events through a program in several attempts, and records the outcomes. */
 export class BatchRun {
@@ -100,7 +99,7 @@ export class BatchRun {
   async attempt(source: GuestSource): Promise<void> {
     const taken = this.#nextEvents();
     const answer = await this.#askGuest(source, taken);
-    if ("error" in answer) this.#loadError = answer.error;
+    if ("error" in answer) this.#handleLoadFailure(answer);
     else if ("end" in answer) this.#handleLoss(taken, answer);
     else this.#handleReport(taken, answer);
     if (this.#suspect !== undefined && this.#outcomes[this.#suspect]) this.#suspect = undefined;
@@ -169,26 +168,29 @@ export class BatchRun {
       return { end: "retired", fresh, shared: false };
     }
     const hostCalls = new HostCalls(this.#options.hostFunctions, this.#program.workspaceId);
-    let number: number | UserError | undefined;
+    let number: number | LoadFailure | undefined;
+    this.#budget.beginLoad();
+    this.#usedBeforeMs = this.#meter.cpuMs;
     try {
+      const { limits } = this.#options;
       const accounting = { hostCalls, meter: this.#meter };
-      number = await loadProgram(guest, this.#program, this.#options.limits, accounting);
-      if (typeof number === "object") return { error: number };
+      number = await loadProgram(guest, this.#program, limits, this.#budget, accounting);
+      if (typeof number === "object") return number;
       const isSuspect = this.#options.trial?.isSuspect ?? false;
       this.#budget.begin(this.#culprits.length, guest.eventCount > 0, isSuspect);
       this.#usedBeforeMs = this.#meter.cpuMs;
       guest.eventCount += taken.length;
       const answer = await this.#runEvents(guest, number, taken, accounting);
-      if ("stopped" in answer && answer.stopped?.reason === "timeout") {
-        guest.softTimeouts += 1;
-        unloadProgram(guest, this.#program, number);
-      }
+      const isTimeout = "stopped" in answer && answer.stopped?.reason === "timeout";
+      if (isTimeout) guest.softTimeouts += 1;
+      if (isTimeout || "error" in answer) unloadProgram(guest, this.#program, number);
       return answer;
     } catch (error) {
       if (!(error instanceof GuestEndedError)) throw error;
       const isCertain = error.end !== "crash" || this.#losses > 0;
       if (number === undefined && fresh && isCertain && error.end !== "retired") {
-        this.#culprits.push(error.end);
+        if (this.#isStarved(error.end)) this.#doubtful += 1;
+        else this.#culprits.push(error.end);
         return { error: endError(error.end) };
       }
       return { end: error.end, fresh, shared: guest.programs.size > 1 };
@@ -203,30 +205,27 @@ export class BatchRun {
     taken: readonly number[],
     accounting: RunAccounting,
   ): Promise<RunAnswer> {
-    const events = this.#ofTaken(taken, this.#batch.events);
-    const metadata = metadataTexts(this.#ofTaken(taken, this.#batch.metadata));
+    const { sizes, body } = bodyOf(taken, this.#batch);
     const { cpuMs, clockMs, killMs } = this.#budget;
     const { wallMs } = this.#options.limits;
     const { linesLeft: logsMax, charsLeft: logsCharsMax } = this.#logs;
+    const budgets = { budgetMs: clockMs, cpuMs, logsMax, logsCharsMax };
     return guest.request(
-      {
-        kind: "run",
-        program,
-        count: taken.length,
-        eventsBytes: jsonArrayBytes(events),
-        budgetMs: clockMs,
-        cpuMs,
-        logsMax,
-        logsCharsMax,
-      },
-      [events, ...metadata],
+      { kind: "run", program, ...sizes, ...budgets },
+      body,
       { cpuMs: killMs, wallMs, replyBytesMax: GUEST_ANSWER_BYTES_MAX, ...accounting },
       (frame) => parseRunReply(frame, taken.length, logsMax),
     );
   }
 
-  #ofTaken<T>(taken: readonly number[], all: readonly T[]): readonly T[] {
-    return taken.length === all.length ? all : taken.map((index) => all[index]!);
+  /** Handles code that could not be loaded. On a busy machine the next attempt loads it again. */
+  #handleLoadFailure(failure: LoadFailure): void {
+    if (this.#budget.mustLoadAgain(failure)) {
+      this.hasCostGuest = true;
+      return;
+    }
+    this.#loadError = failure.error;
+    if (!this.#budget.isProof(failure.usedMs ?? Infinity)) this.#doubtful += 1;
   }
 
   #handleStop(taken: readonly number[], stop: RunStop): void {
@@ -276,12 +275,14 @@ export class BatchRun {
     const isAlone = ranAlone && (!this.#failure || end !== "crash" || this.#losses > 1);
     const isCertain =
       (fresh && end !== "crash") || (isAlone && (!shared || this.#losses > LOSSES_MAX));
-    if (taken.length === 1 && isCertain) {
-      const usedMs = this.#meter.cpuMs - this.#usedBeforeMs;
-      const isStarved = usedMs >= ASLEEP_CPU_MS_MAX && !this.#budget.isProof(usedMs);
-      this.#blame(taken[0]!, end, end !== "timeout" || !isStarved);
-    }
+    if (taken.length === 1 && isCertain) this.#blame(taken[0]!, end, !this.#isStarved(end));
     this.#isAlone = true;
+  }
+
+  /** Whether the guest process of the attempt was killed by the clock, and had got too little CPU. */
+  #isStarved(end: GuestEndCause): boolean {
+    const usedMs = this.#meter.cpuMs - this.#usedBeforeMs;
+    return end === "timeout" && usedMs >= ASLEEP_CPU_MS_MAX && !this.#budget.isProof(usedMs);
   }
 
   #blame(index: number, cause: GuestEndCause, isProven: boolean): void {

@@ -1,5 +1,5 @@
 import type { EventMetadata, ProgramBatch, ProgramOutcome } from "../program.ts";
-import type { FrameText } from "../protocol/guest-frames.ts";
+import { type FrameText, jsonArrayBytes } from "../protocol/guest-frames.ts";
 
 /**
  * Maximum number of events in one frame (message) to a guest process. A larger batch is sent in
@@ -21,6 +21,15 @@ export function firstFrameOf(open: readonly number[], batch: ProgramBatch): read
     return bytes > GUEST_INPUT_BYTES_MAX;
   });
   return end < 0 ? open : open.slice(0, Math.max(1, end));
+}
+
+/** Returns the events `taken` of a batch as the body of a request to run them, and its sizes. */
+export function bodyOf(taken: readonly number[], batch: ProgramBatch) {
+  const ofTaken = <T>(all: readonly T[]): readonly T[] =>
+    taken.length === all.length ? all : taken.map((index) => all[index]!);
+  const events = ofTaken(batch.events);
+  const body: FrameText[] = [events, ...metadataTexts(ofTaken(batch.metadata))];
+  return { sizes: { count: taken.length, eventsBytes: jsonArrayBytes(events) }, body };
 }
 
 /** Returns the approximate number of bytes that a batch takes in frames to the guest process. */

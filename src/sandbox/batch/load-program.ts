@@ -4,8 +4,10 @@ import type { SandboxLimits } from "../limits.ts";
 import type { Guest } from "../process/guest.ts";
 import type { ExchangeLimits } from "../process/guest-channel.ts";
 import { GuestEndedError } from "../process/guest-end.ts";
-import type { Program, UserError } from "../program.ts";
+import type { Program } from "../program.ts";
+import type { LoadFailure } from "../protocol/guest-protocol.ts";
 import { parseInspectReply, parseLoadReply } from "../protocol/reply-parser.ts";
+import type { AttemptBudget } from "./attempt-budget.ts";
 
 /**
  * Host functions that user code may call during a request to its guest process, and the meter that
@@ -15,15 +17,16 @@ export type RunAccounting = Pick<ExchangeLimits, "hostCalls" | "meter">;
 
 /**
  * Loads a program (user code with its libraries) into a guest process, unless it is loaded already.
- * Resolves with the program's number in the guest, or with the error that keeps the program from
- * loading. Rejects with `GuestEndedError` when the guest ends.
+ * Resolves with the program's number in the guest, or with the failure of this attempt. `budget` is
+ * that of the attempt; after a failure it decides about the next one (`mustLoadAgain`). Rejects with `GuestEndedError` when the guest ends.
  */
 export async function loadProgram(
   guest: Guest,
   program: Program,
   limits: SandboxLimits,
+  budget: AttemptBudget,
   accounting: RunAccounting,
-): Promise<number | UserError> {
+): Promise<number | LoadFailure> {
   guest.assign(program.workspaceId, program.language);
   const loaded = guest.programs.get(program.id);
   if (loaded !== undefined) {
@@ -32,7 +35,7 @@ export async function loadProgram(
     guest.programs.set(program.id, loaded);
     return loaded;
   }
-  const load = guest.loads.get(program.id) ?? loadNew(guest, program, limits, accounting);
+  const load = guest.loads.get(program.id) ?? loadNew(guest, program, limits, budget, accounting);
   guest.loads.set(program.id, load);
   try {
     return await load;
@@ -77,12 +80,12 @@ export async function isResponsive(guest: Guest, limits: SandboxLimits): Promise
 async function loadNew(
   guest: Guest,
   program: Program,
-  limits: SandboxLimits,
+  { wallMs }: SandboxLimits,
+  budget: AttemptBudget,
   accounting: RunAccounting,
-): Promise<number | UserError> {
-  const { cpuMs, wallMs } = limits;
+): Promise<number | LoadFailure> {
   const number = guest.nextProgramNumber();
-  const error = await guest.request(
+  const failure = await guest.request(
     {
       kind: "load",
       program: number,
@@ -91,13 +94,13 @@ async function loadNew(
       libraries: program.libraries,
       credentials: program.credentials,
       drop: evictPrograms(guest),
-      budgetMs: cpuMs,
+      budgetMs: budget.clockMs,
     },
     [],
-    { cpuMs, wallMs, replyBytesMax: GUEST_ANSWER_BYTES_MAX, ...accounting },
+    { cpuMs: budget.killMs, wallMs, replyBytesMax: GUEST_ANSWER_BYTES_MAX, ...accounting },
     parseLoadReply,
   );
-  if (error) return error;
+  if (failure) return failure;
   guest.programs.set(program.id, number);
   return number;
 }

@@ -1,8 +1,8 @@
 import { assert, InvariantError } from "../../assert.ts";
 import { GUEST_START_MS_MAX } from "../guest-limits.ts";
-import type { GuestLanguage, UserError } from "../program.ts";
+import type { GuestLanguage } from "../program.ts";
 import { type FrameText, type GuestFrame, GuestFrameError } from "../protocol/guest-frames.ts";
-import type { HostRequest } from "../protocol/guest-protocol.ts";
+import type { HostRequest, LoadFailure } from "../protocol/guest-protocol.ts";
 import { printable } from "../protocol/printable.ts";
 import { isStackOverflow, parseStartReply, type StartReport } from "../protocol/reply-parser.ts";
 import { type ExchangeLimits, GuestChannel } from "./guest-channel.ts";
@@ -34,7 +34,7 @@ export class Guest {
    * Programs that are being loaded, by program id. Each promise resolves with the program's number,
    * or with the error that keeps the program from loading.
    */
-  readonly loads = new Map<string, Promise<number | UserError>>();
+  readonly loads = new Map<string, Promise<number | LoadFailure>>();
   /** Numbers of programs that the guest process must unload when it loads the next program. */
   readonly unloadedPrograms: number[] = [];
   eventCount = 0;

@@ -50,6 +50,7 @@ export interface LoadRequest {
   credentials: Readonly<Record<string, string>>;
   /** Numbers of programs that the guest process unloads before it loads this one. */
   drop: readonly number[];
+  /** Time in milliseconds that the code may use: clock time in JavaScript, CPU time in Python. */
   budgetMs: number;
 }
 
@@ -91,6 +92,7 @@ export interface LibraryRequest {
   importName: string;
   code: string;
   libraries: readonly { importName: string; code: string }[];
+  /** Time in milliseconds that the code may use, as in `LoadRequest`. */
   budgetMs: number;
 }
 
@@ -121,9 +123,18 @@ export interface UnconfinedReply {
   kind: "unconfined";
   reason: string;
 }
-export interface LoadReply {
+/** Reply to `load` and `library`. It has an `error` when the code cannot be loaded. */
+export interface LoadReply extends Partial<LoadFailure> {
   kind: "loaded";
-  error?: UserError;
+}
+
+export interface LoadFailure {
+  error: UserError;
+  /**
+   * CPU time in whole milliseconds that the code used, if it was stopped by the clock. Python stops
+   * code by its CPU time.
+   */
+  usedMs?: number;
 }
 
 /**

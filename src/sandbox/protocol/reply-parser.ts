@@ -10,7 +10,7 @@ import {
 import { GUEST_ANSWER_OUTPUTS_MAX } from "../guest-limits.ts";
 import type { LogLine, ProgramOutcome, UserError } from "../program.ts";
 import { type GuestFrame, GuestFrameError, NEWLINE } from "./guest-frames.ts";
-import { FAILED, OPEN, type RunStop } from "./guest-protocol.ts";
+import { FAILED, type LoadFailure, OPEN, type RunStop } from "./guest-protocol.ts";
 import { printable } from "./printable.ts";
 
 // Parses the replies of guests. User code may control its guest: every field is checked, and an
@@ -54,14 +54,14 @@ export function isStackOverflow({ header }: GuestFrame): boolean {
   );
 }
 
-/**
- * Parses the reply to a request to load code. Returns the error because of which the code cannot be
- * loaded, or undefined when it was loaded.
- */
-export function parseLoadReply(frame: GuestFrame): UserError | undefined {
-  const { kind, error } = fields(frame.header);
+/** Parses the reply to a request to load code. Returns undefined when the code was loaded. */
+export function parseLoadReply(frame: GuestFrame): LoadFailure | undefined {
+  const { kind, error, usedMs } = fields(frame.header);
   if (kind !== "loaded") throw new GuestFrameError("Expected loaded");
-  return error === undefined ? undefined : userError(error);
+  if (error === undefined) return undefined;
+  const failure: LoadFailure = { error: userError(error) };
+  if (usedMs !== undefined) failure.usedMs = whole(usedMs, 0);
+  return failure;
 }
 
 export function parseInspectReply(frame: GuestFrame): { imports: string[]; error?: UserError } {
@@ -75,16 +75,20 @@ export function parseInspectReply(frame: GuestFrame): { imports: string[]; error
 
 /**
  * Parses the reply to a request to run `count` events with at most `logsMax` lines of `log(...)`.
- * Returns `error` when the reply is `loaded` instead of `ran`, which means that the guest process
- * had to load the program again and failed.
+ * Returns a `LoadFailure` when the reply is `loaded` instead of `ran`, which means that the guest
+ * process had to load the program again and failed.
  */
 export function parseRunReply(
   frame: GuestFrame,
   count: number,
   logsMax: number,
-): RunReport | { error: UserError } {
+): RunReport | LoadFailure {
   const header = fields(frame.header);
-  if (header.kind === "loaded") return { error: userError(header.error) };
+  if (header.kind === "loaded") {
+    const failure = parseLoadReply(frame);
+    if (!failure) throw new GuestFrameError("Expected an error");
+    return failure;
+  }
   if (header.kind !== "ran") throw new GuestFrameError("Expected ran");
   const counts = array(header.counts);
   if (counts.length !== count) throw new GuestFrameError("Expected one count per event");

@@ -93,6 +93,40 @@ test("a busy machine is found out once for each batch", async () => {
   expect(guests.usedMs).toBeLessThan(30 * GUEST_SHORT_CPU_MS_MAX);
 });
 
+test("code is loaded on a busy machine as on an idle one", async () => {
+  for (const share of [1, 0.5, 0.2, 0.07]) {
+    const guests = new SimulatedGuests(share);
+    guests.loadMs = 0.9 * GUEST_CPU_MS_MAX;
+    const { outcomes, culprits, isDoubtful } = await run(
+      guests,
+      mixed(() => false, 0.1, 2),
+    );
+    expect([share, shown(outcomes)]).toEqual([share, [[{ n: 0 }], [{ n: 1 }]]]);
+    expect([share, culprits, isDoubtful]).toEqual([share, [], false]);
+  }
+});
+
+test("code that loops while it is loaded uses little more than the CPU time, and ends no guest", async () => {
+  for (const [share, loads, isDoubtful] of [
+    [1, 1, false],
+    [0.5, 2, false],
+    [0.2, 2, false],
+    // The longest clock time is not enough.
+    [0.01, 2, true],
+  ] as const) {
+    const guests = new SimulatedGuests(share);
+    guests.loadMs = ENDLESS;
+    const result = await run(
+      guests,
+      mixed(() => false, 0.1, 2),
+    );
+    expect([share, shown(result.outcomes)]).toEqual([share, [TIMED_OUT, TIMED_OUT]]);
+    expect([share, guests.loads.length, guests.starts]).toEqual([share, loads, 1]);
+    expect(guests.loadsUsedMs).toBeLessThan(2 * GUEST_CPU_MS_MAX);
+    expect([share, result.culprits, result.isDoubtful]).toEqual([share, [], isDoubtful]);
+  }
+});
+
 test("the first events of a fresh guest have more than the short time", async () => {
   const events = [{ n: 0, cpuMs: GUEST_CPU_MS_MAX / 5 }, ...mixed(() => true, 0, 3)];
   const { outcomes } = await run(new SimulatedGuests(), events, 0);

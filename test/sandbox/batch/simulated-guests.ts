@@ -5,6 +5,8 @@ import type { GuestSource } from "../../../src/sandbox/process/guest-source.ts";
 import type { GuestFrame, JsonTexts } from "../../../src/sandbox/protocol/guest-frames.ts";
 import {
   type HostRequest,
+  type LoadReply,
+  type LoadRequest,
   OPEN,
   type RunReply,
   type RunRequest,
@@ -40,6 +42,9 @@ export class SimulatedGuests implements GuestSource {
   readonly runs: SimulatedRun[] = [];
   /** Loads of the program: its number, and the numbers of those that are dropped. */
   readonly loads: { program: number; drop: readonly number[] }[] = [];
+  /** CPU time that the top level of the program needs, and the time that its loads used. */
+  loadMs = 0;
+  loadsUsedMs = 0;
   starts = 0;
   /** Whether guests do not know which of several events used up the time, as with async code. */
   isCulpritUnknown = false;
@@ -102,9 +107,23 @@ export class SimulatedGuests implements GuestSource {
       const { reply, outputs } = this.#run(header, body[0]!, limits);
       return parse({ header: reply, body: Buffer.from(outputs.join("\n")) } as GuestFrame);
     }
-    if (header.kind === "load") this.loads.push({ program: header.program, drop: header.drop });
+    if (header.kind === "load") {
+      this.loads.push({ program: header.program, drop: header.drop });
+      return parse({ header: this.#load(header, limits), body: Buffer.alloc(0) } as never);
+    }
     const kind = header.kind === "inspect" ? "inspected" : "loaded";
     return parse({ header: { kind, imports: [] }, body: Buffer.alloc(0) } as unknown as GuestFrame);
+  }
+
+  #load({ budgetMs }: LoadRequest, limits: ExchangeLimits): LoadReply {
+    const allowedMs = this.#isPython ? budgetMs : budgetMs * this.#share;
+    const usedMs = Math.min(this.loadMs, allowedMs);
+    this.loadsUsedMs += usedMs;
+    limits.meter!.cpuMs += usedMs;
+    if (usedMs > limits.cpuMs + GRACE_MS) throw this.#kill("timeout");
+    if (this.loadMs <= allowedMs) return { kind: "loaded" };
+    const error = { message: "Script execution timed out." };
+    return { kind: "loaded", error, ...(!this.#isPython && { usedMs: Math.round(usedMs) }) };
   }
 
   #run(request: RunRequest, texts: JsonTexts, limits: ExchangeLimits) {

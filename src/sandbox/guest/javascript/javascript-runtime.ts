@@ -3,6 +3,7 @@ import type { UserError } from "../../program.ts";
 import type {
   InspectReply,
   InspectRequest,
+  LoadReply,
   LoadRequest,
   RunRequest,
 } from "../../protocol/guest-protocol.ts";
@@ -55,7 +56,7 @@ export async function openJavascript(): Promise<GuestRuntime> {
       // After a timeout the context was dropped, because its code might continue otherwise.
       program.realm ??= (await compile(program.source)).realm!;
     } catch (error) {
-      return { reply: { kind: "loaded", error: faultOf(error) } };
+      return notLoaded(error);
     }
     return runEvents(program, request, body);
   }
@@ -74,8 +75,16 @@ async function answered(load: () => Promise<unknown>): Promise<ReplyWithBody> {
     await load();
     return { reply: { kind: "loaded" } };
   } catch (error) {
-    return { reply: { kind: "loaded", error: faultOf(error) } };
+    return notLoaded(error);
   }
+}
+
+function notLoaded(thrown: unknown): ReplyWithBody {
+  const reply: LoadReply = { kind: "loaded", error: faultOf(thrown) };
+  if (thrown instanceof LoadError && thrown.usedMs !== undefined) {
+    reply.usedMs = Math.round(thrown.usedMs);
+  }
+  return { reply };
 }
 
 /**

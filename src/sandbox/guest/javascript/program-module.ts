@@ -42,11 +42,14 @@ export class LoadError extends Error {
   override readonly name = "LoadFailure";
 
   readonly userError: UserError;
+  /** CPU time in ms that the code used; set only if it ran out of clock time. */
+  readonly usedMs: number | undefined;
 
-  constructor(userError: UserError) {
+  constructor(userError: UserError, usedMs?: number) {
     const message = cut(userError.message);
     super(message);
     this.userError = { ...userError, message };
+    this.usedMs = usedMs;
   }
 }
 
@@ -86,11 +89,9 @@ export async function loadLibrary(request: LibraryRequest): Promise<void> {
     await loadAlone(request);
   } catch (error) {
     if (!(error instanceof LoadError)) throw error;
-    const { userError } = error;
-    throw new LoadError({
-      ...userError,
-      message: userError.message.replace(/^[A-Za-z]*Error: /, ""),
-    });
+    const { userError, usedMs } = error;
+    const message = userError.message.replace(/^[A-Za-z]*Error: /, "");
+    throw new LoadError({ ...userError, message }, usedMs);
   }
 }
 
@@ -173,7 +174,7 @@ async function evaluate(
   try {
     evaluation = budget.spend((timeout) => module.evaluate({ timeout }));
   } catch (thrown) {
-    throw new LoadError(describe(realm, budget, thrown, files));
+    throw describe(realm, budget, thrown, files);
   }
   // `Bun.peek` reads the promise's state without `then` and `catch`, which user code may replace.
   const status = () => Bun.peek.status(evaluation);
@@ -181,17 +182,21 @@ async function evaluate(
     await settlePromises(realm, budget, () => status() !== "pending");
   } catch (error) {
     if (error instanceof OutOfMemoryError) throw error;
-    const message = error instanceof ScriptTimeout ? TIMED_OUT : (error as Error).message;
-    throw new LoadError({ message });
+    if (error instanceof ScriptTimeout) throw timedOut(budget);
+    throw new LoadError({ message: (error as Error).message });
   }
   if (status() === "pending") throw new LoadError({ message: NEVER_SETTLED });
   if (status() === "rejected") {
-    throw new LoadError(describe(realm, budget, Bun.peek(evaluation), files));
+    throw describe(realm, budget, Bun.peek(evaluation), files);
   }
 }
 
+function timedOut(budget: TimeBudget): LoadError {
+  return new LoadError({ message: TIMED_OUT }, budget.usedCpuMs);
+}
+
 /**
- * Describes a value that user code has thrown. The value is read only inside the program's context
+ * Returns the error of code that has thrown a value. The value is read only inside the program's context
  * and within the time limit, because getters of the value may run user code.
  */
 function describe(
@@ -199,16 +204,16 @@ function describe(
   budget: TimeBudget,
   thrown: unknown,
   files: ProgramFiles,
-): UserError {
-  if (isTimeout(thrown)) return { message: TIMED_OUT };
+): LoadError {
+  if (isTimeout(thrown)) return timedOut(budget);
   realm.runner.hold(thrown);
   try {
     budget.step(realm, "describe");
   } catch {
-    return { message: TIMED_OUT };
+    return timedOut(budget);
   }
   const [message, stack] = JSON.parse(realm.runner.description()) as [string, string];
-  return loadError(message, stack, files);
+  return new LoadError(loadError(message, stack, files));
 }
 
 /**

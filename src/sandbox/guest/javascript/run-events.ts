@@ -5,7 +5,6 @@ import {
   type RunRequest,
   type RunStop,
 } from "../../protocol/guest-protocol.ts";
-import { cpuTimeMs, recentCpuTimeMs } from "../cpu-time.ts";
 import type { ReplyWithBody } from "../guest-runtime.ts";
 import { settlePromises } from "./event-loop.ts";
 import { type LoadedProgram, NEVER_SETTLED } from "./program-module.ts";
@@ -64,7 +63,6 @@ async function spend(program: LoadedProgram, request: RunRequest): Promise<RunSt
   const realm = program.realm!;
   const { runner } = realm;
   const budget = new TimeBudget(request.budgetMs);
-  const cpuBeforeMs = recentCpuTimeMs();
   const startedAt = Date.now();
   try {
     budget.step(realm, "run");
@@ -78,7 +76,7 @@ async function spend(program: LoadedProgram, request: RunRequest): Promise<RunSt
       runner.giveUp((error as Error).message);
       return undefined;
     }
-    const usedMs = cpuTimeMs() - cpuBeforeMs;
+    const usedMs = budget.usedCpuMs;
     const culprit = culpritOf(runner);
     if (culprit === undefined) return { reason: "timeout" };
     if (culprit !== runner.current() && request.count > 1) return { reason: "timeout", culprit };

@@ -1,3 +1,4 @@
+import { cpuTimeMs, recentCpuTimeMs } from "../cpu-time.ts";
 import type { Realm } from "./realm.ts";
 import type { RunnerStep } from "./runner/runner-source.ts";
 
@@ -6,10 +7,16 @@ import type { RunnerStep } from "./runner/runner-source.ts";
  * (calls of functions that the server executes, such as `fetch`) does not count.
  */
 export class TimeBudget {
+  readonly #cpuBeforeMs = recentCpuTimeMs();
   #leftMs: number;
 
   constructor(ms: number) {
     this.#leftMs = ms;
+  }
+
+  /** CPU time in ms of this process since the budget was created. */
+  get usedCpuMs(): number {
+    return cpuTimeMs() - this.#cpuBeforeMs;
   }
 
   /**
