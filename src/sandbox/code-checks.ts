@@ -129,9 +129,10 @@ export function createCodeChecks(
     const failed = (error: UserError) => error;
     const attempts = new AttemptBudget(limits, 1);
     const load = async (guest: Guest): Promise<UserError | undefined> => {
-      const { clockMs: budgetMs } = attempts;
+      const { clockMs: budgetMs, loadKillMs } = attempts;
       const request = { kind: "library", importName, code, libraries, budgetMs } as const;
-      const failure = await guest.request(request, [], exchangeLimits, parseLoadReply);
+      const loadLimits = { ...exchangeLimits, cpuMs: loadKillMs };
+      const failure = await guest.request(request, [], loadLimits, parseLoadReply);
       return failure && attempts.mustLoadAgain(failure) ? load(guest) : failure?.error;
     };
     const work = requestOf(workspaceId, language, budget, load, failed);

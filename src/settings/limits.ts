@@ -444,7 +444,11 @@ export const ALERT_MESSAGE_CHARS_MAX = 1_000;
 export const ALERT_EVALUATION_MS = 10_000;
 
 // User code
-/** Maximum CPU time of user code for one batch of events. */
+/**
+ * Maximum CPU time of user code for one batch of events, and of its top level each time the code is
+ * loaded. JavaScript code is stopped by the clock. On a busy machine, code that had less CPU time
+ * runs again, with up to 16 times the clock time.
+ */
 export const GUEST_CPU_MS_MAX = 4_000;
 /**
  * Number of events of one program that may each use the whole CPU time of a batch. After them, an

@@ -31,6 +31,11 @@ const GROWTH_MIN = 2;
  * its code only after the guest has used at least this share.
  */
 const COLD_SHARE = 0.25;
+/**
+ * Factor by which the CPU time of a repeated load may exceed the CPU limit before the server kills
+ * the guest, which has other programs too.
+ */
+const LOAD_KILL_FACTOR = 2;
 
 /** CPU time and clock time that the attempts to load code, or to run events of a batch, may use. */
 export class AttemptBudget {
@@ -74,7 +79,16 @@ export class AttemptBudget {
     return Math.min(this.cpuMs * this.#slowness, this.#clockMsMax);
   }
 
-  /** CPU time in ms after which the server kills a guest process that does not stop its code. */
+  /**
+   * CPU time in ms after which the server kills a guest process that does not stop the code that it
+   * loads. A clock time above the CPU time is an estimate, after which a guest stops the code by
+   * itself even if the machine is less busy by then.
+   */
+  get loadKillMs(): number {
+    return Math.min(LOAD_KILL_FACTOR * this.cpuMs, this.clockMs);
+  }
+
+  /** CPU time in ms after which the server kills a guest process that does not stop its events. */
   get killMs(): number {
     return Math.max(this.cpuMs, COLD_SHARE * this.#limits.cpuMs);
   }

@@ -97,7 +97,7 @@ async function loadNew(
       budgetMs: budget.clockMs,
     },
     [],
-    { cpuMs: budget.killMs, wallMs, replyBytesMax: GUEST_ANSWER_BYTES_MAX, ...accounting },
+    { cpuMs: budget.loadKillMs, wallMs, replyBytesMax: GUEST_ANSWER_BYTES_MAX, ...accounting },
     parseLoadReply,
   );
   if (failure) return failure;

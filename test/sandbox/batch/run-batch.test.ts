@@ -127,6 +127,17 @@ test("code that loops while it is loaded uses little more than the CPU time, and
   }
 });
 
+test("code that loops while it is loaded ends no guest of a machine that is less busy by then", async () => {
+  const guests = new SimulatedGuests();
+  guests.loadMs = ENDLESS;
+  guests.loadShares.push(0.4, 0.7);
+  const { culprits } = await run(
+    guests,
+    mixed(() => false, 0.1, 1),
+  );
+  expect([culprits, guests.starts, guests.loads.length]).toEqual([[], 1, 2]);
+});
+
 test("the first events of a fresh guest have more than the short time", async () => {
   const events = [{ n: 0, cpuMs: GUEST_CPU_MS_MAX / 5 }, ...mixed(() => true, 0, 3)];
   const { outcomes } = await run(new SimulatedGuests(), events, 0);

@@ -45,6 +45,8 @@ export class SimulatedGuests implements GuestSource {
   /** CPU time that the top level of the program needs, and the time that its loads used. */
   loadMs = 0;
   loadsUsedMs = 0;
+  /** Parts of a processor that the first loads get, where they are others than those of runs. */
+  readonly loadShares: number[] = [];
   starts = 0;
   /** Whether guests do not know which of several events used up the time, as with async code. */
   isCulpritUnknown = false;
@@ -116,7 +118,8 @@ export class SimulatedGuests implements GuestSource {
   }
 
   #load({ budgetMs }: LoadRequest, limits: ExchangeLimits): LoadReply {
-    const allowedMs = this.#isPython ? budgetMs : budgetMs * this.#share;
+    const share = this.loadShares.shift() ?? this.#share;
+    const allowedMs = this.#isPython ? budgetMs : budgetMs * share;
     const usedMs = Math.min(this.loadMs, allowedMs);
     this.loadsUsedMs += usedMs;
     limits.meter!.cpuMs += usedMs;
