@@ -17,8 +17,9 @@ export type RunAccounting = Pick<ExchangeLimits, "hostCalls" | "meter">;
 
 /**
  * Loads a program (user code with its libraries) into a guest process, unless it is loaded already.
- * Resolves with the program's number in the guest, or with the failure of this attempt. `budget` is
- * that of the attempt; after a failure it decides about the next one (`mustLoadAgain`). Rejects with `GuestEndedError` when the guest ends.
+ * Resolves with the program's number in the guest, or with the failure of this attempt, after which
+ * `mustLoadAgain` of `budget` decides about the next one. Rejects with `GuestEndedError` when the
+ * guest ends.
  */
 export async function loadProgram(
   guest: Guest,

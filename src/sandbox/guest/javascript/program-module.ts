@@ -196,8 +196,8 @@ function timedOut(budget: TimeBudget): LoadError {
 }
 
 /**
- * Returns the error of code that has thrown a value. The value is read only inside the program's context
- * and within the time limit, because getters of the value may run user code.
+ * Returns the error of code that has thrown a value. The value is read only inside the program's
+ * context and within the time limit, because getters of the value may run user code.
  */
 function describe(
   realm: Realm,
@@ -209,8 +209,10 @@ function describe(
   realm.runner.hold(thrown);
   try {
     budget.step(realm, "describe");
-  } catch {
-    return timedOut(budget);
+  } catch (error) {
+    return error instanceof ScriptTimeout
+      ? timedOut(budget)
+      : new LoadError({ message: TIMED_OUT });
   }
   const [message, stack] = JSON.parse(realm.runner.description()) as [string, string];
   return new LoadError(loadError(message, stack, files));
