@@ -2,6 +2,7 @@ import { shownAnswer, shownReason } from "../../destinations/answers/receiver-an
 import { secretsOfConfig } from "../../destinations/answers/request-secrets.ts";
 import { SecretMask } from "../../destinations/answers/secret-mask.ts";
 import type { DeliveryResult, DestinationKind } from "../../destinations/destination.ts";
+import { messageOf } from "../../errors.ts";
 import type { AttemptResult, FailedAttempt } from "../model/attempt.ts";
 
 type Credentials = Readonly<Record<string, string>>;
@@ -36,16 +37,22 @@ export class AttemptMasking {
   }
 
   /**
-   * Reads the credentials that the next attempt may send. Throws while the catalog cannot be read;
+   * Reads the credentials that the next attempt may send. Returns the reason why they cannot be read;
    * then no attempt may be made, because its result could show them.
    */
-  prepare(): void {
-    const current = this.#parts.credentials();
-    if (current === undefined || current === this.#credentials) return;
+  prepare(): string | undefined {
+    let current: Credentials | undefined;
+    try {
+      current = this.#parts.credentials();
+    } catch (error) {
+      return messageOf(error);
+    }
+    if (current === undefined || current === this.#credentials) return undefined;
     // Events that were made with the former credentials may still be on their way.
     this.#former = this.#credentials;
     this.#credentials = current;
     this.#mask = undefined;
+    return undefined;
   }
 
   /** Returns the result of an attempt that began at `at` and took `durationMs`, without secrets. */

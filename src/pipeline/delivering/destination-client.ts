@@ -6,7 +6,6 @@ import type {
   OpenDestination,
   OutgoingEvent,
 } from "../../destinations/destination.ts";
-import { messageOf } from "../../errors.ts";
 import type { Logger } from "../../observe/log.ts";
 import type { Clock } from "../clock.ts";
 import { type AttemptResult, fullRefusal } from "../model/attempt.ts";
@@ -170,11 +169,8 @@ export class DestinationClient {
     const config = this.#config;
     const started = performance.now();
     const masking = this.#masking;
-    try {
-      masking.prepare();
-    } catch (error) {
-      return { kind: "retry", reason: messageOf(error) };
-    }
+    const reason = masking.prepare();
+    if (reason !== undefined) return { kind: "retry", reason };
     const delivery = await this.#attempt(events, name);
     const ms = performance.now() - started;
     const result = masking.shown(delivery, clock.now() - ms, ms);
