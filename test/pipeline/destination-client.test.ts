@@ -29,7 +29,7 @@ function setUp(
     metrics: laneMetrics(),
     logger,
     labels: { destination: "one", name: "One", kind: "test" },
-    earlierOutageMs: 0,
+    earlierFailure: {},
     credentials,
     health: new HealthLogger({
       clock: systemClock,

@@ -98,7 +98,7 @@ function setUp() {
       },
       retryWindowMs: 800,
       isRunning: () => state.isRunning,
-      outageMs: () => state.outageMs,
+      failureRecord: () => (state.outageMs > 0 ? { outageMs: state.outageMs } : {}),
       destination: () => ({ id: "d", workspaceId: "w" }),
       room: { notify: () => told.notified++ },
       fail(error: unknown) {
@@ -248,7 +248,7 @@ describe("outcomes", () => {
   });
 });
 
-test("an outage is written when it has grown by an eighth of the retry window, and at the end", () => {
+test("an outage is written when it has grown by an eighth of the retry window, and when it ends", () => {
   const { committer, state, told } = setUp();
   state.stored = { logs: {} };
   state.outageMs = 99;
@@ -263,6 +263,10 @@ test("an outage is written when it has grown by an eighth of the retry window, a
   expect([told.scheduled, committer.collect()]).toEqual([1, undefined]);
   state.isRunning = false;
   expect(committer.collect()?.record.outageMs).toBe(101);
+  state.stored = { logs: {}, outageMs: 50 };
+  state.outageMs = 0;
+  state.isRunning = true;
+  expect(committer.collect()).toBeDefined();
 });
 
 test("a batched delivery begins once its intent is written, and its end removes the intent", async () => {

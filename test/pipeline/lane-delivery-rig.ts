@@ -52,7 +52,7 @@ export class LaneDeliveryRig {
     this.delivery = new LaneDelivery(
       {
         ...{ clock, logger, retryWindowMs, fail, metrics: laneMetrics(), recovered: undefined },
-        earlierOutageMs,
+        earlierFailure: earlierOutageMs > 0 ? { outageMs: earlierOutageMs } : {},
         credentials: () => undefined,
         health: new HealthLogger({ clock, logger, destination: () => destination }),
         labels: { destination: "d", name: "D", kind: kind.kind },

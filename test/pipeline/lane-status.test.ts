@@ -1,4 +1,6 @@
 import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
+import { join } from "node:path";
+import { pino } from "pino";
 import {
   DELIVERED,
   FAILED,
@@ -9,7 +11,9 @@ import {
   RETRIED,
 } from "../../src/figures/row.ts";
 import { connectionSeries, seriesOf } from "../../src/figures/series.ts";
+import { openLedger } from "../../src/pipeline/ledger/ledger.ts";
 import type { Pipeline } from "../../src/pipeline/pipeline.ts";
+import { holds } from "../until.ts";
 import { record } from "./doubles.ts";
 import { numbersTo, Rig, until } from "./rig.ts";
 
@@ -96,6 +100,43 @@ test("a lane's status shows why its receiver refuses all events, until it accept
   await until(() => failure()?.reason === "HTTP 400 from receiver");
   rig.log.append(record(3));
   await until(() => failure() === undefined);
+});
+
+test.each([401, 503])(
+  "a restart keeps the failure of a receiver that answers %d, until it accepts an event",
+  async (status) => {
+    const sink = rig.webhook("one", () => new Response("", { status }));
+    // A short retry window: the outage is then as idle as the refusal.
+    const over = { retryWindowMs: 1 };
+    const { deadLetters } = rig.start(over);
+    rig.log.append(record(1));
+    await until(() => deadLetters.count("workspace") === 1);
+    await rig.stop();
+    const { requests } = sink;
+    const pipeline = rig.start(over);
+    const failure = () => pipeline.status("one")?.failure;
+    expect(failure()).toMatchObject({ reason: `HTTP ${status} from receiver`, isDown: false });
+    await holds(200, () => expect(failure()).toBeDefined());
+    expect(sink.requests).toBe(requests);
+    sink.answer = () => new Response("ok");
+    rig.log.append(record(2));
+    await until(() => failure() === undefined && pipeline.status("one")?.lagEvents === 0);
+    await rig.stop();
+    const after = rig.start(over);
+    expect(after.status("one")!.failure).toBeUndefined();
+  },
+);
+
+test("a restart after a change of settings forgets the failure of the settings before", async () => {
+  const sink = rig.webhook("one", () => new Response("", { status: 401 }));
+  const ledger = openLedger(join(rig.directory, "delivery"), pino({ level: "silent" }));
+  rig.start({ ledger });
+  rig.log.append(record(1));
+  const stored = () => ledger.lane("one")?.refusedMs;
+  await until(() => stored() !== undefined);
+  rig.live.putDestination("one", { config: { webhookUrl: `${sink.url}other` } });
+  // Before the next trim, which makes lanes write what has changed.
+  await until(() => stored() === undefined, "a record without a refusal", 8_000);
 });
 
 test("changed settings clear a lane's refusals", async () => {

@@ -154,7 +154,7 @@ function receiverOf() {
     ...{ clock, metrics: laneMetrics(), logger },
     ...{
       labels: { destination: "d", name: "D", kind: "test" },
-      earlierOutageMs: 0,
+      earlierFailure: {},
       credentials: () => undefined,
     },
     health: new HealthLogger({ clock, logger, destination: () => destination }),

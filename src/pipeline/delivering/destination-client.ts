@@ -1,4 +1,5 @@
 import type { Destination } from "../../catalog/model.ts";
+import { defined } from "../../defined.ts";
 import type {
   BatchLimits,
   DeliveryResult,
@@ -9,6 +10,7 @@ import type {
 import type { Logger } from "../../observe/log.ts";
 import type { Clock } from "../clock.ts";
 import { type AttemptResult, fullRefusal } from "../model/attempt.ts";
+import type { FailureRecord } from "../model/lane-record.ts";
 import type { HealthLogger } from "../monitoring/health-logger.ts";
 import type { FailureState, LaneLabels, LastFailure } from "../monitoring/lane-gauges.ts";
 import type { LaneMetrics } from "../monitoring/metrics.ts";
@@ -44,8 +46,8 @@ export interface DestinationClientParts {
   logger: Logger;
   health: Pick<HealthLogger, "recordAttempt">;
   labels: LaneLabels;
-  /** Milliseconds of the outage that earlier processes recorded; 0 when they recorded none. */
-  earlierOutageMs: number;
+  /** The failure that earlier processes recorded. */
+  earlierFailure: FailureRecord;
   past?: DestinationPast | undefined;
   /** Credentials that user code may send; see `AttemptMaskingParts.credentials`. */
   credentials: AttemptMaskingParts["credentials"];
@@ -69,15 +71,12 @@ export class DestinationClient {
   #hasDelivered: boolean;
   /**
    * The current outage: set while every attempt fails, undefined once the receiver answers. `since`
-   * and `at` are the times of its first and its last failed attempt by `clock.elapsed`. `since`
-   * also includes the outage that earlier processes recorded. `reason` and `response` belong to the
-   * last failure.
+   * is its start, with the part that earlier processes recorded; `at` is the time of the last failed
+   * attempt, -∞ before the first. `reason` and `response` belong to the last failure.
    */
   failure: (FailureState & { at: number }) | undefined;
   /** The last attempt with the current config that failed or was refused. */
   lastFailure: LastFailure | undefined;
-  /** Milliseconds of outage that earlier processes recorded; 0 after the first attempt. */
-  #earlierOutageMs: number;
   /**
    * The refusals of a receiver that answers but refuses all events; undefined after a delivery with
    * an accepted event. `count` is the number of refused deliveries, and `reason` and `response` are
@@ -98,15 +97,21 @@ export class DestinationClient {
     this.#workspaceId = destination.workspaceId;
     this.#config = destination.config;
     this.#masking = this.#createMasking();
-    this.#earlierOutageMs = parts.earlierOutageMs;
+    const { outageMs, refusedMs, reason = "All attempts failed" } = parts.earlierFailure;
+    const known = { reason, at: Number.NEGATIVE_INFINITY, count: REFUSALS_MIN };
+    if (outageMs !== undefined) this.failure = { ...this.#now(outageMs), ...known };
+    if (refusedMs !== undefined) this.#refusals = { ...this.#now(refusedMs), ...known };
     this.#hasDelivered = parts.past?.hasDelivered ?? false;
     this.lastFailure = parts.past?.lastFailure;
   }
 
-  /** Milliseconds for which every attempt has failed; 0 while the receiver answers. */
-  get outageMs(): number {
-    if (this.failure === undefined) return this.#earlierOutageMs;
-    return Math.floor(this.#parts.clock.elapsed() - this.failure.since);
+  /** The failure that a restart must not forget. Durations are at least 1. */
+  get failureRecord(): FailureRecord {
+    const { failure, refusal } = this;
+    const now = this.#parts.clock.elapsed();
+    const msOf = (of?: FailureState) => of && Math.max(1, Math.floor(now - of.since));
+    const { reason } = failure ?? refusal ?? {};
+    return defined({ outageMs: msOf(failure), refusedMs: msOf(refusal), reason });
   }
 
   /** Largest number of events in one delivery. */
@@ -127,7 +132,7 @@ export class DestinationClient {
 
   /** Whether no outage and no refusal of all events is recorded for the receiver. */
   get isWell(): boolean {
-    return this.outageMs === 0 && this.#refusals === undefined;
+    return this.failure === undefined && this.#refusals === undefined;
   }
 
   get past(): DestinationPast {
@@ -153,7 +158,6 @@ export class DestinationClient {
     this.#masking = this.#createMasking();
     this.failure = undefined;
     this.lastFailure = undefined;
-    this.#earlierOutageMs = 0;
     this.#refusals = undefined;
     this.#retire();
   }
@@ -201,11 +205,10 @@ export class DestinationClient {
       this.#refusals = { ...first, ...refusal, count: first.count + 1 };
     }
     if (result.kind === "retry") {
-      const first = this.failure ?? this.#now(this.#earlierOutageMs);
       const { reason, response } = result;
-      this.failure = { ...first, at: this.#parts.clock.elapsed(), reason, response };
+      const at = this.#parts.clock.elapsed();
+      this.failure = { ...(this.failure ?? this.#now()), at, reason, response };
     } else this.failure = undefined;
-    this.#earlierOutageMs = 0;
   }
 
   #noteFailure(result: AttemptResult): void {
@@ -253,8 +256,7 @@ export class DestinationClient {
       client.deliveries += 1;
       return await client.destination.deliver(events, this.#abort.signal, name);
     } catch (error) {
-      // A destination returns results and never throws; this is a fault of pixelmill, and the events
-      // wait until it is fixed.
+      // A destination never throws: this is a fault of pixelmill, and the events wait for its end.
       this.#parts.logger.error({ ...this.#labels, err: error }, "delivery threw an error");
       return { kind: "retry", reason: "The delivery failed to run" };
     } finally {

@@ -113,9 +113,9 @@ export class LaneDelivery {
     return this.#client.lastFailure;
   }
 
-  /** Milliseconds for which every attempt has failed; 0 while the destination answers. */
-  get outageMs(): number {
-    return this.#client.outageMs;
+  /** The failure that a restart must not forget; see `DestinationClient.failureRecord`. */
+  get failureRecord() {
+    return this.#client.failureRecord;
   }
 
   /** Start and reason of the refusals of all events; see `DestinationClient.refusal`. */

@@ -7,7 +7,7 @@ import { LaneDelivery } from "../delivering/lane-delivery.ts";
 import { LANE_IDLE_MS, LANE_REPLAYS_EVENTS_MAX } from "../limits.ts";
 import type { LaneBudget } from "../memory-budget.ts";
 import type { LaneEvent } from "../model/lane-event.ts";
-import type { DeliveryIntent } from "../model/lane-record.ts";
+import type { DeliveryIntent, FailureRecord } from "../model/lane-record.ts";
 import type { RouteDecision } from "../model/routes.ts";
 import { HealthLogger } from "../monitoring/health-logger.ts";
 import type { LaneLabels } from "../monitoring/lane-gauges.ts";
@@ -31,8 +31,8 @@ export interface ActiveLaneParts {
   /** The batched delivery that a crash interrupted; undefined when there is none. */
   recovered: DeliveryIntent | undefined;
   past: DestinationPast | undefined;
-  /** Length in milliseconds of the outage in which an earlier process stopped; 0 if in none. */
-  earlierOutageMs: number;
+  /** The failure in which an earlier process stopped. */
+  earlierFailure: FailureRecord;
   /** Stops the delivery to this destination because an invariant was broken, which is a bug. */
   fail(error: unknown): void;
 }
@@ -207,7 +207,7 @@ export class ActiveLane {
       replays: this.#replays,
       memory: this.#memory,
       isRunning: () => this.#isRunning,
-      outageMs: () => this.#delivery.outageMs,
+      failureRecord: () => this.#delivery.failureRecord,
       destination: () => this.destination,
       room: this.#work,
       fail: this.#fail,
@@ -229,7 +229,7 @@ export class ActiveLane {
     });
   }
 
-  #createDelivery({ kind, recovered, past, earlierOutageMs }: ActiveLaneParts): LaneDelivery {
+  #createDelivery({ kind, recovered, past, earlierFailure }: ActiveLaneParts): LaneDelivery {
     const parts = {
       ...this.#context,
       labels: this.#labels,
@@ -241,7 +241,7 @@ export class ActiveLane {
       recovered,
       past,
       credentials: () => this.#context.live.program(this.destination.id)?.credentials,
-      earlierOutageMs,
+      earlierFailure,
       fail: this.#fail,
     };
     return new LaneDelivery(parts, kind, this.destination);

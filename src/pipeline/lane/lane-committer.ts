@@ -15,7 +15,12 @@ import {
   type Origin,
   type Output,
 } from "../model/lane-event.ts";
-import type { DeliveryIntent, LaneRecord } from "../model/lane-record.ts";
+import {
+  type DeliveryIntent,
+  type FailureRecord,
+  isStored,
+  type LaneRecord,
+} from "../model/lane-record.ts";
 import type { HealthLogger } from "../monitoring/health-logger.ts";
 import type { LaneLabels } from "../monitoring/lane-gauges.ts";
 import type { LaneMetrics } from "../monitoring/metrics.ts";
@@ -73,8 +78,8 @@ export interface LaneCommitterParts {
   retryWindowMs: number;
   /** Whether the lane runs. A lane delivers the events of one destination. */
   isRunning(): boolean;
-  /** Milliseconds for which every attempt to deliver has failed; 0 while the receiver answers. */
-  outageMs(): number;
+  /** The failure of all attempts to deliver; see `DestinationClient.failureRecord`. */
+  failureRecord(): FailureRecord;
   destination(): Destination;
   /** Notified when a lane that had no free memory may have some. */
   room: Notifier;
@@ -186,8 +191,8 @@ export class LaneCommitter implements LaneCommitSource {
 
   /** Schedules a commit if the outage has grown by `OUTAGE_STEP_FRACTION` of the retry window. */
   noteOutage(): void {
-    const { outageMs, retryWindowMs } = this.#parts;
-    const grownMs = outageMs() - this.#writtenOutageMs;
+    const { failureRecord, retryWindowMs } = this.#parts;
+    const grownMs = (failureRecord().outageMs ?? 0) - this.#writtenOutageMs;
     if (grownMs >= retryWindowMs * OUTAGE_STEP_FRACTION) this.schedule();
   }
 
@@ -226,16 +231,14 @@ export class LaneCommitter implements LaneCommitSource {
       else if ("connectionId" in origin) reader.settle(origin.log, origin.sequence);
     }
     const jobs = replays.progress();
-    const record: LaneRecord = reader.record();
+    const record: LaneRecord = { ...reader.record(), ...this.#parts.failureRecord() };
     if (this.#intent !== undefined) record.sealed = this.#intent;
-    const outageMs = this.#parts.outageMs();
-    if (outageMs > 0) record.outageMs = outageMs;
     if (events.length === 0 && jobs.length === 0) {
       const { ledger, isRunning, retryWindowMs } = this.#parts;
       const stepMs = isRunning() ? retryWindowMs * OUTAGE_STEP_FRACTION : 1;
       if (isStored(ledger.lane(destinationId), record, stepMs)) return undefined;
     }
-    this.#writtenOutageMs = outageMs;
+    this.#writtenOutageMs = record.outageMs ?? 0;
     const deadLetters = events.flatMap((event) => event.deadLetters ?? []);
     const change: LaneChange = { destinationId, record, deadLetters, settledRequeued, jobs };
     this.#pending = { change, events, lows: reader.lows(), replayLows: replays.lows() };
@@ -282,19 +285,4 @@ function settledLetter(
   if (deadLetter !== undefined) return { id, workspaceId, jobId, outcome: "failed", deadLetter };
   const outcome = isDelivered ? "delivered" : isDiscarded ? "discarded" : "dropped";
   return { id, workspaceId, jobId, outcome };
-}
-
-/**
- * Whether the ledger's record of a lane, `stored`, is up to date: it has the read positions `logs`,
- * the live periods `known`, the intent `sealed` of a batched delivery, and a length of the outage
- * that differs from `outageMs` by less than `outageStepMs`.
- */
-export function isStored(
-  stored: LaneRecord | undefined,
-  { logs, known, sealed, outageMs = 0 }: LaneRecord,
-  outageStepMs = 1,
-): boolean {
-  if (Math.abs((stored?.outageMs ?? 0) - outageMs) >= outageStepMs) return false;
-  if (stored?.sealed?.name !== sealed?.name) return false;
-  return Bun.deepEquals([stored?.logs ?? {}, stored?.known ?? {}], [logs, known]);
 }

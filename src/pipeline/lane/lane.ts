@@ -5,12 +5,11 @@ import { ApiError, messageOf } from "../../errors.ts";
 import { RETRY_DELAY_MS_MIN } from "../../settings/limits.ts";
 import type { DestinationPast } from "../delivering/destination-client.ts";
 import type { LaneChange, LaneCommitSource } from "../ledger/ledger.ts";
-import type { DeliveryIntent, LaneRecord } from "../model/lane-record.ts";
+import { type DeliveryIntent, isFailing, isStored, type LaneRecord } from "../model/lane-record.ts";
 import type { FailureState, LaneGauges, LaneLabels } from "../monitoring/lane-gauges.ts";
 import { LaneReader } from "../reading/lane-reader.ts";
 import { RestingReader } from "../reading/resting-reader.ts";
 import { ActiveLane } from "./active-lane.ts";
-import { isStored } from "./lane-committer.ts";
 import type { LaneContext } from "./lane-context.ts";
 import { LaneRoutes } from "./lane-routes.ts";
 
@@ -59,7 +58,7 @@ export class Lane implements LaneCommitSource {
     const record = context.ledger.lane(destination.id);
     const recovered = kind.batchLimits === undefined ? undefined : record?.sealed;
     const reader =
-      mayReplay || recovered !== undefined
+      mayReplay || recovered !== undefined || isFailing(record)
         ? undefined
         : this.#restingReader(record, () => undefined);
     this.#reader = reader ?? new LaneReader(context.logs, this.#routes.current, record, recovered);
@@ -158,8 +157,11 @@ export class Lane implements LaneCommitSource {
     this.#context.metrics.renameLane(this.#labels, destination.name);
     const reader = this.#wakeReader();
     reader.setRoutes(this.#routes.current);
-    if (this.#active !== undefined) this.#active.update(destination);
-    else {
+    if (this.#active !== undefined) {
+      this.#active.update(destination);
+      // A restart must not restore the failure of the former config.
+      this.#active.checkpoint();
+    } else {
       const resting = this.#restingReader(reader.record(), (log) => reader.durableLow(log));
       if (resting !== undefined) this.#reader = resting;
       else this.#wakeActive();
@@ -283,7 +285,7 @@ export class Lane implements LaneCommitSource {
       reader: this.#wakeReader(),
       recovered,
       past: this.#past,
-      earlierOutageMs: stored?.outageMs ?? 0,
+      earlierFailure: stored ?? {},
       fail: (error) => this.fail(error),
     });
   }

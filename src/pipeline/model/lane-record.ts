@@ -33,17 +33,25 @@ export interface DeliveryIntent {
 }
 
 /**
+ * The failure of all attempts of a lane that a restart must not forget; empty while the receiver
+ * accepts events. Durations are stored instead of start times, because the clock of the next
+ * process may differ.
+ */
+export interface FailureRecord {
+  /** Milliseconds for which all attempts had failed, in this process and earlier ones. */
+  outageMs?: number;
+  /** Milliseconds for which the receiver had answered and refused every event. */
+  refusedMs?: number;
+  /** Reason of the last of these attempts. Absent in records of older versions. */
+  reason?: string;
+}
+
+/**
  * The stored state of a lane, which delivers one destination's events. A restart resumes from this
  * state.
  */
-export interface LaneRecord {
+export interface LaneRecord extends FailureRecord {
   sealed?: DeliveryIntent;
-  /**
-   * Milliseconds for which all attempts had failed when this record was made, in this process and
-   * earlier ones. Absent if the destination was not failing then. A duration is stored instead of a
-   * start time, because the clock of the next process may differ.
-   */
-  outageMs?: number;
   logs: Record<string, CursorRecord>;
   /**
    * Connection id → start of the latest live period that the lane knows, as a position in each log.
@@ -52,4 +60,27 @@ export interface LaneRecord {
    * position. After a restart, the lane goes back to the start of periods that are not known.
    */
   known: Record<string, Positions>;
+}
+
+/** Whether a lane stopped while it failed. Its working parts show the failure, so it does not rest. */
+export function isFailing(record: LaneRecord | undefined): boolean {
+  return (record?.outageMs ?? record?.refusedMs) !== undefined;
+}
+
+/**
+ * Whether the ledger's record of a lane, `stored`, is up to date: it has the read positions `logs`,
+ * the live periods `known`, the intent `sealed` of a batched delivery, the same kinds of failure,
+ * and a length of the outage that differs from `outageMs` by less than `outageStepMs`.
+ */
+export function isStored(
+  stored: LaneRecord | undefined,
+  { logs, known, sealed, outageMs, refusedMs }: LaneRecord,
+  outageStepMs = 1,
+): boolean {
+  const { outageMs: storedMs, refusedMs: storedRefusedMs } = stored ?? {};
+  if ((storedRefusedMs === undefined) !== (refusedMs === undefined)) return false;
+  if (outageMs === undefined && storedMs !== undefined) return false;
+  if (Math.abs((storedMs ?? 0) - (outageMs ?? 0)) >= outageStepMs) return false;
+  if (stored?.sealed?.name !== sealed?.name) return false;
+  return Bun.deepEquals([stored?.logs ?? {}, stored?.known ?? {}], [logs, known]);
 }
