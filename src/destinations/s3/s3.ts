@@ -1,7 +1,6 @@
 import { type Egress, type EgressRequest, networkReason } from "../../egress/egress.ts";
 import { GATHERED_EVENTS_MAX } from "../../settings/limits.ts";
 import type { ReceiverAnswer } from "../answers/receiver-answer.ts";
-import { secretsOfRequest } from "../answers/request-secrets.ts";
 import type {
   DeliveryResult,
   DestinationKind,
@@ -115,9 +114,15 @@ function openS3(egress: Egress, config: S3Config, workspaceId: string): OpenDest
   };
 }
 
-/** Returns the secrets of a request that a store may repeat in its answer. */
+/**
+ * Returns the secrets of a request that a store may repeat in its answer: the access key id and the
+ * signature. The rest of the header `Authorization` has words that stores use themselves, such as
+ * `Signature`.
+ */
 function secretsSent({ headers: { authorization = "" } }: EgressRequest): string[] {
-  return secretsOfRequest({ headers: { authorization }, url: "" });
+  return [...authorization.matchAll(/\b(?:Credential=([^/]+)|Signature=(\w+))/g)].flatMap(
+    ([, accessKeyId, signature]) => accessKeyId ?? signature ?? [],
+  );
 }
 
 /**
