@@ -138,7 +138,11 @@ test("a notification is sent at a status of success, and repeated at any other",
     [399, redirected(399)],
     [400, "HTTP 400 from receiver"],
     [503, "HTTP 503 from receiver"],
-    [new Error("connect ECONNREFUSED"), "connect ECONNREFUSED"],
+    [new Error("The receiver closed the connection"), "The receiver closed the connection"],
+    [
+      Object.assign(new Error("connect ECONNREFUSED 127.0.0.1:9"), { code: "ECONNREFUSED" }),
+      "The request failed: connection refused (ECONNREFUSED)",
+    ],
   ];
   for (const [status, reason] of table) {
     const { result } = await sendWith({ url: "https://h" }, messageOf("begin"), status);

@@ -1,6 +1,5 @@
 import type { AlertReceiver, NotificationResult } from "../../catalog/alerts/model.ts";
-import type { Egress } from "../../egress/egress.ts";
-import { messageOf } from "../../errors.ts";
+import { type Egress, networkReason } from "../../egress/egress.ts";
 import { ALERT_SEND_MS_MAX } from "../../settings/limits.ts";
 import { ruleKinds } from "../rule-kinds.ts";
 import type { AlertMessage } from "./message.ts";
@@ -34,7 +33,7 @@ export async function sendByHttp(
     const redirect = status >= 300 && status < 400 ? "; redirects are not followed" : "";
     return { kind: "retry", reason: `HTTP ${status} from receiver${redirect}` };
   } catch (error) {
-    return { kind: "retry", reason: messageOf(error) };
+    return { kind: "retry", reason: networkReason(error) };
   }
 }
 
