@@ -2,6 +2,7 @@ import { defineCommand } from "citty";
 import { StartError } from "../errors.ts";
 import {
   expectFittingDirectory,
+  isDataLocked,
   prepareDataDirectory,
   takeOverSocket,
 } from "../first-start/data-directory.ts";
@@ -57,6 +58,10 @@ export const serve = defineCommand({
   },
 });
 
+/** Log line about a running server that has no socket for its successor. */
+const NO_OFFER =
+  "the running server does not hand its sockets over, such as one of an older version; stop it, this one waits for its end";
+
 /**
  * Takes over the listening sockets of the server that runs on the same data directory. Returns
  * `undefined` when none runs. First checks the data directory, so that this server does not stop
@@ -67,8 +72,10 @@ async function takeSockets(config: Config, logger: Logger): Promise<TakeOver | u
   expectFittingDirectory(config);
   const settings = planeAddresses(config);
   const taken = await takeOver({ path: takeOverSocket(config), version, settings });
-  if (taken === undefined) logger.info("no server to take over from");
-  else logger.info({ from: taken.version }, "sockets taken over, waiting for the data directory");
+  if (taken !== undefined)
+    logger.info({ from: taken.version }, "sockets taken over, waiting for the data directory");
+  else if (isDataLocked(config)) logger.warn(NO_OFFER);
+  else logger.info("no server to take over from");
   return taken;
 }
 

@@ -11,7 +11,7 @@ import {
 } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import type { TopicIds } from "../cluster/topics/ensure-topic.ts";
-import { waitForFile } from "../disk/lock.ts";
+import { lockFile, waitForFile } from "../disk/lock.ts";
 import { makeDirectory, syncPath } from "../disk/sync.ts";
 import { codeOf, messageOf, StartError } from "../errors.ts";
 import type { Config } from "../settings/keys.ts";
@@ -97,6 +97,9 @@ export const formatFile = (config: Config) => inData(config, "format");
  */
 export const holdFile = (config: Config) => inData(config, "held");
 
+/** File that the server of this data directory locks. */
+const dataLock = (config: Config) => inData(config, "lock");
+
 /** Unix socket on which a running server hands its listening sockets to its successor. */
 export const takeOverSocket = (config: Config) => inData(config, "take-over");
 
@@ -106,11 +109,18 @@ export const takeOverSocket = (config: Config) => inData(config, "take-over");
  * two servers would deliver the same events twice.
  */
 export async function acquireDataLock(config: Config): Promise<() => void> {
-  const unlock = await waitForFile(inData(config, "lock"), "exclusive", LOG_LOCK_MS_MAX);
+  const unlock = await waitForFile(dataLock(config), "exclusive", LOG_LOCK_MS_MAX);
   if (unlock !== undefined) return unlock;
   throw new StartError(
-    `Expected to be the only server of ${resolve(config.data)}, but another one held its lock for ${LOG_LOCK_MS_MAX / 1_000} s`,
+    `Expected to be the only server of ${resolve(config.data)}, but another one held its lock for ${LOG_LOCK_MS_MAX / 1_000} s: stop it first`,
   );
+}
+
+/** Whether another server has locked the data directory. */
+export function isDataLocked(config: Config): boolean {
+  const unlock = lockFile(dataLock(config), "exclusive");
+  unlock?.();
+  return unlock === undefined;
 }
 
 /**

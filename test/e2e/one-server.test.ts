@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { freePort } from "../free-ports.ts";
 import { pixelmillCommand } from "./command.ts";
@@ -44,7 +45,9 @@ test("a second server on a data directory delivers nothing when the first one's 
   const sink = startSink();
   const first = await startServer();
   const { writeKey } = await route(first, { url: sink.url });
-  const command = [...pixelmillCommand, "serve"];
+  // A server of an older version does not offer its sockets.
+  rmSync(join(first.directory, "data/take-over"));
+  const command = [...pixelmillCommand, "serve", "--take-over"];
   const flags = ["--data", join(first.directory, "data"), "--host", "127.0.0.1", "--port", "0"];
   const second = Bun.spawn([...command, ...flags, "--admin-port", "0"], {
     cwd: first.directory,
@@ -62,8 +65,10 @@ test("a second server on a data directory delivers nothing when the first one's 
     second.exited,
   ]);
   expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+  expect(stderr).toContain("the running server does not hand its sockets over");
+  expect(stderr).not.toContain("no server to take over from");
   expect(stderr).toMatch(
-    /^pixelmill: Expected to be the only server of .+ held its lock for 10 s$/m,
+    /^pixelmill: Expected to be the only server of .+ held its lock for 10 s: stop it first$/m,
   );
   expect((await send("2")).status).toBe(200);
   await waitFor(() => sink.events.length >= 2);
