@@ -37,7 +37,7 @@ const sequences = [1, 2, 3].flatMap((length) => {
 });
 
 /** A committer whose other parts record each call. */
-function setUp() {
+function setUp(retryWindowMs = 800) {
   const told = {
     scheduled: 0,
     /** Events of replays with the outcome of their last output. */
@@ -96,7 +96,7 @@ function setUp() {
         },
         commit: (events: LaneEvent[]) => void told.committed.push(...events),
       },
-      retryWindowMs: 800,
+      retryWindowMs,
       isRunning: () => state.isRunning,
       failureRecord: () => (state.outageMs > 0 ? { outageMs: state.outageMs } : {}),
       destination: () => ({ id: "d", workspaceId: "w" }),
@@ -267,6 +267,21 @@ test("an outage is written when it has grown by an eighth of the retry window, a
   state.outageMs = 0;
   state.isRunning = true;
   expect(committer.collect()).toBeDefined();
+});
+
+test("an outage is written after ten seconds, and each time it has doubled", () => {
+  const { committer, state, told } = setUp(86_400_000);
+  state.stored = { logs: {} };
+  const written: number[] = [];
+  for (state.outageMs = 1_000; state.outageMs <= 100_000; state.outageMs += 1_000) {
+    committer.noteOutage();
+    if (told.scheduled === written.length) continue;
+    const change = committer.collect()!;
+    committer.committed(change);
+    state.stored = change.record;
+    written.push(state.outageMs);
+  }
+  expect(written).toEqual([10_000, 20_000, 40_000, 80_000]);
 });
 
 test("a batched delivery begins once its intent is written, and its end removes the intent", async () => {

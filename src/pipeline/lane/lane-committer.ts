@@ -4,7 +4,7 @@ import type { Clock, Notifier } from "../clock.ts";
 import { createDeadLetter } from "../dead-letters/letter-events.ts";
 import type { LaneChange, LaneCommitSource, Ledger } from "../ledger/ledger.ts";
 import type { SettledLetter } from "../ledger/settle-requeued.ts";
-import { LANE_REPLAYS_EVENTS_MAX } from "../limits.ts";
+import { DOWN_MS_MIN, LANE_REPLAYS_EVENTS_MAX } from "../limits.ts";
 import type { LiveTail } from "../live-tail.ts";
 import type { LaneBudget } from "../memory-budget.ts";
 import type { StoredLetter } from "../model/dead-letter.ts";
@@ -51,7 +51,7 @@ export function commitDelayMs(isShared: boolean, now: number): number {
   return isShared ? SHARED_COMMIT_INTERVAL_MS - (now % SHARED_COMMIT_INTERVAL_MS) : COMMIT_DELAY_MS;
 }
 
-/** Fraction of the retry window by which an outage grows before its length is written again. */
+/** Longest growth of an outage, as a fraction of the retry window, before it is written again. */
 const OUTAGE_STEP_FRACTION = 1 / 8;
 
 /** A change that is being written to the ledger. */
@@ -189,11 +189,10 @@ export class LaneCommitter implements LaneCommitSource {
     this.#scheduleSoon();
   }
 
-  /** Schedules a commit if the outage has grown by `OUTAGE_STEP_FRACTION` of the retry window. */
+  /** Schedules a commit if the outage has grown by `#outageStepMs` since it was last written. */
   noteOutage(): void {
-    const { failureRecord, retryWindowMs } = this.#parts;
-    const grownMs = (failureRecord().outageMs ?? 0) - this.#writtenOutageMs;
-    if (grownMs >= retryWindowMs * OUTAGE_STEP_FRACTION) this.schedule();
+    const grownMs = (this.#parts.failureRecord().outageMs ?? 0) - this.#writtenOutageMs;
+    if (grownMs >= this.#outageStepMs) this.schedule();
   }
 
   /**
@@ -234,8 +233,8 @@ export class LaneCommitter implements LaneCommitSource {
     const record: LaneRecord = { ...reader.record(), ...this.#parts.failureRecord() };
     if (this.#intent !== undefined) record.sealed = this.#intent;
     if (events.length === 0 && jobs.length === 0) {
-      const { ledger, isRunning, retryWindowMs } = this.#parts;
-      const stepMs = isRunning() ? retryWindowMs * OUTAGE_STEP_FRACTION : 1;
+      const { ledger, isRunning } = this.#parts;
+      const stepMs = isRunning() ? this.#outageStepMs : 1;
       if (isStored(ledger.lane(destinationId), record, stepMs)) return undefined;
     }
     this.#writtenOutageMs = record.outageMs ?? 0;
@@ -265,6 +264,16 @@ export class LaneCommitter implements LaneCommitSource {
 
   fail(error: unknown): void {
     this.#parts.fail(error);
+  }
+
+  /**
+   * Growth of the outage at which its length is written again: first `DOWN_MS_MIN`, then with each
+   * doubling. So a crash forgets half of an outage at most, and a long one costs few writes.
+   */
+  get #outageStepMs(): number {
+    const { retryWindowMs } = this.#parts;
+    const doubledMs = Math.max(DOWN_MS_MIN, this.#writtenOutageMs);
+    return Math.min(doubledMs, retryWindowMs * OUTAGE_STEP_FRACTION);
   }
 
   #scheduleSoon(): void {
