@@ -7,6 +7,8 @@ import { RECORDED, type Series } from "./series.ts";
 
 /** Maximum milliseconds from a minute's end until a node stores the minute's figures. */
 const SPREAD_MS = 10_000;
+/** Milliseconds from the start until the first step: by then, most lanes have read their events. */
+const FIRST_STEP_MS = 2_000;
 /** Time in milliseconds during which `unwritten` reuses the rows that it collected. */
 const COLLECTED_MS = 1_000;
 
@@ -57,16 +59,26 @@ export class FigureRecorder {
     this.#next = minuteOf(this.#startedAt);
   }
 
-  /** Calls `step` after the end of each minute, until `close`. */
+  /**
+   * Calls `step` after `FIRST_STEP_MS`, so that the lag of the current minute is known, and then
+   * after the end of each minute, until `close`.
+   */
   start(): void {
+    this.#stepAfter(FIRST_STEP_MS);
+  }
+
+  #stepAfter(waitMs: number): void {
     if (this.#isClosed) return;
-    const now = this.#parts.now();
-    // Nodes store at different times, so that their transactions do not conflict.
-    const waitMs = minuteOf(now) + MINUTE_MS - now + Math.random() * SPREAD_MS;
     this.#timer = setTimeout(() => {
-      this.#running = this.step().finally(() => this.start());
+      this.#running = this.step().finally(() => this.#stepAfter(this.#untilStoringMs()));
     }, waitMs);
     this.#timer.unref();
+  }
+
+  #untilStoringMs(): number {
+    const now = this.#parts.now();
+    // Nodes store at different times, so that their transactions do not conflict.
+    return minuteOf(now) + MINUTE_MS - now + Math.random() * SPREAD_MS;
   }
 
   /**

@@ -2,6 +2,8 @@ import { afterEach, expect, jest, setSystemTime, test } from "bun:test";
 import { FigureRecorder } from "../../src/figures/figure-recorder.ts";
 import type { FigureTables } from "../../src/figures/figure-tables.ts";
 import { MINUTE_MS } from "../../src/figures/minute-counters.ts";
+import { LAG_SECONDS, rowOf } from "../../src/figures/row.ts";
+import type { Series } from "../../src/figures/series.ts";
 import { listeningLogger } from "../log/support.ts";
 
 afterEach(() => {
@@ -12,7 +14,7 @@ afterEach(() => {
 /** A recorder with tables that fail when the test says so. */
 function scene() {
   const { logger, lines } = listeningLogger();
-  const state = { now: 1_000 * MINUTE_MS, isFailing: false, stored: 0, steps: 0 };
+  const state = { now: 1_000 * MINUTE_MS, isFailing: false, stored: 0, lag: new Map() };
   const tables = {
     async write() {
       if (state.isFailing) throw new Error("No broker answers");
@@ -24,8 +26,7 @@ function scene() {
     tables: () => tables,
     collect: () => new Map(),
     async collectLag() {
-      state.steps += 1;
-      return new Map();
+      return state.lag;
     },
     share: () => 1,
     now: () => state.now,
@@ -83,7 +84,7 @@ test("figures are stored within ten seconds after the end of each minute, until 
   };
   recorder.start();
   await pass(MINUTE_MS - 1);
-  expect(state.steps).toBe(0);
+  expect(state.stored).toBe(0);
   await pass(10_001);
   expect(state.stored).toBe(1);
   await pass(MINUTE_MS);
@@ -93,6 +94,19 @@ test("figures are stored within ten seconds after the end of each minute, until 
   recorder.start();
   await pass(5 * MINUTE_MS);
   expect(state.stored).toBe(stored);
+});
+
+test("the lag of the minute of a start is known after two seconds", async () => {
+  jest.useFakeTimers();
+  const { state, recorder } = scene();
+  state.lag.set("destination", rowOf([], { events: 3, seconds: 600 }));
+  recorder.start();
+  jest.advanceTimersByTime(2_000);
+  for (let n = 0; n < 20; n++) await Promise.resolve();
+  state.now += 2_000;
+  const rows = recorder.unwritten(["destination" as Series]);
+  expect(rows.find(({ series }) => series === "destination")?.row[LAG_SECONDS]).toBe(600);
+  await recorder.close();
 });
 
 test("figures are stored also after the clock was set back", async () => {
