@@ -32,7 +32,7 @@ function joining(error: Error) {
   return { membership, attempts: () => attempts };
 }
 
-test("a coordinator that answers no attempt to join is told, and one that refuses them is not", async () => {
+test("a node that joins warns of a coordinator that does not answer, and not of one that refuses", async () => {
   const silent = joining(new Error("No answer"));
   const refusing = joining(Object.assign(new Error("No"), { apiId: "GROUP_AUTHORIZATION_FAILED" }));
   await until(() => silent.membership.state().warnings.length > 0);

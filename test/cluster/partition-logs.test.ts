@@ -62,7 +62,7 @@ test("a closed log asks the brokers for nothing, though a partition of it is fol
   expect(fetched).toHaveLength(before);
 });
 
-test("a former leader's answer that a log ends earlier makes nobody read its older blocks again", async () => {
+test("a log that is followed does not read its older blocks again after an answer that it ends earlier", async () => {
   const { logs, fetched, ends } = await openLogs(100n);
   logs.follow("k0");
   await until(() => fetched.length > 2, "the partition to be fetched");

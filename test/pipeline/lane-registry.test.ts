@@ -137,7 +137,7 @@ test("lanes that a record wakes while the ledger cannot be read get it once the 
   }).finally(() => opened.mockRestore());
 });
 
-test("a destination whose lane cannot be updated stops no other, and is told once", () => {
+test("a lane that cannot be updated does not stop updates of others, and its error is logged once", () => {
   const errors: unknown[] = [];
   const logger = pino({}, { write: (line) => void errors.push(JSON.parse(line)) });
   const { update } = Lane.prototype;

@@ -66,7 +66,7 @@ test("destinations that are added while others are updated are updated too", asy
   expect(updated).toHaveLength(1_001);
 });
 
-test("destinations behind one whose update throws are updated, and it is told once and tried again", async () => {
+test("an update that throws does not stop those behind it, is reported once, and is tried again", async () => {
   const failing = new Set(["destination 3", "destination 4", "destination 450"]);
   const { queue, updated, failed } = queueOf(new TimeSlicer(), (id) => {
     if (failing.has(id)) throw new Error("the ledger cannot be read");

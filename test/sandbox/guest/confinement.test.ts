@@ -40,7 +40,7 @@ function kernelWith(answer: (call: Call, index: number) => number) {
   return { kernel, calls };
 }
 
-/** What a guest must not be able to do, in the order in which it is tried, and its system call. */
+/** Forbidden actions of a guest with their system calls, in the order in which they are tried. */
 const forbidden: [what: string, call: string][] = [
   ["open a file", "openat"],
   ["open a socket", "socket"],
