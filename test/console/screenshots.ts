@@ -9,6 +9,7 @@ import { ensureConsole } from "../../src/console/bundle.ts";
 import { launch } from "../api/_chromium.ts";
 import { ADMIN_TOKEN } from "../e2e/server.ts";
 import { openPage, signIn } from "./_browser.ts";
+import { writeHistory } from "./_figure-history.ts";
 import { type Scene, type SceneScreen, screensOf, startScene } from "./_scene.ts";
 
 const [, , ...args] = process.argv;
@@ -110,6 +111,7 @@ if (keeps) mkdirSync(KEPT, { recursive: true });
 await ensureConsole();
 const [scene, browser] = await Promise.all([startScene(), launch()]);
 try {
+  await writeHistory(scene);
   const screens = [...screensOf(scene), ...(await addToScene(scene))];
   for (const [variant, options] of variants) {
     const { page, close } = await openPage(browser, options);

@@ -147,11 +147,12 @@ function optionsOf(
   return {
     ...sizeOf(width),
     legend: { show: false },
+    padding: [8, 12, 0, 0],
     cursor: { points: { size: 6 }, drag: { x: false, y: false } },
     scales: { y: { range: (_, __, max) => [0, Math.max(1, max * 1.1)] } },
     axes: [
       { ...axis, space: 64, size: 28, values: timeLabels },
-      { ...axis, size: 60, incrs: [...steps], values: (_, values) => values.map(write) },
+      { ...axis, size: 48, incrs: [...steps], values: (_, values) => values.map(write) },
     ],
     series: [
       {},
