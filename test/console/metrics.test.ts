@@ -66,7 +66,7 @@ describeWith(chromiumMissing)("charts", () => {
     await page.goto(`${api.url}/#/destinations/${id}`);
     const latency = page.getByRole("img", { name: /^Delivery latency per attempt: Median 1 ms/ });
     await latency.locator("canvas").waitFor();
-    await page.getByText("One point per 1 min").waitFor();
+    await page.getByText("Points are 1 min apart").waitFor();
     const milliseconds = (await page.evaluate("window.drawn")) as string[];
     const labels = milliseconds.filter((label) => / ms$/.test(label));
     expect(labels.length).toBeGreaterThan(0);
@@ -89,7 +89,7 @@ describeWith(chromiumMissing)("charts", () => {
       ["30d", "2 h"],
     ]) {
       await range.selectOption(name!);
-      await page.getByText(`One point per ${point}`).waitFor();
+      await page.getByText(`Points are ${point} apart`).waitFor();
     }
     await page.getByText("Delivered, last minute").waitFor();
     // Several destinations deliver more events than the source received.

@@ -76,18 +76,23 @@ describeWith(chromiumMissing)("the page of a source", () => {
     await close();
   });
 
-  test("says when a test event is no longer followed", async () => {
+  test("says that a test event is stored once it is, and when it is no longer followed", async () => {
     const { source } = await api.client.call("POST /v2/sources", {
       body: { name: "Tried", type: "http" },
     });
     const { page, close } = await openPage(browser);
     await signIn(page, api.url, api.token);
     await page.route(/v2\/events\?/, (route) => route.abort());
-    await page.route(/pixel\/v1\/track/, (route) => {
-      return route.fulfill({ headers: { "Access-Control-Allow-Origin": "*" } });
+    const isAnswered = Promise.withResolvers<void>();
+    await page.route(/pixel\/v1\/track/, async (route) => {
+      await isAnswered.promise;
+      await route.fulfill({ headers: { "Access-Control-Allow-Origin": "*" } });
     });
     await page.goto(`${api.url}/#/sources/${source.id}`);
     await page.getByRole("button", { name: "Send test event" }).click();
+    await page.getByText("Sending the event").waitFor();
+    await soon(async () => expect(await page.getByText("Stored").count()).toBe(0));
+    isAnswered.resolve();
     await page.getByText("no longer followed here").waitFor();
     await soon(async () => expect(await page.locator(".spinner").count()).toBe(0));
     await close();

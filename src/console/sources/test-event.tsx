@@ -36,6 +36,7 @@ const FOLLOWED_MS = 30_000;
 export function TestEvent({ source, dataPlane }: { source: Source; dataPlane: string }) {
   const [event, setEvent] = useState(commonTexts.testEvent);
   const [messages, setMessages] = useState<readonly FollowedMessage[]>();
+  const [isStored, setStored] = useState(false);
   const [isFollowing, setFollowing] = useState(false);
   const [error, setError] = useState<unknown>();
   const following = useRef<AbortController>(null);
@@ -48,6 +49,7 @@ export function TestEvent({ source, dataPlane }: { source: Source; dataPlane: st
     setTimeout(() => stop.abort(), FOLLOWED_MS);
     setError(undefined);
     setMessages([]);
+    setStored(false);
     setFollowing(true);
     const visitor = `console-${crypto.getRandomValues(new Uint32Array(2)).join("-")}`;
     if (missingPermission("events:read") === undefined) {
@@ -63,13 +65,14 @@ export function TestEvent({ source, dataPlane }: { source: Source; dataPlane: st
         });
       });
     }
-    await sendPixel(dataPlane, { writeKey: source.writeKey, anonymousId: visitor, event }).catch(
-      (thrown) => {
-        stop.abort();
-        setMessages(undefined);
-        setError(thrown);
-      },
-    );
+    try {
+      await sendPixel(dataPlane, { writeKey: source.writeKey, anonymousId: visitor, event });
+      if (following.current === stop) setStored(true);
+    } catch (thrown) {
+      stop.abort();
+      setMessages(undefined);
+      setError(thrown);
+    }
   }
 
   return (
@@ -96,8 +99,17 @@ export function TestEvent({ source, dataPlane }: { source: Source; dataPlane: st
         </div>
       </form>
       <ErrorNotice error={error} />
-      {messages && <Arrivals messages={messages} isFollowing={isFollowing} />}
+      {messages && !isStored && <Waiting text={sourceTexts.sendingTestEvent} />}
+      {messages && isStored && <Arrivals messages={messages} isFollowing={isFollowing} />}
     </>
+  );
+}
+
+function Waiting({ text }: { text: string }) {
+  return (
+    <p class="row quiet" aria-live="polite">
+      <span class="spinner" /> {text}
+    </p>
   );
 }
 
@@ -110,11 +122,7 @@ function Arrivals(props: { messages: readonly FollowedMessage[]; isFollowing: bo
   const [received] = messages;
   return (
     <div class="stack close" aria-live="polite">
-      {messages.length === 0 && isFollowing && (
-        <p class="row quiet">
-          <span class="spinner" /> {sourceTexts.awaitingDelivery}
-        </p>
-      )}
+      {messages.length === 0 && isFollowing && <Waiting text={sourceTexts.awaitingDelivery} />}
       {messages.length === 0 && !isFollowing && <p class="warn">{sourceTexts.notFollowed}</p>}
       {messages.map(({ name: stage, data }) => (
         <Fragment key={stage + data.destinationId}>

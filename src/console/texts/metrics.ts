@@ -18,7 +18,7 @@ export const metricTexts = {
   p99: "p99",
   /** Says what a point of the charts stands for, and what a gap means. */
   pointsExplained: (seconds: number) =>
-    `One point per ${formatDuration(seconds)}. A gap is a time in which nothing was recorded.`,
+    `Points are ${formatDuration(seconds)} apart. A gap is a time in which nothing was recorded.`,
   /** Says why more events are delivered than received. */
   perDestination: "Delivered, dropped and failed count an event once for each of its destinations.",
   incomplete: (nodes: readonly string[]) =>

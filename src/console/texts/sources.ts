@@ -118,6 +118,7 @@ export const sourceTexts = {
   rename: "Rename",
   sourceDisabled: "The source is disabled",
   liveTailOfSource: "Live tail of this source",
+  sendingTestEvent: "Sending the event",
   awaitingDelivery: "Stored; awaiting delivery",
   notFollowed: "Stored. Its delivery is no longer followed here: see the live tail of this source.",
   connectionWith: (name: string) => `Connection with ${isolated(name)}`,
