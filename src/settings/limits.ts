@@ -678,12 +678,13 @@ export const RETRIES_SHARE_MAX = 0.25;
 export const METRICS_DESTINATIONS_MAX = 2_000;
 /**
  * Maximum number of destinations whose events one node counts at the same time, for rates and
- * figures. A destination without events in the last hour makes room for others.
+ * figures. A destination without events in the last 5 minutes makes room for others.
  */
 export const LANE_HISTORIES_MAX = 10_000;
 /**
  * Maximum number of connections (of a source to a destination) whose events one node counts at the
- * same time, for rates and figures.
+ * same time, for rates and figures. A connection without events in the last 5 minutes makes room
+ * for others.
  */
 export const LANE_HISTORY_CONNECTIONS_MAX = 20_000;
 /**

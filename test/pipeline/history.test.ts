@@ -143,3 +143,16 @@ test("the connections of all histories are bounded, and those of a removed lane 
   b.recordReceived("s", start);
   expect(b.rates(start)).toHaveLength(1);
 });
+
+test("idle connections of a busy destination make room for those of others", () => {
+  const histories = new LaneHistories();
+  const busy = histories.get("busy");
+  for (let n = 0; n < LANE_HISTORY_CONNECTIONS_MAX; n += 1) busy.recordReceived(`${n}`, start);
+  const later = start + 6 * MINUTE;
+  busy.recordReceived("0", later);
+  histories.get("other").recordReceived("s", later);
+  expect(histories.get("other").rates(later)).toHaveLength(1);
+  expect(busy.rates(later).map(({ sourceId }) => sourceId)).toEqual(["0"]);
+  for (let n = 0; n < LANE_HISTORY_CONNECTIONS_MAX; n += 1) busy.recordReceived(`${n}`, later);
+  expect(busy.connections).toBe(LANE_HISTORY_CONNECTIONS_MAX - 1);
+});

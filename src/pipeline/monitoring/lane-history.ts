@@ -1,5 +1,5 @@
 import { type CounterIndex, CounterRing } from "../../figures/counter-ring.ts";
-import { minuteRing } from "../../figures/minute-counters.ts";
+import { COUNTED_MINUTES, MINUTE_MS, minuteRing } from "../../figures/minute-counters.ts";
 import {
   DELIVERED,
   DROPPED,
@@ -33,9 +33,11 @@ interface LaneMinute {
   sources: [sourceId: string, counters: ArrayLike<number>][];
 }
 
-/** Milliseconds without events after which a lane's history may be cleared to free memory. */
-const IDLE_MS = 3_600_000;
-const SWEEP_MS = 60_000;
+/**
+ * Milliseconds without events after which counters may be deleted to make room for others. By then,
+ * they have no counts: their newest minute is older than those that a ring keeps.
+ */
+const IDLE_MS = COUNTED_MINUTES * MINUTE_MS;
 /**
  * A destination counts as recovered when, at the failure rate of the last minute, this many of the
  * deliveries since its last failure would have failed. At 3, a destination that still fails is
@@ -57,6 +59,8 @@ const counterIndex = { received: RECEIVED, delivered: DELIVERED, dropped: DROPPE
 interface SourceCounters {
   rates: CounterRing;
   minutes: CounterRing;
+  /** Time of the last counted event, in milliseconds since the epoch. */
+  lastAt: number;
 }
 
 /**
@@ -152,6 +156,15 @@ class LaneHistory {
     return (this.#deliveredSinceFailure * failed) / (failed + delivered) < EXPECTED_FAILURES;
   }
 
+  /** Deletes the counters of sources without events after `since`. */
+  clearIdleSources(since: number): void {
+    for (const [id, { lastAt }] of this.#sources) {
+      if (lastAt >= since) continue;
+      this.#sources.delete(id);
+      this.#histories.releaseConnection();
+    }
+  }
+
   /** Deletes all counters and frees their memory. */
   clear(): void {
     this.#histories.release(this);
@@ -169,16 +182,18 @@ class LaneHistory {
 
   #count(sourceId: string, column: CounterIndex, now: number, count: number): void {
     if (this.#open(now) === undefined) return;
-    const counters = this.#sources.get(sourceId) ?? this.#openSource(sourceId);
-    counters?.rates.add(now, column, count);
-    counters?.minutes.add(now, column, count);
+    const counters = this.#sources.get(sourceId) ?? this.#openSource(sourceId, now);
+    if (counters === undefined) return;
+    counters.lastAt = now;
+    counters.rates.add(now, column, count);
+    counters.minutes.add(now, column, count);
   }
 
-  #openSource(sourceId: string): SourceCounters | undefined {
-    if (!this.#histories.admitConnection()) return undefined;
+  #openSource(sourceId: string, now: number): SourceCounters | undefined {
+    if (!this.#histories.admitConnection(now)) return undefined;
     const width = counterNames.length;
     const rates = new CounterRing(RATE_SLOTS, RATE_SLOT_MS, width);
-    const counters = { rates, minutes: minuteRing(width) };
+    const counters = { rates, minutes: minuteRing(width), lastAt: now };
     this.#sources.set(sourceId, counters);
     return counters;
   }
@@ -186,7 +201,7 @@ class LaneHistory {
 
 /**
  * Recent activity of all destinations, by destination id. Bounds its memory: when there is no room
- * for another history, histories without events in the last hour are cleared.
+ * for another history or connection, those without counts are cleared.
  */
 export class LaneHistories {
   readonly #all = new Map<string, LaneHistory>();
@@ -231,10 +246,15 @@ export class LaneHistories {
    * Reserves room for one connection's counters. Returns false when there is no room; the
    * connection's events are then not counted.
    */
-  admitConnection(): boolean {
+  admitConnection(now: number): boolean {
+    if (this.#connections >= LANE_HISTORY_CONNECTIONS_MAX) this.#sweep(now);
     if (this.#connections >= LANE_HISTORY_CONNECTIONS_MAX) return false;
     this.#connections += 1;
     return true;
+  }
+
+  releaseConnection(): void {
+    this.#connections -= 1;
   }
 
   release(history: LaneHistory): void {
@@ -242,14 +262,16 @@ export class LaneHistories {
   }
 
   /**
-   * Clears the histories without events in the last hour. Does so at most once a minute, because a
+   * Clears the histories and connections without counts. Does so at most once a minute, because a
    * sweep frees nothing while all destinations are busy.
    */
   #sweep(now: number): void {
-    if (Math.abs(now - this.#sweptAt) < SWEEP_MS) return;
+    if (Math.abs(now - this.#sweptAt) < MINUTE_MS) return;
     this.#sweptAt = now;
+    const since = now - IDLE_MS;
     for (const history of this.#open) {
-      if (now - history.lastAt > IDLE_MS) history.clear();
+      if (history.lastAt < since) history.clear();
+      else history.clearIdleSources(since);
     }
   }
 }
