@@ -10,7 +10,7 @@ const event = (log: string, sequence: number, more = {}) => ({ log, sequence, ..
 test("a delivery of new events is named after its time and its first event", () => {
   const intent = createDeliveryIntent(outputs(event("events/3", 7), event("events/3", 5)), now);
   expect(intent.name).toMatch(/^20261127T123456Z-events_3-7-[0-9a-f]{12}$/);
-  expect(intent).toEqual({ name: intent.name, ends: { "events/3": 8 } });
+  expect(intent).toStrictEqual({ name: intent.name, ends: { "events/3": 8 } });
 });
 
 test("two deliveries of the same events have different names", () => {
@@ -40,5 +40,5 @@ test("a delivery of dead letters ends with the newest of them", () => {
   const letter = (id: string) => ({ requeued: { id } });
   const intent = createDeliveryIntent(outputs(letter("b"), letter("c"), letter("a")), now);
   expect(intent.name).toMatch(/^20261127T123456Z-replay-[0-9a-f]{12}$/);
-  expect(intent).toEqual({ name: intent.name, ends: {}, letter: "c" });
+  expect(intent).toStrictEqual({ name: intent.name, ends: {}, letter: "c" });
 });
