@@ -57,7 +57,7 @@ export class BatchDivider {
       return { from: rest.findIndex((output) => userOf(output) === user), count: 1 };
     }
     const size = this.#suspected > 0 ? Math.ceil(this.#suspected / 2) : this.#size;
-    return { from: 0, count: Math.max(1, Math.min(size, rest.length, batchSize)) };
+    return { from: 0, count: Math.min(size, rest.length, batchSize) };
   }
 
   /**
@@ -75,7 +75,7 @@ export class BatchDivider {
     const isOfEvent = result.kind !== "retry" || result.scope === "event";
     const isExpected = isOfEvent || this.#suspected > from;
     if (result.kind === "delivered") {
-      if (this.#suspected > from) this.#suspected = Math.max(0, this.#suspected - count);
+      if (this.#suspected > from) this.#suspected -= count;
       else this.#size = Math.min(2 * this.#size, batchSize);
     } else if (count > 1) {
       if (!isExpected) this.#wholeFailures += 1;
