@@ -29,6 +29,8 @@ export interface SettledEvent extends TestEvent {
 export class LaneDeliveryRig {
   readonly settled: SettledEvent[] = [];
   readonly delivery: LaneDelivery;
+  /** Number of times that the delivery has told of an outage. */
+  notedOutages = 0;
   readonly #clock: Clock;
   readonly #destination: Destination;
   #isRunning = true;
@@ -70,7 +72,9 @@ export class LaneDeliveryRig {
           writeIntent: async () => {},
           hasWrittenIntent: () => true,
           clearIntent() {},
-          noteOutage() {},
+          noteOutage: () => {
+            this.notedOutages += 1;
+          },
         },
       },
       kind,

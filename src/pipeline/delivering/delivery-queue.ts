@@ -111,11 +111,12 @@ export class DeliveryQueue {
 
   /**
    * Makes waiting retries start at once, because the destination accepts events again. Returns
-   * whether the queue waited for a retry that may start early.
+   * whether the queue waited for a retry that may start early. A queue with an attempt on its way,
+   * whose answer may be the one that resumes others, does not wait.
    */
   resume(): boolean {
     const hasRetries = this.#retries.makeDue(this.#context.elapsed());
-    const waited = this.#waits.mayRetryEarlier || hasRetries;
+    const waited = this.#waits.mayRetryEarlier || (this.#waits.isIdle && hasRetries);
     if (waited) this.#waits.end();
     return waited;
   }
