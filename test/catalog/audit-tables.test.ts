@@ -164,6 +164,14 @@ test("an entry that is added above a bound deletes at most four old ones", async
   expect(minutesOf(find().entries).at(-1)).toBe(11);
 });
 
+test("entries that were deleted are all older than the time since when all are kept, whatever the clock did", async () => {
+  const { store, boundedBy, bytesOf, find } = await tablesWith([5, 3, 4].map((it) => entryAt(it)));
+  const tight = boundedBy({ workspaceBytes: bytesOf(workspaceId) / 2 });
+  expect(await store.change(() => tight.trim(BEGIN, 100))).toBe(2);
+  expect(minutesOf(find().entries)).toEqual([4]);
+  expect(find().keptSince).toBe(entryAt(5).at + 1);
+});
+
 test("entries above the age are neither found nor kept", async () => {
   const resource = { type: "source", id: source };
   const { store, boundedBy, find } = await tablesWith([

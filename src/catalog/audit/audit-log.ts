@@ -202,7 +202,9 @@ export class AuditTables {
     if (entry === undefined) return false;
     this.#remove(overfull, entry);
     // A division has a size as soon as it has an entry.
-    this.#sizes.put(overfull, { ...this.#sizes.get(overfull)!, since: entry.at + 1 });
+    const { bytes, since } = this.#sizes.get(overfull)!;
+    // The clock may have been set back between two entries.
+    this.#sizes.put(overfull, { bytes, since: Math.max(since, entry.at + 1) });
     return true;
   }
 
