@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from "bun:test";
+import { afterEach, expect, onTestFinished, spyOn, test } from "bun:test";
 import { LoopLateness } from "../../src/concurrency/loop-lateness.ts";
 import { holds } from "../until.ts";
 
@@ -12,4 +12,17 @@ test("an event loop that stands still is late by that time, also while it lasts"
   // No timer has run since.
   expect(lateness.recentMs()).toBeGreaterThan(500);
   await holds(150, () => expect(lateness.recentMs()).toBeGreaterThan(500));
+});
+
+test("the largest lateness is known for 5 s, and forgotten after 10 s", () => {
+  let now = 0;
+  const clock = spyOn(performance, "now").mockImplementation(() => now);
+  onTestFinished(() => clock.mockRestore());
+  lateness = new LoopLateness();
+  const known = new Map<number, number>();
+  for (const [from, to] of [[100], [400, 5_000], [5_100, 10_100], [10_200]] as const) {
+    for (now = from; now <= (to ?? from); now += 100) known.set(now, lateness.recentMs());
+  }
+  expect([...known].filter(([, ms]) => ms === 0).map(([at]) => at)).toEqual([100, 10_200]);
+  expect(new Set(known.values())).toEqual(new Set([0, 200]));
 });

@@ -1,4 +1,4 @@
-import { expect, setDefaultTimeout, test } from "bun:test";
+import { expect, jest, onTestFinished, setDefaultTimeout, test } from "bun:test";
 import fc from "fast-check";
 import {
   type AdmissionLimits,
@@ -81,6 +81,24 @@ test("guests are evicted at most once per eviction interval", async () => {
   expect(sent).toHaveLength(5);
   expect(performance.now() - start).toBeGreaterThan(3.5 * GUEST_EVICTION_INTERVAL_MS);
   admission.close();
+});
+
+test("one timer runs however many workspaces wait, and none once they have entered or at the end", async () => {
+  jest.useFakeTimers();
+  onTestFinished(() => void jest.useRealTimers());
+  const { inside, come, admission } = admissionOf({ guestsMax: 1 });
+  const first = come("a");
+  admission.request(first);
+  const waiting = ["b", "c", "d"].map(come);
+  for (const one of waiting) admission.request(one);
+  expect([admission.waiting, jest.getTimerCount()]).toEqual([3, 1]);
+  for (const one of [first, ...waiting]) one.leave();
+  expect([inside, admission.waiting, jest.getTimerCount()]).toEqual([[], 0, 0]);
+  admission.request(first);
+  admission.request(come("e"));
+  expect(jest.getTimerCount()).toBe(1);
+  admission.close();
+  expect([admission.waiting, jest.getTimerCount()]).toEqual([0, 0]);
 });
 
 test("a waiting workspace enters at once when another one leaves", async () => {

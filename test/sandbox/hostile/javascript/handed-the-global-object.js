@@ -1,5 +1,5 @@
 // biome-ignore-all lint: hostile on purpose
-// expect: "got":\[\],"tried":33
+// expect: "got":\[\],"tried":34
 // The global object itself, handed in: of what it was, nothing makes code or calls the system.
 export async function transformEvent() {
   const { globals } = outer;
@@ -8,6 +8,7 @@ export async function transformEvent() {
     eval: () => globals.eval("1"),
     Function: () => globals.Function("return 1")(),
     newFunction: () => new globals.Function("return 1")(),
+    FunctionCall: () => [globals.Function("return 1")],
     FunctionConstructor: () => globals.Function.constructor("return 1")(),
     FunctionPrototype: () => globals.Function.prototype.constructor("return 1")(),
     ofMethod: () => globals.parseInt.constructor("return 1")(),
