@@ -23,15 +23,24 @@ type DebianName = keyof typeof base;
 
 export const basePackages: Readonly<Record<DebianName, readonly BasePackage[]>> = base;
 
+const FETCHED = join(ROOT, "dist/foreign/debian");
+
 /** Returns the paths of the packages for a processor, and fetches the missing ones. */
-export function fetchBasePackages(architecture: DebianName): string[] {
-  const directory = join(ROOT, "dist/foreign/debian");
+export const fetchBasePackages = (architecture: DebianName): string[] =>
+  fetchPackages(base[architecture], architecture, FETCHED);
+
+/** Returns the paths of packages in a directory, and fetches the missing ones. */
+export function fetchPackages(
+  packages: readonly BasePackage[],
+  architecture: DebianName,
+  directory: string,
+): string[] {
   mkdirSync(directory, { recursive: true });
   const path = ({ name, sha256 }: BasePackage) =>
     join(directory, `${name}-${architecture}-${sha256}.deb`);
-  const missing = base[architecture].filter((it) => !existsSync(path(it)));
+  const missing = packages.filter((it) => !existsSync(path(it)));
   if (missing.length > 0) {
-    withApt(architecture, (apt, downloads) => {
+    withApt(architecture, directory, (apt, downloads) => {
       for (const it of missing) {
         download(apt, downloads, it);
         const [file] = readdirSync(downloads);
@@ -46,7 +55,7 @@ export function fetchBasePackages(architecture: DebianName): string[] {
       }
     });
   }
-  return base[architecture].map(path);
+  return packages.map(path);
 }
 
 function download(apt: Apt, directory: string, { name, version }: BasePackage): void {
@@ -64,15 +73,21 @@ type Apt = (words: string[], cwd?: string) => string;
 
 /**
  * Calls `use` with two arguments: a function that runs apt-get for packages of `architecture` only,
- * and an empty directory for downloads. Removes apt's directories afterwards.
+ * and an empty directory for downloads. Both work in a new directory in `place`, which is removed
+ * afterwards.
  */
-function withApt(architecture: DebianName, use: (apt: Apt, downloads: string) => void): void {
-  if (Bun.which("apt-get") === null) {
+function withApt(
+  architecture: DebianName,
+  place: string,
+  use: (apt: Apt, downloads: string) => void,
+): void {
+  const program = Bun.which("apt-get");
+  if (program === null) {
     throw new Error(
       "Expected apt-get, which fetches the image's libraries: build the image on Debian",
     );
   }
-  const state = mkdtempSync(join(tmpdir(), "pixelmill-apt-"));
+  const state = mkdtempSync(join(place, "apt-"));
   try {
     const directories = ["lists/partial", "cache/archives/partial", "downloads"];
     for (const name of directories) mkdirSync(join(state, name), { recursive: true });
@@ -88,7 +103,7 @@ function withApt(architecture: DebianName, use: (apt: Apt, downloads: string) =>
       "APT::Sandbox::User=",
     ].flatMap((option) => ["-o", option]);
     const apt: Apt = (words, cwd = state) =>
-      output(["env", "-C", cwd, "apt-get", "-qq", ...options, ...words]);
+      output(["env", "-C", cwd, program, "-qq", ...options, ...words]);
     apt(["update"]);
     use(apt, join(state, "downloads"));
   } finally {
@@ -102,7 +117,7 @@ function updateBase(): void {
   const now = Object.fromEntries(
     (["amd64", "arm64"] as const).map((architecture) => {
       let found: BasePackage[] = [];
-      withApt(architecture, (apt) => {
+      withApt(architecture, tmpdir(), (apt) => {
         found = packagesIn(apt(["download", "--print-uris", ...names]));
       });
       return [architecture, found];
