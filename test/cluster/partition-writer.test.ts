@@ -1,10 +1,14 @@
-import { expect, test } from "bun:test";
+import { afterEach, expect, jest, test } from "bun:test";
 import { InvariantError } from "../../src/assert.ts";
 import { PartitionWriter } from "../../src/cluster/events/partition-writer.ts";
 import { appendTogether } from "../../src/cluster/events/partitioned-log.ts";
+import { sequenceOf } from "../../src/cluster/events/sequence.ts";
 import type { IdempotentProducer } from "../../src/kafka/idempotent-producer.ts";
+import { BLOCK_RECORDS_MAX } from "../../src/log/block.ts";
 import { LogUnavailable } from "../../src/log/event-log.ts";
 import { listeningLogger, textCodec, until } from "../log/support.ts";
+
+afterEach(() => void jest.useRealTimers());
 
 test("a broken invariant of a probe is logged once, while the writer continues to probe", async () => {
   let sends = 0;
@@ -157,4 +161,85 @@ test("a writer reports its failure, each failed probe, and its recovery", async 
   // The reason of a failed partition is that of its last probe, so each one is reported.
   expect(states).toEqual([false, false, false, true]);
   await writer.close();
+});
+
+/** Counters of a writer, as numbers. */
+function countersOf() {
+  const counts = { records: 0, bytes: 0, rejected: 0, flushes: 0 };
+  const counter = (name: keyof typeof counts) => ({
+    inc(by: number) {
+      counts[name] += by;
+    },
+    observe() {
+      counts[name] += 1;
+    },
+  });
+  const metrics = {
+    records: counter("records"),
+    bytes: counter("bytes"),
+    rejected: counter("rejected"),
+    flushSeconds: counter("flushes"),
+  };
+  return { counts, metrics: metrics as unknown as NonNullable<Options["metrics"]> };
+}
+type Options = ConstructorParameters<typeof PartitionWriter<string>>[0];
+
+test("records that the brokers leave unanswered are rejected after 10 s, and counted once", async () => {
+  jest.useFakeTimers();
+  const answer = Promise.withResolvers<bigint>();
+  const producer = {
+    send(_: number, take: () => Buffer) {
+      take();
+      return answer.promise;
+    },
+  };
+  const { counts, metrics } = countersOf();
+  const writer = new PartitionWriter({
+    ...{ partition: 0, codec: textCodec, end: 0n, metrics },
+    producer: producer as unknown as IdempotentProducer,
+    logger: listeningLogger().logger,
+  });
+  const late = writer.appendAll(["one", "two"]);
+  const waiting = writer.append("three");
+  jest.advanceTimersByTime(9_999);
+  expect(writer.refusal()).toBeUndefined();
+  jest.advanceTimersByTime(1);
+  for (const each of [late, waiting]) {
+    await expect(each).rejects.toThrow("The brokers did not accept it");
+  }
+  expect(String(writer.failure())).toContain("The brokers said nothing for 10 s");
+  expect(writer.refusal()).toBe("The brokers take nothing");
+  expect(counts.rejected).toBe(3);
+  answer.reject(new Error("The leader is away"));
+  await writer.close();
+  expect(String(writer.failure())).toContain("The leader is away");
+  expect(counts).toEqual({ records: 0, bytes: 0, rejected: 3, flushes: 0 });
+  await expect(writer.append("four")).rejects.toThrow("The event log is closed");
+  expect(counts.rejected).toBe(4);
+});
+
+test("stored records are counted once per batch, and the end of the log is that of the last block", async () => {
+  let next = 41n;
+  const sealed: number[] = [];
+  const producer = {
+    async send(_: number, take: () => Buffer) {
+      sealed.push(take().length);
+      return next++;
+    },
+  };
+  const { counts, metrics } = countersOf();
+  const writer = new PartitionWriter({
+    ...{ partition: 0, codec: textCodec, end: 41n, metrics },
+    producer: producer as unknown as IdempotentProducer,
+    logger: listeningLogger().logger,
+  });
+  expect(writer.durable()).toBe(sequenceOf(41n));
+  // More than one block has room for.
+  const records = Array.from({ length: BLOCK_RECORDS_MAX + 1 }, (_, n) => `${n}`);
+  await writer.appendAll(records);
+  expect(writer.durable()).toBe(sequenceOf(43n));
+  await writer.close();
+  const bytes = sealed.reduce((sum, length) => sum + length);
+  expect(sealed).toHaveLength(2);
+  expect(counts).toEqual({ records: records.length, bytes, rejected: 0, flushes: 1 });
 });

@@ -152,7 +152,11 @@ export class PartitionWriter<T> implements LogWriter<T> {
   async #flush(): Promise<void> {
     const startedAt = performance.now();
     let batch: FlushBatch | undefined;
-    const late = setTimeout(() => this.#refuse(batch, new Error(NO_ANSWER)), ANSWER_MS_MAX);
+    let isLate = false;
+    const late = setTimeout(() => {
+      isLate = true;
+      this.#refuse(batch, new Error(NO_ANSWER));
+    }, ANSWER_MS_MAX);
     try {
       await this.#send(() => {
         batch = this.#batcher.take();
@@ -166,7 +170,7 @@ export class PartitionWriter<T> implements LogWriter<T> {
       this.#batcher.recycle(batch!);
     } catch (error) {
       // The buffers are not reused: a request may still read them.
-      this.#refuse(batch, error);
+      this.#refuse(isLate ? undefined : batch, error);
       this.#probeLater();
     }
     clearTimeout(late);
