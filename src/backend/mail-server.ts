@@ -21,7 +21,8 @@ export function mailServerOf(config: Config): MailServer | undefined {
     );
   }
   if (from === undefined) throw new StartError("Setting smtp.server needs smtp.from");
-  if ((user === undefined) !== (password === undefined)) {
+  const signIn = user !== undefined && password !== undefined ? { user, password } : undefined;
+  if (signIn === undefined && (user ?? password) !== undefined) {
     throw new StartError("Settings smtp.user and smtp.password need each other");
   }
   const colon = address.lastIndexOf(":");
@@ -29,7 +30,7 @@ export function mailServerOf(config: Config): MailServer | undefined {
     host: address.slice(0, colon).replace(/^\[|\]$/g, ""),
     port: Number(address.slice(colon + 1)),
     tls: config["smtp.tls"],
-    ...(user !== undefined && password !== undefined && { user, password }),
+    ...signIn,
     from,
     ...(path !== undefined && { ca: readSmallFile("smtp.ca", path, TLS_FILE_BYTES_MAX) }),
   };

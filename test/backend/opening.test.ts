@@ -1,0 +1,216 @@
+import { afterEach, describe, expect, jest, test } from "bun:test";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { startAuditRetention } from "../../src/backend/audit-retention.ts";
+import type { Backend, PipelineConfig, StartContext } from "../../src/backend/backend.ts";
+import { syncOffsetBase } from "../../src/backend/offset-base.ts";
+import { openAlerts } from "../../src/backend/open-alerts.ts";
+import { openDataDirectory } from "../../src/backend/open-data-directory.ts";
+import { openPipeline } from "../../src/backend/open-pipeline.ts";
+import { startApi } from "../../src/backend/reloadable/start-api.ts";
+import { openStandalone } from "../../src/backend/standalone.ts";
+import type { PartitionLogs } from "../../src/cluster/events/partition-logs.ts";
+import { formatFile, holdFile, isDataLocked } from "../../src/first-start/data-directory.ts";
+import { createMetrics } from "../../src/observe/metrics.ts";
+import { StartSteps } from "../../src/observe/start-steps.ts";
+import { LiveSettings } from "../../src/settings/live-settings.ts";
+import { readSettings } from "../../src/settings/reader.ts";
+import { removeDirectory, temporaryDirectory } from "../e2e/server.ts";
+import { listeningLogger } from "../log/support.ts";
+import { decode, eventOf } from "../pipeline/doubles.ts";
+
+const ends: (() => Promise<void> | void)[] = [];
+afterEach(async () => {
+  jest.useRealTimers();
+  for (const end of ends.splice(0).reverse()) await end();
+});
+
+/** What a server passes to its parts. A test may change `flags` before a reload. */
+function starting(more: Record<string, string> = {}) {
+  const data = temporaryDirectory();
+  const flags: Record<string, string> = { data, ...more };
+  const settings = new LiveSettings(() => readSettings(flags, {}));
+  const { logger, lines } = listeningLogger();
+  const stack = new AsyncDisposableStack();
+  ends.push(
+    () => removeDirectory(data),
+    () => stack.disposeAsync(),
+  );
+  const context: StartContext = {
+    ...{ config: settings.config, settings, logger, metrics: createMetrics(), stack },
+    ...{ steps: new StartSteps(logger), requestStop() {} },
+  };
+  return { context, flags, lines, data };
+}
+
+describe("a standalone server", () => {
+  test("has its storage in the data directory, and delivers all events itself", async () => {
+    const { context, data } = starting({ "ingest-processes": "2" });
+    const backend = await openStandalone(context);
+    expect(backend.checks()).toEqual({ delivery: { ok: true } });
+    expect(backend.warnings()).toEqual([]);
+    expect(backend.catalogDirectory).toBe(join(data, "catalog"));
+    expect([...backend.logs.readers.keys()]).toEqual(["0", "1"]);
+    expect(backend.figures.share()).toBe(1);
+    const figures = await backend.figures.open();
+    expect(existsSync(join(data, "figures/figures.mdb"))).toBe(true);
+    await figures.close();
+    const pipeline = backend.startPipeline({
+      ...{ sandbox: undefined as never, kinds: new Map(), decode, eventOf },
+      retryWindowMs: 3_600_000,
+    });
+    expect(await pipeline.logEnds()).toEqual({ "0": 0, "1": 0 });
+    await pipeline.close();
+    await backend.leave();
+  });
+
+  test("does not start in the data directory of a cluster's node", async () => {
+    const { context, data } = starting();
+    mkdirSync(join(data, "cluster"));
+    await expect(openStandalone(context)).rejects.toThrow("Expected the setting cluster.kafka");
+    expect(existsSync(join(data, "catalog"))).toBe(false);
+  });
+
+  test("locks its data directory, until it stops, and measures the parts of it", async () => {
+    const { context, data } = starting();
+    const disk = await openDataDirectory(context);
+    expect(readFileSync(formatFile(context.config), "utf8")).toBe("1\n");
+    expect(isDataLocked(context.config)).toBe(true);
+    for (const part of ["events", "delivery", "catalog", "files", "figures"]) {
+      mkdirSync(join(data, part));
+      writeFileSync(join(data, part, "a"), "a");
+    }
+    const used = disk.usedBytes();
+    expect(Object.keys(used)).toEqual(["events", "delivery", "catalog", "files", "figures"]);
+    expect(Object.values(used)).not.toContain(0);
+    await context.stack.disposeAsync();
+    expect(isDataLocked(context.config)).toBe(false);
+  });
+
+  test("reads new settings of the mail server at a reload", async () => {
+    const { context, flags, lines } = starting();
+    const { catalog } = await openStandalone(context);
+    const alerts = openAlerts(context, { catalog }, () => "");
+    expect(alerts.hasMailServer()).toBe(false);
+    Object.assign(flags, { "smtp-server": "mail.example:25" });
+    expect(() => context.settings.reload()).toThrow("Setting smtp.server needs smtp.from");
+    expect(alerts.hasMailServer()).toBe(false);
+    flags["smtp-from"] = "me@example.com";
+    expect(context.settings.reload().changed).toEqual(["smtp.server", "smtp.from"]);
+    expect(alerts.hasMailServer()).toBe(true);
+    expect(lines).toEqual([]);
+  });
+});
+
+test("the pipeline gets the bounds of the settings, and is on hold while the file of a hold exists", async () => {
+  const { context, data } = starting({
+    ...{ "retry-window": "7200", "metrics-tenants": "false" },
+    ...{ "dead-letters-count": "5000", "dead-letters-age": "3600" },
+    ...{ "events-retention-age": "10800", "events-retention-bytes": "4000000000" },
+  });
+  const given: PipelineConfig[] = [];
+  let isClosed = false;
+  const backend = {
+    catalog: { live: {} },
+    startPipeline(work: PipelineConfig) {
+      given.push(work);
+      return {
+        async close() {
+          isClosed = true;
+        },
+      };
+    },
+  } as unknown as Backend;
+  const place = () => undefined;
+  const { kinds } = openPipeline(context, {
+    ...{ backend, sandbox: {} as never, received: {} as never },
+    geolocation: { place, record: () => null },
+  });
+  const [work] = given;
+  expect(work).toMatchObject({
+    ...{ metricsOfTenants: false, retryWindowMs: 7_200_000 },
+    retentionBounds: { ageMsMax: 10_800_000, bytesMax: 4_000_000_000 },
+    deadLetterBounds: { countMax: 5_000, ageMsMax: 3_600_000 },
+  });
+  expect(work!.kinds).toBe(kinds);
+  expect(kinds.has("webhook")).toBe(true);
+  expect(work!.isOnHold!()).toBe(false);
+  writeFileSync(holdFile(context.config), "");
+  expect(work!.isOnHold!()).toBe(true);
+  expect(holdFile(context.config)).toStartWith(data);
+  await context.stack.disposeAsync();
+  expect(isClosed).toBe(true);
+});
+
+test("the control plane listens where the settings say, and takes new certificates", async () => {
+  const { context } = starting({ "admin-host": "127.0.0.9", "admin-port": "4711" });
+  const told: unknown[] = [];
+  const api = {
+    start: async (options: unknown) => {
+      told.push(options);
+      return "https://127.0.0.9:4711";
+    },
+    setTls: (keys: unknown) => void told.push(keys),
+  };
+  let change = (_: unknown) => {};
+  const keys = { cert: "one", key: "one" };
+  const control = {
+    keys: () => keys,
+    onChange(user: typeof change) {
+      change = user;
+    },
+  };
+  const sockets = { "control-plane": { fd: 7 } };
+  const sources = { certificates: { control }, sockets } as never;
+  expect(await startApi(api as never, context, sources)).toBe("https://127.0.0.9:4711");
+  change({ cert: "two", key: "two" });
+  expect(told).toEqual([
+    { host: "127.0.0.9", port: 4711, socket: sockets["control-plane"], tls: keys },
+    { cert: "two", key: "two" },
+  ]);
+});
+
+test("old entries of the audit log are deleted every hour, and a failure is logged", async () => {
+  jest.useFakeTimers();
+  const { logger, lines } = listeningLogger();
+  let trims = 0;
+  const trim = async () => {
+    trims += 1;
+    if (trims === 2) throw new Error("The disk is full");
+    return 0;
+  };
+  const stop = startAuditRetention({ audit: { trim } } as never, logger);
+  jest.advanceTimersByTime(3_599_999);
+  expect(trims).toBe(0);
+  jest.advanceTimersByTime(3_600_001);
+  expect(trims).toBe(2);
+  await Promise.resolve();
+  await Promise.resolve();
+  expect(lines.map(({ msg }) => msg)).toEqual(["old audit entries not deleted"]);
+  stop();
+  jest.advanceTimersByTime(7_200_000);
+  expect(trims).toBe(2);
+});
+
+test("the offset base of a log is what its ledger has, also after another node changed it", () => {
+  let stored: unknown;
+  let change = (_: Set<string>) => {};
+  const store = {
+    table: (name: string) => ({ get: (key: string) => (key === "place" ? stored : name) }),
+    listen(listener: typeof change) {
+      change = listener;
+      return () => {};
+    },
+  };
+  const told: unknown[] = [];
+  const logs = { setOffsetBase: (...of: unknown[]) => void told.push(of) };
+  syncOffsetBase(store as never, logs as unknown as PartitionLogs, "k3");
+  expect(told).toEqual([]);
+  stored = { topic: "t", base: 5 };
+  change(new Set(["lanes"]));
+  expect(told).toEqual([]);
+  change(new Set(["lanes", "places"]));
+  expect(told).toEqual([["k3", stored]]);
+  syncOffsetBase(store as never, logs as unknown as PartitionLogs, "k4");
+  expect(told.at(-1)).toEqual(["k4", stored]);
+});
