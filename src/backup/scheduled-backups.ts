@@ -39,7 +39,7 @@ export function startBackups(
 
 /** Makes a backup at each interval (setting `backup.every`), and deletes old ones. */
 class ScheduledBackups {
-  readonly #startedAt = Date.now();
+  #startedAt = Date.now();
   readonly #everyMs: number;
   readonly #failed: Counter;
   #newest: BackupFile | undefined;
@@ -106,22 +106,46 @@ class ScheduledBackups {
     return Math.max(0, Date.now() - (this.#newest?.at ?? this.#startedAt));
   }
 
-  /** Waits until the time `until`, in milliseconds since the epoch, and then makes a backup. */
+  /**
+   * Waits until the time `until`, in milliseconds since the epoch, and then makes a backup. If the
+   * clock is set back meanwhile, waits until it notices.
+   */
   #wait(until: number): void {
     if (this.#isStopping) return;
     const ms = Math.min(TIMER_MS_MAX, Math.max(0, until - Date.now()));
     this.#timer = setTimeout(() => {
-      if (Date.now() < until) this.#wait(until);
+      this.#forgetFuture();
+      if (this.#newest !== undefined && Date.now() < until) this.#wait(until);
       else this.#running = this.#run();
     }, ms);
     this.#timer.unref();
+  }
+
+  /** Forgets times after now: the clock that they are from was ahead, and has been set back. */
+  #forgetFuture(): void {
+    const now = Date.now();
+    this.#startedAt = Math.min(this.#startedAt, now);
+    if (this.#newest !== undefined && this.#newest.at > now) this.#newest = undefined;
+  }
+
+  /**
+   * Lists the backups, oldest first. Those with a time after now come before all others: the clock
+   * that named them was ahead, so their age is unknown.
+   */
+  async #list(): Promise<{ backups: BackupFile[]; newest: BackupFile | undefined }> {
+    const now = Date.now();
+    const { true: future = [], false: past = [] } = Object.groupBy(
+      await this.target.list(),
+      ({ at }) => `${at > now}`,
+    );
+    return { backups: [...future, ...past], newest: past.at(-1) };
   }
 
   async #run(): Promise<void> {
     const at = Date.now();
     try {
       if (this.#newest === undefined) {
-        this.#newest = (await this.target.list()).at(-1);
+        this.#newest = (await this.#list()).newest;
         const due = (this.#newest?.at ?? 0) + this.#everyMs;
         if (due > at) return this.#wait(due);
       }
@@ -146,8 +170,8 @@ class ScheduledBackups {
   /** Deletes all but the newest `backup.keep` backups. Only logs a failure. */
   async #prune(): Promise<void> {
     try {
-      const backups = await this.target.list();
-      this.#newest = backups.at(-1);
+      const { backups, newest } = await this.#list();
+      this.#newest = newest;
       for (const backup of backups.slice(0, -this.config["backup.keep"])) {
         await this.target.remove(backup);
       }

@@ -118,6 +118,29 @@ describe("a server that makes backups", () => {
     await holds(5, () => expect(commands).toEqual([]));
   });
 
+  test("makes one beside one of the future, which is the first to be deleted", async () => {
+    const [future, older] = [earlier(-9_000 * HOUR_MS), earlier(2 * HOUR_MS)];
+    const { lines, metric } = start();
+    await until(() => lines.length > 0);
+    expect(lines).toMatchObject([{ msg: "backup made" }]);
+    const names = readdirSync(directory);
+    expect(names).toHaveLength(2);
+    expect(names).toContain(older);
+    expect(names).not.toContain(future);
+    expect(await metric("backup_bytes")).toBe(8);
+  });
+
+  test("makes the next one in time after the clock was set back", async () => {
+    setSystemTime(Date.now() + 9_000 * HOUR_MS);
+    const { backups, lines } = start({ "backup-every": "1" });
+    await until(() => lines.length > 0);
+    setSystemTime();
+    await until(() => lines.length > 1);
+    expect(lines.every(({ msg }) => msg === "backup made")).toBe(true);
+    setSystemTime(Date.now() + HOUR_MS);
+    expect(backups.warnings()).toEqual(["No backup for 1 h: the log says why they fail"]);
+  });
+
   test("warns when none was made for two intervals", async () => {
     earlier(HOUR_MS / 2);
     const { backups, metric } = start();
