@@ -55,7 +55,7 @@ const STEP_CHECK_MS = 1_000;
  * Smallest change in milliseconds that counts as setting the clock. Smaller changes are gradual
  * corrections, such as those by NTP.
  */
-const STEP_MS_MIN = 2_000;
+export const STEP_MS_MIN = 2_000;
 /** Largest number of remembered differences between the wall clock and the monotonic clock. */
 const STEPS_MAX = 16;
 

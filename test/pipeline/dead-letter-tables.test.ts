@@ -7,6 +7,7 @@ import { createMetrics } from "../../src/observe/metrics.ts";
 import { DeadLetters } from "../../src/pipeline/dead-letters/dead-letters.ts";
 import { createDeadLetterRetention } from "../../src/pipeline/dead-letters/letter-retention.ts";
 import { type Ledger, openLedger } from "../../src/pipeline/ledger/ledger.ts";
+import { firstIdAt } from "../../src/pipeline/ledger/letter-keys.ts";
 import { LetterTables } from "../../src/pipeline/ledger/letter-tables.ts";
 import type { StoredLetter } from "../../src/pipeline/model/dead-letter.ts";
 import { type LetterJob, noCounts } from "../../src/pipeline/model/replay-job.ts";
@@ -165,6 +166,51 @@ test("the removal of a destination reads no counts of others, and leaves none", 
     { workspaceId: "w", destinationId: "f", count: 1 },
   ]);
   await ledger.close();
+});
+
+describe("dead letters that a clock which was ahead has dated", () => {
+  const [called, now] = [10_000, 11_000];
+  /** The fourth came after the call, as one does that fails again; the last is of the future. */
+  const seconds = [1, 2, 3, 10.5, 4_000];
+  async function open() {
+    const ledger = openLedger(freshDirectory(), logger);
+    const letters = seconds.map((n) => letter(n));
+    await commitLetters(ledger, letters);
+    const ids = letters.map(({ id }) => id);
+    return { ledger, ids, meant: [...ids.slice(0, 3), ids[4]!] };
+  }
+
+  test("are moved by a job that began afterwards", async () => {
+    const { ledger, ids, meant } = await open();
+    const job: LetterJob = {
+      ...{ id: "job", workspaceId: "w", kind: "dead-letters", state: "running", filter: {} },
+      ...{ rate: 1, createdAt: called, counts: noCounts, after: "", seen: 0, total: 4 },
+      before: firstIdAt(called),
+    };
+    await ledger.changeJobs((jobs) => jobs.start(job));
+    while (!(await ledger.moveLetters("w", "job", 2, now)).isOver);
+    const requeued = ledger.waitingLetters("d", new Set(), 10).map(({ letter }) => letter.id);
+    expect(requeued).toEqual(meant);
+    expect(ledger.letters.scan("w", {}, { after: "", before: "~", count: 10 }).ids).toEqual([
+      ids[3]!,
+    ]);
+    await ledger.close();
+  });
+
+  test("are found until now, but not before a time that a filter names", async () => {
+    const { ledger, ids, meant } = await open();
+    const dead = new DeadLetters(
+      () => [ledger],
+      () => {},
+      () => now,
+    );
+    const part = { after: "", before: firstIdAt(called), count: 10 };
+    expect(dead.ids("w", {}, part).ids).toEqual(meant);
+    expect(dead.ids("w", { from: 2_000 }, part).ids).toEqual(meant.slice(1));
+    expect(dead.ids("w", { to: called }, part).ids).toEqual(ids.slice(0, 3));
+    expect(dead.ids("w", {}, { ...part, after: meant.at(-1)! }).ids).toEqual([]);
+    await ledger.close();
+  });
 });
 
 /** One transaction takes fewer letters of this size than one step of a job may move. */

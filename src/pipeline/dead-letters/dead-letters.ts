@@ -123,8 +123,9 @@ export class DeadLetters {
    * Returns the ids of dead letters that match a filter, oldest first. `part` limits how many
    * stored letters one call scans.
    */
-  ids(workspaceId: string, filter: LetterFilter, part: LetterScan): LetterScanResult {
-    const parts = this.#ledgers().map(({ letters }) => letters.scan(workspaceId, filter, part));
+  ids(workspaceId: string, filter: LetterFilter, part: Omit<LetterScan, "now">): LetterScanResult {
+    const scan = { ...part, now: this.#now() };
+    const parts = this.#ledgers().map(({ letters }) => letters.scan(workspaceId, filter, scan));
     const ids = parts.map(({ ids, reached }) => ({ values: ids, reached }));
     const { values, reached } = page(ids, part.count, (id) => id);
     return { ids: values, seen: sum(parts.map(({ seen }) => seen)), reached };

@@ -1,5 +1,6 @@
 import type { Store } from "../../store/store.ts";
 import type { Table } from "../../store/table.ts";
+import { STEP_MS_MIN } from "../clock.ts";
 import type {
   LetterFilter,
   LetterOwner,
@@ -121,23 +122,41 @@ export class LetterTables {
   scan(
     workspaceId: string,
     filter: LetterFilter,
-    { after, before, count }: LetterScan,
+    { count, ...scan }: LetterScan,
   ): LetterScanResult {
-    const { reason, transformationVersionId, from = 0, to } = filter;
-    const start = [after, firstIdAt(from)].sort().at(-1)!;
-    const end = to === undefined ? before : [before, firstIdAt(to)].sort()[0]!;
+    const { reason, transformationVersionId } = filter;
     const readsLetters = reason !== undefined || transformationVersionId !== undefined;
     const ids: string[] = [];
     let seen = 0;
     let reached: string | undefined;
-    for (const id of this.#idsOf(workspaceId, filter, start)) {
-      if (id >= end) break;
+    for (const id of this.#idsWithin(workspaceId, filter, scan)) {
       if (ids.length >= count || seen >= SCAN_LETTERS_MAX) return { ids, seen, reached };
       seen += 1;
       reached = id;
       if (!readsLetters || isMeant(this.get(workspaceId, id), filter)) ids.push(id);
     }
     return { ids, seen, reached: undefined };
+  }
+
+  /** Yields the ids of the letters in the time range of a filter and of a scan, oldest first. */
+  *#idsWithin(
+    workspaceId: string,
+    filter: LetterFilter,
+    { after, before, now }: Omit<LetterScan, "count">,
+  ): Generator<string> {
+    const { from = 0, to } = filter;
+    const end = to === undefined ? LAST_KEY : firstIdAt(to);
+    const ranges = [{ start: later(after, firstIdAt(from)), end: before < end ? before : end }];
+    if (now !== undefined && before < end) {
+      const future = later(before, firstIdAt(now + STEP_MS_MIN));
+      ranges.push({ start: later(ranges[0]!.start, future), end });
+    }
+    for (const range of ranges) {
+      for (const id of this.#idsOf(workspaceId, filter, range.start)) {
+        if (id >= range.end) break;
+        yield id;
+      }
+    }
   }
 
   #idsOf(workspaceId: string, filter: LetterFilter, after: string): Iterable<string> {
@@ -234,6 +253,8 @@ export function takeChars<T>(
   }
   return taken;
 }
+
+const later = (one: string, other: string) => (one > other ? one : other);
 
 function isMeant(letter: StoredLetter | undefined, filter: LetterFilter): boolean {
   if (letter === undefined) return false;

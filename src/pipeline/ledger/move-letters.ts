@@ -37,7 +37,7 @@ export function moveLetters(
   if (isOver || job.movedAt !== undefined) {
     return { seen: 0, requeued: [], isOver: true };
   }
-  const scanned = letters.scan(workspaceId, job.filter, { ...job, count });
+  const scanned = letters.scan(workspaceId, job.filter, { ...job, count, now });
   const { taken, done } = letters.take(workspaceId, scanned.ids);
   const isCut = done < scanned.ids.length;
   const reached = isCut ? scanned.ids[done - 1] : scanned.reached;

@@ -108,6 +108,11 @@ export interface LetterScan {
   after: string;
   before: string;
   count: number;
+  /**
+   * The present time. Letters with a later time are found too: they were stored before, by a clock
+   * that was ahead. Default: they are not.
+   */
+  now?: number;
 }
 
 export interface LetterScanResult {

@@ -64,7 +64,8 @@ export const LetterSelection = Type.Object(
     rate: Type.Optional({ ...Rate, description: "With `all`: dead letters replayed a second" }),
     before: Type.Optional({
       ...Time,
-      description: "Of a filter, those alone that were given up before; else all until now",
+      description:
+        "Of a filter, those alone that were given up before, or by a clock that is ahead of now; else all until now",
     }),
     count: Type.Optional(
       Type.Integer({
