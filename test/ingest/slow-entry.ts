@@ -5,10 +5,8 @@
 
 import { INGEST_PULSE_MS } from "../../src/ingest/limits.ts";
 import type { IngestMessage, ServerMessage } from "../../src/ingest/messages.ts";
-import {
-  INGEST_PULSES_MISSED_MAX,
-  INGEST_START_MS_MAX,
-} from "../../src/ingest/supervisor/ingest-process.ts";
+import { INGEST_PULSES_MISSED_MAX } from "../../src/ingest/supervisor/ingest-process.ts";
+import { INGEST_START_MS_MAX } from "../../src/ingest/supervisor/start-limit.ts";
 
 const startsSlowly = process.argv[2] === "start";
 const send = (message: IngestMessage) => process.send!(message);

@@ -9,7 +9,6 @@ import {
   INGEST_PULSE_MS,
   INGEST_PULSES_LATE_MAX,
   INGEST_PULSES_SLOW_MAX,
-  INGEST_START_EXTENSIONS_MAX,
 } from "../limits.ts";
 import type {
   ChangeableIngestSettings,
@@ -23,10 +22,9 @@ import type {
 } from "../messages.ts";
 import type { ProcessState } from "./ingest-health.ts";
 import { RestartDelay } from "./restart-delay.ts";
+import { StartLimit } from "./start-limit.ts";
 import { hasProgressed, readMainThread, type ThreadState } from "./thread-state.ts";
 
-/** Milliseconds within which a started ingest process must listen, even if its log is locked. */
-export const INGEST_START_MS_MAX = 20_000;
 /**
  * Number of missing pulses (regular messages that show a process is alive) in a row after which a
  * process that uses no CPU counts as hung and is killed.
@@ -78,7 +76,7 @@ export class IngestProcess {
   #stateAtFirstMiss: ThreadState | undefined;
   #watch: ReturnType<typeof setInterval> | undefined;
   #restart: ReturnType<typeof setTimeout> | undefined;
-  #startTimeout: ReturnType<typeof setTimeout> | undefined;
+  readonly #startLimit = new StartLimit();
   #lastMetricsRequest = 0;
 
   constructor(parts: IngestProcessOptions) {
@@ -102,7 +100,7 @@ export class IngestProcess {
   /** Allows the process to accept pixels. Resolves when it listens for the first time. */
   listen(): Promise<void> {
     this.#mayListen = true;
-    this.#send({ type: "listen" });
+    this.#letListen();
     return this.#firstListening.promise;
   }
 
@@ -172,7 +170,7 @@ export class IngestProcess {
     }
     this.#child = child;
     this.#missed = 0;
-    this.#awaitStart(child);
+    this.#startLimit.begin(child);
     this.#watch = setInterval(() => this.#check(child), INGEST_PULSE_MS);
     child.exited.then(() => this.#died(child, performance.now() - startedAt));
     const log = this.#parts.logs.settings(this.#settings.index);
@@ -198,17 +196,10 @@ export class IngestProcess {
     }
   }
 
-  /**
-   * Kills the process when it does not listen within `INGEST_START_MS_MAX`. A process that makes
-   * progress gets this time again, up to `extensions` times.
-   */
-  #awaitStart(child: Subprocess, extensions = INGEST_START_EXTENSIONS_MAX): void {
-    const before = readMainThread(child.pid);
-    this.#startTimeout = setTimeout(() => {
-      if (extensions > 0 && hasProgressed(before, readMainThread(child.pid))) {
-        this.#awaitStart(child, extensions - 1);
-      } else child.kill("SIGKILL");
-    }, INGEST_START_MS_MAX);
+  /** Tells the process that it may accept pixels. It then has time to listen. */
+  #letListen(): void {
+    if (this.#child !== undefined) this.#startLimit.begin(this.#child);
+    this.#send({ type: "listen" });
   }
 
   /**
@@ -236,11 +227,13 @@ export class IngestProcess {
     switch (message.type) {
       case "opened":
         if (message.durable !== undefined) logs.opened?.(settings.index, message.durable);
+        // It waits for the logs of the others until it may listen.
+        this.#startLimit.end();
         this.#opened.resolve();
-        if (this.#mayListen) this.#send({ type: "listen" });
+        if (this.#mayListen) this.#letListen();
         break;
       case "listening":
-        clearTimeout(this.#startTimeout);
+        this.#startLimit.end();
         this.#started = true;
         this.#listening = true;
         this.#firstListening.resolve();
@@ -266,7 +259,7 @@ export class IngestProcess {
   }
 
   #died(child: Subprocess | undefined, livedMs: number): void {
-    clearTimeout(this.#startTimeout);
+    this.#startLimit.end();
     clearInterval(this.#watch);
     this.#child = undefined;
     this.#log = NOT_WRITTEN;

@@ -1,0 +1,32 @@
+import type { Subprocess } from "bun";
+import { INGEST_START_EXTENSIONS_MAX } from "../limits.ts";
+import { hasProgressed, readMainThread } from "./thread-state.ts";
+
+/**
+ * Milliseconds within which a started ingest process must open its log, even if the log is locked,
+ * and within which it must listen once it may.
+ */
+export const INGEST_START_MS_MAX = 20_000;
+
+/** Limits the time of each step of an ingest process's start. */
+export class StartLimit {
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  /**
+   * Begins a step. Kills the process when the step does not end within `INGEST_START_MS_MAX`. A
+   * process that makes progress gets this time again, up to `extensions` times.
+   */
+  begin(child: Pick<Subprocess, "pid" | "kill">, extensions = INGEST_START_EXTENSIONS_MAX): void {
+    this.end();
+    const before = readMainThread(child.pid);
+    this.#timer = setTimeout(() => {
+      if (extensions > 0 && hasProgressed(before, readMainThread(child.pid))) {
+        this.begin(child, extensions - 1);
+      } else child.kill("SIGKILL");
+    }, INGEST_START_MS_MAX);
+  }
+
+  end(): void {
+    clearTimeout(this.#timer);
+  }
+}
