@@ -13,9 +13,15 @@ test("a failed write names the directory, the cause and what to do", () => {
     ["ENOSPC", FULL],
     [28, FULL],
     ["EDQUOT", FULL],
+    [122, FULL],
     ["EROFS", /read-only/],
+    [30, /read-only/],
     ["EIO", /fails \(EIO\): check the disk$/],
+    [5, /fails \(EIO\): check the disk$/],
     ["EACCES", /must not write to \/tmp/],
+    ["EPERM", /must not write to \/tmp/],
+    [13, /must not write to \/tmp/],
+    [1, /must not write to \/tmp/],
     ["EMFILE", /^a write to \/tmp fails: too many open files \(EMFILE\)$/],
   ] as const;
   for (const [code, sentence] of cases) {

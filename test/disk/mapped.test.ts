@@ -1,5 +1,15 @@
 import { afterAll, expect, test } from "bun:test";
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { makeMappable } from "../../src/disk/mapped.ts";
@@ -29,6 +39,23 @@ test("a partial file of a crashed process does not block the next process with i
   writeFileSync(`${path}.${process.pid}`, "half");
   makeMappable(path, new Uint8Array(4_096));
   expect(statSync(path).size).toBe(4_096);
+});
+
+test("a file that exists keeps its content, also if it appeared meanwhile", () => {
+  const path = join(directory, "kept");
+  writeFileSync(path, "kept");
+  makeMappable(path, new Uint8Array(4_096));
+  expect(readFileSync(path, "utf8")).toBe("kept");
+  // A link to nothing has a name, and does not exist for a reader.
+  const link = join(directory, "link");
+  symlinkSync(join(directory, "nothing"), link);
+  makeMappable(link, new Uint8Array(4_096));
+  expect(lstatSync(link).isSymbolicLink()).toBe(true);
+  expect(readdirSync(directory).filter((name) => /^(kept|link)\./.test(name))).toEqual([]);
+});
+
+test("a file that cannot be made is an error", () => {
+  expect(() => makeMappable(join(directory, "missing/file"), new Uint8Array(1))).toThrow("ENOENT");
 });
 
 test("a file that exceeds the size limit is refused and leaves nothing behind", () => {

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { writeFileSync } from "node:fs";
+import { statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { openFile } from "../../src/disk/open-file.ts";
 import { makeDirectory, syncPath } from "../../src/disk/sync.ts";
@@ -25,4 +25,18 @@ test("durable writes leave no file open", () => {
   syncPath(join(directory, "a"));
   recordRefused(directory, { from: 1, to: 2 });
   expect(openFiles(directory)).toBe(0);
+});
+
+test("a directory is made with its parents, with a mode or with that of the process", () => {
+  const mode = (path: string) => statSync(join(directory, path)).mode & 0o777;
+  makeDirectory(join(directory, "private/inside"), 0o700);
+  expect([mode("private"), mode("private/inside")]).toEqual([0o700, 0o700]);
+  makeDirectory(join(directory, "plain"));
+  expect(mode("plain")).toBe(0o777 & ~process.umask());
+  makeDirectory(join(directory, "plain"), 0o700);
+  expect(mode("plain")).toBe(0o777 & ~process.umask());
+});
+
+test("what is missing cannot be made durable", () => {
+  expect(() => syncPath(join(directory, "missing"))).toThrow("ENOENT");
 });

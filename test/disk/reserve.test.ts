@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from "bun:test";
-import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { diskReserve, reservedBytes } from "../../src/disk/reserve.ts";
@@ -30,6 +30,35 @@ test("a reserve keeps space after the end of a file, and its length", () => {
   expect(blocks()).toBe(kept);
   expect(reservedBytes(path)).toBeGreaterThanOrEqual(1 << 20);
   expect(levels).toEqual([]);
+});
+
+test("a reserve is allocated again once half of it is used, and not before", () => {
+  const grown = join(directory, "grown");
+  writeFileSync(grown, "");
+  const { keep } = reserveOf(grown);
+  keep();
+  const blocks = () => statSync(grown).blocks;
+  const first = blocks();
+  const growTo = (size: number) => {
+    truncateSync(grown, size);
+    keep();
+  };
+  growTo((1 << 19) - 1);
+  expect(blocks()).toBe(first);
+  growTo(1 << 19);
+  const second = blocks();
+  expect(second).toBeGreaterThan(first);
+  growTo((1 << 20) - 1);
+  expect(blocks()).toBe(second);
+  growTo(1 << 20);
+  expect(blocks()).toBeGreaterThan(second);
+});
+
+test("no reserve is kept of a file that wants none", () => {
+  const plain = join(directory, "plain");
+  writeFileSync(plain, "");
+  diskReserve(plain, { logger: { warn() {}, info() {} } })();
+  expect(statSync(plain).blocks).toBe(0);
 });
 
 test("a reserve whose file is gone throws nothing; its loss and its return are each logged once", () => {
