@@ -1,18 +1,49 @@
-import { expect, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
+import { afterAll, expect, test } from "bun:test";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
 import type { PixelRecord } from "../../src/event/record.ts";
 import { openFileLog } from "../../src/ingest/log/file-log.ts";
 import { createMessageId } from "../../src/ingest/message-id.ts";
-import type { IngestMessage } from "../../src/ingest/messages.ts";
+import type { FileLogSettings, IngestMessage } from "../../src/ingest/messages.ts";
+import { openMark } from "../../src/log/durable-mark.ts";
+import type { LogHealth } from "../../src/log/event-log.ts";
 import { createMetrics } from "../../src/observe/metrics.ts";
+import { soon } from "../until.ts";
 
-const record = (): PixelRecord => ({
-  ...{ type: "page", receivedAt: 0, sourceId: "s", clientAddress: "", query: "a=b" },
+const record = (sourceId = "s"): PixelRecord => ({
+  ...{ type: "page", receivedAt: 0, sourceId, clientAddress: "", query: "a=b" },
   messageId: createMessageId(),
 });
+
+const made: string[] = [];
+afterAll(() => {
+  for (const directory of made) rmSync(directory, { recursive: true, force: true });
+});
+
+function newDirectory(): string {
+  const directory = mkdtempSync(join(tmpdir(), "pixelmill-file-log-"));
+  made.push(directory);
+  return directory;
+}
+
+/** Opens a log that keeps what it tells the server. */
+async function openLog(settings: Partial<FileLogSettings> = {}) {
+  const directory = settings.directory ?? newDirectory();
+  const sent: IngestMessage[] = [];
+  const healths: LogHealth[] = [];
+  const log = await openFileLog(
+    { kind: "files", directory, firstSequence: 0, otherLogs: [], ...settings },
+    {
+      logger: pino({ level: "silent" }),
+      metrics: createMetrics("test"),
+      onHealth: (health) => healths.push(health),
+      send: (message) => sent.push(message),
+    },
+  );
+  return { directory, log, sent, healths };
+}
 
 /** Runs `append` over a log, and returns the sequences that the log reported to the server. */
 async function reports(
@@ -21,24 +52,13 @@ async function reports(
     last: () => number | undefined,
   ) => Promise<void>,
 ) {
-  const directory = mkdtempSync(join(tmpdir(), "pixelmill-file-log-"));
-  const sent: IngestMessage[] = [];
-  const log = await openFileLog(
-    { kind: "files", directory, firstSequence: 0, otherLogs: [] },
-    {
-      logger: pino({ level: "silent" }),
-      metrics: createMetrics("test"),
-      onHealth() {},
-      send: (message) => sent.push(message),
-    },
-  );
+  const { log, sent } = await openLog();
   const sequences = () =>
     sent.flatMap((message) => (message.type === "durable" ? [message.sequence] : []));
   try {
     await append(log, () => sequences().at(-1));
   } finally {
     await log.close();
-    rmSync(directory, { recursive: true });
   }
   return sequences();
 }
@@ -71,4 +91,83 @@ test("pixels that follow each other share reports, and the last one is reported"
     while (last() !== 200) await Bun.sleep(5);
   });
   expect(sequences).toEqual([...new Set(sequences)].toSorted((a, b) => a - b));
+});
+
+test("a report names the sources of its records, unless there are more than 2,000", async () => {
+  for (const [count, isNamed] of [
+    [1, true],
+    [2_000, true],
+    [2_001, false],
+  ] as const) {
+    const { log, sent } = await openLog();
+    const ids = Array.from({ length: count }, (_, n) => `s${n}`);
+    const records = ids.map((id) => record(id));
+    await log.appendAll(records, []);
+    await log.close();
+    const sources = isNamed && { sources: ids };
+    expect(sent).toEqual([{ type: "durable", sequence: count, ...sources }]);
+  }
+});
+
+test("a log whose disk fails says so once, and once more when it is written again", async () => {
+  const { directory, log, healths } = await openLog({ segmentBytesMax: 1 });
+  const well = { failing: 0, writable: 1, faults: [] };
+  expect(log.health()).toEqual(well);
+  await log.append(record(), 0);
+  expect(healths).toEqual([]);
+  rmSync(directory, { recursive: true });
+  await expect(log.append(record(), 0)).rejects.toThrow("The disk failed");
+  await expect(log.append(record(), 0)).rejects.toThrow("The disk failed");
+  const fault = expect.stringMatching(/^The event log is not written: a write to .* fails: /);
+  const unwell = { failing: 1, writable: 0, faults: [fault] };
+  expect(healths).toEqual([unwell]);
+  expect(log.health()).toEqual(unwell);
+  mkdirSync(directory);
+  await soon(async () => expect(log.health()).toEqual(well));
+  expect(healths).toEqual([unwell, well]);
+  await log.close();
+});
+
+test("a log goes on behind its mark and behind what was read, and says what is missing", async () => {
+  for (const [mark, firstSequence, gaps] of [
+    [0, 0, []],
+    [5, 0, [{ type: "missing", from: 0, to: 5 }]],
+    [5, 7, [{ type: "missing", from: 0, to: 7 }]],
+  ] as const) {
+    const directory = newDirectory();
+    openMark(directory).set(mark);
+    const { log, sent } = await openLog({ directory, firstSequence });
+    const first = Math.max(mark, firstSequence);
+    expect(log.durable!()).toBe(first);
+    expect(sent as unknown).toEqual(gaps);
+    // Another process learns the end from the mark, before a record is acknowledged.
+    expect(openMark(directory).get()).toBe(first);
+    await log.append(record(), 0);
+    expect(openMark(directory).get()).toBe(first + 1);
+    await log.close();
+  }
+});
+
+test("the ends of the other logs are those of their marks, and the same list until one moves", async () => {
+  const others = [3, 8].map((log) => ({ log, directory: newDirectory() }));
+  const marks = others.map(({ directory }) => openMark(directory));
+  marks[0]!.set(4);
+  const { log } = await openLog({ otherLogs: others });
+  const first = log.otherLogs!();
+  expect(first).toEqual([
+    { log: 3, sequence: 4 },
+    { log: 8, sequence: 0 },
+  ]);
+  expect(log.otherLogs!()).toBe(first);
+  for (const [index, expected] of [
+    [1, [4, 6]],
+    [0, [6, 6]],
+  ] as const) {
+    marks[index]!.set(6);
+    expect(log.otherLogs!().map(({ sequence }) => sequence)).toEqual([...expected]);
+  }
+  await log.close();
+  const alone = await openLog();
+  expect(alone.log.otherLogs).toBeUndefined();
+  await alone.log.close();
 });
