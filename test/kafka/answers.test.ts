@@ -92,17 +92,20 @@ describe("an answer of a broker", () => {
 test.each([
   ["negative", "fffffffa"],
   ["smaller than an answer", "00000003"],
-  ["larger than an answer", "7fffffff"],
+  ["larger than an answer", "10000001"],
 ])("a length that is %s ends the sequence of answers, in any pieces", (_, hex) => {
   const valid = Buffer.from("00000005" + "0102030405" + "00000004" + "00000000", "hex");
-  const bytes = Buffer.concat([valid, Buffer.from(hex, "hex")]);
-  for (const size of [1, 3, bytes.length]) {
+  const length = Buffer.from(hex, "hex");
+  for (const size of [1, 3, 5, valid.length]) {
     const lengths = new AnswerLengths();
-    const expectAll = () => {
+    const expectAll = (bytes: Buffer) => {
       for (let at = 0; at < bytes.length; at += size) lengths.expect(bytes.subarray(at, at + size));
     };
-    expect(expectAll).toThrow(KafkaAnswerError);
+    expectAll(valid);
+    const message = `Expected an answer of 4 to 268435456 bytes, got the length ${length.readUInt32BE()}`;
+    expect(() => expectAll(length)).toThrow(new KafkaAnswerError(message));
   }
+  new AnswerLengths().expect(Buffer.from("10000000", "hex"));
 });
 
 test.each(["snappy", "lz4", "gzip", "zstd"] as const)(

@@ -68,3 +68,16 @@ test("an assignment that cannot be decoded is an error of its request", async ()
   );
   await expect(asked).rejects.toBeInstanceOf(KafkaAnswerError);
 });
+
+test("a broker that expects TLS is known by its alert, and only by its first answer", async () => {
+  const alert = Buffer.from("15030100020228", "hex");
+  for (const [answer, message] of [
+    [() => alert, "Broker requires TLS."],
+    [() => Buffer.concat([Buffer.from([0x14]), alert]), "Connection closed"],
+    [() => Buffer.concat([Buffer.from([0x15, 0x04]), alert]), "Connection closed"],
+    [(id: Buffer) => Buffer.concat([framed(id, "00"), alert]), "Connection closed"],
+  ] as const) {
+    const asked = request(answer, (to) => kafka.metadataV12.api.async(to, ["t"]));
+    await expect(asked).rejects.toThrow(message);
+  }
+});
