@@ -7,7 +7,11 @@ import {
   INGEST_PULSES_SLOW_MAX,
   INGEST_START_EXTENSIONS_MAX,
 } from "../../src/ingest/limits.ts";
-import type { IngestMessage, ServerMessage } from "../../src/ingest/messages.ts";
+import {
+  INGEST_SOCKET_FD,
+  type IngestMessage,
+  type ServerMessage,
+} from "../../src/ingest/messages.ts";
 import {
   INGEST_PULSES_MISSED_MAX,
   IngestProcess,
@@ -146,7 +150,8 @@ describe("a start", () => {
     });
     const [child] = spawned;
     expect(spawn.mock.calls[0]![0]).toEqual(["pixelmill", "ingest"]);
-    expect(child!.options).toMatchObject({ stdio: ["ignore", "ignore", "inherit", 42] });
+    expect(child!.options.stdio[INGEST_SOCKET_FD]).toBe(42);
+    expect(child!.options.stdio.slice(0, 3)).toEqual(["ignore", "ignore", "inherit"]);
     expect(child!.options).toMatchObject({ serialization: "json" });
     expect(child!.sent).toEqual([{ type: "serve", ...settings, log }]);
     expect(ingest.pid()).toBe(NO_PID);
