@@ -115,6 +115,47 @@ describe("the bound of a network", () => {
   });
 });
 
+test("a bound of a network that changes counts for the connections after it", () => {
+  const { places, come, ended } = hall(100, 2);
+  for (const name of ["a", "b"]) come(name, "n");
+  places.setPerNetworkMax(3);
+  come("c", "n");
+  expect([places.size, ended]).toEqual([3, []]);
+  places.setPerNetworkMax(1);
+  expect(places.size).toBe(3);
+  come("d", "n");
+  expect([places.size, ended]).toEqual([3, ["network"]]);
+  places.setPerNetworkMax(0);
+  come("e", "n");
+  expect([places.size, ended]).toEqual([4, ["network"]]);
+});
+
+test("a connection that is gone already can be removed again, and ask", () => {
+  const { places, come } = hall(100, 2);
+  const { client } = come("a", "n");
+  come("b", "n");
+  places.remove(client);
+  places.remove(client);
+  places.onFirstRequest(client);
+  expect(places.size).toBe(1);
+});
+
+test("connections beyond the bound are at most 16, and are closed once they are owed nothing", () => {
+  const { places, come, ended } = hall(2);
+  const clients = Array.from({ length: 18 }, (_, n) => {
+    const { client, isTaken } = come(`${n}`, `${n}`);
+    expect(isTaken).toBe(true);
+    client.ask();
+    client.busy = true;
+    return client;
+  });
+  expect(places.hasRoom()).toBe(false);
+  for (const client of clients.slice(0, 2)) client.busy = false;
+  expect(places.hasRoom()).toBe(true);
+  expect(names(clients)).toEqual(["0"]);
+  expect([places.size, ended]).toEqual([17, ["all"]]);
+});
+
 test("a network without connections is forgotten", () => {
   const { places, come } = hall(100, 2);
   const visit = (from: number) => {
