@@ -209,6 +209,34 @@ test("a topic that was created again has the id that most brokers name", () => {
   expect(view.topic("t")).toMatchObject({ errorCode: 3 });
 });
 
+test("a topic that brokers refuse has no leaders, and one without an id has its name as id", () => {
+  const view = new ClusterView();
+  const nameless = answerOf(all, [statement1]);
+  nameless.topics[0]!.topicId = undefined as unknown as string;
+  view.take(addressOf(1), nameless);
+  expect(view.topic("t")).toMatchObject({ id: "t" });
+  expect(view.leaders("t")).toEqual([1]);
+  expect(view.leaders("u")).toBeUndefined();
+  const refused = answerOf(all, []);
+  refused.topics[0]!.errorCode = 29;
+  view.take(addressOf(1), refused);
+  expect(view.topic("t")).toMatchObject({ errorCode: 29 });
+  expect(view.leaders("t")).toBeUndefined();
+});
+
+test("a broker is a member while half of the answers list it", () => {
+  const view = new ClusterView();
+  const listings = [[1, 2, 3], [1, 2], [1, 3], [1]];
+  for (const [at, members] of listings.entries()) {
+    view.take(addressOf(at + 1), answerOf(members, [statement1]));
+  }
+  expect([...view.brokers.keys()]).toEqual([1, 2, 3]);
+  view.take(addressOf(3), answerOf([1], [statement1]));
+  expect([...view.brokers.keys()]).toEqual([1, 2]);
+  expect(view.hasLeft(addressOf(3))).toBe(true);
+  expect(view.hasLeft("unknown:1")).toBe(false);
+});
+
 test("the answers of a broker of another Kafka cluster are not used, also under the address of a known one", () => {
   const view = new ClusterView();
   const foreign = { ...answerOf(all, moved), clusterId: "d" };

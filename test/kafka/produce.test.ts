@@ -83,6 +83,26 @@ test("a Produce request of each version has the bytes that the Kafka library giv
   );
 });
 
+test("an error about one partition leaves the answers for the others, any other error fails", async () => {
+  const partitionResponses = [
+    { index: 0, errorCode: 0, baseOffset: 7n },
+    { index: 1, errorCode: 6, baseOffset: -1n },
+  ];
+  const response = { responses: [{ name: "t", partitionResponses }] };
+  const errors: Error[] = [
+    new kafka.ResponseError(0, 11, { "/1": [6, null] }, response),
+    new kafka.NetworkError("Connection closed"),
+  ];
+  const send = () => {
+    const api = { async: () => Promise.reject(errors.shift()) };
+    const request = { batches: [], producerId: { producerId: 1n, producerEpoch: 0 } };
+    const options = { ...request, waitMs: 0, compression: "none" as const };
+    return produce(kafka, api as never, {} as Connection, options);
+  };
+  expect(await send()).toEqual(partitionResponses.map((it) => ({ ...it, topic: "t" })));
+  await expect(send()).rejects.toThrow("Connection closed");
+});
+
 test("the records of a compressed batch are those of the plain one, and its checksum covers them", async () => {
   const messages = ["a", "ä", "b".repeat(2_000)].map((text) => ({
     ...{ value: Buffer.from(text), headers: ["n", text], timestamp: 7 },
