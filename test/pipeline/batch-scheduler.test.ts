@@ -110,3 +110,180 @@ test("a batch that no code runs over is larger", async () => {
   expect((await endlessLane("the log", true).scheduler.take()).length).toBe(100);
   expect((await endlessLane("the log", false).scheduler.take()).length).toBe(500);
 });
+
+interface Given {
+  /** New events, letters and replayed events that can be taken. */
+  live?: LaneEvent[];
+  letters?: string[];
+  replayed?: LaneEvent[];
+  recovering?: { letter?: string };
+  recovered?: LaneEvent[];
+  /** Fails each read of the ledger after the first. */
+  ledgerError?: Error;
+  elapsed?: () => number;
+}
+
+/** A lane with these events; `asked` are the bounds with which they were asked for. */
+function laneWith({ live = [], letters = [], replayed = [], recovered = [], ...more }: Given) {
+  const memory = new MemoryBudget().openLane("w");
+  const requeuedIds = new Set<string>();
+  const histories = new LaneHistories();
+  const asked: { name: string; count: number; last?: string | undefined }[] = [];
+  const sleeps: number[] = [];
+  const work = new Notifier();
+  let reads = 0;
+  const scheduler = new BatchScheduler({
+    destinationId: "d",
+    reader: {
+      recovering: more.recovering as never,
+      async take(count) {
+        asked.push({ name: "live", count });
+        return live.splice(0, count);
+      },
+    },
+    ...{ memory, requeuedIds, work },
+    program: () => code,
+    metrics: { histories },
+    ledger: {
+      waitingLetters(_id, inFlight, count, { last } = {}) {
+        if (reads++ > 0 && more.ledgerError !== undefined) throw more.ledgerError;
+        asked.push({ name: "letters", count, last });
+        const ids = letters.filter((id) => !inFlight.has(id) && (last === undefined || id <= last));
+        return ids.slice(0, count).map((id) => ({ letter: storedLetter(id), replayedAt: 0 }));
+      },
+    },
+    replays: {
+      get isDue() {
+        return replayed.length > 0;
+      },
+      take: (count: number) => replayed.splice(0, count),
+      takeRecovered: async (count: number) => recovered.splice(0, count),
+    },
+    clock: {
+      now: () => 1e12,
+      elapsed: more.elapsed ?? (() => 0),
+      sleep: async (ms) => void sleeps.push(ms),
+    },
+    pace: new BatchPace(),
+    changed: new Notifier(),
+  });
+  return { scheduler, memory, requeuedIds, histories, asked, sleeps, work, letters, live };
+}
+
+const some = (count: number) => numbersTo(count).map(() => laneEvent());
+const letterIds = (events: readonly LaneEvent[]) =>
+  events.map(({ origin }) => ("requeued" in origin ? origin.requeued.id : "live"));
+
+test("events that did not fit run again alone, those put back first before those put back last", async () => {
+  const { scheduler } = laneWith({ live: some(3) });
+  const [a, b, c] = some(3) as [LaneEvent, LaneEvent, LaneEvent];
+  expect(scheduler.hasUnrun).toBe(false);
+  scheduler.putBackLast([c]);
+  scheduler.putBack([a, b]);
+  expect(scheduler.hasUnrun).toBe(true);
+  const taken = await scheduler.take();
+  expect([taken.length, taken[0] === a, taken[1] === b, taken[2] === c]).toEqual([
+    3,
+    true,
+    true,
+    true,
+  ]);
+  expect(scheduler.hasUnrun).toBe(false);
+  expect(await scheduler.take()).toHaveLength(3);
+});
+
+test("a lane without room takes nothing, and is notified when there is some", async () => {
+  const { scheduler, memory, work } = laneWith({ live: some(10_000) });
+  const all: LaneEvent[] = [];
+  for (let taken = await scheduler.take(); taken.length > 0; taken = await scheduler.take()) {
+    all.push(...taken);
+  }
+  expect(memory.isFull).toBe(true);
+  let isNotified = false;
+  work.once(() => {
+    isNotified = true;
+  });
+  for (const _ of all) memory.dispatchEmpty();
+  memory.settle(all.length);
+  memory.commit(all);
+  await new Promise((resolve) => setImmediate(resolve));
+  expect([isNotified, memory.isFull]).toEqual([true, false]);
+  expect((await scheduler.take()).length).toBe(100);
+});
+
+test("dead letters are taken after the new events, each once, until more are requeued", async () => {
+  const scene = laneWith({ live: some(2), letters: ["b", "a"] });
+  const { scheduler, requeuedIds, letters, asked } = scene;
+  expect(letterIds(await scheduler.take())).toEqual(["live", "live", "b", "a"]);
+  expect([...requeuedIds]).toEqual(["b", "a"]);
+  expect(await scheduler.take()).toEqual([]);
+  // None was left, so the ledger is not asked again.
+  const reads = () => asked.filter(({ name }) => name === "letters").length;
+  const before = reads();
+  letters.push("c");
+  expect(await scheduler.take()).toEqual([]);
+  expect(reads()).toBe(before);
+  scheduler.noteRequeued();
+  expect(letterIds(await scheduler.take())).toEqual(["c"]);
+});
+
+test("while an interrupted delivery is gathered, only its letters and its replayed events are taken", async () => {
+  const mine = { replayed: some(1), recovered: some(2), letters: ["a", "b", "c"] };
+  const scene = laneWith({ ...mine, recovering: { letter: "b" } });
+  expect(letterIds(await scene.scheduler.take())).toEqual(["a", "b"]);
+  expect((await scene.scheduler.take()).length).toBe(2);
+  expect(await scene.scheduler.take()).toEqual([]);
+  const withoutLetters = laneWith({ letters: ["a"], recovered: some(1), recovering: {} });
+  expect(letterIds(await withoutLetters.scheduler.take())).toEqual(["live"]);
+  expect(await withoutLetters.scheduler.take()).toEqual([]);
+});
+
+test("new events are not lost because the ledger cannot be read, and without any the error is told", async () => {
+  const given = { letters: ["a"], ledgerError: new Error("The disk is broken") };
+  const { scheduler } = laneWith({ ...given, live: some(2) });
+  expect(await scheduler.take()).toHaveLength(2);
+  await expect(scheduler.take()).rejects.toThrow("The disk is broken");
+});
+
+test("received events are counted by source, and not those that are sent again", async () => {
+  const live = some(3);
+  live[2]!.input = { ...live[2]!.input, sourceId: "other" };
+  const { scheduler, histories } = laneWith({ live, letters: ["a"], replayed: some(4) });
+  expect(await scheduler.take()).toHaveLength(8);
+  const { sources } = histories.get("d").minute(1e12)!;
+  expect(sources.map(([id, counts]) => [id, counts[0]])).toEqual([
+    ["source", 2],
+    ["other", 1],
+  ]);
+});
+
+test("a lane has rested since its last event, and at first since ever", async () => {
+  let now = 500;
+  const { scheduler } = laneWith({ live: some(1), elapsed: () => now });
+  expect(scheduler.hasRested(1e15)).toBe(true);
+  await scheduler.take();
+  now = 599;
+  expect(scheduler.hasRested(100)).toBe(false);
+  await scheduler.take();
+  now = 600;
+  expect(scheduler.hasRested(100)).toBe(true);
+});
+
+test("a lane waits for more events between batches only when events are frequent and it was idle", async () => {
+  let now = 1_000;
+  const { scheduler, live, sleeps } = laneWith({ elapsed: () => now });
+  const take = async (count: number) => {
+    live.push(...some(count));
+    await scheduler.take();
+    return sleeps.splice(0);
+  };
+  expect(await take(100)).toEqual([]);
+  now = 1_100;
+  // 1,000 events a second since the last 100 ms, half of those at which batches begin 10 ms apart.
+  expect(await take(0)).toEqual([]);
+  expect(await take(1)).toEqual([]);
+  now = 1_102;
+  expect(await take(0)).toEqual([]);
+  expect(await take(1)).toEqual([3]);
+  expect(await take(1)).toEqual([]);
+});
