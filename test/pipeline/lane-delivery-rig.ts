@@ -31,6 +31,8 @@ export class LaneDeliveryRig {
   readonly delivery: LaneDelivery;
   /** Number of times that the delivery has told of an outage. */
   notedOutages = 0;
+  /** Called with a broken invariant. */
+  onFail: (error: unknown) => void = fail;
   readonly #clock: Clock;
   readonly #destination: Destination;
   #isRunning = true;
@@ -53,7 +55,8 @@ export class LaneDeliveryRig {
     const logger = pino({ level: "silent" });
     this.delivery = new LaneDelivery(
       {
-        ...{ clock, logger, retryWindowMs, fail, metrics: laneMetrics(), recovered: undefined },
+        ...{ clock, logger, retryWindowMs, metrics: laneMetrics(), recovered: undefined },
+        fail: (error) => this.onFail(error),
         earlierFailure: earlierOutageMs > 0 ? { outageMs: earlierOutageMs } : {},
         credentials: () => undefined,
         health: new HealthLogger({ clock, logger, destination: () => destination }),

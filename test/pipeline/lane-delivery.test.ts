@@ -6,6 +6,7 @@ interface Attempt {
   /** Users of its events, in order. */
   users: string;
   name: string | undefined;
+  signal: AbortSignal;
   answer(result?: DeliveryResult): void;
 }
 
@@ -16,16 +17,22 @@ function setup(
 ) {
   const clock = new SimulatedClock();
   const attempts: Attempt[] = [];
+  let closed = 0;
   const kind: DestinationKind = {
     ...simulatedKind(clock, shape, () => ({ kind: "delivered" })),
     open: () => ({
-      deliver(outgoing, _signal, name) {
+      deliver(outgoing, signal, name) {
         const { promise, resolve } = Promise.withResolvers<DeliveryResult>();
         const users = outgoing.map((it) => eventOf(it).user).join("");
-        attempts.push({ users, name, answer: (result = { kind: "delivered" }) => resolve(result) });
+        attempts.push({
+          ...{ users, name, signal },
+          answer: (result = { kind: "delivered" }) => resolve(result),
+        });
         return promise;
       },
-      async close() {},
+      async close() {
+        closed += 1;
+      },
     }),
     ...more,
   };
@@ -33,6 +40,7 @@ function setup(
   let n = 0;
   return {
     ...{ rig, clock },
+    closed: () => closed,
     push: (users: string) => rig.push(...[...users].map((user) => ({ n: n++, user }))),
     /** Lets time pass, and returns the attempts that began. */
     async pass(ms = 0): Promise<Attempt[]> {
@@ -187,3 +195,105 @@ test("a delivery tells of its failure, its last failure, its refusals and its pa
   expect(delivery.past).toMatchObject({ hasDelivered: false, lastFailure: { reason: "HTTP 400" } });
   expect(delivery.lastFailure).toBe(delivery.past.lastFailure!);
 });
+
+test("an event joins the request that is being filled, unless another queue is idle", async () => {
+  const { push, pass } = setup({ concurrency: 2, batchSize: 3 });
+  push("a");
+  const [a] = await pass();
+  push("b");
+  const [b] = await pass();
+  push("cd");
+  a!.answer();
+  await pass();
+  push("e");
+  expect(usersOf(await pass())).toEqual(["e"]);
+  b!.answer();
+  expect(usersOf(await pass())).toEqual(["cd"]);
+});
+
+test("a user whose events are all delivered may get another queue", async () => {
+  const { push, pass } = setup({ concurrency: 2, batchSize: 1 });
+  push("a");
+  const [first] = await pass();
+  first!.answer();
+  await pass();
+  push("b");
+  push("a");
+  expect(usersOf(await pass())).toEqual(["b", "a"]);
+});
+
+test("an attempt that fails after a recovery resumes no other queue", async () => {
+  const { push, pass } = setup({ concurrency: 4, batchSize: 1 });
+  push("abcd");
+  for (const attempt of await pass()) attempt.answer(failed);
+  let first: Attempt | undefined;
+  // Lets them fail for a minute.
+  for (let ms = 0; ms < 60_000 || first === undefined; ms += 100) {
+    const begun = await pass(100);
+    first = ms < 60_000 ? undefined : begun.shift();
+    for (const attempt of begun) attempt.answer(failed);
+  }
+  first.answer();
+  const resumed = await pass();
+  expect(resumed).toHaveLength(1);
+  resumed[0]!.answer(failed);
+  expect(await pass()).toEqual([]);
+});
+
+test.each([
+  ["each of its queues", 2, {}],
+  ["its batch", 1, { batchLimits: () => ({ bytes: 1, ageMs: 60_000 }) }],
+])("a new config is tried at once by %s", async (_, concurrency, more) => {
+  const { rig, push, pass, closed } = setup({ concurrency, batchSize: 1 }, more);
+  push("ab".slice(0, concurrency));
+  for (let failures = 0; failures < 12; failures++) {
+    for (const attempt of await pass(120_000)) attempt.answer(failed);
+  }
+  await pass();
+  expect(await pass(1)).toEqual([]);
+  rig.change({ url: "new" });
+  expect(await pass()).toHaveLength(concurrency);
+  expect([rig.delivery.isWell, closed()]).toEqual([true, 1]);
+});
+
+test("a stop aborts the attempts, ends all waits, and closes the destination", async () => {
+  const { rig, push, pass, closed } = setup({ concurrency: 2, batchSize: 1 });
+  push("ab");
+  const [a, b] = await pass();
+  b!.answer(failed);
+  await pass();
+  expect(a!.signal.aborted).toBe(false);
+  const ended = rig.end();
+  expect(a!.signal.aborted).toBe(true);
+  a!.answer(failed);
+  await ended;
+  expect([closed(), await pass(600_000)]).toEqual([1, []]);
+});
+
+test("a delivery without a wait has no name", async () => {
+  const batchLimits = () => ({ bytes: 1_000, ageMs: 0 });
+  const { push, pass } = setup({ concurrency: 1, batchSize: 10 }, { batchLimits });
+  push("ab");
+  expect(await pass()).toMatchObject([{ users: "ab", name: undefined }]);
+});
+
+test.each([
+  [0, undefined],
+  [1, "Broken invariant: A destination refuses events of the delivery"],
+  [-1, "Broken invariant: A destination refuses events of the delivery"],
+])(
+  "a destination that refuses the event at place %d of one breaks an invariant: %p",
+  async (index, told) => {
+    const { rig, push, pass } = setup({ concurrency: 1, batchSize: 1 });
+    let broken: Error | undefined;
+    rig.onFail = (error) => {
+      broken = error as Error;
+    };
+    push("a");
+    const [attempt] = await pass();
+    attempt!.answer({ kind: "delivered", refused: new Map([[index, "No such column"]]) });
+    await pass();
+    expect(broken?.message).toBe(told as string);
+    expect(rig.letters()).toHaveLength(told === undefined ? 1 : 0);
+  },
+);

@@ -98,7 +98,7 @@ export class LetterGroups {
     const name = this.#nameOf(letter);
     if (name === undefined) return {};
     const id = groupId(destinationId, name);
-    const own = responseId === undefined ? undefined : this.#responses.get(id, responseId);
+    const own = this.#responses.get(id, responseId);
     if (own !== undefined) return { groupId: id, response: own };
     if (status === undefined && code === undefined) return { groupId: id };
     const facts = { ...(status !== undefined && { status }), ...(code !== undefined && { code }) };

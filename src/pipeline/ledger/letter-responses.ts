@@ -71,7 +71,8 @@ export class LetterResponses {
     this.#add(group.destinationId, -kept.reduce((sum, { bytes }) => sum + bytes, 0));
   }
 
-  get(groupId: string, id: string): ShownAnswer | undefined {
+  /** Returns a stored response of a group. Without an `id`, returns undefined. */
+  get(groupId: string, id = ""): ShownAnswer | undefined {
     const found = this.#responses.get([groupId, id]);
     return typeof found === "object" ? found : undefined;
   }
