@@ -5,7 +5,7 @@ import { retryAfterMs } from "../retry-after.ts";
 /**
  * Explanations of the error codes of an object store, for the user who configures the destination.
  */
-const meanings = new Map<string, string>([
+const meanings = new Map<string | undefined, string>([
   ["InvalidAccessKeyId", "The store does not know the access key"],
   // versitygw sends this code.
   ["XAdminUserNotFound", "The store does not know the access key"],
@@ -30,7 +30,7 @@ const meanings = new Map<string, string>([
 ]);
 
 /** Error codes for credentials that the store does not accept. */
-const signInCodes = new Set([
+const signInCodes = new Set<string | undefined>([
   "InvalidAccessKeyId",
   "XAdminUserNotFound",
   "SignatureDoesNotMatch",
@@ -61,13 +61,13 @@ export function failureOf(method: string, response: EgressResponse): StoreFailur
   }
   // The body is XML, unless a proxy in front of the store sent the response.
   const code = /<Code>(\w{1,64})<\/Code>/.exec(Buffer.from(body).toString("latin1"))?.[1];
-  const meaning = meanings.get(code ?? "") ?? "The store refuses";
+  const meaning = meanings.get(code) ?? "The store refuses";
   const region = headers["x-amz-bucket-region"];
   const where = status === 301 && region && /^[\w-]{1,64}$/.test(region) ? `, in ${region}` : "";
   const afterMs = retryAfterMs(headers["retry-after"], Date.now());
   return {
     reason: `${meaning}${where} (${[status, code].filter(Boolean).join(" ")})`,
-    isOfSignIn: code !== undefined && signInCodes.has(code),
+    isOfSignIn: signInCodes.has(code),
     answer: { ...answerOf(response), ...(code !== undefined && { code }) },
     ...(afterMs !== undefined && { afterMs }),
   };
