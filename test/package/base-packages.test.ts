@@ -45,7 +45,7 @@ function putApt(content?: string): void {
   const script = `#!/bin/sh
 echo "$PWD $*" >> ${root}/calls
 while [ "$1" = -qq ] || [ "$1" = -o ]; do [ "$1" = -o ] && shift; shift; done
-[ "$1" = update ] && exit
+[ "$1" = update ] && exec test -d lists/partial -a -d cache/archives/partial -a -f status
 shift
 ${download}
 `;
