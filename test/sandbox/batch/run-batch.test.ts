@@ -1,7 +1,7 @@
-import { expect, setDefaultTimeout, test } from "bun:test";
+import { expect, onTestFinished, setDefaultTimeout, spyOn, test } from "bun:test";
 import { pino } from "pino";
 import { Registry } from "prom-client";
-import { noLogs } from "../../../src/sandbox/batch/batch-logs.ts";
+import { noLogs, testLogs } from "../../../src/sandbox/batch/batch-logs.ts";
 import { BatchRun } from "../../../src/sandbox/batch/batch-run.ts";
 import type { BatchRunOptions } from "../../../src/sandbox/batch/batch-run-options.ts";
 import { ProgramSuspensions } from "../../../src/sandbox/batch/program-suspension.ts";
@@ -279,4 +279,114 @@ test("code for which the machine never has time is not suspended", async () => {
   const trial = trialOf();
   const { isDoubtful } = await run(new SimulatedGuests(0.01), events, undefined, { trial });
   expect([isDoubtful, trial.suspended, trial.isSuspect]).toEqual([true, undefined, false]);
+});
+
+test.each([
+  // The code of the event is the only one that ran in the guest.
+  ["memory", false, false, 1],
+  ["violation", false, false, 1],
+  // Code that ran before may be to blame.
+  ["memory", false, true, 2],
+  // The system may have killed the first one.
+  ["crash", false, false, 2],
+  ["memory", true, false, 4],
+  ["crash", true, false, 4],
+] as const)(
+  "an event that ends its guest by %s (shared %p, warm %p) is blamed for guest number %d",
+  async (ends, isShared, isWarm, starts) => {
+    const guests = new SimulatedGuests();
+    guests.isShared = isShared;
+    if (isWarm) guests.warm();
+    const { outcomes, culprits } = await run(guests, [{ n: 0, cpuMs: 0.1, ends }]);
+    const message = { memory: "at its memory limit", crash: "crashed", violation: "broke into" }[
+      ends
+    ];
+    expect(shown(outcomes)).toEqual([expect.stringContaining(message)]);
+    expect([culprits, guests.starts]).toEqual([[ends], starts]);
+  },
+);
+
+test("events of a batch that fails as a whole run one by one, and only then write their lines", async () => {
+  const guests = new SimulatedGuests();
+  guests.batchError = "none of them";
+  const { outcomes, logs } = await run(
+    guests,
+    mixed(() => false, 0.1, 3),
+    undefined,
+    {
+      logs: testLogs,
+    },
+  );
+  expect(shown(outcomes)).toEqual([[{ n: 0 }], [{ n: 1 }], [{ n: 2 }]]);
+  expect(guests.runs.map(({ events }) => events)).toEqual([[0, 1, 2], [0], [1], [2]]);
+  expect(logs).toEqual([0, 1, 2].map((event) => ({ text: "1 events", event })));
+});
+
+test("events that have no outcome after the time of a batch get the error of the whole batch", async () => {
+  const guests = new SimulatedGuests();
+  guests.batchError = "none of them";
+  let now = 1;
+  const clock = spyOn(performance, "now").mockImplementation(() => now);
+  onTestFinished(() => clock.mockRestore());
+  guests.onEvent = () => {
+    now += GUEST_CPU_MS_MAX / 2;
+  };
+  const { outcomes } = await run(
+    guests,
+    mixed(() => false, 0.1, 4),
+  );
+  expect(shown(outcomes)).toEqual([[{ n: 0 }], [{ n: 1 }], "none of them", "none of them"]);
+});
+
+test("a batch ends early with its first events once their outputs are too many bytes", async () => {
+  const outcomesOf = async (bytesMax: number) => {
+    const guests = new SimulatedGuests();
+    const { outcomes, bytes } = await run(
+      guests,
+      mixed(() => false, 0, 700),
+      undefined,
+      {
+        bytesMax,
+      },
+    );
+    return [outcomes.length, bytes, guests.runs.length];
+  };
+  const [all, bytes] = await outcomesOf(1 << 20);
+  expect(all).toBe(700);
+  // One frame of events, and the rest.
+  const [some, bytesOfSome] = await outcomesOf(1);
+  expect(some).toBe(500);
+  expect(await outcomesOf(bytesOfSome! - 1)).toEqual([500, bytesOfSome!, 1]);
+  expect(await outcomesOf(bytesOfSome!)).toEqual([700, bytes!, 2]);
+});
+
+test("the rest of a batch is not run once its request has ended, or after many costly events", async () => {
+  const given = async (more: object, events: readonly SimulatedEvent[]) => {
+    const one = new BatchRun(
+      program(""),
+      { ...batch(...events), ...more },
+      {
+        ...{ limits: defaultLimits, logs: noLogs, culpritsMax: 1, bytesMax: 1 << 20 },
+        hostFunctions: {},
+      },
+    );
+    const guests = new SimulatedGuests();
+    await runBatch(guests, one);
+    return { guests, outcomes: shown(one.finish().outcomes) };
+  };
+  const looping = mixed(() => true, 0, GUEST_CULPRITS_MAX + 2);
+  const costly = await given({ costlyUntil: performance.now() }, looping);
+  const notRun = `Not run: ${GUEST_CULPRITS_MAX} other events of the request were stopped`;
+  const stopped = Array(GUEST_CULPRITS_MAX).fill(TIMED_OUT);
+  expect(costly.outcomes).toEqual([...stopped, notRun, notRun]);
+  const later = await given({ costlyUntil: performance.now() + 600_000 }, looping);
+  expect(later.outcomes).toEqual([...stopped, TIMED_OUT, TIMED_OUT]);
+  const ended = await given({ isAwaited: () => false }, looping.slice(0, 1));
+  expect(ended.outcomes).toEqual(["Not run: the request has ended"]);
+  expect(ended.guests.runs).toEqual([]);
+  const awaited = await given(
+    { isAwaited: () => true },
+    mixed(() => false, 0, 1),
+  );
+  expect(awaited.outcomes).toEqual([[{ n: 0 }]]);
 });

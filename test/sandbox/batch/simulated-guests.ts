@@ -48,6 +48,12 @@ export class SimulatedGuests implements GuestSource {
   /** Parts of a processor that the first loads get, where they are others than those of runs. */
   readonly loadShares: number[] = [];
   starts = 0;
+  /** Whether guests have another program, too. */
+  isShared = false;
+  /** Error that the code throws for several events at once, as by `transformBatch`. */
+  batchError: string | undefined;
+  /** Called with each event that runs. */
+  onEvent: (n: number) => void = () => {};
   /** Whether guests do not know which of several events used up the time, as with async code. */
   isCulpritUnknown = false;
   readonly #share: number;
@@ -84,7 +90,7 @@ export class SimulatedGuests implements GuestSource {
       eventCount: 0,
       softTimeouts: 0,
       busy: false,
-      programs: new Map(),
+      programs: new Map(this.isShared ? [["other", 0]] : []),
       loads: new Map(),
       unloadedPrograms: [],
       programsMax: 10,
@@ -137,7 +143,13 @@ export class SimulatedGuests implements GuestSource {
     const outputs: string[] = [];
     const run = { events: events.map(({ n }) => n), cpuMs: request.cpuMs, usedMs: 0 };
     this.runs.push(run);
+    if (request.logsMax > 0) reply.logs = [{ text: `${events.length} events` }];
+    if (this.batchError !== undefined && events.length > 1) {
+      reply.stopped = { reason: "failed", error: { message: this.batchError } };
+      return { reply, outputs };
+    }
     for (const [index, { n, cpuMs, ends }] of events.entries()) {
+      this.onEvent(n);
       if (ends) throw this.#kill(ends);
       const before = run.usedMs;
       const usedMs = Math.min(before + cpuMs, allowedMs);

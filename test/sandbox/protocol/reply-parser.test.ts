@@ -62,6 +62,16 @@ test("a header has at most 1 MiB, without its end of line", () => {
   expect(() => decodeGuestReply(frame(text((1 << 20) + 1)))).toThrow("within its limit");
 });
 
+test("a header has at most four levels and 65,536 values, with its lists", () => {
+  const nested = (levels: number) => "[".repeat(levels) + "]".repeat(levels);
+  const values = (count: number) => JSON.stringify(Array(count - 1).fill(0));
+  expect(decodeGuestReply(frame(nested(4))).header).toEqual([[[[]]]]);
+  expect(decodeGuestReply(frame(values(65_536))).header).toHaveLength(65_535);
+  for (const text of [nested(5), values(65_537)]) {
+    expect(() => decodeGuestReply(frame(text))).toThrow("of at most 4 levels and 65536 values");
+  }
+});
+
 test("an output that is nested too deeply is its event's error alone", () => {
   const deep = `{"a":${"[".repeat(2_000)}${"]".repeat(2_000)}}`;
   const { outcomes } = ran([1, 2, 1], `{"n":1}\n{}\n${deep}\n{"n":3}`) as { outcomes: unknown[] };
