@@ -303,7 +303,10 @@ describe("suites", () => {
   });
 });
 
-test("an error text of any length is cut", () => {
+test("an error text of any length is cut between characters", () => {
   expect(truncateMessage("x".repeat(100_000))).toHaveLength(GUEST_ERROR_CHARS_MAX);
-  expect(truncateMessage("short")).toBe("short");
+  const longest = "x".repeat(GUEST_ERROR_CHARS_MAX);
+  expect([truncateMessage("short"), truncateMessage(longest)]).toEqual(["short", longest]);
+  const start = longest.slice(2);
+  expect(truncateMessage(`${start}😀x`)).toBe(`${start}\uFFFD…`);
 });

@@ -6,5 +6,5 @@ import { GUEST_ERROR_CHARS_MAX } from "../../settings/limits.ts";
  */
 export function truncateMessage(message: string): string {
   if (message.length <= GUEST_ERROR_CHARS_MAX) return message;
-  return `${message.slice(0, GUEST_ERROR_CHARS_MAX - 1)}…`;
+  return `${message.slice(0, GUEST_ERROR_CHARS_MAX - 1).toWellFormed()}…`;
 }
