@@ -52,10 +52,15 @@ export function readTlsKeys({ certificate, key, clients, prefix }: TlsPaths): Re
   }
 }
 
-const reasons: Record<string, string> = {
-  ERR_OSSL_X509_KEY_VALUES_MISMATCH: "they do not belong together",
-  ERR_OSSL_PEM_NO_START_LINE: "expected PEM, which begins with -----BEGIN",
-  ERR_MISSING_PASSPHRASE: "expected a key that is not encrypted",
+/** Sentences for faults of TLS files, by a part of the error's code or message. */
+const reasons = {
+  KEY_VALUES_MISMATCH: "they do not belong together",
+  NO_START_LINE: "expected PEM, which begins with -----BEGIN",
+  MISSING_PASSPHRASE: "expected a key that is not encrypted",
 };
 
-const reasonOf = (error: unknown) => reasons[codeOf(error)] ?? messageOf(error);
+function reasonOf(error: unknown): string {
+  const message = messageOf(error);
+  const text = codeOf(error) + message;
+  return Object.entries(reasons).find(([part]) => text.includes(part))?.[1] ?? message;
+}
