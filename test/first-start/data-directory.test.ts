@@ -1,7 +1,17 @@
-import { expect, test } from "bun:test";
-import { chmodSync, chownSync, mkdirSync, writeFileSync } from "node:fs";
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { chmodSync, chownSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { topicIds } from "../../src/first-start/data-directory.ts";
+import {
+  acquireDataLock,
+  expectDataDirectory,
+  expectFittingDirectory,
+  expectStandaloneData,
+  formatFile,
+  isDataLocked,
+  prepareDataDirectory,
+  topicIds,
+  unprintedToken,
+} from "../../src/first-start/data-directory.ts";
 import { loadConfig } from "../../src/settings/reader.ts";
 import { removeDirectory, temporaryDirectory } from "../e2e/server.ts";
 
@@ -54,4 +64,91 @@ test("a directory with an event log of another user is refused, with the path an
     `Cannot use the data directory ${data}: EACCES: permission denied, access '${log}'; make it this user's own: chown -R ${user}`,
   );
   removeDirectory(data);
+});
+
+describe("a data directory", () => {
+  let data: string;
+  beforeEach(() => {
+    data = temporaryDirectory();
+  });
+  afterEach(() => removeDirectory(data));
+  const configOf = (kafka = "") =>
+    loadConfig({}, { PIXELMILL_DATA: data, PIXELMILL_CLUSTER_KAFKA: kafka });
+  const make = (name: string) => mkdirSync(join(data, name));
+
+  test("has the version of its format, and is refused in another", () => {
+    const config = configOf();
+    // A first start that was interrupted leaves an empty file.
+    writeFileSync(formatFile(config), "");
+    prepareDataDirectory(config);
+    expect(readFileSync(formatFile(config), "utf8")).toBe("1\n");
+    prepareDataDirectory(config);
+    writeFileSync(formatFile(config), "2\n");
+    expect(() => prepareDataDirectory(config)).toThrow(
+      `Expected data of format 1 in ${data}, got format 2: another version of pixelmill wrote it`,
+    );
+    expect(readFileSync(formatFile(config), "utf8")).toBe("2\n");
+  });
+
+  test("is not a file, nor a directory without a format where one is expected", () => {
+    expect(() => expectDataDirectory(configOf())).toThrow(
+      `Expected a data directory of pixelmill, got ${data}`,
+    );
+    expect(() => readFileSync(formatFile(configOf()))).toThrow("ENOENT");
+    removeDirectory(data);
+    writeFileSync(data, "");
+    expect(() => expectDataDirectory(configOf())).toThrow(
+      `Expected a data directory of pixelmill, got ${data}`,
+    );
+    expect(() => prepareDataDirectory(configOf())).toThrow(
+      `Cannot use the data directory ${data}: expected a directory, got a file`,
+    );
+  });
+
+  test("that is new fits any server, and one that is used fits servers of its kind alone", () => {
+    const node = configOf("127.0.0.1:9092");
+    for (const config of [configOf(), node]) expectFittingDirectory(config);
+    make("cluster");
+    expectFittingDirectory(node);
+    expect(() => expectFittingDirectory(configOf())).toThrow(
+      `Expected the setting cluster.kafka, since ${data} is the data directory of a node`,
+    );
+    make("catalog");
+    expect(() => expectFittingDirectory(configOf())).toThrow(`Expected complete data in ${data}`);
+    expect(() => expectFittingDirectory(node)).toThrow(
+      `Expected the data directory of a node, but ${data} is that of a server without cluster.kafka`,
+    );
+  });
+
+  test("of a node is refused to commands on the data of a standalone server", () => {
+    const refusal = `${data} is the data directory of a node: this command does not work on a cluster`;
+    expectStandaloneData(configOf());
+    expect(() => expectStandaloneData(configOf("127.0.0.1:9092"))).toThrow(refusal);
+    make("cluster");
+    expect(() => expectStandaloneData(configOf())).toThrow(refusal);
+    make("catalog");
+    expectStandaloneData(configOf());
+  });
+
+  test("is locked by one server at a time", async () => {
+    const config = configOf();
+    expect(isDataLocked(config)).toBe(false);
+    const unlock = await acquireDataLock(config);
+    expect(isDataLocked(config)).toBe(true);
+    const waiting = acquireDataLock(config);
+    unlock();
+    const unlockNext = await waiting;
+    expect(isDataLocked(config)).toBe(true);
+    unlockNext();
+    expect(isDataLocked(config)).toBe(false);
+  });
+
+  test("remembers that a token was not printed", () => {
+    const mark = unprintedToken(configOf());
+    expect(mark.get()).toBe(false);
+    for (const is of [true, true, false, false]) {
+      mark.set(is);
+      expect(unprintedToken(configOf()).get()).toBe(is);
+    }
+  });
 });

@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { clientEnvironment } from "../../src/settings/client-environment.ts";
 import { flagName, keys, schemas } from "../../src/settings/keys.ts";
 import { SECRET_FILE_BYTES_MAX } from "../../src/settings/limits.ts";
-import { configFlags, loadConfig, readSettings } from "../../src/settings/reader.ts";
-import { reportSettings, settingsAsToml } from "../../src/settings/report.ts";
+import { booleanFlags, configFlags, loadConfig, readSettings } from "../../src/settings/reader.ts";
+import { nonDefaultSettings, reportSettings, settingsAsToml } from "../../src/settings/report.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "pixelmill-config-"));
 afterAll(() => rmSync(directory, { recursive: true }));
@@ -225,6 +225,22 @@ test("the help of a flag ends with the default of its setting, or with none", ()
     "[0]",
   ]);
   expect(["admin-url", "egress-allow"].map(endOf)).toEqual(["[none]", "[none]"]);
+});
+
+test("the help of a flag names the form of its value, and the flags of booleans need none", () => {
+  const flags = ["admin-port", "egress-allow", "cluster-tls", "host"];
+  expect(flags.map((flag) => configFlags[flag]!.valueHint)).toEqual([
+    ...["number", "list", "true|false", "text"],
+  ]);
+  expect(flags.filter((flag) => booleanFlags.has(flag))).toEqual(["cluster-tls"]);
+});
+
+test("the settings that differ from their defaults are told, without secrets", () => {
+  const token = `pm_${"s".repeat(40)}`;
+  const config = loadConfig({ port: "8080", "admin-port": "9", "admin-token": token }, {});
+  expect(nonDefaultSettings(config)).toEqual({ "admin.port": 9, "admin.token": "(set)" });
+  const list = loadConfig({ "trusted-proxies": "10.0.0.0/8" }, {});
+  expect(nonDefaultSettings(list)).toEqual({ "trusted.proxies": ["10.0.0.0/8"] });
 });
 
 test("profiles of clients are in the user's configuration, where the environment says", () => {
