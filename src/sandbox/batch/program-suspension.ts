@@ -95,16 +95,16 @@ interface FailureRecord {
 export class ProgramSuspensions {
   readonly #records = new Map<string, FailureRecord>();
   /**
-   * Time of the last successful event in milliseconds since the epoch, by the id of the program. The
-   * last key is the program that succeeded last. Times older than `SUSPENSION_GOOD_MS` are deleted.
+   * Time of the last successful event, by the id of the program. The last key is the program that succeeded last. Times older than `SUSPENSION_GOOD_MS` are deleted.
    */
   readonly #goodAt = new Map<string, number>();
   readonly #running = new Map<string, RunningProgram>();
   readonly #metrics: SandboxMetrics;
   readonly #log: Logger;
+  /** Milliseconds on a clock that is never set. All times in the fields are by this clock. */
   readonly #now: () => number;
 
-  constructor(metrics: SandboxMetrics, log: Logger, now: () => number = Date.now) {
+  constructor(metrics: SandboxMetrics, log: Logger, now: () => number = () => performance.now()) {
     this.#metrics = metrics;
     this.#log = log;
     this.#now = now;
@@ -218,7 +218,7 @@ export class ProgramSuspensions {
       )
       .map(({ program, until, reason }) => {
         const { id: programId, workspaceId, name } = program;
-        return { programId, workspaceId, name, until, reason };
+        return { programId, workspaceId, name, until: this.#timeOf(until), reason };
       });
   }
 
@@ -227,7 +227,14 @@ export class ProgramSuspensions {
     const now = this.#now();
     return [...this.#running.values()]
       .filter(({ since }) => now - since >= CODE_SLOW_MS)
-      .map(({ programId, workspaceId, since }) => ({ programId, workspaceId, since }));
+      .map(({ programId, workspaceId, since }) => {
+        return { programId, workspaceId, since: this.#timeOf(since) };
+      });
+  }
+
+  /** Returns a time by `#now` in milliseconds since the Unix epoch. */
+  #timeOf(at: number): number {
+    return Math.round(Date.now() + at - this.#now());
   }
 
   #failed(program: Program, reason: string, isBroken: boolean): void {

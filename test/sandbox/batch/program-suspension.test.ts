@@ -1,4 +1,4 @@
-import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, beforeEach, expect, setDefaultTimeout, setSystemTime, test } from "bun:test";
 import { pino } from "pino";
 import { Registry } from "prom-client";
 import { ProgramSuspensions } from "../../../src/sandbox/batch/program-suspension.ts";
@@ -12,9 +12,18 @@ import {
   SUSPENSION_CULPRITS,
   SUSPENSION_GOOD_MS,
 } from "../../../src/settings/limits.ts";
+import { until } from "../../until.ts";
 import { batch, PATIENCE_MS, program, shown, testSandbox } from "../support.ts";
 
 setDefaultTimeout(PATIENCE_MS);
+
+/** The time of day stands still, so that shown times can be compared with it. */
+beforeEach(() => {
+  setSystemTime(new Date(1_800_000_000_000));
+});
+afterAll(() => {
+  setSystemTime();
+});
 
 const failed: ProgramOutcome = { error: { message: "Error: no\n    at transformEvent (T:1:1)" } };
 const good: ProgramOutcome = { events: [] };
@@ -28,6 +37,9 @@ function clock() {
   const told = () => lines.splice(0).map(({ msg }) => msg);
   return { time, suspensions, told };
 }
+
+/** Milliseconds until the end of the only suspension, which is shown as a time. */
+const msLeft = (suspensions: ProgramSuspensions) => suspensions.list()[0]!.until - Date.now();
 
 const calm = { isBroken: false, isDoubtful: false };
 
@@ -146,9 +158,9 @@ test("periods grow up to their limit, with one batch tried between them", () => 
   for (let i = 0; i < SUSPENSION_BATCHES; i += 1) suspensions.record(one, [failed], calm);
   const periods: number[] = [];
   for (let i = 0; i < 12; i += 1) {
-    const start = time.now;
-    time.now = suspensions.list()[0]!.until;
-    periods.push(time.now - start);
+    const periodMs = msLeft(suspensions);
+    time.now += periodMs;
+    periods.push(periodMs);
     expect(suspensions.errorFor(one)).toBeUndefined();
     suspensions.record(one, [failed], calm);
   }
@@ -158,7 +170,7 @@ test("periods grow up to their limit, with one batch tried between them", () => 
     4 * SUSPENDED_MS_MIN,
   ]);
   expect(periods.at(-1)).toBe(SUSPENDED_MS_MAX);
-  time.now = suspensions.list()[0]!.until;
+  time.now += msLeft(suspensions);
   suspensions.record(one, [good], calm);
   expect(suspensions.list()).toEqual([]);
 });
@@ -174,18 +186,30 @@ test("events that each use up their time suspend a program in the middle of a ba
   expect(trial.suspended?.message).toEndWith("suspended for 1 s, since it only fails: timed out");
   // The end of the same batch does not make the suspension longer.
   suspensions.record(one, [failed], calm);
-  expect(suspensions.list()[0]!.until).toBe(time.now + SUSPENDED_MS_MIN);
+  expect(msLeft(suspensions)).toBe(SUSPENDED_MS_MIN);
   time.now += SUSPENDED_MS_MIN;
   trial.noteCulprit("timed out");
   expect([trial.isLastTry, trial.suspended]).toEqual([true, undefined]);
   trial.noteCulprit("timed out");
-  expect(suspensions.list()[0]!.until).toBe(time.now + 2 * SUSPENDED_MS_MIN);
+  expect(msLeft(suspensions)).toBe(2 * SUSPENDED_MS_MIN);
+});
+
+test("a suspension ends in time after the clock was set back", async () => {
+  const suspensions = new ProgramSuspensions(
+    createSandboxMetrics(new Registry()),
+    pino({ enabled: false }),
+  );
+  const one = program("");
+  suspensions.record(one, [failed], { ...calm, isBroken: true });
+  setSystemTime(Date.now() - 3_600_000);
+  expect(msLeft(suspensions)).toBeLessThanOrEqual(SUSPENDED_MS_MIN);
+  await until(() => suspensions.errorFor(one) === undefined);
 });
 
 test("a program is slow while it runs and no event has succeeded for long", () => {
   const { suspensions, time } = clock();
   const one = program("");
-  const since = time.now;
+  const since = Date.now() - CODE_SLOW_MS;
   {
     using trial = suspensions.beginTrial(one);
     time.now += CODE_SLOW_MS - 1;
