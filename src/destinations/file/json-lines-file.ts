@@ -1,3 +1,4 @@
+import type { Stats } from "node:fs";
 import { type FileHandle, lstat } from "node:fs/promises";
 import { DELIVERY_BYTES_MAX } from "../../settings/limits.ts";
 import type { OutgoingEvent } from "../destination.ts";
@@ -31,7 +32,7 @@ interface FileRotation extends FileRetention {
 export class JsonLinesFile {
   #handle: FileHandle | undefined;
   #size = 0;
-  /** Creation time of the open file, in milliseconds since the epoch. */
+  /** Time by `performance.now()` from which the age of the open file counts. */
   #createdAt = 0;
   /** Timer that rotates the file at its rotation age, even when no event is appended. */
   #rotationTimer: Timer | undefined;
@@ -84,7 +85,7 @@ export class JsonLinesFile {
    */
   async #rotate(rotation: FileRotation): Promise<void> {
     const { rotateBytes = Number.POSITIVE_INFINITY, rotateAgeMs } = rotation;
-    const left = rotateAgeMs === undefined ? 1 : this.#createdAt + rotateAgeMs - Date.now();
+    const left = rotateAgeMs === undefined ? 1 : this.#createdAt + rotateAgeMs - performance.now();
     if (this.#size < rotateBytes && left > 0) {
       if (rotateAgeMs !== undefined) this.#rotateIn(Math.min(left, rotateAgeMs), rotation);
       return;
@@ -122,9 +123,8 @@ export class JsonLinesFile {
     try {
       const stat = await handle.stat();
       if (!stat.isFile()) throw Object.assign(new Error(), { code: "EINVAL" });
-      // Not every file system stores creation times.
-      this.#createdAt = stat.birthtimeMs || stat.mtimeMs;
       this.#size = await repairTail(handle);
+      this.#createdAt = performance.now() - (this.#size === 0 ? 0 : ageMsOf(stat));
     } catch (error) {
       await handle.close();
       throw error;
@@ -144,6 +144,12 @@ export class JsonLinesFile {
     this.#handle = undefined;
     await handle?.close();
   }
+}
+
+/** Returns the age of a file in milliseconds; 0 when its time is after now. */
+function ageMsOf({ birthtimeMs, mtimeMs }: Stats): number {
+  // Not every file system stores creation times.
+  return Math.max(0, Date.now() - (birthtimeMs || mtimeMs));
 }
 
 /**

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, spyOn, test } from "bun:test";
+import { afterEach, beforeEach, describe, expect, setSystemTime, spyOn, test } from "bun:test";
 import { randomBytes } from "node:crypto";
 import {
   appendFileSync,
@@ -19,6 +19,7 @@ import { fileKind } from "../../../src/destinations/file/file.ts";
 import { FILE_LINE_BYTES_MAX } from "../../../src/destinations/file/limits.ts";
 import { testWith } from "../../counterpart.ts";
 import { mountDisk, mountMissing, unmountDisk } from "../../small-disk.ts";
+import { until } from "../../until.ts";
 import { eventsOf } from "../formats.ts";
 import { outgoing } from "../outgoing.ts";
 
@@ -34,6 +35,7 @@ beforeEach(() => {
   outside = mkdtempSync(join(tmpdir(), "outside-"));
 });
 afterEach(() => {
+  setSystemTime();
   for (const directory of [files, outside]) rmSync(directory, { recursive: true });
 });
 
@@ -250,6 +252,23 @@ describe("rotated files", () => {
     while (!ended().flatMap(numbersIn).includes(2)) await Bun.sleep(5);
     await second.close();
     expect(ended().flatMap(numbersIn)).toEqual([0, 1, 2]);
+  });
+
+  test("by age are rotated by the time that passed, even if the clock is set", async () => {
+    const destination = openWith({ rotateAgeMs: 60_000 });
+    setSystemTime(Date.now() + 3_600_000);
+    for (let n = 0; n < 3; n++) await destination.deliver([event(n)], idle);
+    expect(ended()).toEqual([]);
+    await destination.close();
+    setSystemTime();
+    const second = openWith({ rotateAgeMs: 100 });
+    await second.deliver([event(3)], idle);
+    await until(() => ended().length === 1);
+    await second.deliver([event(4)], idle);
+    setSystemTime(Date.now() - 3_600_000);
+    await until(() => ended().length === 2);
+    setSystemTime();
+    await second.close();
   });
 
   test("sort after older ones even if the clock was set back", async () => {
