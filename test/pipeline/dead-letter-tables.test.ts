@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
 import { createMetrics } from "../../src/observe/metrics.ts";
+import { correctedClock } from "../../src/pipeline/clock.ts";
 import { DeadLetters } from "../../src/pipeline/dead-letters/dead-letters.ts";
 import { createDeadLetterRetention } from "../../src/pipeline/dead-letters/letter-retention.ts";
 import { type Ledger, openLedger } from "../../src/pipeline/ledger/ledger.ts";
@@ -306,7 +307,7 @@ test("the oldest dead letters beyond the operator's bounds are dropped, counted 
     createDeadLetterRetention({
       bounds: { countMax, ageMsMax },
       ...{ ledger, metrics, ledgers: () => [ledger] },
-      clock: { now: () => 1_500_000 },
+      clock: { age: (at) => 1_500_000 - at },
       logger: pino({ level: "info" }, { write: (line: string) => void lines.push(line) }),
     }).run();
   await sweep(0, 0);
@@ -343,7 +344,13 @@ test("the operator's bound for a destination holds over all ledgers together", a
   const sweeps = ledgers.map((ledger) =>
     createDeadLetterRetention({
       bounds: { countMax: 40, ageMsMax: 0 },
-      ...{ ledger, metrics, logger, ledgers: () => ledgers, clock: { now: () => 1_500_000 } },
+      ...{
+        ledger,
+        metrics,
+        logger,
+        ledgers: () => ledgers,
+        clock: { age: (at) => 1_500_000 - at },
+      },
     }),
   );
   for (let n = 0; n < 20; n++) for (const sweep of sweeps) await sweep.run();
@@ -351,6 +358,23 @@ test("the operator's bound for a destination holds over all ledgers together", a
   expect(counts[0]! + counts[1]!).toBeGreaterThanOrEqual(40);
   expect(counts[0]! + counts[1]!).toBeLessThan(40 + ledgers.length);
   for (const ledger of ledgers) await ledger.close();
+});
+
+test("no dead letters are dropped for their age while the clock is ahead", async () => {
+  const ledger = openLedger(freshDirectory(), logger);
+  await commitLetters(ledger, [letter(Date.now() / 1_000)]);
+  let errorMs = 0;
+  const clock = correctedClock(() => errorMs);
+  const dropped = { inc: () => {} };
+  const sweep = createDeadLetterRetention({
+    bounds: { countMax: 0, ageMsMax: 60_000 },
+    ...{ ledger, ledgers: () => [ledger], clock, logger },
+    metrics: { deadLettersDropped: dropped } as any,
+  });
+  errorMs = -3_600_000;
+  await sweep.run();
+  expect(ledger.letters.countOf("w")).toBe(1);
+  await ledger.close();
 });
 
 test("dead letters are grouped by reason, whatever numbers and ids the reason contains", async () => {

@@ -95,8 +95,9 @@ describe("replay jobs", () => {
     await start(eventJob(2, { createdAt: 2_000 }));
     await start(eventJob(3, { createdAt: 2_000 }));
     const woken: string[] = [];
+    const now = REPLAY_MS_MAX + 1_500;
     const parts = {
-      ...{ live, ledger, logger, clock: { now: () => REPLAY_MS_MAX + 1_500 } },
+      ...{ live, ledger, logger, clock: { now: () => now, age: (at: number) => now - at } },
       wake: (ids: readonly string[]) => void woken.push(...ids),
     };
     await expireJobs(parts);

@@ -22,7 +22,7 @@ interface Parts {
    * dead letters are distributed over all ledgers, and `countMax` applies to their total number.
    */
   ledgers(): readonly Pick<Ledger, "letters">[];
-  clock: Pick<Clock, "now">;
+  clock: Pick<Clock, "age">;
   logger: Logger;
   metrics: Pick<LaneMetrics, "deadLettersDropped">;
 }
@@ -57,7 +57,8 @@ export function createDeadLetterRetention(parts: Parts) {
   async function sweep(): Promise<void> {
     const { countMax, ageMsMax } = bounds;
     for (const of of [...ledger.letters.counts()]) {
-      if (ageMsMax > 0) await drop(of, "age", of.count, firstIdAt(clock.now() - ageMsMax));
+      // `age(0)` is the earliest time that it can be now: a clock that is ahead deletes nothing.
+      if (ageMsMax > 0) await drop(of, "age", of.count, firstIdAt(clock.age(0) - ageMsMax));
       if (countMax > 0) await drop(of, "count", excessOf(of, countMax));
     }
   }

@@ -33,6 +33,6 @@ export function firstKeys(index: Table<unknown, PairKey>): Set<string> {
  * version 7, which begin with the creation time. `time` is in milliseconds since the epoch.
  */
 export function firstIdAt(time: number): string {
-  const hex = Math.max(0, time).toString(16).padStart(12, "0");
+  const hex = Math.max(0, Math.ceil(time)).toString(16).padStart(12, "0");
   return `${hex.slice(0, 8)}-${hex.slice(8)}`;
 }

@@ -11,7 +11,7 @@ interface ExpireParts {
   ledger: Ledger;
   /** Makes the deliveries to these destinations check for replays that began or ended. */
   wake(destinationIds: readonly string[]): void;
-  clock: Pick<Clock, "now">;
+  clock: Pick<Clock, "now" | "age">;
   logger: Logger;
 }
 
@@ -20,7 +20,7 @@ interface ExpireParts {
  * Returns the job as it is stored; undefined for an unknown job.
  */
 export async function endJob(
-  { ledger, wake, clock }: Pick<ExpireParts, "ledger" | "wake" | "clock">,
+  { ledger, wake, clock }: Pick<ExpireParts, "ledger" | "wake"> & { clock: Pick<Clock, "now"> },
   job: ReplayJob,
   how: Omit<JobEnd, "endedAt">,
 ): Promise<ReplayJob | undefined> {
@@ -50,6 +50,6 @@ function expiryReason({ live, clock }: ExpireParts, job: ReplayJob): string | un
     return "The destination was deleted";
   }
   const hours = REPLAY_MS_MAX / 3_600_000;
-  const isOld = clock.now() - job.createdAt > REPLAY_MS_MAX;
+  const isOld = clock.age(job.createdAt) > REPLAY_MS_MAX;
   return isOld ? `The replay took longer than ${hours} hours` : undefined;
 }
