@@ -160,6 +160,14 @@ test("a topic that another node creates or grows at the same time is used", asyn
   expect(await grown).toBe(5);
 });
 
+test("a partition of an existing topic that has no leader stops neither a start nor its growth", async () => {
+  const { admin, created } = await brokersWithTopic();
+  const leaderless = { get: () => -1, set() {}, enumerable: true };
+  Object.defineProperty(created.partitions[1]!, "leader", leaderless);
+  expect(await ensureTopic(admin, topic)).toBe(4);
+  expect(await ensureTopic(admin, { ...topic, partitions: 6 })).toBe(6);
+});
+
 test("a start ends with the reason of the brokers when they refuse a topic", async () => {
   const { admin, refuse } = brokers();
   refuse("TOPIC_AUTHORIZATION_FAILED");

@@ -41,9 +41,9 @@ export const VALUE_BYTES_MAX = 2 * LOG_BLOCK_BYTES_MAX;
  */
 const SEGMENT_BYTES = 128 << 20;
 
-/** Longest time in milliseconds to wait until each partition of a new topic has a leader. */
+/** Longest time in milliseconds to wait until each new partition has a leader. */
 const APPEAR_MS_MAX = 30_000;
-/** Pause in milliseconds between two checks whether all partitions have leaders. */
+/** Pause in milliseconds between two checks whether the new partitions have leaders. */
 const APPEAR_MS = 100;
 
 /**
@@ -59,11 +59,14 @@ export async function ensureTopic(
   ids?: TopicIds,
 ): Promise<number> {
   const known = ids?.get(topic.name);
-  if (!(await exists(admin, topic.name))) {
+  const isNew = !(await exists(admin, topic.name));
+  if (isNew) {
     if (known !== undefined) throw new StartError(`${gone(topic)}. ${REMEDY}`);
     await create(admin, topic);
   }
-  const { partitions, replicas, id } = await appeared(admin, topic.name);
+  // A partition that lost its leader must not stop a start, because the others work.
+  const newFrom = isNew ? 0 : Number.POSITIVE_INFINITY;
+  const { partitions, replicas, id } = await appeared(admin, topic.name, { countMin: 1, newFrom });
   if (known !== undefined && known !== id) {
     const found = "the one of this name was created later, or cluster.kafka names other brokers";
     throw new StartError(`${gone(topic)}: ${found}. ${REMEDY}`);
@@ -75,7 +78,7 @@ export async function ensureTopic(
   const fault = await unsafeSetting(admin, topic);
   if (fault !== undefined) throw new StartError(fault);
   if (topic.hasBrokerTimes) await useBrokerTimes(admin, topic);
-  return partitions < topic.partitions ? await grow(admin, topic) : partitions;
+  return partitions < topic.partitions ? await grow(admin, topic, partitions) : partitions;
 }
 
 const gone = ({ name }: TopicSettings) => `The topic ${name} that this node has used is gone`;
@@ -169,7 +172,12 @@ async function useBrokerTimes(admin: Admin, { name }: TopicSettings): Promise<vo
   await admin.incrementalAlterConfigs({ resources }).catch(() => {});
 }
 
-async function grow(admin: Admin, { name, partitions }: TopicSettings): Promise<number> {
+/** Adds partitions to a topic, which has `before` now. Returns the number of partitions. */
+async function grow(
+  admin: Admin,
+  { name, partitions }: TopicSettings,
+  before: number,
+): Promise<number> {
   try {
     await admin.createPartitions({ topics: [{ name, count: partitions, assignments: null }] });
   } catch (error) {
@@ -179,19 +187,27 @@ async function grow(admin: Admin, { name, partitions }: TopicSettings): Promise<
       throw new StartError(`The topic ${name} cannot grow: ${innermost.message}`);
     }
   }
-  return (await appeared(admin, name, partitions)).partitions;
+  const appearing = { countMin: partitions, newFrom: before };
+  return (await appeared(admin, name, appearing)).partitions;
+}
+
+interface Appearing {
+  countMin: number;
+  /** Number of the first partition that is new. */
+  newFrom: number;
 }
 
 /**
- * Waits until a topic has at least `countMin` partitions and each partition has a leader. Returns
- * the topic's id, the number of partitions, and the number of replicas of the partition that has
- * the fewest. Throws `StartError` after `APPEAR_MS_MAX`.
+ * Waits until a topic has at least `countMin` partitions and each new one has a leader. Returns the
+ * topic's id, the number of partitions, and the number of replicas of the partition that has the
+ * fewest. Throws `StartError` after `APPEAR_MS_MAX`.
  */
-async function appeared(admin: Admin, name: string, countMin = 1) {
+async function appeared(admin: Admin, name: string, { countMin, newFrom }: Appearing) {
   const until = performance.now() + APPEAR_MS_MAX;
   for (;;) {
     const { id = "", partitions: found = [] } = (await metadataOf(admin, name)) ?? {};
-    if (found.length >= countMin && found.every(({ leader }) => leader >= 0)) {
+    const isLed = found.slice(newFrom).every(({ leader }) => leader >= 0);
+    if (found.length >= countMin && isLed) {
       const replicas = Math.min(...found.map((it) => it.replicas.length));
       return { partitions: found.length, replicas, id };
     }
