@@ -1,6 +1,7 @@
 import type { Admin, ConnectionPool, Consumer, GroupOptions, Producer } from "@platformatic/kafka";
 import { BrokerHealth } from "./broker-health.ts";
 import type { ClusterView } from "./cluster-view.ts";
+import { leaveOutForeignTopics } from "./foreign-topics.ts";
 import { askAllForCoordinator, followCoordinator } from "./group-coordinator.ts";
 import type { ForeignBroker, OutdatedBroker } from "./leader-epochs.ts";
 import { type KafkaLibrary, loadKafkaLibrary } from "./library.ts";
@@ -123,6 +124,7 @@ export async function connectClients(settings: BrokerSettings): Promise<KafkaCli
     },
     groupConsumer(group) {
       const consumer = consume({ ...GROUP_OPTIONS, ...group });
+      leaveOutForeignTopics(kafka, consumer);
       const stop = followCoordinator(kafka, consumer, group.groupId, health);
       ends.push(async () => stop());
       return consumer;

@@ -1,7 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
+import type { Consumer as GroupMember } from "@platformatic/kafka";
 import { ensureTopic } from "../../src/cluster/topics/ensure-topic.ts";
+import { loadKafkaLibrary } from "../../src/kafka/library.ts";
 import { describeWith } from "../counterpart.ts";
 import { waitFor } from "../e2e/server.ts";
 import { until } from "../log/support.ts";
@@ -128,6 +130,33 @@ describeWith(brokersMissing)("nodes share partitions", () => {
         .createPartitions({ topics: [{ name: topic, count: 8, assignments }] });
       await until(() => counts(a, b) === "4,4");
       expect([closed(a), closed(b)]).toEqual(kept);
+    });
+  }, 300_000);
+
+  test.concurrent("although a member of another program has subscribed to a topic that does not exist", async () => {
+    await withMembers(async (open, topic) => {
+      const a = await open("a");
+      await until(() => counts(a) === "6");
+      const gone = `${topic}-gone`;
+      const admin = clients().admin();
+      await ensureTopic(admin, { name: gone, partitions: 1, replicas: 1 });
+      const { Consumer } = await loadKafkaLibrary();
+      const foreign: GroupMember = new Consumer({
+        clientId: "foreign",
+        bootstrapBrokers: brokers().addresses,
+        groupId: topic,
+        protocols: [{ name: "cooperative-sticky", version: 3 }],
+        sessionTimeout: SESSION_MS,
+      });
+      foreign.topics.track(gone);
+      try {
+        await foreign.joinGroup({});
+        await admin.deleteTopics({ topics: [gone] });
+        const b = await open("b");
+        await until(() => counts(a, b) === "3,3");
+      } finally {
+        await foreign.close(true);
+      }
     });
   }, 300_000);
 
