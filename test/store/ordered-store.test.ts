@@ -96,10 +96,7 @@ describe("stores on one ordered log", () => {
     await closeAll(nodes);
   });
 
-  test.each([
-    [9_000, "was not changed: each of 3 attempts took 7 s, because brokers or this node are slow"],
-    [200, "is changed too often by other nodes"],
-  ])("say why a change came too late each time, with %d ms an attempt", async (ms, reason) => {
+  test("say how often and how long a change was tried before another one came first each time", async () => {
     const { log, nodes } = openNodes(2);
     const [own, other] = [nodes[0]!, nodes[1]!];
     const now = performance.now.bind(performance);
@@ -112,13 +109,15 @@ describe("stores on one ordered log", () => {
         isOther = true;
         await other.change(() => numbersOf(other).put("a", passedMs));
         isOther = false;
-        passedMs += ms;
+        passedMs += 9_000;
       }
       return append(entry);
     };
     try {
       const changed = own.change(() => numbersOf(own).put("a", numbersOf(own).get("a") ?? 0));
-      await expect(changed).rejects.toThrow(reason);
+      await expect(changed).rejects.toThrow(
+        "was not changed: each of 3 attempts took 7 s, because brokers or this node are slow",
+      );
     } finally {
       clock.mockRestore();
     }

@@ -17,6 +17,7 @@ import {
   resolveChanges,
 } from "./pending-change.ts";
 import { Proposals } from "./proposals.ts";
+import { Turns } from "./turns.ts";
 import { ViewProgress } from "./view-progress.ts";
 
 export interface OrderedStoreOptions extends Omit<LogCompactionOptions, "view" | "change"> {
@@ -48,6 +49,7 @@ export class OrderedStore implements Store {
   readonly #compaction: LogCompaction;
   readonly #follower: Follower;
   readonly #proposals = new Proposals();
+  readonly #turns = new Turns(this.#author);
   readonly #listeners = new Set<(tables: ReadonlySet<string>) => void>();
   readonly #waiting: PendingChange[] = [];
   #running: Promise<void> | undefined;
@@ -133,14 +135,14 @@ export class OrderedStore implements Store {
 
   trouble(): string | undefined {
     const { local, log, name } = this.#options;
-    const own = this.#progress.isComplete ? undefined : "is being read";
     const trouble = this.#refusal ?? local.trouble() ?? log.trouble();
-    return trouble ?? (own && `${name} ${own}`);
+    return trouble ?? (this.#progress.isComplete ? undefined : `${name} is being read`);
   }
 
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
+    this.#turns.close();
     await this.#compaction.close();
     await this.#running;
     await this.#follower.close();
@@ -160,13 +162,12 @@ export class OrderedStore implements Store {
   async #decide(first: readonly PendingChange[], isAlone = false): Promise<void> {
     const { local, changeSetBytesMax } = this.#options;
     let batch = first;
-    let attempts = 0;
     // Whether the view has all changes that were acknowledged before the calls.
     let isCurrent = false;
     try {
-      for (; batch.length > 0; batch = refuseLate(batch, this.#options.name, attempts)) {
-        attempts += 1;
+      for (let n = 1; batch.length > 0; batch = refuseLate(batch, this.#options.name, n++)) {
         if (!this.#canRead()) await this.catchUp();
+        await this.#turns.own();
         const joining = isAlone ? [] : this.#waiting.splice(0);
         if (joining.length > 0) isCurrent = false;
         batch = [...batch, ...joining];
@@ -231,9 +232,8 @@ export class OrderedStore implements Store {
     if (known.length > 0) await this.#take(known);
     if (until < 0) return;
     const refusal = newerRefusal(this.#options.name, entries[until]!);
-    const isNew = this.#refusal === undefined;
+    if (this.#refusal === undefined) this.#options.onNewer?.(refusal);
     this.#stopReading(refusal);
-    if (isNew) this.#options.onNewer?.(refusal);
     throw new Error(refusal);
   }
 
@@ -260,9 +260,10 @@ export class OrderedStore implements Store {
   }
 
   async #take(entries: readonly LogEntry[]): Promise<void> {
-    const { position, own, written, hasGap } = await this.#apply(entries);
+    const { position, own, outcomes, written, hasGap } = await this.#apply(entries);
     this.#progress.advance(position.next, position.lacks === undefined);
     if (written.size > 0) for (const listener of this.#listeners) listener(written);
+    this.#turns.take(outcomes);
     this.#proposals.settle(own);
     // The deleted entries may have held the outcome of the other proposals.
     if (hasGap) this.#proposals.rejectAll(new Error("The entry was deleted before it was read"));

@@ -66,6 +66,8 @@ export interface ApplyResult {
    * took effect.
    */
   own: Map<number, boolean>;
+  /** Outcomes of all nodes' change sets among the entries, in the order of the log. */
+  outcomes: SetOutcome[];
   /**
    * Names of the tables that the entries changed, for the store's listeners. Does not count changes
    * by this node's own change sets for which `isKnown` returns true.
@@ -73,6 +75,12 @@ export interface ApplyResult {
   written: Set<string>;
   /** Whether log entries were deleted before this view had read them. */
   hasGap: boolean;
+}
+
+/** Outcome of a change set: its author, and whether it took effect. */
+export interface SetOutcome {
+  author: string;
+  isEffective: boolean;
 }
 
 type Numbered = Pick<ChangeSet, "author" | "number">;
@@ -125,6 +133,7 @@ export class OrderedView {
       const result: ApplyResult = {
         position: { ...before },
         own: new Map(),
+        outcomes: [],
         written: new Set(),
         hasGap: false,
       };
@@ -205,7 +214,8 @@ export class OrderedView {
     for (const key of this.#parts.getKeys({})) this.#parts.remove(key);
   }
 
-  #note({ author, number }: Numbered, isEffective: boolean, { own }: ApplyResult): void {
+  #note({ author, number }: Numbered, isEffective: boolean, { own, outcomes }: ApplyResult): void {
+    outcomes.push({ author, isEffective });
     // When a set is read twice, its first outcome counts.
     if (author === this.#options.author && !own.get(number)) own.set(number, isEffective);
   }

@@ -96,16 +96,12 @@ export async function dryRunChanges(
   return { outcomes: outcomes.slice(1), writes, base };
 }
 
-/** Number of attempts from which `outrunState` blames the frequency of other nodes' changes. */
-const FREQUENT_MIN = 20;
-
 /**
  * Returns the part of an error message that describes the store after a change was given up. The
  * change was attempted `attempts` times in `ms` milliseconds, and each time a change of another
  * node took effect first.
  */
 function outrunState(attempts: number, ms: number): string {
-  if (attempts >= FREQUENT_MIN) return "is changed too often by other nodes";
   const seconds = Math.round(ms / attempts / 1_000);
   const took = attempts === 1 ? "the attempt took" : `each of ${attempts} attempts took`;
   return `was not changed: ${took} ${seconds} s, because brokers or this node are slow, and another node's change came first`;
