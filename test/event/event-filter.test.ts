@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { contentMatcher } from "../../src/event/content-filter.ts";
 import { type FieldCondition, filterOf } from "../../src/event/event-filter.ts";
 
 const order = {
@@ -37,4 +38,44 @@ test.each<[FieldCondition[], boolean]>([
 
 test("every event passes where there is no filter", () => {
   expect(filterOf(undefined)(Buffer.from("{}"))).toBe(true);
+});
+
+const isFound = (filter: Parameters<typeof contentMatcher>[0], json: string) =>
+  contentMatcher(filter)!(Buffer.from(json));
+
+test.each([
+  ["Müller", '{"name":"Anna MÜLLER"}', true],
+  ["Müller", '{"name":"M\\u00fcller"}', true],
+  ["Müller", '{"name":"M\\u00DCLLER"}', true],
+  ["Müller", '{"name":"Mueller\\n"}', false],
+  ["a.b/c", '{"url":"https:\\/\\/a.b\\/c"}', true],
+  ["a.b/d", '{"url":"https:\\/\\/a.b\\/c"}', false],
+  ['say "hi"', '{"text":"say \\"hi\\""}', true],
+  ["😀", '{"text":"\\ud83d\\ude00"}', true],
+  ["c:\\temp", '{"path":"C:\\\\Temp"}', true],
+  ["1.50", '{"price":1.50,"note":"\\n"}', true],
+  ["price", '{"price":1}', true],
+  ["", '{"price":1}', true],
+])("the text %j is found in %s: %p", (text, json, isHeld) => {
+  expect(isFound({ text }, json)).toBe(isHeld);
+});
+
+test("an event must have the property and the text that are asked for, as far as any is", () => {
+  const json = '{"properties":{"plan":"pro=x","n":1,"none":null},"list":[1]}';
+  for (const [property, isMet] of [
+    ["properties.plan=pro=x", true],
+    ["properties.plan=pro", false],
+    ["properties.n=1", true],
+    ["properties.none=null", true],
+    ["properties=", false],
+    ["list=1", false],
+    ["missing=undefined", false],
+    ["properties.plan", false],
+    ["=pro", false],
+  ] as const) {
+    expect([property, isFound({ property }, json)]).toEqual([property, isMet]);
+    expect(isFound({ property, text: "PRO" }, json)).toBe(isMet);
+    expect(isFound({ property, text: "free" }, json)).toBe(false);
+  }
+  expect(contentMatcher({})).toBeUndefined();
 });
