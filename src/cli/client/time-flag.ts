@@ -1,5 +1,8 @@
 import { StartError } from "../../errors.ts";
 
+/** Beginning of a time in ISO 8601. `Date.parse` alone takes `7` for July 2001. */
+const ISO_DATE = /^\d{4}-\d\d(-\d\d|$)/;
+
 const unitMs: Record<string, number> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 /**
@@ -12,7 +15,8 @@ export function timeOf(args: Record<string, unknown>, name: string): string | un
   const text = String(args[name]);
   const [, amount, unit] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
   const ms = unit === undefined ? Date.parse(text) : Date.now() - Number(amount) * unitMs[unit]!;
-  if (!Number.isNaN(ms)) return new Date(ms).toISOString();
+  const isTime = unit !== undefined || ISO_DATE.test(text);
+  if (isTime && !Number.isNaN(ms)) return new Date(ms).toISOString();
   throw new StartError(`Expected --${name} as a time such as 2026-02-16T01:11:00Z, 30m, 2h or 7d`);
 }
 
