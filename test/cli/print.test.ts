@@ -193,3 +193,23 @@ testWith(missingPrograms("promtool"))(
     expect({ exitCode, output: `${stdout}${stderr}` }).toMatchObject({ exitCode: 0 });
   },
 );
+
+test("the dashboard has its panels in two columns, each with lines of its own", async () => {
+  const { panels, templating } = JSON.parse(await print("grafana"));
+  for (const [at, { id, type, gridPos, targets, fieldConfig, datasource }] of panels.entries()) {
+    const place = { x: at % 2 === 0 ? 0 : 12, y: 8 * Math.floor(at / 2), w: 12, h: 8 };
+    expect({ id, type, gridPos }).toEqual({ id: at + 1, type: "timeseries", gridPos: place });
+    const letters = ["A", "B", "C"].slice(0, targets.length);
+    expect(targets.map(({ refId }: any) => refId)).toEqual(letters);
+    expect(new Set(targets.map(({ expr }: any) => expr)).size).toBe(targets.length);
+    expect(fieldConfig.defaults).toEqual({ unit: expect.stringMatching(/./), min: 0 });
+    expect(datasource.uid).toBe(`$${templating.list[0].name}`);
+  }
+  const onDisk = panels.find(({ title }: any) => title === "Until events are on disk");
+  const quantile = (share: string) =>
+    `histogram_quantile(${share}, sum by (le) (rate(pixelmill_log_flush_seconds_bucket[$__rate_interval])))`;
+  expect(onDisk.targets).toMatchObject([
+    { expr: quantile("0.5"), legendFormat: "median" },
+    { expr: quantile("0.99"), legendFormat: "99 %" },
+  ]);
+});
