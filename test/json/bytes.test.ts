@@ -37,6 +37,7 @@ test("numbers and texts are written at their place, and change nothing beside it
 test("a Buffer on other bytes has their memory and no more, and one on itself is itself", () => {
   const bytes = new Uint8Array([1, 2, 3, 4]).subarray(1, 3);
   const buffer = asBuffer(bytes);
+  expect(Buffer.isBuffer(buffer)).toBe(true);
   expect([...buffer]).toEqual([2, 3]);
   buffer[0] = 9;
   expect(bytes[0]).toBe(9);

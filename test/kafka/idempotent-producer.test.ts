@@ -1,4 +1,4 @@
-import { expect, test } from "bun:test";
+import { expect, spyOn, test } from "bun:test";
 import * as kafka from "@platformatic/kafka";
 import fc from "fast-check";
 import { ClusterView } from "../../src/kafka/cluster-view.ts";
@@ -182,4 +182,77 @@ test("a batch that is sent again is marked as repeated", async () => {
   await producer.send(1, () => Buffer.from("one"));
   await producer.send(1, () => Buffer.from("two"));
   expect(marks).toEqual([false, false, true]);
+});
+
+test("a value for a partition that the topic has not is refused, and the number of partitions told", async () => {
+  const { client } = createBrokers([]);
+  const counts: number[] = [];
+  let leaders = [0];
+  const producer = new IdempotentProducer({
+    ...{ topic: "t", producer: { ...client, leaders: () => leaders } },
+    onPartitions: (count) => counts.push(count),
+  });
+  const send = (partition: number) => producer.send(partition, () => Buffer.from("x"));
+  await expect(send(1)).rejects.toThrow("The partition does not exist");
+  expect(producer.refusal(1)).toMatchObject({ leader: undefined, broker: undefined });
+  expect(await send(0)).toBe(0n);
+  leaders = [0, 1];
+  expect(await send(1)).toBe(0n);
+  expect(counts).toEqual([1, 2]);
+  expect(producer.refusal(7)).toEqual({ leader: undefined, broker: undefined, error: undefined });
+});
+
+test("values join a batch until it exceeds 512 KiB, and each is taken once", async () => {
+  const { client } = createBrokers([]);
+  const sizes: number[][] = [];
+  const producer = new IdempotentProducer({
+    topic: "t",
+    producer: {
+      ...client,
+      produce(leader: number, id: ProducerId, batches: readonly PartitionMessages[]) {
+        for (const it of batches) sizes.push(it.messages.map(({ value }) => value.length));
+        return client.produce(leader, id, batches);
+      },
+    },
+  });
+  let taken = 0;
+  const half = 256 << 10;
+  const sent = [half, half, 1, 1, 600_000, 2].map((length) =>
+    producer.send(0, () => {
+      taken++;
+      return Buffer.alloc(length, `${taken}`);
+    }),
+  );
+  expect(await Promise.all(sent)).toEqual([0n, 1n, 2n, 3n, 4n, 5n]);
+  expect(sizes).toEqual([[half, half, 1], [1, 600_000], [2]]);
+  expect(taken).toBe(6);
+});
+
+test("a batch is given up after 20 attempts, and the next one has another producer id", async () => {
+  const { client, logs } = createBrokers([]);
+  const ids: bigint[] = [];
+  let isAway = true;
+  const producer = new IdempotentProducer({
+    topic: "t",
+    producer: {
+      ...client,
+      async produce(leader: number, id: ProducerId, batches: readonly PartitionMessages[]) {
+        ids.push(id.producerId);
+        if (isAway) throw new kafka.NetworkError("Connection closed");
+        return await client.produce(leader, id, batches);
+      },
+    },
+  });
+  const sleep = spyOn(Bun, "sleep").mockImplementation(() => new Promise(setImmediate));
+  try {
+    const given = producer.send(0, () => Buffer.from("given up"));
+    await expect(given).rejects.toThrow("Connection closed");
+    expect(ids).toEqual(Array(20).fill(1n));
+    isAway = false;
+    expect(await producer.send(0, () => Buffer.from("next"))).toBe(0n);
+  } finally {
+    sleep.mockRestore();
+  }
+  expect(ids.at(-1)).toBe(2n);
+  expect(logs[0]).toEqual(["next"]);
 });
