@@ -128,7 +128,7 @@ function laneWith({ live = [], letters = [], replayed = [], recovered = [], ...m
   const memory = new MemoryBudget().openLane("w");
   const requeuedIds = new Set<string>();
   const histories = new LaneHistories();
-  const asked: { name: string; count: number; last?: string | undefined }[] = [];
+  const asked: { name: string; count: number; bytes?: number; last?: string | undefined }[] = [];
   const sleeps: number[] = [];
   const work = new Notifier();
   let reads = 0;
@@ -156,7 +156,10 @@ function laneWith({ live = [], letters = [], replayed = [], recovered = [], ...m
       get isDue() {
         return replayed.length > 0;
       },
-      take: (count: number) => replayed.splice(0, count),
+      take(count: number, bytes: number) {
+        asked.push({ name: "replays", count, bytes });
+        return replayed.splice(0, count);
+      },
       takeRecovered: async (count: number) => recovered.splice(0, count),
     },
     clock: {
@@ -225,6 +228,39 @@ test("dead letters are taken after the new events, each once, until more are req
   expect(reads()).toBe(before);
   scheduler.noteRequeued();
   expect(letterIds(await scheduler.take())).toEqual(["c"]);
+});
+
+test("replayed events of the log get the memory that letters leave", async () => {
+  const { scheduler, asked, memory } = laneWith({ letters: ["a"], replayed: some(2) });
+  const { bytes } = memory.room;
+  const events = await scheduler.take();
+  expect(events).toHaveLength(3);
+  const left = bytes - events[0]!.bytes;
+  expect(asked.at(-1)).toEqual({ name: "replays", count: 99, bytes: left });
+  expect(memory.uncommitted).toBe(3);
+});
+
+test("new events are taken when the batch is reserved for replays, and none is left", async () => {
+  const { scheduler, letters } = laneWith({ live: some(20), letters: ["a"] });
+  letters.length = 0;
+  for (let batch = 0; batch < 20; batch++) {
+    scheduler.noteRequeued();
+    scheduler.size.noteOutputBytes(1e12);
+    expect(letterIds(await scheduler.take())).toEqual(["live"]);
+  }
+});
+
+test("an interrupted delivery is gathered whatever is reserved for replays", async () => {
+  const given = { letters: ["a", "b"], recovering: { letter: "a" }, recovered: some(3) };
+  const { scheduler, memory } = laneWith(given);
+  const taken: string[] = [];
+  for (let batch = 0; batch < 20; batch++) {
+    scheduler.noteRequeued();
+    scheduler.size.noteOutputBytes(1e12);
+    taken.push(...letterIds(await scheduler.take()));
+  }
+  expect(taken).toEqual(["a", "live", "live", "live"]);
+  expect(memory.uncommitted).toBe(4);
 });
 
 test("while an interrupted delivery is gathered, only its letters and its replayed events are taken", async () => {
