@@ -1,4 +1,13 @@
-import { afterEach, beforeEach, describe, expect, setSystemTime, spyOn, test } from "bun:test";
+import {
+  afterEach,
+  beforeEach,
+  describe,
+  expect,
+  onTestFinished,
+  setSystemTime,
+  spyOn,
+  test,
+} from "bun:test";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -81,6 +90,18 @@ function start(flags: Record<string, string> = {}) {
   };
 }
 
+/** As `start`; `look` runs the latest timer now, and returns the milliseconds that it would wait. */
+function watched(flags: Record<string, string> = {}) {
+  const timers = spyOn(globalThis, "setTimeout");
+  onTestFinished(() => timers.mockRestore());
+  const look = () => {
+    const [run, ms] = timers.mock.calls.findLast(([, ms = 0]) => ms > 1_000)!;
+    (run as () => void)();
+    return ms!;
+  };
+  return { ...start(flags), look };
+}
+
 /** Puts a backup into the directory that began some milliseconds ago. */
 function earlier(ms: number, content = "earlier"): string {
   mkdirSync(directory, { recursive: true });
@@ -151,6 +172,36 @@ describe("a server that makes backups", () => {
     setSystemTime(now + 1.6 * HOUR_MS);
     expect(backups.warnings()).toEqual(["No backup for 2.1 h: the log says why they fail"]);
     expect(await metric("backup_age_seconds")).toBeGreaterThan(2 * 3_600);
+  });
+
+  test("looks at the clock every hour at most, and makes the next when the interval is over", async () => {
+    const now = Date.now();
+    setSystemTime(now);
+    const { lines, look } = watched({ "backup-every": "5400" });
+    await until(() => lines.length === 1);
+    setSystemTime(now + HOUR_MS);
+    expect([look(), look()]).toEqual([HOUR_MS, HOUR_MS / 2]);
+    setSystemTime(now + 1.5 * HOUR_MS);
+    look();
+    await until(() => lines.length === 2);
+    expect(commands).toHaveLength(2);
+  });
+
+  test("tries again after a failure, later each time, and in ten minutes at most", async () => {
+    setSystemTime(Date.now());
+    ending = { code: 1, errors: "No space" };
+    const { lines, look } = watched();
+    const waits: number[] = [];
+    for (let failures = 1; failures <= 11; failures++) {
+      await until(() => lines.length === failures);
+      setSystemTime(Date.now() + 600_000);
+      waits.push(look());
+    }
+    expect(waits).toEqual([
+      ...Array.from({ length: 9 }, (_, n) => 2_000 * 2 ** n),
+      600_000,
+      600_000,
+    ]);
   });
 
   test("says why one failed, and counts it", async () => {
