@@ -47,6 +47,7 @@ export class ResourceMonitor {
 
   readonly #pid: number;
   readonly #profile: LanguageProfile;
+  readonly #read: typeof readProcessUsage;
   #measuredAt = performance.now();
   #last: ProcessUsage | undefined;
   /**
@@ -65,9 +66,10 @@ export class ResourceMonitor {
   #idleDebtMs = 0;
   #isIdle = true;
 
-  constructor(pid: number, profile: LanguageProfile) {
+  constructor(pid: number, profile: LanguageProfile, read = readProcessUsage) {
     this.#pid = pid;
     this.#profile = profile;
+    this.#read = read;
   }
 
   /**
@@ -102,7 +104,7 @@ export class ResourceMonitor {
    * start does not count.
    */
   start(): void {
-    this.#last = readProcessUsage(this.#pid);
+    this.#last = this.#read(this.#pid);
     this.#measuredAt = performance.now();
     this.idleBytes = this.#last?.residentBytes ?? 0;
     this.anonymousBytes = this.#last?.anonymousBytes ?? 0;
@@ -128,8 +130,7 @@ export class ResourceMonitor {
     fairShare: number,
   ): GuestEndCause | undefined {
     const now = performance.now();
-    const wallMs = exchange && (exchange.waitingSince ?? now) - exchange.startedAt;
-    const usage = readProcessUsage(this.#pid);
+    const usage = this.#read(this.#pid);
     if (usage) {
       this.residentBytes = usage.residentBytes;
       this.anonymousBytes = usage.anonymousBytes;
@@ -141,7 +142,7 @@ export class ResourceMonitor {
     if (this.residentBytes > this.idleBytes + this.#profile.memoryBytesMax) return "memory";
     if (this.idleBytes > 0 && usage && usage.threads > this.#profile.threadsMax) return "threads";
     if (this.#idleDebtMs > this.#profile.idleCpuMsMax) return "idle";
-    if (exchange && isOverTime(exchange, graceMs, wallMs!, usage)) return "timeout";
+    if (exchange && isOverTime(exchange, graceMs, now, usage)) return "timeout";
     return undefined;
   }
 
@@ -166,9 +167,10 @@ export class ResourceMonitor {
 function isOverTime(
   exchange: GuestExchange,
   graceMs: number,
-  wallMs: number,
+  now: number,
   usage: ProcessUsage | undefined,
 ): boolean {
+  const wallMs = (exchange.waitingSince ?? now) - exchange.startedAt;
   // Without /proc only the clock limits a guest.
   if (!usage) return wallMs > Math.min(exchange.wallMs, exchange.cpuMs + graceMs);
   exchange.usageAtStart ??= usage;
