@@ -1,4 +1,6 @@
 import { afterEach, beforeEach, describe, expect, spyOn, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
 import { archiveSource } from "../../src/backup/archive-source.ts";
 import { backUpTo } from "../../src/backup/back-up-to.ts";
 import { openBucket } from "../../src/backup/bucket/bucket.ts";
@@ -249,6 +251,13 @@ describe("a backup in a bucket", () => {
         `Expected a backup pixelmill-TIME.tar.zst below ${shown ?? url}, got none`,
       );
     }
+  });
+
+  test("that is a file is read from there", async () => {
+    const source = await archiveSource(settings(), "package.json");
+    expect(source.name).toBe(resolve("package.json"));
+    const bytes = Buffer.concat(await Array.fromAsync(source.read()));
+    expect(bytes.toString()).toBe(readFileSync("package.json", "utf8"));
   });
 
   test("is a new object", async () => {
