@@ -26,7 +26,7 @@ interface Lock {
 /** Returns the paths of Bun and lmdb's addon for `architecture`. Fetches missing packages. */
 export function foreignModules(architecture: Architecture) {
   const lock = JSON.parse(readFileSync(join(ROOT, "package-lock.json"), "utf8")) as Lock;
-  const directory = (name: string) => fetched(name, lock);
+  const directory = (name: string) => fetchModule(name, lock, FETCHED);
   const lmdb = join(directory(`@lmdb/lmdb-linux-${architecture}`), "node.napi.glibc.node");
   patchAddonFile(lmdb);
   return {
@@ -38,15 +38,16 @@ export function foreignModules(architecture: Architecture) {
 }
 
 /**
- * Returns the directory of a package, and fetches the package first if it is missing. The directory
- * gets its name only when it is complete, so no directory has this name after an interrupted fetch.
+ * Returns the directory of a package in `place`, and fetches the package first if it is missing. The
+ * directory gets its name only when it is complete, so no directory has this name after an
+ * interrupted fetch.
  */
-function fetched(name: string, lock: Lock): string {
+export function fetchModule(name: string, lock: Lock, place: string): string {
   const locked = lock.packages[`node_modules/${name}`];
   if (locked?.integrity === undefined) {
     throw new Error(`Expected package-lock.json to have a version and a hash of ${name}`);
   }
-  const directory = join(FETCHED, `${name}-${locked.version}`);
+  const directory = join(place, `${name}-${locked.version}`);
   if (existsSync(directory)) return directory;
   if (Bun.which("npm") === null) {
     throw new Error(`Expected npm, which fetches ${name}@${locked.version}; install Node.js`);

@@ -174,7 +174,8 @@ describe("a guest that ran events", () => {
   test("has as many lines of log as it may, of an event of the batch", () => {
     const line = { text: text(GUEST_LOG_CHARS_MAX), event: 1, line: 0, library: "l" };
     expect(ran({ counts: [0, 0], logs: [line] })).toMatchObject({ logs: [line] });
-    expect(ran({ counts: [0, 0], logs: [{ text: "a" }] })).toMatchObject({ logs: [{ text: "a" }] });
+    const first = { text: "a", event: 0 };
+    expect(ran({ counts: [0, 0], logs: [first] })).toMatchObject({ logs: [first] });
     const refused = [[line, line], [{ ...line, event: 2 }], [{ ...line, text: `${line.text}x` }]];
     for (const logs of refused) expect(ran({ counts: [0, 0], logs })).toBe("refused");
   });
