@@ -26,7 +26,7 @@ beforeEach(() => {
   store = Bun.serve({
     ...{ port: 0, hostname: "127.0.0.1" },
     fetch(request) {
-      requests.push(request.clone());
+      requests.push(request.clone() as Request);
       return answer(request);
     },
   });

@@ -212,7 +212,7 @@ describe("a run of drafts", () => {
 });
 
 test("a request's events are those of its suites, or else its own", () => {
-  const suite = (...input: object[]) => ({ id: "s", name: "S", input });
+  const suite = (...input: Record<string, unknown>[]) => ({ id: "s", name: "S", input });
   const item = { versionId: "v" };
   expect<unknown>([
     eventsIn({ ...item, testInput: [{ a: 1 }], testSuite: [suite({ b: 1 }), suite({ c: 1 })] }),

@@ -141,7 +141,7 @@ describe("a guest without a request", () => {
 
 describe("a request", () => {
   test("ends its guest after the CPU time of the main thread, or three times as much of all", () => {
-    const cases: [all: number, main: number, grace: number, end: string | undefined][] = [
+    const cases: [all: number, main: number, grace: number, end: "timeout" | undefined][] = [
       [100, 100, 0, undefined],
       [101, 101, 0, "timeout"],
       [101, 101, 1, undefined],
