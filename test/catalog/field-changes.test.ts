@@ -111,10 +111,13 @@ test("changes above their number are counted, and the first ones kept", () => {
   const whole = fieldChanges(undefined, itemOf(AUDIT_CHANGES_MAX));
   expect(whole.changes).toHaveLength(AUDIT_CHANGES_MAX);
   expect(whole).not.toHaveProperty("changesLeftOut");
-  const cut = fieldChanges(undefined, itemOf(AUDIT_CHANGES_MAX + 2));
-  expect(cut).toEqual({ changes: whole.changes, changesLeftOut: 2 });
+  for (const more of [1, 2]) {
+    const cut = fieldChanges(undefined, itemOf(AUDIT_CHANGES_MAX + more));
+    expect(cut).toEqual({ changes: whole.changes, changesLeftOut: more });
+  }
 });
 
-test("nothing has no fields", () => {
-  expect(flat()).toEqual(new Map());
+test("nothing has no fields, and what is undefined is none", () => {
+  expect([...flat()]).toEqual([]);
+  expect([...flat({ a: undefined, b: { c: undefined, d: 1 } })]).toEqual([["b.d", 1]]);
 });
