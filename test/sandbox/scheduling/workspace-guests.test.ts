@@ -6,7 +6,7 @@ import { GuestAdmission } from "../../../src/sandbox/scheduling/guest-admission.
 import { GuestLossBackoff } from "../../../src/sandbox/scheduling/guest-loss-backoff.ts";
 import type { GuestStarter } from "../../../src/sandbox/scheduling/guest-starter.ts";
 import { WorkspaceGuest } from "../../../src/sandbox/scheduling/workspace-guest.ts";
-import { until } from "../../until.ts";
+import { holds, until } from "../../until.ts";
 
 let now: number;
 let clock: ReturnType<typeof spyOn>;
@@ -155,8 +155,7 @@ describe("the guest of a workspace", () => {
     first!.dying = true;
     first!.cpuDebtMs = 300;
     const next = (work.source as GuestSource).guest();
-    await Bun.sleep(1);
-    expect(guests).toHaveLength(1);
+    await holds(1, () => expect(guests).toHaveLength(1));
     first!.exit("memory");
     await next;
     expect(guests[1]!.debtAtStart).toBe(300);
@@ -203,12 +202,10 @@ describe("a workspace whose guest is evicted", () => {
     await until(() => work.guest);
     workspace.evict(false);
     const later = workOn(workspace);
-    await Bun.sleep(1);
-    expect([guests[0]!.isRetiring, guests[0]!.dying, later.guest]).toEqual([
-      false,
-      false,
-      undefined,
-    ]);
+    await holds(1, () => {
+      const { isRetiring, dying } = guests[0]!;
+      expect([isRetiring, dying, later.guest]).toEqual([false, false, undefined]);
+    });
     work.end();
     await until(() => later.guest);
     expect([guests[0]!.isRetiring, guests.length]).toEqual([true, 2]);
