@@ -53,6 +53,13 @@ function channelOf(send: () => void = () => {}) {
 
 const settled = () => Bun.sleep(0);
 
+/** Frame with a header of any JSON text, and no body. */
+function rawFrame(header: string): Buffer {
+  const length = Buffer.alloc(4);
+  length.writeUInt32LE(header.length + 1);
+  return Buffer.concat([length, Buffer.from(`${header}\n`)]);
+}
+
 test("replies settle requests in their order, and the time of the next begins with them", async () => {
   const { channel, sent, ask, frame } = channelOf();
   const [first, second] = [ask(), ask()];
@@ -88,6 +95,8 @@ describe("a guest that breaks the protocol", () => {
     ],
     ["answers too much", (frame) => frame(0, { text: "x".repeat(1_000) })],
     ["answers in the exchange of the next request", (frame) => frame(1)],
+    ["answers nothing", () => rawFrame("null")],
+    ["answers a text", () => rawFrame('"text"')],
   ];
   test.each(faults)("is not believed when it %s, nor before that", async (_, bytes) => {
     const { channel, kills, ask, frame } = channelOf();
