@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { chmodSync, chownSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { chmodSync, chownSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import {
   acquireDataLock,
   expectDataDirectory,
@@ -36,23 +36,31 @@ test("the ids of a node's topics are kept, and refused to a cluster of another n
   removeDirectory(data);
 });
 
-test("a directory with an event log of another user is refused, with the path and what to do", () => {
-  const data = temporaryDirectory();
-  // The file system's own directory is no obstacle.
-  mkdirSync(join(data, "lost+found"), { mode: 0 });
+test("a directory with a store of another user is refused, with the path and what to do", () => {
   const asNobody = process.getuid?.() === 0;
   const user = asNobody ? NOBODY : process.getuid!();
-  mkdirSync(join(data, "events/0"), { recursive: true });
-  const log = join(data, "events/0/0000000000000000.segment");
-  writeFileSync(log, "", { mode: 0 });
-  for (const path of ["", "events", "events/0"]) {
-    chmodSync(join(data, path), 0o700);
-    if (asNobody) chownSync(join(data, path), user, user);
-  }
+  const stores = [
+    ...["events/0/0000000000000000.segment", "catalog/catalog.mdb", "delivery"],
+    ...["figures/figures.mdb", "cluster/topics"],
+  ];
+  const cases = stores.map((store) => {
+    const data = temporaryDirectory();
+    // The file system's own directory is no obstacle.
+    mkdirSync(join(data, "lost+found"), { mode: 0 });
+    mkdirSync(dirname(join(data, store)), { recursive: true });
+    writeFileSync(join(data, store), "", { mode: 0 });
+    for (let name = dirname(store); ; name = dirname(name)) {
+      chmodSync(join(data, name), 0o700);
+      if (asNobody) chownSync(join(data, name), user, user);
+      if (name === ".") return { data, file: join(data, store) };
+    }
+  });
   const code = `
     import { prepareDataDirectory } from "./src/first-start/data-directory.ts";
-    try { prepareDataDirectory({ data: ${JSON.stringify(data)} }); }
-    catch (error) { console.log(error.message); }`;
+    for (const data of ${JSON.stringify(cases.map(({ data }) => data))}) {
+      try { prepareDataDirectory({ data }); }
+      catch (error) { console.log(error.message); }
+    }`;
   const { stdout } = Bun.spawnSync(
     [
       ...(asNobody ? ["setpriv", `--reuid=${user}`, "--clear-groups"] : []),
@@ -60,10 +68,12 @@ test("a directory with an event log of another user is refused, with the path an
     ],
     { cwd: root },
   );
-  expect(String(stdout).trim()).toBe(
-    `Cannot use the data directory ${data}: EACCES: permission denied, access '${log}'; make it this user's own: chown -R ${user}`,
-  );
-  removeDirectory(data);
+  const refusals = cases.map(({ data, file }) => {
+    const reason = `EACCES: permission denied, access '${file}'`;
+    return `Cannot use the data directory ${data}: ${reason}; make it this user's own: chown -R ${user}`;
+  });
+  expect(String(stdout).trim().split("\n")).toEqual(refusals);
+  for (const { data } of cases) removeDirectory(data);
 });
 
 describe("a data directory", () => {
@@ -95,13 +105,18 @@ describe("a data directory", () => {
       `Expected a data directory of pixelmill, got ${data}`,
     );
     expect(() => readFileSync(formatFile(configOf()))).toThrow("ENOENT");
+    // A file that cannot be looked at may be there.
+    symlinkSync("format", formatFile(configOf()));
+    expect(() => expectDataDirectory(configOf())).toThrow(
+      `Cannot use the data directory ${data}: ELOOP`,
+    );
     removeDirectory(data);
     writeFileSync(data, "");
     expect(() => expectDataDirectory(configOf())).toThrow(
       `Expected a data directory of pixelmill, got ${data}`,
     );
     expect(() => prepareDataDirectory(configOf())).toThrow(
-      `Cannot use the data directory ${data}: expected a directory, got a file`,
+      new RegExp(`^Cannot use the data directory ${data}: expected a directory, got a file$`),
     );
   });
 
