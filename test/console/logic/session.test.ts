@@ -159,6 +159,26 @@ describe("a request without an answer", () => {
     expect(saved.isRepeatable).toBe(true);
   });
 
+  test("that got no answer, or one of a broken server, is counted as failed", async () => {
+    const failedBy = async (answer: () => unknown) => {
+      const before = it.failedRequests.value;
+      page.answer = answer;
+      await it.client.call("GET /v2/workspace").catch(() => {});
+      return it.failedRequests.value - before;
+    };
+    const status = (code: number) => () => Response.json({ message: "no" }, { status: code });
+    const counts: number[] = [];
+    for (const code of [200, 404, 499, 500, 503]) counts.push(await failedBy(status(code)));
+    expect(counts).toEqual([0, 0, 0, 1, 1]);
+    const noAnswer = () => {
+      throw new TypeError("Failed to fetch");
+    };
+    const givenUp = () => {
+      throw new DOMException("Given up", "AbortError");
+    };
+    expect([await failedBy(noAnswer), await failedBy(givenUp)]).toEqual([1, 0]);
+  });
+
   test("that changes nothing is a failure alone", async () => {
     page.answer = broken;
     for (const call of [
