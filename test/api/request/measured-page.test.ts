@@ -20,13 +20,20 @@ const items: Item[] = Array.from({ length: STATUS_ITEMS_MAX + 130 }, (_, n) => (
  */
 async function pageFor(
   query: Parameters<typeof measuredPage>[0],
-  { isFiltered = false, isListed = (_: Item): boolean => true, missing = [] as string[][] } = {},
+  {
+    isFiltered = false,
+    isListed = (_: Item): boolean => true,
+    missing = [] as string[][],
+    known = undefined as
+      | { states: (Item & { isMeasured: true })[]; missingNodes: string[] }
+      | undefined,
+  } = {},
 ) {
   const asked: number[] = [];
   const page = await measuredPage<Item, Item & { isMeasured: true }>(query, {
     items,
     isFiltered,
-    all: async () => undefined,
+    all: async () => known,
     slices: new TimeSlicer(),
     signal: new AbortController().signal,
     async measure(some) {
@@ -92,5 +99,25 @@ describe("a list of more items than are measured at once", () => {
     expect((await pageFor({ sort: "name" }, { missing })).missingNodes).toEqual(["b", "a"]);
     const late = await pageFor({ page, count: 100 }, { missing: [[], ["c"]] });
     expect(late.missingNodes).toEqual(["c"]);
+  });
+
+  test("measures nothing when all states are known, unless it is sorted by name", async () => {
+    const states = items.slice(0, 60).map((it) => ({ ...it, isMeasured: true as const }));
+    const known = { states, missingNodes: ["b"] };
+    const page = await pageFor({ count: 7 }, { known, isListed: ({ id }) => id !== "i59" });
+    expect(page.rows.map(({ id }) => id)).toEqual([
+      "i58",
+      "i57",
+      "i56",
+      "i55",
+      "i54",
+      "i53",
+      "i52",
+    ]);
+    expect([page.total, page.measured, page.missingNodes]).toEqual([59, states, ["b"]]);
+    expect(page.asked).toEqual([]);
+    expect((await pageFor({ count: 7, sort: "name" }, { known })).asked).toEqual([7]);
+    const filtered = await pageFor({ count: 7, sort: "name" }, { known, isFiltered: true });
+    expect([filtered.asked, filtered.total]).toEqual([[], 60]);
   });
 });
