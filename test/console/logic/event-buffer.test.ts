@@ -80,6 +80,7 @@ describe("the events of a live tail", () => {
   test("keep what messages said when recent events add all outcomes", () => {
     const buffer = new EventBuffer();
     buffer.add(message("delivered", { at: "2", destinationId: "d" }));
+    buffer.add(message("dropped", { at: "4", destinationId: "e" }));
     const outcomes = [
       { destinationId: "d", outcome: "delivered", at: "2", attempts: 3 },
       { destinationId: "c", outcome: "dropped", at: "1" },
@@ -87,7 +88,11 @@ describe("the events of a live tail", () => {
     buffer.addRecent([recent({ at: "9", received: { a: 1 }, outcomes })]);
     expect(buffer.get("m")).toMatchObject({ firstAt: "2", received: { a: 1 } });
     expect(buffer.get("m")?.hasAllOutcomes).toBe(true);
-    expect(buffer.get("m")?.outcomes as unknown).toEqual([outcomes[1], outcomes[0]]);
+    expect(buffer.get("m")?.outcomes as unknown).toEqual([
+      outcomes[1],
+      outcomes[0],
+      { destinationId: "e", outcome: "dropped", at: "4" },
+    ]);
   });
 });
 
