@@ -129,8 +129,8 @@ class ScheduledBackups {
   }
 
   /**
-   * Lists the backups, oldest first. Those with a time after now come before all others: the clock
-   * that named them was ahead, so their age is unknown.
+   * Lists the backups, oldest first. A time after now comes before all others: the clock that named
+   * the backup was ahead, so its age is unknown.
    */
   async #list(): Promise<{ backups: BackupFile[]; newest: BackupFile | undefined }> {
     const now = Date.now();
