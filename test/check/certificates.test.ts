@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect } from "bun:test";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { checkCertificates } from "../../src/check/certificates.ts";
 import { loadConfig } from "../../src/settings/reader.ts";
@@ -31,6 +32,19 @@ testWith(missing)("files of TLS that a server could not use fail", () => {
   expect(check("good.crt", "other.key")).toEqual([
     ["fails", expect.stringContaining("do not belong together")],
   ]);
+  const pem = readFileSync(at("good.crt"), "utf8");
+  for (const [content, reason] of [
+    ["no PEM", "expected PEM, which begins with -----BEGIN"],
+    [pem.slice(0, 200), "expected PEM that is whole, got one without its -----END line"],
+    [pem.replaceAll("M", "!"), "expected PEM, got other characters between its lines"],
+    [
+      `${pem}-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n`,
+      "expected PEM of this kind, got other bytes in it",
+    ],
+  ]) {
+    writeFileSync(at("bad.crt"), content!);
+    expect(check("bad.crt", "good.key")).toEqual([["fails", expect.stringContaining(reason!)]]);
+  }
   expect(check("none.crt", "good.key")).toMatchObject([["fails", expect.any(String)]]);
   expect([...checkCertificates(loadConfig({}, {}))]).toEqual([]);
 });

@@ -56,6 +56,9 @@ export function readTlsKeys({ certificate, key, clients, prefix }: TlsPaths): Re
 const reasons = {
   KEY_VALUES_MISMATCH: "they do not belong together",
   NO_START_LINE: "expected PEM, which begins with -----BEGIN",
+  BAD_END_LINE: "expected PEM that is whole, got one without its -----END line",
+  BAD_BASE64_DECODE: "expected PEM, got other characters between its lines",
+  DECODE_ERROR: "expected PEM of this kind, got other bytes in it",
   MISSING_PASSPHRASE: "expected a key that is not encrypted",
 };
 
