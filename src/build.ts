@@ -1,7 +1,7 @@
 /**
  * Builds the single executable `dist/pixelmill`: `npm run build`, or `bun src/build.ts [TARGET]
- * [--entry FILE] [--outfile FILE]`. The executable contains ES module bytecode, which halves the
- * time of a start. The code is split into chunks, because a process reads the whole of each chunk
+ * [--entry FILE] [--outfile FILE] [--fast]`. With `--fast` it compresses files less. The executable
+ * contains ES module bytecode, which halves the time of a start. The code is split into chunks, because a process reads the whole of each chunk
  * that it uses. The web framework Elysia reads from a handler's source text which parts of the
  * request it uses, so a handler must name these in its parameter.
  */
@@ -21,6 +21,7 @@ const { values, positionals } = parseArgs({
   options: {
     entry: { type: "string", default: join(import.meta.dir, "main.ts") },
     outfile: { type: "string" },
+    fast: { type: "boolean", default: false },
   },
 });
 const target = positionals[0] as Bun.Build.CompileTarget | undefined;
@@ -143,7 +144,12 @@ await Bun.build({
   splitting: true,
   minify: true,
   naming: { asset: "[name].[ext]" },
-  plugins: [embedLmdb, embedPyodide, embedPackedLibraries, embedPackedFiles(packedFiles)],
+  plugins: [
+    embedLmdb,
+    embedPyodide,
+    embedPackedLibraries,
+    embedPackedFiles(packedFiles, values.fast),
+  ],
   define,
   compile: {
     ...(target && { target }),

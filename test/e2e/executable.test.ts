@@ -15,8 +15,11 @@ import {
   waitFor,
 } from "./server.ts";
 
-/** Size in bytes that the executable must not exceed. Bun has 109 MB of it. */
-const EXECUTABLE_BYTES_MAX = 135_000_000;
+/**
+ * Size in bytes that the executable must not exceed: 135 MB, of which Bun has 109 MB, and 0.34 MB
+ * since it is built with less compression for tests.
+ */
+const EXECUTABLE_BYTES_MAX = 135_340_000;
 
 /** Runs the executable alone in an empty directory with an empty environment. */
 test("the single executable transforms and delivers events without other files", async () => {
