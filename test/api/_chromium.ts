@@ -33,7 +33,12 @@ export function sharedBrowser(): Promise<Browser> {
   if (shared === undefined) {
     const starting = launch();
     shared = starting;
-    onRunEnd(async () => await (await starting).close());
+    onRunEnd(async () => {
+      const browser = await starting;
+      // A renderer that ends before the browser does counts in the CPU time of this process.
+      for (const context of browser.contexts()) await context.close();
+      await browser.close();
+    });
   }
   return shared;
 }

@@ -7,8 +7,7 @@ export async function openEditor(api: TestApi, browser: Browser, code: string) {
   const body = { name: "Edited", language: "javascript", code };
   const { id } = (await api.send("POST", "/transformations", { body })).body;
   const opened = await openPage(browser);
-  await signIn(opened.page, api.url, api.token);
-  await opened.page.goto(`${api.url}/#/transformations/${id}`);
+  await signIn(opened.page, api.url, api.token, `#/transformations/${id}`);
   await editor(opened.page).click();
   return { ...opened, id };
 }

@@ -4,7 +4,7 @@ import { chromiumMissing } from "../api/_chromium.ts";
 import type { TestApi } from "../api/_setup.ts";
 import { describeWith } from "../counterpart.ts";
 import { soon } from "../until.ts";
-import { axeViolations, openPage, signIn, useConsole } from "./_browser.ts";
+import { axeViolations, openPage, signIn, signInByForm, useConsole } from "./_browser.ts";
 
 let api: TestApi;
 let browser: Browser;
@@ -28,7 +28,7 @@ describeWith(chromiumMissing)("console sessions", () => {
       .getByRole("alert")
       .filter({ hasText: "Invalid, expired or revoked token" })
       .waitFor();
-    await signIn(page, api.url, api.token);
+    await signInByForm(page, api.url, api.token);
     await heading(page, "Overview").waitFor();
     // Scripts cannot read the cookie, and the page does not store the token.
     expect(await page.evaluate("document.cookie")).toBe("");
@@ -55,8 +55,7 @@ describeWith(chromiumMissing)("console sessions", () => {
       permissions: ["workspace:admin", "events:read"],
     });
     const { page, close } = await openPage(browser);
-    await signIn(page, api.url, created.secret);
-    await page.goto(`${api.url}/#/sources/${id}`);
+    await signIn(page, api.url, created.secret, `#/sources/${id}`);
     await heading(page, "Ends").waitFor();
     // The last request that the page sends by itself.
     await page.getByText("No destinations connected").waitFor();
@@ -78,8 +77,7 @@ describeWith(chromiumMissing)("console sessions", () => {
     });
     await source("Only there", other.id);
     const { page, close } = await openPage(browser);
-    await signIn(page, api.url, api.token);
-    await page.goto(`${api.url}/#/sources`);
+    await signIn(page, api.url, api.token, "#/sources");
     await heading(page, "Sources").waitFor();
     const second = await page.context().newPage();
     await second.goto(api.url);
@@ -97,8 +95,7 @@ describeWith(chromiumMissing)("console sessions", () => {
     const { id } = await source("Read only");
     const mayRead = await api.tokenWith(["events:read"]);
     const { page, close } = await openPage(browser);
-    await signIn(page, api.url, mayRead);
-    await page.goto(`${api.url}/#/sources/${id}`);
+    await signIn(page, api.url, mayRead, `#/sources/${id}`);
     await page.getByText("destinations require workspace:admin").waitFor();
     await page.goto(`${api.url}/#/settings/tokens`);
     await page.getByText("Requires workspace:admin").waitFor();
@@ -112,8 +109,7 @@ describeWith(chromiumMissing)("console sessions", () => {
     });
     const { transformation } = await published();
     const other = await openPage(browser);
-    await signIn(other.page, api.url, mayAdminister);
-    await other.page.goto(`${api.url}/#/destinations/${destination.id}`);
+    await signIn(other.page, api.url, mayAdminister, `#/destinations/${destination.id}`);
     await other.page.getByLabel("Transformation").selectOption(transformation);
     const connect = other.page.getByRole("button", { name: "Apply" });
     await soon(async () => expect(await connect.getAttribute("aria-disabled")).toBe("true"));
@@ -142,8 +138,7 @@ describeWith(chromiumMissing)("console sessions", () => {
     const personal = { name: "Laptop", permissions: [], memberId: member.id };
     const { secret } = await api.catalog.tokens.create(api.workspaceId, personal);
     const { page, close } = await openPage(browser);
-    await signIn(page, api.url, secret);
-    await page.goto(`${api.url}/#/settings`);
+    await signIn(page, api.url, secret, "#/settings");
     await page.getByText("Operator: also replays and purges dead letters").waitFor();
     const required = async (name: string, within: "Screens" | "Tabs of this screen") => {
       const link = page.getByRole("navigation", { name: within }).getByRole("link", { name });
@@ -169,8 +164,7 @@ describeWith(chromiumMissing)("console sessions", () => {
       await api.catalog.tokens.create(api.workspaceId, { name: `token ${n}`, permissions: [] });
     }
     const { page, close } = await openPage(browser);
-    await signIn(page, api.url, api.token);
-    await page.goto(`${api.url}/#/settings/tokens`);
+    await signIn(page, api.url, api.token, "#/settings/tokens");
     await page.getByText("token 59", { exact: true }).waitFor();
     await soon(async () =>
       expect(await page.getByRole("navigation", { name: "Pages" }).count()).toBe(0),
@@ -191,8 +185,7 @@ describeWith(chromiumMissing)("console sessions", () => {
       await api.send("POST", `/transformations/${id}`, { body: { code: `${n}` } });
     }
     const { page, close } = await openPage(browser);
-    await signIn(page, api.url, api.token);
-    await page.goto(`${api.url}/#/settings/tokens`);
+    await signIn(page, api.url, api.token, "#/settings/tokens");
     await page.getByRole("button", { name: "New token" }).click();
     const member = page.getByLabel("Owner").getByRole("option", { name: "member 100 " });
     await member.waitFor({ state: "attached" });

@@ -18,16 +18,14 @@ afterAll(() => receiver.stop());
 describeWith(chromiumMissing)("alerts", () => {
   test("the empty list leads to the form of the first receiver, without which no alert is sent", async () => {
     const { page, close } = await openPage(browser);
-    await signIn(page, api.url, api.token);
-    await page.goto(`${api.url}/#/alerts`);
+    await signIn(page, api.url, api.token, "#/alerts");
     await page.getByRole("link", { name: "Set up a receiver" }).click();
     await page.getByRole("button", { name: "New receiver" }).waitFor();
     await page.goto(`${api.url}/#/alerts/rules`);
     await page.getByText("No receiver yet").waitFor();
     // Who may set up none is not led there.
     const other = await openPage(browser);
-    await signIn(other.page, api.url, await api.tokenWith(["events:read"]));
-    await other.page.goto(`${api.url}/#/alerts`);
+    await signIn(other.page, api.url, await api.tokenWith(["events:read"]), "#/alerts");
     await other.page.getByText("No alerts").waitFor();
     await soon(async () =>
       expect(await other.page.getByRole("link", { name: "Set up a receiver" }).count()).toBe(0),
@@ -38,8 +36,7 @@ describeWith(chromiumMissing)("alerts", () => {
 
   test("a receiver is added and tested, and an alert is shown from its beginning to its end", async () => {
     const { page, close } = await openPage(browser);
-    await signIn(page, api.url, api.token);
-    await page.goto(`${api.url}/#/alerts/receivers`);
+    await signIn(page, api.url, api.token, "#/alerts/receivers");
     await page.getByRole("button", { name: "New receiver" }).click();
     await page.getByLabel("Name").fill("On call");
     await page.getByLabel("Type").selectOption("Webhook");
@@ -100,8 +97,7 @@ describeWith(chromiumMissing)("alerts", () => {
       [token, false],
     ] as const) {
       const { page, close } = await openPage(browser);
-      await signIn(page, api.url, secret);
-      await page.goto(`${api.url}/#/alerts/rules`);
+      await signIn(page, api.url, secret, "#/alerts/rules");
       await page.getByRole("button", { name: "New rule" }).click();
       const condition = page.getByRole("dialog", { name: "New rule" }).getByLabel("Condition");
       await condition.getByRole("option", { name: "Source silent" }).waitFor({ state: "attached" });
@@ -120,8 +116,7 @@ describeWith(chromiumMissing)("alerts", () => {
     const stored = async () =>
       (await api.client.call("GET /v2/alerts/rules/{id}", { params })).rule;
     const { page, close } = await openPage(browser);
-    await signIn(page, api.url, api.token);
-    await page.goto(`${api.url}/#/alerts/rules`);
+    await signIn(page, api.url, api.token, "#/alerts/rules");
     await page.getByRole("button", { name: "Late", exact: true }).click();
     const form = page.getByRole("dialog", { name: "Late" });
     await form.getByLabel("Threshold (seconds)").fill("");
@@ -145,8 +140,7 @@ describeWith(chromiumMissing)("alerts", () => {
     });
     const params = { id: created.receiver.id };
     const { page, close } = await openPage(browser);
-    await signIn(page, api.url, api.token);
-    await page.goto(`${api.url}/#/alerts/receivers`);
+    await signIn(page, api.url, api.token, "#/alerts/receivers");
     await page.getByRole("button", { name: "Night", exact: true }).click();
     const form = page.getByRole("dialog", { name: "Night" });
     await form.getByLabel("Authorization header").fill("Bearer s3cret");
@@ -177,8 +171,7 @@ describeWith(chromiumMissing)("alerts", () => {
     }
     const source = await api.catalog.sources.create(api.workspaceId, { name: "Shop" });
     const { page, close } = await openPage(browser);
-    await signIn(page, api.url, api.token);
-    await page.goto(`${api.url}/#/alerts/rules`);
+    await signIn(page, api.url, api.token, "#/alerts/rules");
     await page.getByRole("button", { name: "New rule" }).click();
     const dialog = page.getByRole("dialog", { name: "New rule" });
     const part = (name: string) => dialog.getByRole("group", { name, exact: true });

@@ -5,7 +5,7 @@ import { chromiumMissing, sharedBrowser } from "../api/_chromium.ts";
 import { describeWith } from "../counterpart.ts";
 import { ADMIN_TOKEN, removeDirectory, type Server, startServer } from "../e2e/server.ts";
 import { allViolationsOf } from "./_axe.ts";
-import { openPage, signIn } from "./_browser.ts";
+import { openPage, signIn, signInByForm } from "./_browser.ts";
 import { type Scene, startScene } from "./_scene.ts";
 import { type State, statesOf, visit, withFailedReplays } from "./_states.ts";
 
@@ -115,7 +115,7 @@ describeWith(chromiumMissing)("axe finds no violation", () => {
     found.refused = await allViolationsOf(page);
     const made = { name: "Short", permissions: ["events:read"] };
     const { token } = (await scene.server.api("POST", "/v2/tokens", made)).body;
-    await signIn(page, scene.server.controlPlane, token.secret);
+    await signInByForm(page, scene.server.controlPlane, token.secret);
     await page.goto(
       `${scene.server.controlPlane}/#/destinations/${scene.ids.healthy}?tab=settings`,
     );

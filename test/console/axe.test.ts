@@ -6,7 +6,7 @@ import { describeWith } from "../counterpart.ts";
 import { ADMIN_TOKEN } from "../e2e/server.ts";
 import { isQuickTier } from "../tier.ts";
 import { allViolationsOf } from "./_axe.ts";
-import { openPage, signIn } from "./_browser.ts";
+import { openPage, signInByForm } from "./_browser.ts";
 import { type Scene, screensOf, startScene } from "./_scene.ts";
 import { statesOf, visit } from "./_states.ts";
 
@@ -44,7 +44,7 @@ describeWith(chromiumMissing)("every screen", () => {
     await page.goto(scene.server.controlPlane);
     await page.getByLabel("Token").waitFor();
     violations["sign in"] = await allViolationsOf(page);
-    await signIn(page, scene.server.controlPlane, ADMIN_TOKEN);
+    await signInByForm(page, scene.server.controlPlane, ADMIN_TOKEN);
     for (const { name, hash, loaded } of screensOf(scene)) {
       // A fresh load: layout shift between two screens does not count. It takes most of the time.
       if (!isQuickTier) await page.goto("about:blank");

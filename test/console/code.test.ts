@@ -42,8 +42,7 @@ describeWith(chromiumMissing)("the code editor", () => {
 
   const open = async (place: string) => {
     const opened = await openPage(browser);
-    await signIn(opened.page, server.controlPlane, ADMIN_TOKEN);
-    await opened.page.goto(`${server.controlPlane}/#/${place}`);
+    await signIn(opened.page, server.controlPlane, ADMIN_TOKEN, `#/${place}`);
     return opened;
   };
   const send = (fields: Record<string, string>) =>
@@ -203,8 +202,7 @@ describeWith(chromiumMissing)("the code editor", () => {
     const { token } = (await server.api("POST", "/v2/tokens", made)).body;
     const opened = await openPage(browser);
     const { page } = opened;
-    await signIn(page, server.controlPlane, token.secret);
-    await page.goto(`${server.controlPlane}/#/transformations`);
+    await signIn(page, server.controlPlane, token.secret, "#/transformations");
     const create = page.getByRole("button", { name: "New transformation" });
     await soon(async () => expect(await create.getAttribute("aria-disabled")).toBe("true"));
     await soon(async () =>

@@ -21,8 +21,7 @@ describeWith(chromiumMissing)("two people who change one item", () => {
 
   const open = async (place: string) => {
     const opened = await openPage(browser);
-    await signIn(opened.page, api.url, api.token);
-    await opened.page.goto(`${api.url}/#/${place}`);
+    await signIn(opened.page, api.url, api.token, `#/${place}`);
     return opened;
   };
   const send = async (method: string, path: string, body: unknown) =>

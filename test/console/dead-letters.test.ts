@@ -287,8 +287,7 @@ describeWith(chromiumMissing)("a failed delivery", () => {
       await Bun.sleep(20);
     }
     const { page, close } = await openPage(browser);
-    await signIn(page, api.url, api.token);
-    await page.goto(`${api.url}/#/destinations/${destination.id}`);
+    await signIn(page, api.url, api.token, `#/destinations/${destination.id}`);
     const trouble = page.getByRole("region", { name: "What is wrong" });
     await trouble.getByText("no plan").waitFor();
     await trouble.getByText("These events fail in the transformation").waitFor();

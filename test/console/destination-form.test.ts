@@ -48,8 +48,7 @@ async function createWebhook(name: string, config: Record<string, unknown> = {})
 
 async function openSignedIn(hash: string) {
   const opened = await openPage(browser);
-  await signIn(opened.page, api.url, api.token);
-  await opened.page.goto(`${api.url}/#/${hash}`);
+  await signIn(opened.page, api.url, api.token, `#/${hash}`);
   return opened;
 }
 
@@ -223,8 +222,7 @@ describeWith(chromiumMissing)("the form of a new destination", () => {
       permissions: ["workspace:admin", "events:read"],
     });
     const { page, close } = await openPage(browser);
-    await signIn(page, api.url, created.secret);
-    await page.goto(`${api.url}/#/destinations/new`);
+    await signIn(page, api.url, created.secret, "#/destinations/new");
     await field(page, "Name").fill("Typed");
     await field(page, "Webhook URL").fill(receiver.url.href);
     const isKept = async () => {

@@ -125,8 +125,7 @@ describeWith(chromiumMissing)("the editor", () => {
     const body = { name: "P", language: "pythonfaas", code: "def transformEvent(e, m): return e" };
     const { id } = (await api.send("POST", "/transformations", { body })).body;
     const { page, close } = await openPage(browser);
-    await signIn(page, api.url, api.token);
-    await page.goto(`${api.url}/#/transformations/${id}`);
+    await signIn(page, api.url, api.token, `#/transformations/${id}`);
     await page.getByRole("button", { name: "Functions" }).click();
     await page.getByRole("dialog").getByText("log(*values)").waitFor();
     await soon(async () =>
@@ -153,8 +152,7 @@ describeWith(chromiumMissing)("the editor", () => {
       code: "export const transformEvent = (e) => { log('<b>\u202e', e.name); return e; };",
     });
     const { page, close } = await openPage(browser);
-    await signIn(page, api.url, api.token);
-    await page.goto(`${api.url}/#/transformations/${id}`);
+    await signIn(page, api.url, api.token, `#/transformations/${id}`);
     await page.getByRole("link", { name: "Logs" }).click();
     await page.getByText("No lines").waitFor();
     await api.page(source.id, "anonymousId=a&name=Home");

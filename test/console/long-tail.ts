@@ -115,8 +115,7 @@ const stop = new AbortController();
 try {
   const { writeKey } = await route(server, { url: sink.url, code });
   const { page, close } = await openPage(browser);
-  await signIn(page, server.controlPlane, ADMIN_TOKEN);
-  await page.goto(`${server.controlPlane}/#/events`);
+  await signIn(page, server.controlPlane, ADMIN_TOKEN, "#/events");
   // The rows stay as they are while the pointer is over them.
   await page.mouse.move(1, 1);
   const sending = sendSteadily(server, writeKey, stop.signal);

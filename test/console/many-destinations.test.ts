@@ -147,8 +147,7 @@ describeWith(chromiumMissing)("the console with 500 destinations", () => {
       if (it.url().includes("/v2/status/names"))
         answers.push((await it.body().catch(() => "")).length);
     });
-    await signIn(page, api.url, await api.tokenWith(["events:read"]));
-    await page.goto(`${api.url}/#/events`);
+    await signIn(page, api.url, await api.tokenWith(["events:read"]), "#/events");
     const field = page.getByRole("combobox", { name: "Destination" });
     await field.and(page.locator("input")).click();
     const options = page.locator(".combobox [role=option]:visible");
@@ -208,8 +207,7 @@ describeWith(chromiumMissing)("the console with 500 destinations", () => {
       "request",
       (it) => /v2\/(connections|destinations)/.test(it.url()) && lists.push(it.url()),
     );
-    await signIn(page, api.url, api.token);
-    await page.goto(`${api.url}/#/sources/${items[0]!.id}`);
+    await signIn(page, api.url, api.token, `#/sources/${items[0]!.id}`);
     const pages = page.locator("nav.pages").filter({ hasText: "1 to 100 of 500" });
     await pages.getByRole("button", { name: "Next page" }).click();
     await page.locator("nav.pages").filter({ hasText: "101 to 200 of 500" }).waitFor();

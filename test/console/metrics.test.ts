@@ -62,8 +62,7 @@ describeWith(chromiumMissing)("charts", () => {
         return fillText.call(this, text, ...more);
       };
     }`);
-    await signIn(page, api.url, api.token);
-    await page.goto(`${api.url}/#/destinations/${id}`);
+    await signIn(page, api.url, api.token, `#/destinations/${id}`);
     const latency = page.getByRole("img", { name: /^Delivery latency per attempt: Median 1 ms/ });
     await latency.locator("canvas").waitFor();
     await page.getByText("Points are 1 min apart").waitFor();
@@ -112,8 +111,7 @@ describeWith(chromiumMissing)("charts", () => {
     await api.figures.write(rows);
     const { page, close } = await openPage(browser);
     await page.clock.setFixedTime(at + 40_000);
-    await signIn(page, api.url, api.token);
-    await page.goto(`${api.url}/#/sources`);
+    await signIn(page, api.url, api.token, "#/sources");
     const shown = (name: string, text: string) =>
       page.getByRole("row").filter({ hasText: name }).getByText(text, { exact: true }).waitFor();
     await shown("Now", "less than 1 min ago");

@@ -49,8 +49,12 @@ async function send(event: string, count: number): Promise<void> {
 /** Opens the page of the destination. */
 async function openDestination() {
   const opened = await openPage(browser);
-  await signIn(opened.page, server.controlPlane, ADMIN_TOKEN);
-  await opened.page.goto(`${server.controlPlane}/#/destinations/${ids.destinationId}`);
+  await signIn(
+    opened.page,
+    server.controlPlane,
+    ADMIN_TOKEN,
+    `#/destinations/${ids.destinationId}`,
+  );
   return opened;
 }
 

@@ -21,8 +21,7 @@ const config = { hostName: "kafka.test", port: "9092", topic: "events" };
 describeWith(chromiumMissing)("a destination that rudder-server delivers", () => {
   test("is created and changed as JSON with fields for secrets, and shows no figures", async () => {
     const { page, close } = await openPage(browser);
-    await signIn(page, api.url, api.token);
-    await page.goto(`${api.url}/#/destinations/new`);
+    await signIn(page, api.url, api.token, "#/destinations/new");
     await page.getByLabel("Name").fill("Theirs");
     await page.getByLabel("Type").selectOption({ label: "KAFKA (by rudder-server)" });
     await soon(async () => expect(await button(page, "Test settings").count()).toBe(0));

@@ -8,7 +8,7 @@ import type { Page } from "playwright-core";
 import { ensureConsole } from "../../src/console/bundle.ts";
 import { launch } from "../api/_chromium.ts";
 import { ADMIN_TOKEN } from "../e2e/server.ts";
-import { openPage, signIn } from "./_browser.ts";
+import { openPage, signInByForm } from "./_browser.ts";
 import { writeHistory } from "./_figure-history.ts";
 import { type Scene, type SceneScreen, screensOf, startScene } from "./_scene.ts";
 
@@ -118,7 +118,7 @@ try {
     await page.goto(scene.server.controlPlane);
     await page.getByLabel("Token").waitFor();
     await page.screenshot({ path: join(directory, `sign-in-${variant}.png`) });
-    await signIn(page, scene.server.controlPlane, ADMIN_TOKEN);
+    await signInByForm(page, scene.server.controlPlane, ADMIN_TOKEN);
     for (const screen of screens) await shoot(scene, page, screen, variant);
     await close();
   }

@@ -22,8 +22,7 @@ describeWith(chromiumMissing)("the event search", () => {
       await api.page(source.id, `name=Page%20${n}&userId=${n === 7 ? "ann" : "bob"}`);
     }
     const { page, close } = await openPage(browser);
-    await signIn(page, api.url, api.token);
-    await page.goto(`${api.url}/#/search`);
+    await signIn(page, api.url, api.token, "#/search");
     const rows = page.locator("tbody tr");
     await page.getByText("Page 119").waitFor();
     await soon(async () => expect(await rows.count()).toBe(50));
@@ -95,8 +94,7 @@ describeWith(chromiumMissing)("the event search", () => {
       return found?.outcomes.every((it: { outcome: string }) => it.outcome === "settled");
     });
     const { page, close } = await openPage(browser, { viewport: { width: 390, height: 844 } });
-    await signIn(page, api.url, api.token);
-    await page.goto(`${api.url}/#/search?text=phone`);
+    await signIn(page, api.url, api.token, "#/search?text=phone");
     for (const name of names) {
       const badge = page.locator("td .badge").filter({ hasText: name });
       await badge.filter({ hasText: "delivered or dropped" }).waitFor();

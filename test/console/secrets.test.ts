@@ -28,8 +28,7 @@ describeWith(chromiumMissing)("a secret field", () => {
     const { destination } = (await api.send("POST", "/v2/destinations", { body })).body;
     const stored = () => api.catalog.destinations.get(api.workspaceId, destination.id).config;
     const { page, close } = await openPage(browser);
-    await signIn(page, api.url, api.token);
-    await page.goto(`${api.url}/#/destinations/${destination.id}?tab=settings`);
+    await signIn(page, api.url, api.token, `#/destinations/${destination.id}?tab=settings`);
     const field = (label: string) =>
       page.locator(".field").filter({ has: page.getByLabel(label, { exact: true }) });
     const status = (label: string, text: string) => field(label).getByText(text).waitFor();
@@ -77,8 +76,7 @@ describeWith(chromiumMissing)("a secret field", () => {
     const sent = { body: { ...body, authorization: "Bearer hidden" } };
     await api.send("POST", "/v2/alerts/receivers", sent);
     const { page, close } = await openPage(browser);
-    await signIn(page, api.url, api.token);
-    await page.goto(`${api.url}/#/alerts/receivers`);
+    await signIn(page, api.url, api.token, "#/alerts/receivers");
     const row = page.getByRole("button", { name: "On call", exact: true });
     await row.click();
     await page.getByText(SET).nth(1).waitFor();

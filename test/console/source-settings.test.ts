@@ -40,8 +40,7 @@ describeWith(chromiumMissing)("the page of a source", () => {
     const { source } = (await api.send("POST", "/v2/sources", { body })).body;
     const stored = () => api.catalog.sources.get(api.workspaceId, source.id).settings;
     const { page, close } = await openPage(browser);
-    await signIn(page, api.url, api.token);
-    await page.goto(`${api.url}/#/sources/${source.id}`);
+    await signIn(page, api.url, api.token, `#/sources/${source.id}`);
 
     const code = page.locator("pre").filter({ hasText: source.writeKey });
     for (const [kind, { text, hint }] of Object.entries(sourceTexts.snippets.kinds)) {
@@ -121,8 +120,7 @@ describeWith(chromiumMissing)("the page of a source", () => {
 
   test("keeps a dialog open when a selection of its text ends outside", async () => {
     const { page, close } = await openPage(browser);
-    await signIn(page, api.url, api.token);
-    await page.goto(`${api.url}/#/sources/new`);
+    await signIn(page, api.url, api.token, "#/sources/new");
     const name = page.getByRole("dialog").getByLabel("Name");
     await name.fill("Shop of shops");
     const box = (await name.boundingBox())!;

@@ -6,7 +6,7 @@ import type { Page } from "playwright-core";
 import { ensureConsole } from "../../src/console/bundle.ts";
 import { launch } from "../api/_chromium.ts";
 import { ADMIN_TOKEN, removeDirectory, type Server, startServer } from "../e2e/server.ts";
-import { openPage, signIn } from "./_browser.ts";
+import { openPage, signInByForm } from "./_browser.ts";
 import { editor } from "./_editor.ts";
 
 const [rounds = 5] = process.argv.slice(2).map(Number);
@@ -46,7 +46,7 @@ async function visit(server: Server, transformation: string) {
     await page.getByLabel("Token").waitFor();
     const firstPaint = await paintOf(page);
     const firstLoad = bytes;
-    await signIn(page, server.controlPlane, ADMIN_TOKEN);
+    await signInByForm(page, server.controlPlane, ADMIN_TOKEN);
     await page.locator(".graph .node").first().waitFor();
     bytes = 0;
     await page.reload();

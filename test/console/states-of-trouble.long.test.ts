@@ -34,8 +34,7 @@ const made = async (path: string, body: object) => (await api.send("POST", path,
 
 async function open(place: string) {
   const opened = await openPage(browser);
-  await signIn(opened.page, api.url, api.token);
-  await opened.page.goto(`${api.url}/#/${place}`);
+  await signIn(opened.page, api.url, api.token, `#/${place}`);
   return opened;
 }
 
@@ -68,8 +67,7 @@ describeWith(chromiumMissing)("the console", () => {
     await page.addInitScript(() => {
       globalThis.setInterval = (() => 0) as unknown as typeof setInterval;
     });
-    await signIn(page, api.url, api.token);
-    await page.goto(`${api.url}/#/sources`);
+    await signIn(page, api.url, api.token, "#/sources");
     await page.getByRole("heading", { name: "Sources" }).waitFor();
     fullDisk = "The ledger cannot be written: the disk of /data is full (0 bytes free)";
     let asked = 0;

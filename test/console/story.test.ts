@@ -5,7 +5,7 @@ import { chromiumMissing, sharedBrowser } from "../api/_chromium.ts";
 import { describeWith } from "../counterpart.ts";
 import { ADMIN_TOKEN, removeDirectory, type Server, startServer } from "../e2e/server.ts";
 import { soon } from "../until.ts";
-import { openPage, signIn } from "./_browser.ts";
+import { openPage, signIn, signInByForm } from "./_browser.ts";
 
 /** Receiver that refuses events while `isBroken`. */
 const received: any[] = [];
@@ -102,7 +102,7 @@ async function replayFromGroup(page: Page): Promise<void> {
 describeWith(chromiumMissing)("the main tasks", () => {
   test("a source, a destination, a test event, a replay and a new write key", async () => {
     const { page, close } = await openPage(browser);
-    await signIn(page, server.controlPlane, ADMIN_TOKEN);
+    await signInByForm(page, server.controlPlane, ADMIN_TOKEN);
     await page.getByText("First steps").waitFor();
     await makeSource(page);
     await makeDestination(page);

@@ -61,8 +61,7 @@ describeWith(chromiumMissing)("the live tail", () => {
   test("stays responsive at 5,000 events per second and bounds its buffer", async () => {
     const { source } = await api.client.call("POST /v2/sources", { body: { name: "Flood" } });
     const { page, close } = await openPage(browser);
-    await signIn(page, api.url, api.token);
-    await page.goto(`${api.url}/#/events`);
+    await signIn(page, api.url, api.token, "#/events");
     await page.getByText("Waiting for events").waitFor();
     while (api.followers() === 0) await Bun.sleep(10);
     // Longest delay of a timer in the page.

@@ -22,8 +22,7 @@ describeWith(chromiumMissing)("test cases in the editor", () => {
     (await api.send("GET", `/v2/transformations/${id}/test-cases`)).body.testCases;
   const open = async (place: string, width = 1280) => {
     const opened = await openPage(browser, { viewport: { width, height: 860 } });
-    await signIn(opened.page, api.url, api.token);
-    await opened.page.goto(`${api.url}/#/${place}`);
+    await signIn(opened.page, api.url, api.token, `#/${place}`);
     return opened;
   };
 

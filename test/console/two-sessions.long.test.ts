@@ -29,8 +29,7 @@ describeWith(chromiumMissing)("two sessions that change one item", () => {
   async function openTwice(hash: string) {
     const opened = await Promise.all([openPage(browser), openPage(browser)]);
     for (const { page } of opened) {
-      await signIn(page, api.url, api.token);
-      await page.goto(`${api.url}/#/${hash}`);
+      await signIn(page, api.url, api.token, `#/${hash}`);
     }
     const [own, other] = opened.map(({ page }) => page) as [Page, Page];
     return { own, other, close: () => Promise.all(opened.map(({ close }) => close())) };
