@@ -1,17 +1,29 @@
 import { expect, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
 import { Glob } from "bun";
-import { shardsOf, slowFiles } from "./shards.ts";
+import { shardsOf, slowFiles, usesBrowser } from "./shards.ts";
 
 const files = [...new Glob("test/**/*.test.ts").scanSync(".")].sort();
 
-test("each test file runs in one process, and slow files run alone or with their brokers", () => {
+test("each test file runs in one process, and slow files run alone or with their counterparts", () => {
   const shards = shardsOf(files);
   expect(shards.flat().sort()).toEqual(files);
   for (const file of slowFiles) {
     const shard = shards.find((it) => it.includes(file))!;
-    expect([file, shard.length === 1 || usesBrokers(file)]).toEqual([file, true]);
+    expect([file, shard.length === 1 || usesBrokers(file) || usesBrowser(file)]).toEqual([
+      file,
+      true,
+    ]);
   }
+});
+
+test("files of the quick tier that share a browser run in six processes, the slow ones apart", () => {
+  const shards = shardsOf(files).filter((shard) => shard.some(usesBrowser));
+  const shared = shards.filter((shard) => !shard.some((file) => file.includes(".long.")));
+  expect(shared.map((shard) => shard.every(usesBrowser))).toEqual(Array(6).fill(true));
+  const slow = shared.map((shard) => shard.filter((file) => slowFiles.includes(file)).length);
+  expect(Math.max(...slow) - Math.min(...slow)).toBeLessThanOrEqual(1);
+  expect(shared.flat().some((file) => file.includes(".long."))).toBe(false);
 });
 
 test("the list of slow files names files that exist", () => {

@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 
 /**
- * Files that take long, the longest first; each starts early, in a process of its own, so that none
- * is the last.
+ * Files that take long, the longest first; each starts early, in a process of its own or with files
+ * that use the same brokers or browser, so that none is the last.
  */
 export const slowFiles = [
   "test/mutate/mutants.long.test.ts",
@@ -32,6 +32,8 @@ export const slowFiles = [
   "test/destinations/postgres/postgres.test.ts",
   "test/destinations/kafka.test.ts",
   "test/console/code.test.ts",
+  "test/console/tail.test.ts",
+  "test/console/access.test.ts",
   "test/e2e/hostile-code.test.ts",
   "test/e2e/command-line.test.ts",
   "test/pipeline/gathering.test.ts",
@@ -49,6 +51,8 @@ const slowRooms = ["sandbox", "console", "e2e", "publishing", "destinations", "i
  */
 const laneRooms = ["alerts", "api", "catalog", "docs", "pipeline", "store", "transformer"];
 
+/** Number of processes that share the files of the console, each with one browser. */
+const BROWSER_PROCESSES = 6;
 const SLOW_FILES_PER_PROCESS = 4;
 const FILES_PER_PROCESS_MAX = 10;
 /** Number of processes that the other files are at least divided among, so that none ends last alone. */
@@ -57,7 +61,8 @@ const PROCESSES_MIN = 24;
 /** Groups files into processes, in the order of their start: what takes long starts first. */
 export function shardsOf(files: string[]): string[][] {
   const withBrokers = brokerGroups(files);
-  const placed = new Set(withBrokers.flat());
+  const withBrowser = browserGroups(files);
+  const placed = new Set([...withBrokers, ...withBrowser].flat());
   const isAlone = (file: string) => slowFiles.includes(file) || file.includes(".long.");
   const alone = [...slowFiles, ...files.filter((file) => !slowFiles.includes(file))]
     .filter((file) => files.includes(file) && !placed.has(file) && isAlone(file))
@@ -73,6 +78,7 @@ export function shardsOf(files: string[]): string[][] {
     .sort((a, b) => Number(hasLanes(b)) - Number(hasLanes(a)));
   return [
     ...withBrokers,
+    ...withBrowser,
     ...alone,
     ...chunksOf(rest.filter(isSlow), SLOW_FILES_PER_PROCESS),
     ...chunksOf(
@@ -94,6 +100,21 @@ function brokerGroups(files: string[]): string[][] {
   const guarded = sets.get("guarded") ?? [];
   return [sets.get("three") ?? [], nodes, others, guarded].filter((group) => group.length > 0);
 }
+
+/**
+ * Files of the quick tier that open a browser, dealt out among few processes, the slow ones first:
+ * each process takes a second of CPU time to start a browser and to load the API and its client.
+ */
+function browserGroups(files: string[]): string[][] {
+  const own = files.filter((file) => usesBrowser(file) && !file.includes(".long."));
+  const slow = slowFiles.filter((file) => own.includes(file));
+  const all = [...slow, ...own.filter((file) => !slow.includes(file))];
+  const groups = Map.groupBy(all, (file) => all.indexOf(file) % BROWSER_PROCESSES);
+  return [...groups.values()];
+}
+
+export const usesBrowser = (file: string) =>
+  /useConsole\(|sharedBrowser\(/.test(readFileSync(file, "utf8"));
 
 /** The set of shared brokers that a file uses. */
 export function brokersOf(file: string): "one" | "three" | "guarded" | undefined {
