@@ -8,6 +8,7 @@ import { LogUnavailable } from "../../src/log/event-log.ts";
 import { missingPrograms, testWith } from "../counterpart.ts";
 import { waitFor } from "../e2e/server.ts";
 import { newKeys } from "../http/new-keys.ts";
+import { listeningLogger } from "../log/support.ts";
 import { get, openListener, send, WRITE_KEY } from "./harness.ts";
 
 const PAGE = `/pixel/v1/page?writeKey=${WRITE_KEY}&anonymousId=a`;
@@ -163,6 +164,55 @@ describe("a request is refused", () => {
       await broken.stop();
     }
   });
+});
+
+test("a pixel that is not stored is counted as refused, and leaves its source's rate as it was", async () => {
+  let isBroken = true;
+  const outcomes = { stored: 0, refused: 0 };
+  const received = new Map<string, number>();
+  const { logger, lines } = listeningLogger();
+  const errors = [new LogUnavailable("disk full"), new Error("bug")];
+  const append = () => (isBroken ? Promise.reject(errors.shift()) : Promise.resolve());
+  const log = { append, appendAll: append };
+  const parts = { log, outcomes, received, logger, eventsPerSecondMax: 0.001 };
+  const broken = openListener(parts);
+  for (let n = 0; n < 2; n++) expect((await send(broken.port, get(PAGE))).status).toBe(503);
+  expect(outcomes).toEqual({ stored: 0, refused: 2 });
+  // A full disk is told by the log itself.
+  expect(lines).toMatchObject([{ msg: "event log refused an event", err: { message: "bug" } }]);
+  isBroken = false;
+  expect((await send(broken.port, get(PAGE))).status).toBe(200);
+  expect((await send(broken.port, get(PAGE))).status).toBe(429);
+  expect(outcomes).toEqual({ stored: 1, refused: 2 });
+  expect([...received]).toEqual([[`source-of-${WRITE_KEY}`, 1]]);
+  await broken.stop();
+});
+
+test("a request that meets a defect is answered 500, and the next one is handled", async () => {
+  const { logger, lines } = listeningLogger();
+  const metrics = new Registry();
+  const source = (writeKey: string) => {
+    if (writeKey === "bad") throw new Error("A defect");
+    return undefined;
+  };
+  const broken = openListener({ source, logger, metrics });
+  const answer = await send(broken.port, get("/pixel/v1/page?writeKey=bad&userId=u"));
+  expect(answer.status).toBe(500);
+  expect(JSON.parse(answer.body)).toEqual({ message: "Internal error", code: 500 });
+  const headers = { authorization: `Basic ${btoa("bad:")}` };
+  const sent = await fetch(`${broken.url}/v1/track`, { method: "POST", headers, body: "{}" });
+  expect(sent.status).toBe(500);
+  expect((await send(broken.port, get(PAGE))).status).toBe(401);
+  const failed = { msg: "pixel request failed", err: { message: "A defect" } };
+  expect(lines).toMatchObject([failed, failed]);
+  for (const [metric, statuses] of [
+    ["pixelmill_pixel_requests_total", [500, 401]],
+    ["pixelmill_sdk_requests_total", [500]],
+  ] as const) {
+    const { values } = await metrics.getSingleMetric(metric)!.get();
+    expect(values.map(({ labels }) => labels.status) as unknown).toEqual([...statuses]);
+  }
+  await broken.stop();
 });
 
 test("a POST is accepted like a GET with any body, and the connection stays open", async () => {
