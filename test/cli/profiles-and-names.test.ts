@@ -33,7 +33,8 @@ test("a profile is read by its name, or is the default one if there is one", () 
 test.each([
   ["of another name", "[shop]", "shpo", /^Unknown profile shpo in .*; the nearest is shop$/],
   ["of no known name", "[shop]", "default", /^Unknown profile default in [^;]*$/],
-  ["that is no table", "shop = 7", "shop", /^Unknown profile shop in /],
+  ["that is no table", "shop = 7", "shop", /^Expected a table for shop in /],
+  ["that is a list", "default = [1]", undefined, /^Expected a table for default in /],
   ["with another key", "[shop]\nurl = 'x'", "shop", /^Unknown key url in .*; expected server and/],
   ["whose token is no text", "[shop]\ntoken = 7", "shop", /^Expected a text for token in /],
   ["whose server is no text", "[shop]\nserver = 7", "shop", /^Expected a text for server in /],

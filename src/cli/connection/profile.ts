@@ -1,5 +1,6 @@
 import { readFileSync, statSync } from "node:fs";
 import { messageOf, StartError, systemReason } from "../../errors.ts";
+import { isObject } from "../../is-object.ts";
 import { nearestName } from "../../settings/nearest-name.ts";
 
 /** Mode bits of a file that give users other than its owner any access. */
@@ -19,14 +20,16 @@ interface Profile {
  */
 export function readProfile(path: string, name: string | undefined): Profile {
   const profiles = readProfiles(path, name);
-  const found = profiles[name ?? "default"];
-  if (found === undefined && name === undefined) return {};
-  if (typeof found !== "object" || found === null) {
-    const nearest = nearestName(name ?? "", Object.keys(profiles));
+  const chosen = name ?? "default";
+  const found = profiles[chosen];
+  if (found === undefined) {
+    if (name === undefined) return {};
+    const nearest = nearestName(chosen, Object.keys(profiles));
     const hint = nearest === undefined ? "" : `; the nearest is ${nearest}`;
-    throw new StartError(`Unknown profile ${name} in ${path}${hint}`);
+    throw new StartError(`Unknown profile ${chosen} in ${path}${hint}`);
   }
-  const { server, token, ...rest } = found as Record<string, unknown>;
+  if (!isObject(found)) throw new StartError(`Expected a table for ${chosen} in ${path}`);
+  const { server, token, ...rest } = found;
   const [unknown] = Object.keys(rest);
   if (unknown !== undefined) {
     throw new StartError(`Unknown key ${unknown} in ${path}; expected server and token`);
