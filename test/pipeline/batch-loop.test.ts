@@ -180,13 +180,9 @@ test("events that did not fit wake an idle loop", async () => {
 });
 
 test.each([
-  ["more events are expected while batches run", {}, ["expect more"]],
-  [
-    "no more events are expected while a batch waits for a guest",
-    { isWaitingForSandbox: true },
-    [],
-  ],
-])("%s", async (_, options, expected) => {
+  ["expected while batches run", {}, ["expect more"]],
+  ["not expected while a batch waits for a guest", { isWaitingForSandbox: true }, []],
+])("more events are %s", async (_, options, expected) => {
   const scene = startLoop([[1]], options);
   expect((await scene.proceed()).filter(isOf(/expect/))).toEqual(expected);
   await scene.stop();

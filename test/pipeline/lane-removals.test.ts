@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { pino } from "pino";
 import { LaneRemovals, type LaneRemovalsParts } from "../../src/pipeline/lane-removals.ts";
+import { until } from "../until.ts";
 
 interface Given {
   isDeleted?: boolean;
@@ -29,9 +30,6 @@ function setup({ isDeleted = true, isKept = false, ...given }: Given = {}) {
 }
 
 const ended = (removals: LaneRemovals) => until(() => removals.isEmpty);
-async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await new Promise((resolve) => setImmediate(resolve));
-}
 
 test.each([
   ["deleted: its dead letters and its counts go too", true, ["remove d true", "forget d"]],

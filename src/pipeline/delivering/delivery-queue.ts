@@ -110,9 +110,8 @@ export class DeliveryQueue {
   }
 
   /**
-   * Makes waiting retries start at once, because the destination accepts events again. Returns
-   * whether the queue waited for a retry that may start early. A queue with an attempt on its way,
-   * whose answer may be the one that resumes others, does not wait.
+   * Makes retries start at once, because the destination accepts events again. Returns whether the
+   * queue waited for one: while an attempt is on its way, whose answer may resume others, it does not.
    */
   resume(): boolean {
     const hasRetries = this.#retries.makeDue(this.#context.elapsed());
