@@ -57,8 +57,8 @@ function readerOf(first: number, end: number, partBytes: (first: number) => numb
   } as unknown as LogReader;
 }
 
-function startOf(readers: Record<string, LogReader>, more: object = {}) {
-  const { stored = {}, lanes = [], seconds = 30, now = 100_000, readBytesMax } = more as never;
+function startOf(readers: Record<string, LogReader>, more: Record<string, any> = {}) {
+  const { stored = {}, lanes = [], seconds = 30, now = 100_000, readBytesMax } = more;
   return new SearchStart({
     readers: new Map(Object.entries(readers)),
     ledger: { repetitions: { positions: () => stored }, lanes: () => lanes },
@@ -92,7 +92,7 @@ test("a search begins at most a number of bytes before the end, and at least wit
 test("a search continues where it was stored, or before all that a lane or the window needs", async () => {
   const reader = readerOf(0, 100, () => 10);
   const lane = (next: number, ...pending: number[]) => ({ logs: { "0": { next, pending } } });
-  const first = (more: object, from?: number) =>
+  const first = (more: Record<string, unknown>, from?: number) =>
     startOf({ "0": reader }, more).firstUnsearched("0", reader, from);
   expect(await first({ stored: { "0": 42 } }, 7)).toBe(42);
   expect(await first({ stored: { "0": 42 }, readBytesMax: 20 })).toBe(80);

@@ -83,7 +83,5 @@ function add(rows: Map<Series, FigureRow>, series: Series, row: FigureRow): void
 }
 
 function outcomesOf(row: FigureRow): FigureRow {
-  const outcomes = [0, 0, 0, 0];
-  for (const column of [DELIVERED, DROPPED, FAILED]) outcomes[column] = row[column] ?? 0;
-  return outcomes;
+  return [0, row[DELIVERED] ?? 0, row[DROPPED] ?? 0, row[FAILED] ?? 0];
 }
