@@ -54,7 +54,8 @@ export class MinuteCounters {
     if (Math.abs(now - this.#sweptAt) < MINUTE_MS) return;
     this.#sweptAt = now;
     for (const [id, { at }] of this.#rings) {
-      if (now - at > COUNTED_MINUTES * MINUTE_MS) this.#rings.delete(id);
+      // Also one that was counted last before the clock was set back.
+      if (Math.abs(now - at) > COUNTED_MINUTES * MINUTE_MS) this.#rings.delete(id);
     }
   }
 }

@@ -272,6 +272,18 @@ test("counters of many sources are bounded, and idle ones make room", () => {
   ]);
 });
 
+test("counters of before the clock was set back make room", () => {
+  const counters = new MinuteCounters(2);
+  for (const id of ["a", "b"]) counters.add(id, start, RECEIVED, 1);
+  const earlier = start - 60 * MINUTE_MS;
+  counters.add("b", earlier, RECEIVED, 2);
+  counters.add("c", earlier, RECEIVED, 3);
+  expect([...counters.rows(earlier)]).toEqual([
+    ["b", [2]],
+    ["c", [3]],
+  ]);
+});
+
 test("rows of a series never mix with those of another whose id begins with the same letters", async () => {
   const { tables } = openFigures(directory());
   const series = ["d1", "d12", "d1a", RECORDED];
