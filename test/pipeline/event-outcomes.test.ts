@@ -183,6 +183,17 @@ test("beyond a thousand dead letters an outcome is unknown, also at further dest
   expect(await outcomesWith(many)).toEqual([["unknown", "settled"], [1_000]]);
 });
 
+test("the dead letters that are searched are counted over all ledgers", async () => {
+  const some = (prefix: string) =>
+    Array.from({ length: 600 }, (_, n) => ({
+      ...{ id: `${prefix}${n}`, destinationId: "a", messageId: `${prefix} ${n}` },
+    }));
+  const ledgers = [{ ...passed, letters: some("x") }, { letters: some("y") }];
+  const { outcomes, scans } = await outcomesOf([{}], ledgers);
+  expect(outcomes.map(({ outcome }) => outcome)).toEqual(["unknown"]);
+  expect((scans as [object, number][]).map(([, count]) => count)).toEqual([1_000, 400]);
+});
+
 test("an event has the outcomes of a hundred destinations at most", async () => {
   const connections = Array.from({ length: 101 }, (_, n) => ({ destinationId: `d${n}` }));
   expect((await outcomesOf(connections, [{}])).outcomes).toHaveLength(100);

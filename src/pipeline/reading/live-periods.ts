@@ -16,7 +16,7 @@ export class LivePeriods {
    * began before the lane's read position. `record` returns this start until the lane has read the
    * older records. A restart in the meantime therefore reads them again.
    */
-  readonly #before = new Map<string, Positions>();
+  readonly #before = new Map<string, Positions | undefined>();
   /** Whether the lane still reads records before its read position for a connection. */
   readonly #isLate: (connectionId: string) => boolean;
 
@@ -40,7 +40,7 @@ export class LivePeriods {
         this.#known.delete(id);
         continue;
       }
-      if (known !== undefined && !this.#isLate(id)) this.#before.set(id, known);
+      if (!this.#isLate(id)) this.#before.set(id, known);
       this.#known.set(id, start);
       begun.push({ connection, known });
     }
