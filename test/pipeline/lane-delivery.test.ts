@@ -161,6 +161,29 @@ test("a kind that gathers sends its events at a flush of the batch alone, under 
   await closed;
 });
 
+test.each([
+  ["without a delay of its own", undefined, 11],
+  ["that asks for a delay", 30_000, 4],
+])(
+  "new events and flushes end no wait after a failed batch, by a receiver %s",
+  async (_, afterMs, attempts) => {
+    const clock = new SimulatedClock();
+    let count = 0;
+    const kind = simulatedKind(clock, { concurrency: 1, batchSize: 10 }, () => {
+      count += 1;
+      return { ...failed, ...(afterMs !== undefined && { afterMs }) };
+    });
+    const rig = new LaneDeliveryRig({ ...kind, ...gathering }, {}, clock);
+    for (let n = 0; n < 1_200; n++) {
+      rig.push({ n, user: `u${n}` });
+      rig.delivery.flushBatch();
+      await clock.runUntil(100 * n);
+    }
+    expect(count).toBe(attempts);
+    await rig.end();
+  },
+);
+
 test("a kind that does not gather has one queue for each request, and deliveries without a name", async () => {
   const { rig, push, pass } = setup({ concurrency: 1, batchSize: 1 });
   expect(rig.delivery.isBatching).toBe(false);

@@ -62,6 +62,11 @@ export class BatchingQueue {
   #recovered: string | undefined;
   #working: Promise<void> | undefined;
   readonly #wake = new Notifier();
+  /**
+   * Whether the queue waits between a failed attempt and the next one. New events and flushes do not
+   * end this wait: there are many of them while a destination fails.
+   */
+  #isPaused = false;
   #failures = 0;
 
   constructor(context: BatchingQueueContext, recovered: string | undefined) {
@@ -77,7 +82,7 @@ export class BatchingQueue {
     this.#working ??= Promise.resolve()
       .then(() => this.#work())
       .catch((error) => this.#context.fail(error));
-    if (this.#isFull()) this.#wake.notify();
+    if (!this.#isPaused && this.#isFull()) this.#wake.notify();
   }
 
   /**
@@ -91,7 +96,7 @@ export class BatchingQueue {
       this.#context.clearIntent();
     }
     this.#flushed = this.#queue.length;
-    this.#wake.notify();
+    if (!this.#isPaused) this.#wake.notify();
   }
 
   /** Ends a wait early, because settings changed or the delivery to this destination stops. */
@@ -215,6 +220,8 @@ export class BatchingQueue {
 
   async #pause(afterMs: number | undefined): Promise<void> {
     const ms = retryDelayMs(this.#failures, this.#context.random(), afterMs);
+    this.#isPaused = true;
     await this.#context.sleep(ms, this.#wake);
+    this.#isPaused = false;
   }
 }
