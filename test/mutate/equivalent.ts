@@ -573,4 +573,14 @@ export const equivalents: Equivalent[] = [
     change: '"end" → ""',
     why: "Every text but first names the end",
   },
+  ...[
+    "this.#queues.length === 1 → false",
+    "1 → (1 - 1)",
+    "this.#batching ?? (this.#queues.length === 1 ? this.#filled : undefined) → (this.#batching)",
+  ].map((change) => ({
+    file: "src/pipeline/delivering/lane-delivery.ts",
+    line: "const only = this.#batching ?? (this.#queues.length === 1 ? this.#filled : undefined);",
+    change,
+    why: "The groups of users choose the only queue, too: slower, and the same queue",
+  })),
 ];

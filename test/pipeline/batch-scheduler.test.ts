@@ -214,6 +214,17 @@ test("a lane without room takes nothing, and is notified when there is some", as
   expect((await scheduler.take()).length).toBe(100);
 });
 
+test("events that did not fit run again although the lane has no room for new ones", async () => {
+  const { scheduler, memory } = laneWith({ live: some(10_000) });
+  let last: LaneEvent[] = [];
+  for (let taken = await scheduler.take(); taken.length > 0; taken = await scheduler.take()) {
+    last = taken;
+  }
+  expect(memory.isFull).toBe(true);
+  scheduler.putBack(last);
+  expect(await scheduler.take()).toEqual(last);
+});
+
 test("dead letters are taken after the new events, each once, until more are requeued", async () => {
   const scene = laneWith({ live: some(2), letters: ["b", "a"] });
   const { scheduler, requeuedIds, letters, asked } = scene;
