@@ -222,7 +222,11 @@ test("events that did not fit run again although the lane has no room for new on
   }
   expect(memory.isFull).toBe(true);
   scheduler.putBack(last);
-  expect(await scheduler.take()).toEqual(last);
+  const again = await scheduler.take();
+  expect([again.length, again.every((it, index) => it === last[index])]).toEqual([
+    last.length,
+    true,
+  ]);
 });
 
 test("dead letters are taken after the new events, each once, until more are requeued", async () => {
