@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import {
   copyFileSync,
   mkdirSync,
@@ -153,5 +153,145 @@ describe("a store's file", () => {
     expect(integrityFault(file)).toBeDefined();
     const again = open(path);
     await again.store.close();
+  });
+});
+
+describe("a damaged field of a store's file is named", () => {
+  const [HEADER, PAGE] = [24, 4_096];
+  const path = freshPath();
+  let bytes: Buffer;
+  beforeAll(async () => {
+    const { store, tables } = open(path);
+    const [table] = tables;
+    // A tree of a branch and some leaves, of which the first has a value of several pages.
+    await store.change(() => {
+      for (let n = 100; n < 300; n++) table!.put(`${n}`, "x".repeat(100));
+    });
+    await store.change(() => table!.put("0", "x".repeat(3 * PAGE)));
+    await store.close();
+    bytes = readFileSync(join(path, "data.mdb"));
+  });
+
+  /** Places of the newer meta page: its trees begin behind its header and four other fields. */
+  function places() {
+    const transaction = (meta: number) => bytes.readBigUInt64LE(meta + HEADER + 128);
+    const meta = transaction(PAGE) > transaction(0) ? PAGE : 0;
+    const tree = meta + HEADER + 24 + 48;
+    const rootPage = Number(bytes.readBigUInt64LE(tree + 40));
+    const at = rootPage * PAGE;
+    // The first node of the root table is the tree of the first named table.
+    const node = at + HEADER + bytes.readUInt16LE(at + HEADER);
+    const named = node + 8 + bytes.readUInt16LE(node + 6);
+    const branch = Number(bytes.readBigUInt64LE(named + 40));
+    const child = branch * PAGE + HEADER + bytes.readUInt16LE(branch * PAGE + HEADER);
+    const leaf = bytes.readUInt32LE(child);
+    return { meta, tree, rootPage, at, node, named, branch, child, leaf };
+  }
+
+  function faultAfter(damage: (changed: Buffer, found: ReturnType<typeof places>) => void) {
+    const changed = Buffer.from(bytes);
+    damage(changed, places());
+    const file = join(root, `damaged-${stores++}`);
+    writeFileSync(file, changed);
+    return integrityFault(file);
+  }
+  const big = (value: number) => BigInt(value);
+
+  test("of a meta page and its trees", () => {
+    const { meta, tree, named, rootPage } = places();
+    const { length } = bytes;
+    const lastPage = Number(bytes.readBigUInt64LE(meta + HEADER + 120));
+    const entries = Number(bytes.readBigUInt64LE(named + 32));
+    expect(faultAfter(() => {})).toBeUndefined();
+    expect(faultAfter((it) => it.writeUInt32LE(1, HEADER))).toBe("it does not begin as one");
+    expect(faultAfter((it) => it.writeUInt32LE(1, PAGE + HEADER))).toBe("it does not begin as one");
+    expect(faultAfter((it) => it.writeUInt32LE(length, HEADER + 24))).toBe("its end is missing");
+    expect(faultAfter((it) => it.writeUInt16LE(33, tree + 6))).toBe("a tree is too deep");
+    const missing = (page: number) => `page ${page} is missing`;
+    expect(faultAfter((it) => it.writeBigUInt64LE(big(lastPage + 1), tree + 40))).toBe(
+      missing(lastPage + 1),
+    );
+    expect(faultAfter((it) => it.writeBigUInt64LE(big(rootPage - 1), meta + HEADER + 120))).toMatch(
+      /^page \d+ is missing$/,
+    );
+    for (const [place, count] of [
+      [named, entries],
+      [tree, 3],
+    ] as const) {
+      for (const change of [-1, 1]) {
+        expect(faultAfter((it) => it.writeBigUInt64LE(big(count + change), place + 32))).toBe(
+          `a tree has ${count} entries instead of ${count + change}`,
+        );
+      }
+    }
+    // A tree without entries has no pages to read.
+    expect(
+      faultAfter((it) => {
+        it.writeBigUInt64LE(0n, tree + 32);
+        it.writeBigUInt64LE(big(lastPage + 9), tree + 40);
+      }),
+    ).toBeUndefined();
+  });
+
+  test("of a page's head, and of its nodes", () => {
+    const { meta, at, rootPage, branch, child, leaf, node } = places();
+    const transaction = Number(bytes.readBigUInt64LE(meta + HEADER + 128));
+    const none = `page ${rootPage} is no page`;
+    const another = (page: number) => `page ${page} is another one`;
+    expect(faultAfter((it) => it.writeBigUInt64LE(big(rootPage + 1), at))).toBe(another(rootPage));
+    expect(faultAfter((it) => it.writeUInt16LE(1, at + 18))).toBe(another(rootPage));
+    expect(faultAfter((it) => it.writeUInt16LE(2, branch * PAGE + 18))).toBe(another(branch));
+    expect(faultAfter((it) => it.writeUInt16LE(4, leaf * PAGE + 18))).toBe(another(leaf));
+    expect(faultAfter((it) => it.writeBigUInt64LE(big(transaction + 1), leaf * PAGE + 8))).toBe(
+      `page ${leaf} was written later than the others`,
+    );
+    expect(faultAfter((it) => it.writeBigUInt64LE(big(transaction), leaf * PAGE + 8))).toBe(
+      undefined,
+    );
+    expect(faultAfter((it) => it.writeUInt32LE(branch, child))).toBe(another(branch));
+    // Numbers of keys, places of nodes and sizes of keys lead out of the page.
+    expect(faultAfter((it) => it.writeUInt16LE(PAGE, at + 20))).toBe(none);
+    expect(faultAfter((it) => it.writeUInt16LE(PAGE - HEADER - 7, at + HEADER))).toBe(none);
+    expect(faultAfter((it) => it.writeUInt16LE(PAGE, node + 6))).toBe(none);
+  });
+
+  test("of a large value's pages", () => {
+    const { leaf } = places();
+    const start = leaf * PAGE;
+    const keys = bytes.readUInt16LE(start + 20) >> 1;
+    const nodes = Array.from({ length: keys }, (_, key) => {
+      const node = start + HEADER + bytes.readUInt16LE(start + HEADER + 2 * key);
+      const isLarge = bytes.readUInt16LE(node + 4) === 1;
+      return { isLarge, data: node + 8 + bytes.readUInt16LE(node + 6) };
+    });
+    const { data } = nodes.find(({ isLarge }) => isLarge)!;
+    const first = Number(bytes.readBigUInt64LE(data));
+    const lastPage = Number(bytes.readBigUInt64LE(places().meta + HEADER + 120));
+    for (const count of [0, lastPage + 1]) {
+      expect(faultAfter((it) => it.writeBigUInt64LE(big(count), data + 16))).toBe(
+        `page ${first} is no page`,
+      );
+    }
+    expect(faultAfter((it) => it.writeBigUInt64LE(big(lastPage), data + 16))).toBe(
+      "its end is missing",
+    );
+    expect(faultAfter((it) => it.writeUInt16LE(2, first * PAGE + 18))).toBe(
+      `page ${first} is another one`,
+    );
+  });
+
+  test("of two trees that share their pages", () => {
+    // Each node of the branch leads to the same leaf, again and again.
+    const { branch, leaf, meta } = places();
+    const start = branch * PAGE;
+    const keys = bytes.readUInt16LE(start + 20) >> 1;
+    const fault = faultAfter((it) => {
+      for (let key = 0; key < keys; key += 1) {
+        const node = start + HEADER + it.readUInt16LE(start + HEADER + 2 * key);
+        it.writeUInt32LE(leaf, node);
+      }
+      it.writeBigUInt64LE(BigInt(leaf), meta + HEADER + 120);
+    });
+    expect(fault).toMatch(/^(its trees share pages|page \d+ is missing)$/);
   });
 });
