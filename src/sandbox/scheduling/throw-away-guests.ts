@@ -27,6 +27,7 @@ export class ThrowAwayGuests implements GuestSource, Disposable {
   readonly #starter: GuestStarter;
   readonly #budget: TestBudget;
   readonly #permit: Permit;
+  readonly #read: typeof readProcessUsage;
   readonly #meter: Timer;
   #guest: Guest | undefined;
   #losses = 0;
@@ -36,11 +37,18 @@ export class ThrowAwayGuests implements GuestSource, Disposable {
    */
   #chargedMs = 0;
 
-  constructor(starter: GuestStarter, language: GuestLanguage, budget: TestBudget, permit: Permit) {
+  constructor(
+    starter: GuestStarter,
+    language: GuestLanguage,
+    budget: TestBudget,
+    permit: Permit,
+    read = readProcessUsage,
+  ) {
     this.#starter = starter;
     this.language = language;
     this.#budget = budget;
     this.#permit = permit;
+    this.#read = read;
     this.#meter = setInterval(() => this.#charge(), GUEST_MEMORY_POLL_MS);
     budget.signal.addEventListener("abort", this.#stop);
   }
@@ -58,7 +66,7 @@ export class ThrowAwayGuests implements GuestSource, Disposable {
     this.#guest = guest;
     this.#budget.restartClock();
     // The start is not charged, since the code is not to blame for its cost.
-    this.#chargedMs = (readProcessUsage(guest.pid)?.cpuMs ?? 0) + FREE_CPU_MS;
+    this.#chargedMs = (this.#read(guest.pid)?.cpuMs ?? 0) + FREE_CPU_MS;
     return guest;
   }
 
@@ -72,7 +80,7 @@ export class ThrowAwayGuests implements GuestSource, Disposable {
   }
 
   #charge(): void {
-    const usage = this.#guest && readProcessUsage(this.#guest.pid);
+    const usage = this.#guest && this.#read(this.#guest.pid);
     if (!usage) return;
     const cpuMs = usage.cpuMs - this.#chargedMs;
     if (cpuMs <= 0) return;

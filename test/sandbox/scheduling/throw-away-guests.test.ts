@@ -1,15 +1,17 @@
 import { beforeEach, expect, test } from "bun:test";
 import { Permit } from "../../../src/concurrency/permit.ts";
+import { GUEST_MEMORY_POLL_MS } from "../../../src/sandbox/guest-limits.ts";
 import type { Guest } from "../../../src/sandbox/process/guest.ts";
 import { SandboxUnavailable } from "../../../src/sandbox/sandbox.ts";
 import type { GuestStarter } from "../../../src/sandbox/scheduling/guest-starter.ts";
 import { ThrowAwayGuests } from "../../../src/sandbox/scheduling/throw-away-guests.ts";
 import { TestBudget } from "../../../src/sandbox/test-budget.ts";
+import { holds, until } from "../../until.ts";
 
-/** A guest without a process of its own: its CPU time is that of this process. */
+/** A guest without a process. */
 class FakeGuest {
   dying = false;
-  readonly pid = process.pid;
+  readonly pid = 1;
   readonly kills: string[] = [];
   kill(cause: string): void {
     this.dying = true;
@@ -20,7 +22,10 @@ class FakeGuest {
 let asked: [language: string, losses: number][];
 let starts: PromiseWithResolvers<Guest>[];
 let isReleased: boolean;
+/** CPU time in ms that the guest has used, also for its start; undefined once it has ended. */
+let cpuMs: number | undefined;
 beforeEach(() => {
+  cpuMs = 70;
   asked = [];
   starts = [];
   isReleased = false;
@@ -38,7 +43,9 @@ function guestsOf(budget: TestBudget) {
   const permit = new Permit(() => {
     isReleased = true;
   });
-  return new ThrowAwayGuests(starter, "python", budget, permit);
+  const none = { residentBytes: 0, anonymousBytes: 0, threads: 1, mainCpuMs: 0 };
+  const read = () => (cpuMs === undefined ? undefined : { ...none, cpuMs });
+  return new ThrowAwayGuests(starter, "python", budget, permit, read);
 }
 
 async function started(guests: ThrowAwayGuests): Promise<FakeGuest> {
@@ -46,15 +53,6 @@ async function started(guests: ThrowAwayGuests): Promise<FakeGuest> {
   const guest = new FakeGuest();
   starts.at(-1)?.resolve(guest as unknown as Guest);
   return (await starting) as unknown as FakeGuest;
-}
-
-/** Uses CPU time in this process. */
-function compute(ms: number): void {
-  const begin = process.cpuUsage();
-  for (;;) {
-    const { user, system } = process.cpuUsage(begin);
-    if (user + system >= ms * 1_000) return;
-  }
 }
 
 test("a test keeps its guest, and gets another one when it has ended that", async () => {
@@ -76,19 +74,35 @@ test("a test keeps its guest, and gets another one when it has ended that", asyn
   expect([first.kills, second.kills, isReleased]).toEqual([[], ["retired"], true]);
 });
 
-test("a guest is charged for its CPU time beyond that of its start, once", async () => {
+test("a guest is charged once for its CPU time beyond that of its start, of which some is free", async () => {
+  using budget = new TestBudget();
+  const charged: number[] = [];
+  budget.charge = (ms) => void charged.push(ms);
+  const guests = guestsOf(budget);
+  const first = await started(guests);
+  cpuMs = 70 + 20;
+  await holds(2 * GUEST_MEMORY_POLL_MS, () => expect(charged).toEqual([]));
+  cpuMs += 30;
+  await until(() => charged.length > 0);
+  cpuMs += 5;
+  await until(() => charged.length > 1);
+  first.dying = true;
+  cpuMs = 40;
+  await started(guests);
+  cpuMs = 40 + 20 + 7;
+  guests[Symbol.dispose]();
+  expect(charged).toEqual([30, 5, 7]);
+});
+
+test("a guest that has ended by itself is charged for nothing more", async () => {
   using budget = new TestBudget();
   const charged: number[] = [];
   budget.charge = (ms) => void charged.push(ms);
   const guests = guestsOf(budget);
   await started(guests);
-  compute(60);
+  cpuMs = undefined;
   guests[Symbol.dispose]();
-  const sum = charged.reduce((total, ms) => total + ms, 0);
-  // The clock of the kernel has steps of 10 ms, and 20 ms are free.
-  expect(sum).toBeGreaterThanOrEqual(20);
-  expect(sum).toBeLessThan(process.cpuUsage().user / 1_000);
-  expect(Math.min(...charged)).toBeGreaterThan(0);
+  expect(charged).toEqual([]);
 });
 
 test("a guest ends with its budget, in the way that the budget says", async () => {
