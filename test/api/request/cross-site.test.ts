@@ -20,6 +20,8 @@ const session = { cookie: "a=b; pixelmill-session=pms_x", ...json };
 const change = { method: "POST", key: "POST /v2/sources", needs: [] } as const;
 const read = { method: "GET", key: "GET /v2/sources", needs: [] } as const;
 const metrics = { method: "GET", key: "GET /metrics", needs: "open" } as const;
+const signIn = { method: "POST", key: "POST /v2/session", needs: "open" } as const;
+const signOut = { method: "DELETE", key: "DELETE /v2/session", needs: "open" } as const;
 const health = { method: "GET", key: "GET /health", needs: "open" } as const;
 
 const passes: [string, Parameters<typeof refuseCrossSite>[0], Headers_][] = [
@@ -53,6 +55,9 @@ const passes: [string, Parameters<typeof refuseCrossSite>[0], Headers_][] = [
   ],
   ["a bearer by any name", change, { authorization: "Bearer x", host: "pixelmill.svc:8081" }],
   ["a bearer from any origin", change, { authorization: "Bearer x", origin: "null", host: "a" }],
+  ["what the browser says is of its own origin", change, { "sec-fetch-site": "same-origin" }],
+  ["a sign-in by a tool", signIn, { host: "127.0.0.1:8081", ...json }],
+  ["a sign-out without an Origin", signOut, { ...session, host: "127.0.0.1:8081" }],
   ["reading by Basic", read, { ...basic, host: "app.localhost", origin: "http://evil.test" }],
   ["a scraper by address", metrics, { host: "10.0.0.7:8081" }],
   ["a scraper by a known name", metrics, { host: "admin.example.com:8081" }],
@@ -85,6 +90,14 @@ const refused: [string, Parameters<typeof refuseCrossSite>[0], Headers_][] = [
     { cookie: "a=b", host: "127.0.0.1", origin: "http://e.t" },
   ],
   ["what the browser says is of another site", change, { "sec-fetch-site": "cross-site" }],
+  ["what the browser says is of a sibling host", change, { "sec-fetch-site": "same-site" }],
+  ["a sign-in from another site", signIn, { host: "127.0.0.1", origin: "http://evil.test" }],
+  ["a session's cookie without an Origin", change, { ...session, host: "127.0.0.1:8081" }],
+  [
+    "a session's cookie with a form's type",
+    change,
+    { ...session, host: "a.localhost", origin: "http://a.localhost", "content-type": "text/plain" },
+  ],
   ...otherPorts.map(([what, host, origin]): [string, typeof change, Headers_] => [
     `a session's cookie from ${what}`,
     change,
