@@ -10,6 +10,9 @@ const { toasts } = await import("../../../src/console/components/toasts.ts");
 const { codeTexts } = await import("../../../src/console/texts/code.ts");
 const { libraries, transformations } = await import("../../../src/console/code-kinds/code-kind.ts");
 const { useEditor } = await import("../../../src/console/code/use-editor.ts");
+const { knownEvents, useCompletionData } = await import(
+  "../../../src/console/code/completion-data.ts"
+);
 
 const REVISION = {
   ...{ id: "t", versionId: "v1", name: "T", description: "D", language: "javascript" },
@@ -290,4 +293,55 @@ test("a link with a line shows the line, with the event that failed there", asyn
   jest.advanceTimersByTime(300);
   expect(page.localStorage.getItem("pixelmill w trial t")).toBe("try");
   await library.close();
+});
+
+test("completion has standard fields at once, and names of libraries and credentials once they are loaded", async () => {
+  const library = (importName: string, language: string, code?: string) =>
+    ({ importName, language, code }) as object;
+  answers = {
+    "GET /libraries": {
+      libraries: [
+        library("tools", "javascript", "export const shout = 1;"),
+        library("empty", "javascript"),
+        library("snake", "pythonfaas", "def hiss(): pass"),
+      ],
+    },
+    "GET /v2/credentials": { credentials: [{ name: "KEY" }], paging: { total: 1 } },
+  };
+  session.value = { workspace: { id: "w" }, permissions: ["workspace:admin"] } as never;
+  const own = { own: 1 };
+  const shown = renderHook(() => useCompletionData("javascript", [own]));
+  expect(shown.current).toMatchObject({ language: "javascript", credentials: [], libraries: [] });
+  const [first, standard, ...others] = shown.current.events as Record<string, unknown>[];
+  expect([first, others]).toEqual([own, []]);
+  expect(standard).toMatchObject({ type: "track", context: { page: { url: "" } } });
+  await settled();
+  expect(shown.current).toMatchObject({
+    credentials: ["KEY"],
+    libraries: [
+      { importName: "tools", exports: ["shout"] },
+      { importName: "empty", exports: [] },
+    ],
+  });
+  await shown.close();
+
+  // Without the permission, credentials are not asked for.
+  session.value = { workspace: { id: "w" }, permissions: [] } as never;
+  page.asked.length = 0;
+  const python = renderHook(() => useCompletionData("pythonfaas", []));
+  await settled();
+  expect(python.current).toMatchObject({
+    ...{ language: "python", credentials: [] },
+    libraries: [{ importName: "snake", exports: ["hiss"] }],
+  });
+  expect(page.asked.map(({ route }) => route)).toEqual(["GET /libraries"]);
+  await python.close();
+});
+
+test("completion knows the test events that are valid, and those of the last run", () => {
+  const report = { results: [{ event: { b: 1 } }] } as never;
+  expect(knownEvents('{"a":1}', report)).toEqual([{ a: 1 }, { b: 1 }]);
+  expect(knownEvents('{"a":', report)).toEqual([{ b: 1 }]);
+  expect(knownEvents("[{}]", undefined)).toEqual([{}]);
+  expect(knownEvents("no", undefined)).toEqual([]);
 });
