@@ -89,13 +89,15 @@ export function useTail(filter: TailFilter): TailState {
 
   useEffect(() => {
     const timer = setInterval(() => {
+      // What comes meanwhile is rendered once the page is visible again.
+      if (document.hidden) return;
       const now = performance.now();
       const { messages, events, missed, renderedAt } = counters.current!;
       Object.assign(counters.current!, { messages: 0, events: 0, renderedAt: now });
       const perSecond = (events * 1_000) / (now - renderedAt);
       setRendered((before) => {
         const isIdle = messages === 0 && missed === before.missed && before.perSecond < 0.05;
-        if (isIdle || document.hidden) return before;
+        if (isIdle) return before;
         // Smoothing keeps the displayed rate readable.
         const smooth = before.perSecond * 0.7 + perSecond * 0.3;
         return { tick: before.tick + 1, perSecond: smooth, missed };
