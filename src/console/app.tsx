@@ -5,6 +5,7 @@ import { ConfirmationHost } from "./components/dialog.tsx";
 import { ErrorNotice } from "./components/error-notice.tsx";
 import { EmptyState, PermissionRequired, ScreenHeader } from "./components/layout.tsx";
 import { ToastList } from "./components/toast-list.tsx";
+import { loadPart } from "./data/load-part.ts";
 import { missingOneOf, restoreSession, session } from "./data/session.ts";
 import { useResource } from "./data/use-resource.ts";
 import { currentRoute, type ScreenProps } from "./router.ts";
@@ -70,7 +71,7 @@ function ScreenOutlet() {
   const screen = screens.find((it) => it.name === name);
   const { error } = useResource(async () => {
     if (screen === undefined || loadedScreens.value.has(name)) return;
-    const { Screen } = await screen.load();
+    const { Screen } = await loadPart(screen.load);
     loadedScreens.value = new Map(loadedScreens.value).set(name, Screen);
   }, [name]);
   const main = useRef<HTMLElement>(null);

@@ -17,6 +17,7 @@ import {
   Tabs,
 } from "../components/layout.tsx";
 import { ActionMenu } from "../components/menu.tsx";
+import { loadPart } from "../data/load-part.ts";
 import { reloadIfChanged } from "../data/save.ts";
 import { missingPermission } from "../data/session.ts";
 import { useResource } from "../data/use-resource.ts";
@@ -203,7 +204,7 @@ function Lazy<Props extends object>(props: {
   load: () => Promise<ComponentType<Props>>;
   with: Props;
 }) {
-  const { value: Part, error } = useResource(props.load, []);
+  const { value: Part, error } = useResource(() => loadPart(props.load), []);
   if (error !== undefined) return <ErrorNotice error={error} retry={() => location.reload()} />;
   return Part ? <Part {...props.with} /> : <SkeletonLine />;
 }

@@ -1,5 +1,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
+import { loadPart } from "../data/load-part.ts";
 import { theme } from "../data/theme.ts";
+import { ErrorNotice } from "./error-notice.tsx";
 import { SkeletonLine } from "./layout.tsx";
 import { formatClock, formatDay, formatTime } from "./time.tsx";
 import "uplot/dist/uPlot.min.css";
@@ -52,14 +54,17 @@ export function Chart({ label, times, series, format, steps = WHOLE_STEPS }: Cha
   const container = useRef<HTMLDivElement>(null);
   /** Index in `times` of the point under the pointer. */
   const [pointed, setPointed] = useState<number | null>();
+  const [error, setError] = useState<unknown>();
   const at = typeof pointed === "number" ? times?.[pointed] : undefined;
   useEffect(() => {
     if (times === undefined) return;
     let destroy = () => {};
     let isUnmounted = false;
-    void import("uplot").then(({ default: Plot }) => {
+    const loading = loadPart(() => import("uplot"));
+    void loading.then(({ default: Plot }) => {
       const element = container.current;
       if (isUnmounted || element === null) return;
+      setError(undefined);
       const draw = () => {
         const options = {
           ...optionsOf(element.clientWidth, series, format, steps),
@@ -84,7 +89,7 @@ export function Chart({ label, times, series, format, steps = WHOLE_STEPS }: Cha
         resizing.disconnect();
         plot.destroy();
       };
-    });
+    }, setError);
     return () => {
       isUnmounted = true;
       destroy();
@@ -92,6 +97,7 @@ export function Chart({ label, times, series, format, steps = WHOLE_STEPS }: Cha
   }, [times, series, theme.value]);
   return (
     <figure class="stack close">
+      <ErrorNotice error={error} retry={() => location.reload()} />
       <div
         ref={container}
         class="chart"

@@ -58,6 +58,8 @@ export const commonTexts = {
   auditLog: "Audit log",
   tryAgain: "Try again",
   serverUnreachable: "Can't reach the server",
+  partNotLoaded:
+    "This part of the console could not be loaded. If the server has been upgraded, load the page again.",
   /**
    * Error message for a request that changes something and got no answer. `isRepeatable` is true if
    * the same request has no further effect when it is sent again.

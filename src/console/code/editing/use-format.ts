@@ -1,6 +1,7 @@
 import { useRef, useState } from "preact/hooks";
 import { isPython, type Language } from "../../code-kinds/code-kind.ts";
 import { showError, showToast } from "../../components/toasts.ts";
+import { loadPart } from "../../data/load-part.ts";
 import type { Annotation } from "../../editor/annotations.ts";
 import { codeTexts } from "../../texts/code.ts";
 
@@ -26,7 +27,7 @@ export function useFormat(
     setText(next);
   }
   async function format() {
-    const { formatJavaScript } = await import("../../editor/format-code.ts");
+    const { formatJavaScript } = await loadPart(() => import("../../editor/format-code.ts"));
     for (;;) {
       const before = latest.current;
       const formatted = await formatJavaScript(before);
