@@ -12,12 +12,14 @@ import { expireJobs } from "./replays/expire.ts";
 import { LetterJobRunner } from "./replays/letter-job-runner.ts";
 import type { Retention } from "./retention/retention.ts";
 import { createTrimmer } from "./retention/trimmer.ts";
+import { SharedPoll } from "./shared-poll.ts";
 
 /**
  * Interval in milliseconds at which lanes (deliveries to destinations) check for changes of the
  * catalog when nothing else wakes them.
  */
 export const TOPOLOGY_POLL_MS = 100;
+const topologyPoll = new SharedPoll(TOPOLOGY_POLL_MS);
 /** Interval in milliseconds at which the event logs are trimmed. */
 const TRIM_INTERVAL_MS = 10_000;
 
@@ -50,11 +52,11 @@ export function openPartition(parts: PartitionPipelineParts) {
   const letterJobs = new LetterJobRunner({ ...parts, wake });
 
   lanes.refresh();
-  const poll = setInterval(() => {
+  const stopPolling = topologyPoll.add(() => {
     lanes.refresh();
     lanes.continueCheckpoint();
     lanes.restSome();
-  }, TOPOLOGY_POLL_MS);
+  });
   const trim = setInterval(() => {
     void trimmer.run();
     void sweep.run();
@@ -96,7 +98,7 @@ export function openPartition(parts: PartitionPipelineParts) {
      * last commit of delivery progress. The ledger stays open.
      */
     async close(drainMs: number = DRAIN_MS_MAX) {
-      clearInterval(poll);
+      stopPolling();
       clearInterval(trim);
       const retention = [trimmer.stop(), sweep.stop()];
       await letterJobs.stop();

@@ -1,0 +1,27 @@
+/**
+ * Calls functions at a common interval. They share one timer, because each timer wakes the process,
+ * which costs more CPU time than a function that finds nothing to do.
+ */
+export class SharedPoll {
+  readonly #intervalMs: number;
+  readonly #polled = new Set<() => void>();
+  #timer: ReturnType<typeof setInterval> | undefined;
+
+  constructor(intervalMs: number) {
+    this.#intervalMs = intervalMs;
+  }
+
+  /** Calls `poll` at each interval, until the returned function is called. */
+  add(poll: () => void): () => void {
+    this.#polled.add(poll);
+    this.#timer ??= setInterval(() => {
+      for (const each of this.#polled) each();
+    }, this.#intervalMs);
+    return () => {
+      this.#polled.delete(poll);
+      if (this.#polled.size > 0) return;
+      clearInterval(this.#timer);
+      this.#timer = undefined;
+    };
+  }
+}
