@@ -53,8 +53,8 @@ const laneRooms = ["alerts", "api", "catalog", "docs", "pipeline", "store", "tra
 
 /** Number of processes that share the files of the console, each with one browser. */
 const BROWSER_PROCESSES = 6;
-const SLOW_FILES_PER_PROCESS = 4;
-const FILES_PER_PROCESS_MAX = 10;
+const SLOW_FILES_PER_PROCESS = 5;
+const FILES_PER_PROCESS_MAX = 14;
 /** Number of processes that the other files are at least divided among, so that none ends last alone. */
 const PROCESSES_MIN = 24;
 
