@@ -167,10 +167,10 @@ describe("a body", () => {
 
   test("with a string as long as a body may be gets an answer", async () => {
     const long = "x".repeat((1 << 22) - 4_096);
-    for (const route of withBody) {
+    for (const [place, route] of withBody.entries()) {
       const request = exampleOf(route, things);
       const body = JSON.parse(request.body!);
-      for (const key of Object.keys(body)) {
+      for (const key of sample(Object.keys(body), place)) {
         await sendHostile({ ...request, body: JSON.stringify({ ...body, [key]: long }) });
       }
     }
