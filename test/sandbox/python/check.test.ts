@@ -1,4 +1,5 @@
 import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
+import { TestBudget } from "../../../src/sandbox/test-budget.ts";
 import { batch, library, PATIENCE_MS, shown } from "../support.ts";
 import { dedent, hastyPython, python, pythonSandbox } from "./support.ts";
 
@@ -258,8 +259,12 @@ const inspections: [name: string, code: string, inspection: object][] = [
   ],
 ];
 
+/** One guest parses all of them. */
+const parsing = new TestBudget(undefined, { cpuMs: 20_000, wallMs: PATIENCE_MS });
+afterAll(() => parsing[Symbol.dispose]());
+
 test.each(inspections)("inspect lists %s", async (_, code, inspection) => {
-  expect(await sandbox.inspect("w1", "python", dedent(code))).toEqual(inspection as never);
+  expect(await sandbox.inspect("w1", "python", dedent(code), parsing)).toEqual(inspection as never);
 });
 
 test("a library is checked alone", async () => {
