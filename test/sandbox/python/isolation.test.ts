@@ -1,4 +1,5 @@
 import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
+import { runs } from "../../tier.ts";
 import { batch, childProcesses, eventually, library, PATIENCE_MS, shown } from "../support.ts";
 import { hastyPython, python, pythonSandbox } from "./support.ts";
 
@@ -6,6 +7,8 @@ setDefaultTimeout(PATIENCE_MS);
 
 const sandbox = pythonSandbox();
 afterAll(() => sandbox.close());
+
+const ROUNDS = runs(200, 1_000);
 
 /** Counts in globals, in modules, in classes and in built-ins, and tells what it finds there. */
 const counting = python(
@@ -46,7 +49,7 @@ test("two programs that alternate share nothing", async () => {
     [counting.id, []],
     [other.id, []],
   ]);
-  for (let n = 1; n <= 1_000; n += 1) {
+  for (let n = 1; n <= ROUNDS; n += 1) {
     for (const program of [counting, other]) {
       const [[output]] = shown(await sandbox.run(program, batch({}))) as [[{ random: number }]];
       random.get(program.id)!.push(output.random);
@@ -63,7 +66,7 @@ test("two programs that alternate share nothing", async () => {
   const [first, second] = [...random.values()];
   expect(first![0]).toBe(0.13436424411240122);
   expect(second![0]).toBe(0.9560342718892494);
-  expect(new Set([...first!, ...second!]).size).toBe(2_000);
+  expect(new Set([...first!, ...second!]).size).toBe(2 * ROUNDS);
   // All of that in one guest; the two others are the spares of each language. Guests of the tests
   // before this one may still be ending.
   await eventually(() => childProcesses().length <= 3);
