@@ -14,7 +14,10 @@ let asked: string[][];
 /** A client that asks one broker for metadata. */
 class Asker {
   readonly id: number;
-  readonly connections = {};
+  readonly connections = {
+    getFirstAvailable: (_: unknown, done: (found: string) => void) => done("any broker"),
+    get: (broker: { port: number }, done: (found: string) => void) => done(`broker ${broker.port}`),
+  };
 
   constructor({ bootstrapBrokers: [broker] }: { bootstrapBrokers: (string | { port: number })[] }) {
     this.id = typeof broker === "string" ? Number(broker.split(":")[1]) : broker!.port;
@@ -173,6 +176,34 @@ test("all that answer are asked, and those that fail are left out", async () => 
     return idOf(client);
   });
   expect(some).toEqual([3]);
+});
+
+test("the client of a broker asks no other one, also if it lists others", async () => {
+  probe({ 1: { ids: [1, 2] }, 2: { ids: [1, 2] } });
+  await health.refresh([]);
+  const found = await health.askEach(async (client) => {
+    const { id, connections } = client as unknown as Asker;
+    let choice = "";
+    const listed = [at(id), at(7)];
+    connections.getFirstAvailable(listed, (broker) => {
+      choice = broker;
+    });
+    return choice;
+  });
+  expect(found).toEqual(["broker 1", "broker 2"]);
+});
+
+test("what a broker said counts until it fails", async () => {
+  probe({ 1: { ids: [1, 2] }, 2: { ids: [1, 2] } });
+  await health.refresh([]);
+  expect(health.view.leaders("t")).toEqual([1]);
+  for (const id of [1, 2]) answers.set(id, "refused");
+  await until(async () => {
+    await health.refresh([]).catch(() => {});
+    return health.unresponsive().length === 2;
+  });
+  expect(health.view.isEmpty).toBe(true);
+  expect(health.view.leaders("t")).toBeUndefined();
 });
 
 test("the last failure of each broker is told, and whether a probe has ended", async () => {
