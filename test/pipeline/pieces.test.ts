@@ -59,7 +59,7 @@ describe("dead letters", () => {
     const shown = new DeadLetters(
       () => [ledger],
       () => {},
-      () => 0,
+      () => 10_000,
     );
     const groups = (workspaceId: string, destinationId?: string) =>
       shown
