@@ -4,6 +4,11 @@ import { asksToWait, useRetry } from "./retry.ts";
 
 export type LoadedResource<T> = ReturnType<typeof useResource<T>>;
 
+interface LoadState<T> {
+  value?: T;
+  error?: unknown;
+}
+
 /**
  * Loads a resource and keeps its latest value. It calls `load` again whenever `inputs` change,
  * every `everyMs` milliseconds while the page is visible and no load is in progress, and after a
@@ -14,7 +19,7 @@ export function useResource<T>(
   inputs: readonly unknown[],
   everyMs?: number,
 ) {
-  const [state, setState] = useState<{ key: string; value?: T; error?: unknown }>({ key: "" });
+  const [state, setState] = useState<LoadState<T> & { key: string }>({ key: "" });
   const key = JSON.stringify(inputs);
   const latest = useRef({ key, load });
   latest.current = { key, load };
@@ -59,15 +64,17 @@ export function useResource<T>(
     }, everyMs);
     return () => clearInterval(timer);
   }, [reload, everyMs]);
-  useRetry(state.error, reload);
+  // What earlier inputs have led to says nothing about these.
+  const { value, error }: LoadState<T> = state.key === key ? state : {};
+  useRetry(error, reload);
 
   return {
     /**
      * The last value that was loaded. It remains available during a reload and after a failed one,
      * unless the server answers that it no longer exists.
      */
-    value: state.key === key ? state.value : undefined,
-    error: state.error,
+    value,
+    error,
     /** Loads the resource again. Resolves once `value` is the new value, or `error` the error. */
     reload,
   };

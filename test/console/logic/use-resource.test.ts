@@ -147,6 +147,35 @@ describe("a resource", () => {
     await shown.close();
   });
 
+  test("of other inputs shows no failure of the earlier ones, nor repeats their load", async () => {
+    results = [refused(404)];
+    const shown = renderHook(() => useResource(load, ["a"]));
+    await settled();
+    expect(shown.current.error).toBeInstanceOf(RequestRefused);
+    const next = Promise.withResolvers<number>();
+    results.push(next.promise);
+    shown.show(() => useResource(load, ["b"]));
+    await settled();
+    expect([shown.current.value, shown.current.error]).toEqual([undefined, undefined]);
+    next.resolve(7);
+    await settled();
+    expect([shown.current.value, shown.current.error, loads]).toEqual([7, undefined, 2]);
+
+    results.push(refused(503));
+    shown.show(() => useResource(load, ["c"]));
+    await settled();
+    const last = Promise.withResolvers<number>();
+    results.push(last.promise);
+    shown.show(() => useResource(load, ["d"]));
+    await settled();
+    await after(3_000);
+    expect(loads).toBe(4);
+    last.resolve(8);
+    await settled();
+    expect(shown.current.value).toBe(8);
+    await shown.close();
+  });
+
   test("is loaded again as its inputs are then", async () => {
     const failing = () => Promise.reject(refused(503));
     const shown = renderHook(() => useResource<number>(failing, ["a"]));
