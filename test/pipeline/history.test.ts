@@ -155,4 +155,7 @@ test("idle connections of a busy destination make room for those of others", () 
   expect(busy.rates(later).map(({ sourceId }) => sourceId)).toEqual(["0"]);
   for (let n = 0; n < LANE_HISTORY_CONNECTIONS_MAX; n += 1) busy.recordReceived(`${n}`, later);
   expect(busy.connections).toBe(LANE_HISTORY_CONNECTIONS_MAX - 1);
+  // The clock was set back.
+  histories.get("other").recordReceived("newer", start);
+  expect(histories.get("other").rates(start)[0]!.sourceId).toBe("newer");
 });

@@ -38,6 +38,10 @@ interface LaneMinute {
  * they have no counts: their newest minute is older than those that a ring keeps.
  */
 const IDLE_MS = COUNTED_MINUTES * MINUTE_MS;
+
+/** Whether counters are idle. Those of a time after now are: the clock was set back since. */
+const isIdle = (lastAt: number, now: number) => Math.abs(now - lastAt) > IDLE_MS;
+
 /**
  * A destination counts as recovered when, at the failure rate of the last minute, this many of the
  * deliveries since its last failure would have failed. At 3, a destination that still fails is
@@ -156,10 +160,10 @@ class LaneHistory {
     return (this.#deliveredSinceFailure * failed) / (failed + delivered) < EXPECTED_FAILURES;
   }
 
-  /** Deletes the counters of sources without events after `since`. */
-  clearIdleSources(since: number): void {
+  /** Deletes the counters of sources that have no counts. */
+  clearIdleSources(now: number): void {
     for (const [id, { lastAt }] of this.#sources) {
-      if (lastAt >= since) continue;
+      if (!isIdle(lastAt, now)) continue;
       this.#sources.delete(id);
       this.#histories.releaseConnection();
     }
@@ -268,10 +272,9 @@ export class LaneHistories {
   #sweep(now: number): void {
     if (Math.abs(now - this.#sweptAt) < MINUTE_MS) return;
     this.#sweptAt = now;
-    const since = now - IDLE_MS;
     for (const history of this.#open) {
-      if (history.lastAt < since) history.clear();
-      else history.clearIdleSources(since);
+      if (isIdle(history.lastAt, now)) history.clear();
+      else history.clearIdleSources(now);
     }
   }
 }
