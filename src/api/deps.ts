@@ -82,8 +82,8 @@ export interface ClusterFigures {
      */
     node?: string;
     /**
-     * Number of events that at least one destination has not finished. Absent while the Kafka
-     * brokers do not report the number.
+     * Number of events that at least one destination has not finished. Absent while the broker that
+     * leads the partition does not answer.
      */
     lagEvents?: number;
   }[];

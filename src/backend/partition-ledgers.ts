@@ -32,7 +32,7 @@ export interface PartitionLedgersOptions {
 
 /** Interval in milliseconds at which new partitions are detected. */
 const GROWTH_MS = 2_000;
-/** Longest time in milliseconds that `lags` waits for the ends of the event log. */
+/** Longest time in milliseconds that `lags` waits for the leaders of the event log. */
 const LAGS_MS_MAX = 1_000;
 
 interface PartitionLedger {
@@ -103,20 +103,21 @@ export class PartitionLedgers {
   /**
    * Returns for each partition its owner, which is the node that delivers it, and its lag. The lag
    * is the number of events that are not delivered to the partition's slowest destination. It is
-   * missing while the brokers do not respond.
+   * missing while the partition's leader does not answer.
    */
   async lags() {
-    const { readers } = this.#options.logs;
-    const late = Bun.sleep(LAGS_MS_MAX).then(() => undefined);
-    const ends = await Promise.race([this.#options.logs.ends().catch(() => undefined), late]);
+    const { logs } = this.#options;
+    const late = Bun.sleep(2 * LAGS_MS_MAX).then(() => undefined);
+    const known = logs.learnEnds(LAGS_MS_MAX).catch(() => undefined);
+    const { ends = {} } = (await Promise.race([known, late])) ?? {};
     return await mapInTurns(this.#ledgers, ({ ledger }, partition) => {
       const log = logNameOf(partition);
       const node = ledger.owner()?.node;
       const owned = { partition, ...(node && { node }) };
-      if (ends === undefined) return owned;
-      const end = ends[log] ?? 0;
+      const end = ends[log];
+      if (end === undefined) return owned;
       const low = Math.min(end, ...ledger.lanes().map((record) => lowOf(record, log) ?? end));
-      return { ...owned, lagEvents: readers.get(log)?.countBetween(low, end) ?? 0 };
+      return { ...owned, lagEvents: logs.readers.get(log)?.countBetween(low, end) ?? 0 };
     });
   }
 

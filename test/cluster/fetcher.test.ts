@@ -104,6 +104,18 @@ const halfLed = () => ({
   clearMetadata() {},
 });
 
+test("a leader that does not answer hides no ends of the partitions of others", async () => {
+  const fetcher = new Fetcher({
+    consumer: halfLed() as unknown as Consumer,
+    topic: "t",
+    waitMs: 1,
+  });
+  const startedAt = performance.now();
+  const { topicId, offsets, failures } = await fetcher.brokerOffsets("end", 300);
+  expect([topicId, [...offsets], [...failures.keys()]]).toEqual(["1", [[0, 7n]], [1]]);
+  expect(performance.now() - startedAt).toBeLessThan(4_000);
+});
+
 test("a partition without a leader hides no bounds of the others", async () => {
   const consumer = halfLed() as unknown as Consumer;
   const fetcher = new Fetcher({ consumer, topic: "t", waitMs: 1 });

@@ -18,10 +18,13 @@ afterEach(() => {
 /** The logs of a topic of one partition with `end` empty blocks, and the offsets fetched from it. */
 async function openLogs(end = 0n, view = { isEmpty: false }) {
   const fetched: bigint[] = [];
-  const ends = { topicId: "id", offsets: [end] };
+  const ends = {
+    ...{ topicId: "id", offsets: new Map([[0, end]]), failures: new Map<number, unknown>() },
+  };
   spies.push(
-    spyOn(Fetcher.prototype, "offsets").mockResolvedValue([0n]),
-    spyOn(Fetcher.prototype, "brokerOffsets").mockImplementation(async () => ends),
+    spyOn(Fetcher.prototype, "brokerOffsets").mockImplementation(async (which) =>
+      which === "end" ? ends : { ...ends, offsets: new Map([[0, 0n]]) },
+    ),
     spyOn(Fetcher.prototype, "fetch").mockImplementation(
       async (_, offset): Promise<FetchResult> => {
         fetched.push(offset);
@@ -66,9 +69,9 @@ test("a log that is followed does not read its older blocks again after an answe
   const { logs, fetched, ends } = await openLogs(100n);
   logs.follow("k0");
   await until(() => fetched.length > 2, "the partition to be fetched");
-  ends.offsets = [98n];
+  ends.offsets = new Map([[0, 98n]]);
   await logs.learnEnds();
-  ends.offsets = [100n];
+  ends.offsets = new Map([[0, 100n]]);
   fetched.length = 0;
   await until(() => fetched.length > 5, "the partition to be fetched further");
   await logs.close();
@@ -92,11 +95,35 @@ test("ends that one leader does not answer are not blamed on the brokers that do
   const failure = Object.assign(new Error("Listing offsets failed."), { code: "PLT_KFK_MULTIPLE" });
   spies.push(spyOn(Fetcher.prototype, "brokerOffsets").mockRejectedValue(failure));
   logs.watch();
-  const claim = "Some partitions of the event log do not answer";
+  const claim = "No partition of the event log answers";
   const one = `${claim}: a broker that leads them does not answer this node`;
   await until(() => logs.trouble() === one, "the silent leader to be blamed");
   view.isEmpty = true;
   const all = `${claim}: the brokers do not answer this node`;
   await until(() => logs.trouble() === all, "all brokers to be blamed");
+  await logs.close();
+});
+
+test("ends that one leader does not answer hide no ends of others, and are named", async () => {
+  const { logs, ends } = await openLogs(2n);
+  ends.failures.set(1, new Error("No leader"));
+  const both = await logs.learnEnds();
+  expect(both.ends).toEqual({ k0: sequenceOf(2n) });
+  expect([...both.failures.keys()]).toEqual([1]);
+  // The partition is there, though nothing of it is known.
+  expect([...logs.readers].map(([log, reader]) => [log, reader.end()])).toEqual([
+    ["k0", sequenceOf(2n)],
+    ["k1", 0],
+  ]);
+  const partition = "Partition 1 of the event log does not answer";
+  const refused = logs.ends();
+  await expect(refused).rejects.toMatchObject({ refusal: "unavailable" });
+  await expect(refused).rejects.toThrow(partition);
+  logs.watch();
+  await until(() => logs.trouble() === `${partition}: No leader`, "the partition to be named");
+  ends.failures.clear();
+  ends.offsets.set(1, 0n);
+  await until(() => logs.trouble() === undefined, "all partitions to answer again");
+  expect(await logs.ends()).toEqual({ k0: sequenceOf(2n), k1: 0 });
   await logs.close();
 });

@@ -15,8 +15,8 @@ import {
   type PartitionLoss,
   type TopicEnd,
 } from "../topics/offset-base.ts";
-import { describeReadFailure } from "../topics/read-health.ts";
 import { TopicRecreated } from "../topics/topic-identity.ts";
+import { AnswerHealth, describeUnanswered } from "./answer-health.ts";
 import { describeBlockLoss } from "./block-loss.ts";
 import { PartitionReader } from "./partition-reader.ts";
 import { PartitionTail } from "./partition-tail.ts";
@@ -74,10 +74,10 @@ export class PartitionLogs implements EventLogs {
   readonly #asker: Fetcher;
   readonly #tail: PartitionTail;
   readonly #placement = new OffsetBases();
+  readonly #health: AnswerHealth;
   readonly #moveListeners = new Set<(logs: string[]) => void>();
   #poll: ReturnType<typeof setTimeout> | undefined;
   #polling: Promise<void> = Promise.resolve();
-  #trouble: string | undefined;
   #isOpen = true;
 
   constructor(options: PartitionLogsOptions, admin: Admin) {
@@ -85,6 +85,8 @@ export class PartitionLogs implements EventLogs {
     const { clients, topic, sourceOf, logger } = options;
     this.#losses = new LossReport({ ...options, describe: describeBlockLoss(topic.name) });
     this.#admin = admin;
+    const isAnyResponsive = () => !clients.view.isEmpty;
+    this.#health = new AnswerHealth({ topic: topic.name, isAnyResponsive, logger });
     const of = { topic: topic.name, offsetBases: this.#placement, windowBytes: WINDOW_BYTES };
     const fetcher = (more: { waitMs: number; pace?: FetchPace }) =>
       new Fetcher({ ...of, ...more, consumer: clients.fetchConsumer() });
@@ -101,28 +103,33 @@ export class PartitionLogs implements EventLogs {
   }
 
   async ends(): Promise<Readonly<Record<string, number>>> {
-    try {
-      return await this.learnEnds();
-    } catch (err) {
-      const { logger, topic } = this.#options;
-      logger.warn({ err, topic: topic.name }, UNKNOWN_ENDS);
+    const { ends, failures } = await this.learnEnds().catch(() => {
       throw new ApiError("unavailable", UNKNOWN_ENDS);
-    }
+    });
+    if (failures.size === 0) return ends;
+    throw new ApiError("unavailable", `${UNKNOWN_ENDS}: ${describeUnanswered(failures)}`);
   }
 
-  /** Reads the ends of all logs from the brokers, by log name. Rejects when a request fails. */
-  async learnEnds(): Promise<Readonly<Record<string, number>>> {
+  /**
+   * Reads the ends of the logs from the brokers, by log name. Leaves out partitions whose leader
+   * has not answered within `msMax` milliseconds; `failures` has their errors, by partition.
+   * Rejects when the topic is not known.
+   */
+  async learnEnds(msMax?: number) {
     const read = this.#partitions.map((reader) => offsetOf(reader.end()));
-    const { topicId, offsets } = await this.#asker.brokerOffsets("end");
-    if (offsets.length > this.#partitions.length) await this.#grow();
-    const ends = offsets.map((offset, partition) => offset + this.#placement.base(partition));
-    this.#reportInvalidOffsets(topicId, ends, read);
-    for (const [partition, end] of ends.entries()) {
+    const { topicId, offsets, failures } = await this.#asker.brokerOffsets("end", msMax);
+    if (offsets.size + failures.size > this.#partitions.length) await this.#grow(msMax);
+    const known = new Map<number, bigint>();
+    for (const [it, offset] of offsets) known.set(it, offset + this.#placement.base(it));
+    this.#reportInvalidOffsets(topicId, known, read);
+    const ends: Record<string, number> = {};
+    for (const [partition, end] of known) {
+      ends[logNameOf(partition)] = sequenceOf(end);
       // The tail advances a followed partition, because it also notifies the listeners.
       if (this.#tail.follows(partition)) continue;
       this.#partitions[partition]?.advance(sequenceOf(end));
     }
-    return Object.fromEntries(ends.map((end, at) => [logNameOf(at), sequenceOf(end)]));
+    return { ends, failures };
   }
 
   /**
@@ -131,12 +138,12 @@ export class PartitionLogs implements EventLogs {
    * before the position in `read`, up to which this node has read. If there are logs of the first
    * kind, then throws `TopicRecreated`.
    */
-  #reportInvalidOffsets(topicId: string, ends: bigint[], read: bigint[]): void {
-    const others = [...ends.keys()].filter((it) => !this.#placement.isOfTopic(it, topicId));
-    const cut = read.flatMap((end, partition) => (ends[partition]! < end ? [partition] : []));
-    for (const partition of cut) {
-      this.#partitions[partition]!.reset(this.#placement.base(partition), ends[partition]!);
-    }
+  #reportInvalidOffsets(topicId: string, ends: Map<number, bigint>, read: bigint[]): void {
+    const others = [...this.#partitions.keys()].filter((it) => {
+      return !this.#placement.isOfTopic(it, topicId);
+    });
+    const cut = read.flatMap((end, it) => ((ends.get(it) ?? end) < end ? [it] : []));
+    for (const it of cut) this.#partitions[it]!.reset(this.#placement.base(it), ends.get(it)!);
     const moved = new Set([...others, ...cut]);
     if (moved.size > 0) for (const tell of this.#moveListeners) tell([...moved].map(logNameOf));
     if (others.length > 0) throw new TopicRecreated(this.#options.topic.name);
@@ -226,7 +233,7 @@ export class PartitionLogs implements EventLogs {
 
   /** Returns a sentence about partitions that cannot be read, or `undefined` if all can be. */
   trouble(): string | undefined {
-    return this.#trouble ?? this.#tail.trouble();
+    return this.#health.trouble() ?? this.#tail.trouble();
   }
 
   /** Returns whether this node follows a log and cannot read it at the moment. */
@@ -249,29 +256,25 @@ export class PartitionLogs implements EventLogs {
   }
 
   async #look(): Promise<void> {
-    const { logger, topic, clients } = this.#options;
     try {
-      await this.learnEnds();
-      if (this.#trouble !== undefined)
-        logger.info({ topic: topic.name }, "all partitions of the event log answer again");
-      this.#trouble = undefined;
-    } catch (err) {
-      const message = "Some partitions of the event log do not answer";
-      if (this.#trouble === undefined) logger.error({ err, topic: topic.name }, message);
-      this.#trouble = `${message}: ${describeReadFailure(err, !clients.view.isEmpty)}`;
+      const { failures } = await this.learnEnds();
+      this.#health.asked(failures);
+    } catch (error) {
+      this.#health.failed(error);
     }
   }
 
   /** Opens the partitions of the topic that are not open yet, after partitions were added to it. */
-  async #grow(): Promise<void> {
-    const firsts = await this.#asker.offsets("first");
+  async #grow(msMax?: number): Promise<void> {
+    const { offsets: firsts, failures } = await this.#asker.brokerOffsets("first", msMax);
+    const count = firsts.size + failures.size;
     const { name, partitions } = this.#options.topic;
-    const share = Math.floor(CACHE_BYTES_MAX / Math.max(partitions, firsts.length));
-    for (let partition = this.#partitions.length; partition < firsts.length; partition++) {
+    const share = Math.floor(CACHE_BYTES_MAX / Math.max(partitions, count));
+    for (let partition = this.#partitions.length; partition < count; partition++) {
       const reader = new PartitionReader({
         partition,
         name: logNameOf(partition),
-        first: firsts[partition]!,
+        first: firsts.get(partition),
         fetcher: this.#asker,
         losses: this.#losses,
         cacheBytesMax: Math.max(CACHE_BYTES_MIN, share),

@@ -15,8 +15,11 @@ export interface PartitionReaderOptions {
   fetcher: Fetcher;
   /** Makes the brokers delete the partition's blocks below an offset. */
   trim(offset: bigint): Promise<void>;
-  /** Offset of the oldest block that the brokers have when the reader is created. */
-  first: bigint;
+  /**
+   * Offset of the oldest block that the brokers have when the reader is created. Absent if the
+   * partition had no leader that answered.
+   */
+  first?: bigint | undefined;
   losses: LossReport;
   /** Largest number of bytes of blocks that the reader caches in memory. */
   cacheBytesMax?: number;
@@ -59,8 +62,8 @@ export class PartitionReader implements LogReader {
   readonly #seen = { blocks: 0, bytes: 0 };
   #first: number;
   #end: number;
-  /** First sequence number of the partition when the reader was created. */
-  readonly #opened: number;
+  /** First sequence number of the partition when it was first known; undefined before. */
+  #opened: number | undefined;
   /** Sequence number below which this reader has deleted all records. */
   #trimmed = 0;
   #isOwned = false;
@@ -68,9 +71,9 @@ export class PartitionReader implements LogReader {
   constructor(options: PartitionReaderOptions) {
     this.#options = options;
     this.#cache = new BlockCache(options.cacheBytesMax);
-    this.#first = sequenceOf(options.first);
+    this.#opened = options.first === undefined ? undefined : sequenceOf(options.first);
+    this.#first = this.#opened ?? 0;
     this.#end = this.#first;
-    this.#opened = this.#first;
   }
 
   first(): number {
@@ -208,8 +211,9 @@ export class PartitionReader implements LogReader {
       this.#startAt(fetched.first);
       if (fetched.first > offset) {
         const next = sequenceOf(fetched.first);
+        const lost = offset === 0n ? offsetOf(this.#opened!) : offset;
         // Another node that runs the lanes may have trimmed the block: it is not lost.
-        return this.#isOwned ? this.#passOver(offset, next) : next;
+        return this.#isOwned && lost < fetched.first ? this.#passOver(lost, next) : next;
       }
       // A new leader learns within seconds which blocks were acknowledged.
       if (performance.now() > until) throw new Error(`Block ${offset} of ${name} is not there`);
@@ -231,6 +235,7 @@ export class PartitionReader implements LogReader {
    * raises the end to this number.
    */
   #startAt(offset: bigint): void {
+    this.#opened ??= sequenceOf(offset);
     this.#first = Math.max(this.#first, sequenceOf(offset));
     this.#end = Math.max(this.#end, this.#first);
   }
@@ -242,7 +247,8 @@ export class PartitionReader implements LogReader {
    */
   #kept(sequence: number): number {
     // Sequence number 0 stands for the beginning of the partition.
-    const lost = Math.max(sequence === 0 ? this.#opened : sequence, this.#trimmed);
+    const opened = this.#opened ?? this.#first;
+    const lost = Math.max(sequence === 0 ? opened : sequence, this.#trimmed);
     if (this.#isOwned && lost < this.#first) this.#passOver(offsetOf(lost), this.#first);
     return Math.max(sequence, this.#first);
   }

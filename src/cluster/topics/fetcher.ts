@@ -11,6 +11,7 @@ import {
   LeaderFailed,
 } from "./fetch-answer.ts";
 import type { FetchPace } from "./fetch-pace.ts";
+import { type Bound, listAllOffsets, listOffsets, type NamedOffsets } from "./list-offsets.ts";
 import { OffsetBases } from "./offset-base.ts";
 import { type TopicIdentity, TopicRecreated } from "./topic-identity.ts";
 
@@ -19,8 +20,6 @@ interface Leader {
   id: number;
   name: string;
 }
-
-type Bound = "first" | "end";
 
 interface Waiting {
   partition: number;
@@ -47,13 +46,6 @@ export interface FetcherOptions {
   /** Numbers to add to the brokers' offsets, by partition. If absent, nothing is added. */
   offsetBases?: OffsetBases;
 }
-
-/**
- * Milliseconds for which a failed request for first or end offsets is retried. The pause before
- * each retry is `OFFSETS_RETRY_MS`.
- */
-const OFFSETS_MS_MAX = 5_000;
-const OFFSETS_RETRY_MS = 50;
 
 /** Maximum bytes of one partition's record batches in a response, unless `windowBytes` is set. */
 const READ_WINDOW_BYTES = 256 << 10;
@@ -99,10 +91,11 @@ export class Fetcher {
    * from `OffsetBases`. Rejects with `TopicRecreated` when a base was made for another topic id.
    */
   async offsets(which: Bound): Promise<bigint[]> {
-    const { topicId, offsets } = await this.brokerOffsets(which);
-    return offsets.map((offset, partition) => {
+    const { topicId, offsets, failures } = await this.brokerOffsets(which);
+    for (const [, error] of failures) throw error;
+    return [...offsets.keys()].map((partition) => {
       this.#expectPlaced(partition, topicId);
-      return offset + this.#placement.base(partition);
+      return offsets.get(partition)! + this.#placement.base(partition);
     });
   }
 
@@ -111,7 +104,9 @@ export class Fetcher {
     which: Bound,
     partition: number,
   ): Promise<{ topicId: string; offset: bigint }> {
-    const { topicId, offsets } = await this.brokerOffsets(which, partition);
+    const { consumer, topic } = this.#options;
+    const offsets = await listOffsets({ consumer, topic, which }, [partition]);
+    const { topicId } = await this.#leaders();
     return { topicId, offset: offsets[0]! };
   }
 
@@ -129,35 +124,15 @@ export class Fetcher {
   }
 
   /**
-   * Reads the first or end offsets, as the brokers count them: of one partition, or of all when
-   * `partition` is absent, which need leaders that answer. Retries for `OFFSETS_MS_MAX`, because a
-   * new leader refuses until it knows which values were acknowledged.
+   * Reads the first or end offsets of all partitions, as the brokers count them: those whose
+   * leaders answer within `msMax` milliseconds. Rejects only if the topic is not known.
    */
-  async brokerOffsets(
-    which: Bound,
-    partition?: number,
-  ): Promise<{ topicId: string; offsets: bigint[] }> {
+  async brokerOffsets(which: Bound, msMax?: number): Promise<NamedOffsets & { topicId: string }> {
     const { consumer, topic } = this.#options;
-    const timestamp = which === "first" ? EARLIEST : LATEST;
-    const only = partition !== undefined && { partitions: { [topic]: [partition] } };
-    const until = performance.now() + OFFSETS_MS_MAX;
-    for (;;) {
-      try {
-        const listed = await consumer.listOffsets({ topics: [topic], timestamp, ...only });
-        const { topicId, leaders } = await this.#leaders();
-        const asked = partition === undefined ? [...leaders.keys()] : [partition];
-        const offsets = asked.map((it) => {
-          const offset = listed.get(topic)?.[it];
-          if (offset === undefined) throw new Error(`No broker names the ${which} of ${it}`);
-          return offset;
-        });
-        return { topicId, offsets };
-      } catch (error) {
-        if (performance.now() > until || error instanceof TopicRecreated) throw error;
-        consumer.clearMetadata();
-        await Bun.sleep(OFFSETS_RETRY_MS);
-      }
-    }
+    const { leaders } = await this.#leaders();
+    const named = await listAllOffsets({ consumer, topic, which }, leaders, msMax);
+    const { topicId } = await this.#leaders();
+    return { topicId, ...named };
   }
 
   /** After this turn of the event loop, sends its `fetch` calls as one request to each broker. */
@@ -291,9 +266,6 @@ export class Fetcher {
     await consumer.metadata({ topics: [topic], forceUpdate: true });
   }
 }
-
-const LATEST = -1n;
-const EARLIEST = -2n;
 
 function refuse(waiting: Iterable<Waiting>, error: unknown): void {
   for (const { reject } of waiting) reject(error);

@@ -1,0 +1,59 @@
+import type { Logger } from "../../observe/log.ts";
+import { nameNumbers } from "../topics/number-list.ts";
+import { describeReadFailure } from "../topics/read-health.ts";
+
+interface AnswerHealthOptions {
+  topic: string;
+  /** Whether some broker answers this node at present. */
+  isAnyResponsive(): boolean;
+  logger: Logger;
+}
+
+/** Errors of the partitions whose leaders have not answered, by partition. */
+type Failures = ReadonlyMap<number, unknown>;
+
+/** Returns the first clause of a sentence about partitions whose leaders have not answered. */
+export function describeUnanswered(failures: Failures): string {
+  const numbers = nameNumbers([...failures.keys()]);
+  return failures.size === 1
+    ? `Partition ${numbers} of the event log does not answer`
+    : `Partitions ${numbers} of the event log do not answer`;
+}
+
+/** Decides whether the partitions of the event log answer, and logs when that changes. */
+export class AnswerHealth {
+  readonly #options: AnswerHealthOptions;
+  #trouble: string | undefined;
+
+  constructor(options: AnswerHealthOptions) {
+    this.#options = options;
+  }
+
+  /** Takes the failures of the partitions after all leaders were asked. */
+  asked(failures: Failures): void {
+    if (failures.size > 0) {
+      this.#fail(describeUnanswered(failures), failures.values().next().value);
+      return;
+    }
+    const { logger, topic } = this.#options;
+    if (this.#trouble !== undefined)
+      logger.info({ topic }, "all partitions of the event log answer again");
+    this.#trouble = undefined;
+  }
+
+  /** Takes the error with which no leader could be asked. */
+  failed(error: unknown): void {
+    this.#fail("No partition of the event log answers", error);
+  }
+
+  /** Returns a sentence about the partitions that do not answer; undefined if all do. */
+  trouble(): string | undefined {
+    return this.#trouble;
+  }
+
+  #fail(message: string, err: unknown): void {
+    const { logger, topic, isAnyResponsive } = this.#options;
+    if (this.#trouble === undefined) logger.error({ err, topic }, message);
+    this.#trouble = `${message}: ${describeReadFailure(err, isAnyResponsive())}`;
+  }
+}
