@@ -61,7 +61,7 @@ export async function handleRequest(
   incoming: IncomingRequest,
 ): Promise<Response> {
   const { deps, lateness } = listener;
-  const deadline = new RequestDeadline(deps.answerMsMax, lateness.recentMs());
+  const deadline = new RequestDeadline(deps.answerMsMax, () => lateness.recentMs());
   const inTime = <T>(part: () => T | Promise<T>) =>
     withoutIdleTimeout(route, incoming, () => deadline.run(part));
   if (readsStore(route)) {

@@ -3,6 +3,8 @@ import { API_ANSWER_MS_MAX } from "../limits.ts";
 
 /** Lateness of a timer, in milliseconds, beyond which this process counts as paused. */
 const PAUSE_MS_MIN = 1_000;
+/** Milliseconds between two looks at how late this process runs its timers. */
+const LOOK_MS = 500;
 /** Milliseconds in which responses that arrived during a pause of this process are read. */
 const READ_MS = 250;
 /**
@@ -16,20 +18,18 @@ const DELAYS = 3;
  * `run` does not count, because the client sends its body then.
  */
 export class RequestDeadline {
-  readonly #msMax: number;
-  readonly #isProcessLate: boolean;
-  #leftMs: number;
+  readonly #ms: number;
+  readonly #latenessMs: () => number;
+  #usedMs = 0;
   #isExtended = false;
 
   /**
-   * `latenessMs` is by how much this process has run timers late recently. So that the client waits
-   * for at most `ms`, this time is reserved, up to half of `ms`.
+   * `latenessMs` returns by how much this process has run timers late recently. So that the client
+   * waits for at most `ms`, this time is reserved, up to half of `ms`. It may grow meanwhile.
    */
-  constructor(ms: number = API_ANSWER_MS_MAX, latenessMs = 0) {
-    const reservedMs = Math.min(DELAYS * latenessMs, ms / 2);
-    this.#msMax = ms - reservedMs;
-    this.#isProcessLate = reservedMs >= PAUSE_MS_MIN;
-    this.#leftMs = this.#msMax;
+  constructor(ms: number = API_ANSWER_MS_MAX, latenessMs: () => number = () => 0) {
+    this.#ms = ms;
+    this.#latenessMs = latenessMs;
   }
 
   /**
@@ -43,29 +43,39 @@ export class RequestDeadline {
     const wait = (ms: number) => {
       const until = performance.now() + ms;
       timer = setTimeout(() => {
+        const left = leftMs();
         // The responses that arrived during a pause of this process are read first. A process that
         // lacks processor time pauses again and again, and extends a request's time once.
         const isPaused = performance.now() - until > PAUSE_MS_MIN;
-        if (isPaused && !this.#isExtended) {
+        if (left > 0) wait(Math.min(left, LOOK_MS));
+        else if (isPaused && !this.#isExtended) {
           this.#isExtended = true;
           wait(READ_MS);
         } else late.reject(this.#lateError());
       }, ms);
     };
-    wait(this.#leftMs);
+    const leftMs = () => {
+      return this.#ms - this.#reservedMs() - this.#usedMs - (performance.now() - startedAt);
+    };
+    wait(Math.min(leftMs(), LOOK_MS));
     try {
       return await Promise.race([part(), late.promise]);
     } finally {
       clearTimeout(timer!);
-      this.#leftMs = Math.max(0, this.#leftMs - (performance.now() - startedAt));
+      this.#usedMs += performance.now() - startedAt;
     }
   }
 
+  #reservedMs(): number {
+    return Math.min(DELAYS * this.#latenessMs(), this.#ms / 2);
+  }
+
   #lateError(): ApiError {
-    const why = this.#isProcessLate ? ", because this server lacks processor time" : "";
+    const reservedMs = this.#reservedMs();
+    const why = reservedMs < PAUSE_MS_MIN ? "" : ", because this server lacks processor time";
     return new ApiError(
       "unavailable",
-      `No answer within ${Math.round(this.#msMax / 1_000)} s${why}. A change may still take effect; read the state before you repeat it`,
+      `No answer within ${Math.round((this.#ms - reservedMs) / 1_000)} s${why}. A change may still take effect; read the state before you repeat it`,
     );
   }
 }

@@ -164,12 +164,23 @@ test("a deadline comes early by the time that a late process adds to an answer, 
     [5_000, 1_000, `within 1 s${why}. A change`],
   ] as const) {
     const startedAt = performance.now();
-    const deadline = new RequestDeadline(2_000, latenessMs);
+    const deadline = new RequestDeadline(2_000, () => latenessMs);
     await expect(deadline.run(() => new Promise(() => {}))).rejects.toThrow(reason);
     const elapsedMs = performance.now() - startedAt;
     expect(elapsedMs).toBeGreaterThan(ms - 10);
     expect(elapsedMs).toBeLessThan(ms + 250);
   }
+});
+
+test("a deadline comes early also when the process becomes late while a request waits", async () => {
+  let latenessMs = 0;
+  const deadline = new RequestDeadline(6_000, () => latenessMs);
+  const startedAt = performance.now();
+  setTimeout(() => {
+    latenessMs = 1_000;
+  }, 300);
+  await expect(deadline.run(() => new Promise(() => {}))).rejects.toThrow("within 3 s, because");
+  expect(performance.now() - startedAt).toBeLessThan(5_000);
 });
 
 test("a request that was extended in one step is not extended in the next", async () => {
