@@ -1,13 +1,12 @@
 import type { Admin, ConnectionPool, Consumer, GroupOptions, Producer } from "@platformatic/kafka";
 import { BrokerHealth } from "./broker-health.ts";
 import type { ClusterView } from "./cluster-view.ts";
-import { leaveOutForeignTopics } from "./foreign-topics.ts";
 import { askAllForCoordinator, followCoordinator } from "./group-coordinator.ts";
 import type { ForeignBroker, OutdatedBroker } from "./leader-epochs.ts";
 import { type KafkaLibrary, loadKafkaLibrary } from "./library.ts";
 import { BrokerClock, createProduceClient, type ProduceClient } from "./produce-client.ts";
 import type { Compression } from "./record-batch.ts";
-import { useClusterView } from "./view-metadata.ts";
+import { leaveOutForeignTopics, useClusterView } from "./view-metadata.ts";
 
 /** Addresses, encryption and credentials for connections to the brokers. */
 export interface BrokerSettings {

@@ -152,6 +152,8 @@ describeWith(brokersMissing)("nodes share partitions", () => {
       try {
         await foreign.joinGroup({});
         await admin.deleteTopics({ topics: [gone] });
+        // The leader's next look at the topics finds that it is gone.
+        await holds(5_000, () => expect(counts(a)).toBe("6"));
         const b = await open("b");
         await until(() => counts(a, b) === "3,3");
       } finally {
