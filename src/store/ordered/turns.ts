@@ -1,8 +1,8 @@
 import type { SetOutcome } from "./ordered-view.ts";
 
 /**
- * Shortest and longest time in milliseconds for which nodes wait for the one whose turn it is. It
- * may have stopped, or nobody may wait for its change any more.
+ * Shortest and longest time in milliseconds for which nodes wait for the node whose turn it is. That
+ * node may have stopped, or have no change any more.
  */
 const TURN_MS_MIN = 1_000;
 const TURN_MS_MAX = 5_000;
@@ -73,7 +73,7 @@ export class Turns {
     this.#isCurrent = true;
   }
 
-  /** Returns the author of the node whose turn it is, unless it is this node's or nobody's. */
+  /** Returns the author that has the turn. Undefined for this node, and while no node waits. */
   #other(): string | undefined {
     const [next] = this.#refused;
     return next === this.#author ? undefined : next;
