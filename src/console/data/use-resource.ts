@@ -64,7 +64,7 @@ export function useResource<T>(
     }, everyMs);
     return () => clearInterval(timer);
   }, [reload, everyMs]);
-  // What earlier inputs have led to says nothing about these.
+  // The result for earlier inputs says nothing about these.
   const { value, error }: LoadState<T> = state.key === key ? state : {};
   useRetry(error, reload);
 

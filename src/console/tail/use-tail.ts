@@ -89,7 +89,7 @@ export function useTail(filter: TailFilter): TailState {
 
   useEffect(() => {
     const timer = setInterval(() => {
-      // What comes meanwhile is rendered once the page is visible again.
+      // Events of this time are rendered once the page is visible again.
       if (document.hidden) return;
       const now = performance.now();
       const { messages, events, missed, renderedAt } = counters.current!;
