@@ -57,7 +57,7 @@ export class RequestDeadline {
     const leftMs = () => {
       return this.#ms - this.#reservedMs() - this.#usedMs - (performance.now() - startedAt);
     };
-    wait(Math.min(leftMs(), LOOK_MS));
+    wait(Math.min(Math.max(0, leftMs()), LOOK_MS));
     try {
       return await Promise.race([part(), late.promise]);
     } finally {

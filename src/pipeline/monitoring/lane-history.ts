@@ -39,7 +39,7 @@ interface LaneMinute {
  */
 const IDLE_MS = COUNTED_MINUTES * MINUTE_MS;
 
-/** Whether counters are idle. Those of a time after now are: the clock was set back since. */
+/** Whether counters are idle. Counters of a time after now are idle: the clock was set back. */
 const isIdle = (lastAt: number, now: number) => Math.abs(now - lastAt) > IDLE_MS;
 
 /**
