@@ -160,12 +160,14 @@ describeWith(chromiumMissing)("a screen whose load the server refuses with Retry
   });
 });
 
+/** A context of its own, in which no part of the console was loaded before. */
+const ownContext = {};
+
 describeWith(chromiumMissing)("a page that stays open while the server is upgraded", () => {
   test("says that a part could not be loaded, which the next load of the page has", async () => {
     const { api, browser } = opened;
-    const { page, close } = await openPage(browser);
+    const { page, close } = await openPage(browser, ownContext);
     await signIn(page, api.url, api.token);
-    await api.send("POST", "/v2/sources", { body: { name: "Upgraded" } });
     await page.route("**/console/*.js", (request) => request.fulfill({ status: 404 }));
     await page.goto(`${api.url}/#/replays`);
     const notice = page.getByText("This part of the console could not be loaded.").first();
@@ -173,13 +175,13 @@ describeWith(chromiumMissing)("a page that stays open while the server is upgrad
     await page.unrouteAll({ behavior: "wait" });
     await page.getByRole("button", { name: "Try again" }).click();
     await notice.waitFor({ state: "detached" });
-    await page.getByRole("heading", { name: "Replays" }).waitFor();
+    await page.getByRole("heading", { name: "Replays", exact: true }).waitFor();
     await close();
   });
 
   test("says so in the place of a chart", async () => {
     const { api, browser } = opened;
-    const { page, close } = await openPage(browser);
+    const { page, close } = await openPage(browser, ownContext);
     const { body } = await api.send("POST", "/v2/sources", { body: { name: "Charted" } });
     await signIn(page, api.url, api.token);
     await page.goto(`${api.url}/#/sources`);
