@@ -1,12 +1,12 @@
 /**
  * `bun bench/cluster-destinations.ts [DESTINATIONS] [PARTITIONS] [--create N] [--executable FILE]`:
- * measures what many destinations cost a cluster of three nodes on three brokers: start, creation of
- * N more, lists, rest, a node that stops and starts, a restart of all nodes, and changes of some. The
- * destinations are made in a data directory that the cluster imports. CPU is that of all pixelmill
- * processes, memory that of the largest server process, and the catalog's and ledgers' bytes are
- * those of one copy. Two runs show which cost grows faster than `DESTINATIONS`. Meanwhile users send
- * numbered pixels to one more destination: their times, and, in the end, that each accepted one has
- * arrived once or more, in its user's order. Exits with 1 if not.
+ * measures what many destinations cost a cluster of three nodes on three brokers: start, creation
+ * of N more, lists, rest, a node that stops and starts, a restart of all nodes, and changes of
+ * some. The destinations are made in a data directory that the cluster imports. CPU is that of all
+ * pixelmill processes, memory that of the largest server process, and the catalog's and ledgers'
+ * bytes are those of one copy. Two runs show which cost grows faster than `DESTINATIONS`. Meanwhile
+ * users send numbered pixels to one more destination: their times, and, in the end, that each
+ * accepted one has arrived once or more, in its user's order. Exits with 1 if not.
  */
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";

@@ -1,9 +1,9 @@
 /**
- * `bun bench/cluster-nodes.ts [EVENTS] [ROUNDS] [CONNECTIONS]`: measures the CPU cost of an event from the pixel,
- * through a JavaScript transformation, to a webhook with batches of 100: on one machine with its
- * disk, and on one and three nodes with three Kafka brokers, all started here. CPU is that of all
- * pixelmill processes; brokers, load generator and receiver share the machine. Rounds alternate.
- * Then measures the latency from pixel to receiver at an even rate.
+ * `bun bench/cluster-nodes.ts [EVENTS] [ROUNDS] [CONNECTIONS]`: measures the CPU cost of an event
+ * from the pixel, through a JavaScript transformation, to a webhook with batches of 100: on one
+ * machine with its disk, and on one and three nodes with three Kafka brokers, all started here. CPU
+ * is that of all pixelmill processes; brokers, load generator and receiver share the machine.
+ * Rounds alternate. Then measures the latency from pixel to receiver at an even rate.
  *
  * Three machines with disks of their own and a third of the load each are the control for three
  * nodes: they have three times the JIT compilation and idle work, and smaller batches, but no

@@ -1,7 +1,7 @@
 /**
- * Measures the CPU cost of an event from the log to a webhook, over the process with the pipeline and
- * its guests: events of pixels beside events of SDKs of the same size, with and without JavaScript.
- * Rounds alternate between them.
+ * Measures the CPU cost of an event from the log to a webhook, over the process with the pipeline
+ * and its guests: events of pixels beside events of SDKs of the same size, with and without
+ * JavaScript. Rounds alternate between them.
  *
  *   bun bench/fan-out.ts [EVENTS] [ROUNDS]
  */

@@ -147,7 +147,9 @@ async function addCodeTenant(catalog: Catalog, n: number): Promise<string> {
   return source.writeKey;
 }
 
-/** Starts a command on a copy of the data; returns the server and the CPU time until it is ready. */
+/**
+ * Starts a command on a copy of the data; returns the server and the CPU time until it is ready.
+ */
 async function startOn(command: string, filled: string) {
   const directory = temporaryDirectory();
   cpSync(filled, directory, { recursive: true });

@@ -1,7 +1,8 @@
 /**
- * Child process of send-pixels.ts: sends pixels of many users at an even rate. In the URL `@U` stands
- * for the user, `@T` for the due time of the pixel in milliseconds since the epoch, and `@K` for
- * one of the write keys `KEYS`, which have spaces between them and get `BURST` pixels each in turn.
+ * Child process of send-pixels.ts: sends pixels of many users at an even rate. In the URL `@U`
+ * stands for the user, `@T` for the due time of the pixel in milliseconds since the epoch, and `@K`
+ * for one of the write keys `KEYS`, which have spaces between them and get `BURST` pixels each in
+ * turn.
  *
  *   bun bench/pixels.ts URL COUNT RATE CONNECTIONS USERS [KEYS BURST]
  *

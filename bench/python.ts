@@ -65,7 +65,8 @@ let version = "";
 for (let round = 0; round < ROUNDS; round += 1) {
   if (cpython) keep("CPython", await roundOfCpython(cpython));
   for (const size of [1, 10, 100]) keep(`guest, batches of ${size}`, await roundOfGuest(size));
-  // Destinations of one workspace share a guest. With two of them it need not sleep between batches.
+  // Destinations of one workspace share a guest. With two of them it need not sleep between
+  // batches.
   keep("guest, batches of 1 of two destinations", await roundOfGuest(1, 2));
 }
 // Each ended guest is a cold start that delayed a batch.
@@ -132,7 +133,9 @@ function openSandbox(metrics = new Registry()) {
   return createSandbox({ guestCommand, insecure: false, log, metrics });
 }
 
-/** Runs batches of `size` events one after another, in as many loops as there are `destinations`. */
+/**
+ * Runs batches of `size` events one after another, in as many loops as there are `destinations`.
+ */
 async function roundOfGuest(size: number, destinations = 1): Promise<Round> {
   const batches = Array.from({ length: Math.ceil(EVENTS / size) }, (_, n) =>
     batchOf(texts.slice(n * size, (n + 1) * size)),

@@ -1,8 +1,8 @@
 /**
- * Measures requests of SDKs at 64 connections, with the events on disk: a single event of 1 KB beside
- * a pixel of the same server, and a gzip batch of 100 such events beside a bare Bun server that
- * inflates and parses the same body and stores nothing. CPU is that of all pixelmill processes;
- * rounds alternate, so that a busy machine affects all alike.
+ * Measures requests of SDKs at 64 connections, with the events on disk: a single event of 1 KB
+ * beside a pixel of the same server, and a gzip batch of 100 such events beside a bare Bun server
+ * that inflates and parses the same body and stores nothing. CPU is that of all pixelmill
+ * processes; rounds alternate, so that a busy machine affects all alike.
  *
  *   bun bench/sdk.ts [--seconds 5] [--rounds 3] [--connections 64]
  */

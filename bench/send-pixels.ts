@@ -11,8 +11,8 @@ export interface SentPixels {
 const CONNECTIONS = 64;
 
 /**
- * Sends pixels to a URL in a process of their own (`pixels.ts`), over 64 connections. Rejects unless
- * each is answered with 200.
+ * Sends pixels to a URL in a process of their own (`pixels.ts`), over 64 connections. Rejects
+ * unless each is answered with 200.
  */
 export async function sendPixels(
   url: string,

@@ -5,8 +5,8 @@ import { report, round2 } from "./report.ts";
  * Measures the configuration of a workspace with 1,000 sources and 3,000 destinations for
  * rudder-server, over HTTP: when nothing has changed, and after a change of one destination, of one
  * source and of one link. The bounds are 1 ms unchanged, 50 ms of CPU for a change, and 20 ms for
- * which the event loop stands still. All figures contain the client, which reads the whole body and does
- * not inflate it.
+ * which the event loop stands still. All figures contain the client, which reads the whole body and
+ * does not inflate it.
  */
 const SOURCES = 1_000;
 const DESTINATIONS = 3_000;

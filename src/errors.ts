@@ -128,8 +128,9 @@ export function certificateFault(code: string): string | undefined {
 
 /**
  * Describes a failed connection by its error code, such as `The request failed: connection refused
- * (ECONNREFUSED)`. The message of the error is left out, because it may contain an internal address.
- * `failed` is the beginning of the sentence, `owner` that of a sentence about the certificate.
+ * (ECONNREFUSED)`. The message of the error is left out, because it may contain an internal
+ * address. `failed` is the beginning of the sentence, `owner` that of a sentence about the
+ * certificate.
  */
 export function failureText(code: string, failed: string, owner: string): string {
   const fault = certificateFault(code);

@@ -1,6 +1,6 @@
 /**
- * Draws doc comments of the source at random, each with the declaration that follows it, for a reader
- * who has read nothing else.
+ * Draws doc comments of the source at random, each with the declaration that follows it, for a
+ * reader who has read nothing else.
  *
  *   bun test/draw-comments.ts [COUNT] [SEED]
  */

@@ -5,15 +5,18 @@ import { type RemoteParser, remoteParsers } from "./parsers-of-remote-bytes.ts";
 import { runs } from "./tier.ts";
 
 /**
- * Whether parsers take time and memory in proportion to their bytes. One input is compared with eight of an
- * eighth of its size: they take the same time when it is linear, an eighth when it is quadratic.
+ * Whether parsers take time and memory in proportion to their bytes. One input is compared with
+ * eight of an eighth of its size: they take the same time when it is linear, an eighth when it is
+ * quadratic.
  */
 const SHARES = 8;
 /** Above it a parser counts as not linear; fixed costs and caches only lower the quotient. */
 const QUOTIENT_MAX = 4;
 /** An input that is read in less time, in milliseconds, is not worth comparing. */
 const WALL_MS_MIN = 8;
-/** Time of CPU, in microseconds, that a comparison sums up: some kernels count in steps of 10 ms. */
+/**
+ * Time of CPU, in microseconds, that a comparison sums up: some kernels count in steps of 10 ms.
+ */
 const CPU_US_MIN = 60_000;
 const CPU_STEP_US = 5_000;
 /** Growth of the time for equal bytes when an input doubles: 1 is linear, 2 is quadratic. */
@@ -84,8 +87,8 @@ async function attempt(parser: RemoteParser, bytes: Buffer, isDripped: boolean):
 }
 
 /**
- * CPU time of equal bytes: of one whole input, two halves, and so on. Sums up rounds until the whole
- * inputs have taken `cpuMin` microseconds.
+ * CPU time of equal bytes: of one whole input, two halves, and so on. Sums up rounds until the
+ * whole inputs have taken `cpuMin` microseconds.
  */
 async function cpuByParts(
   parser: RemoteParser,
@@ -158,7 +161,8 @@ const ownBytes = [
   ...["destinations/formats/parquet", "destinations/formats/json-members"],
   ...["destinations/kafka/record", "destinations/kafka/partition", "pipeline/model/input-event"],
   "publishing/testing/suite-result",
-  // Parts of a body that `api/request/body` has read, and a cursor of at most a URL's length; events.
+  // Parts of a body that `api/request/body` has read, and a cursor of at most a URL's length;
+  // events.
   ...[
     "api/routes/code/publish-requests",
     "api/routes/events/search-cursor",

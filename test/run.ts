@@ -23,13 +23,17 @@ import { tierVariable } from "./tier.ts";
 const TEST_MS_MAX = "300000";
 /** Timeout of a process of the suite, generous for a slow machine. */
 const SHARD_MS_MAX = 25 * 60_000;
-/** Maximum number of failed files that run again. More failures are no accident of a busy machine. */
+/**
+ * Maximum number of failed files that run again. More failures are no accident of a busy machine.
+ */
 const FILES_AGAIN_MAX = 4;
 
 const [tier = "quick", ...paths] = process.argv.slice(2);
 if (tier !== "quick" && tier !== "long") throw new Error(`Expected quick or long, got ${tier}`);
 
-/** Number of concurrent processes: on average each uses a quarter of a core, and waits otherwise. */
+/**
+ * Number of concurrent processes: on average each uses a quarter of a core, and waits otherwise.
+ */
 const processes = availableParallelism() + (tier === "quick" ? 7 : 3);
 const began = performance.now();
 const shards = shardsOf(filesOf(tier, paths));
@@ -117,8 +121,8 @@ async function run(files: string[]): Promise<FileResult[]> {
         [seedVariable]: seed,
         TMPDIR: temporary,
         ...(executable !== undefined && { [executableVariable]: executable }),
-        // Processes of the quick tier end before the last optimizing compiler pays for itself: without
-        // it they take a seventh of the CPU time less. The long tier runs with it.
+        // Processes of the quick tier end before the last optimizing compiler pays for itself:
+        // without it they take a seventh of the CPU time less. The long tier runs with it.
         ...(tier === "quick" && { BUN_JSC_useFTLJIT: "0" }),
       },
       stdin: "ignore",

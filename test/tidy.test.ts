@@ -348,6 +348,16 @@ describe("the house", () => {
     expect(long).toEqual([]);
   }, 300_000);
 
+  test("a line of a comment has at most 100 characters", () => {
+    const long = sources.flatMap((path) =>
+      text[path]!.split("\n").flatMap((line, at) => {
+        const isComment = /^\s*(\/\*\*|\*|\/\/) /.test(line) && !/biome-ignore|:\/\//.test(line);
+        return isComment && line.length > 100 ? [`${path}:${at + 1}`] : [];
+      }),
+    );
+    expect(long).toEqual([]);
+  });
+
   test("no source file contains a TODO", () => {
     const marked = sources.filter((path) => /\b(TODO|FIXME|XXX|HACK)\b/.test(text[path]!));
     expect(marked).toEqual([]);

@@ -30,8 +30,8 @@ export async function until<T>(
 const ASSERTION_PATIENCE_MS = 90_000;
 
 /**
- * Repeats `assertion` until it holds; throws its last failure after 90 s. For what a page or another
- * process shows, which may be read in the middle of a change.
+ * Repeats `assertion` until it holds; throws its last failure after 90 s. For what a page or
+ * another process shows, which may be read in the middle of a change.
  */
 export async function soon(assertion: () => Promise<void>): Promise<void> {
   const end = performance.now() + ASSERTION_PATIENCE_MS;

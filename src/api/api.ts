@@ -112,7 +112,9 @@ export function createApi(given: ApiDeps) {
   return {
     /** The Elysia app without a listener. Tests call `app.handle(request)`. */
     app,
-    /** Changes the average number of requests per second that a workspace may send; 0 is no limit. */
+    /**
+     * Changes the average number of requests per second that a workspace may send; 0 is no limit.
+     */
     setRequestsPerSecondMax: (perSecond: number) =>
       deps.limiters.setRequestsPerSecondMax(perSecond),
     /** Collects the facts for a workspace's alert rules, from all nodes of a cluster. */

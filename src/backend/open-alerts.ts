@@ -9,8 +9,8 @@ import { mailServerOf } from "./mail-server.ts";
 const EVERYWHERE = ["0.0.0.0/0", "::/0"];
 
 /**
- * Opens the part of the server that evaluates alert rules and sends notifications. Throws `StartError`
- * when the settings of the mail server contradict each other.
+ * Opens the part of the server that evaluates alert rules and sends notifications. Throws
+ * `StartError` when the settings of the mail server contradict each other.
  */
 export function openAlerts(
   { config, settings, logger, metrics, stack }: StartContext,

@@ -103,9 +103,10 @@ export function openLive(store: CatalogStore, tables: Tables, code: CodeTables) 
     /** Returns the values of a workspace's credentials by name, for test runs of user code. */
     credentials: tables.credentials.values,
     /**
-     * Returns the program for a destination's events: the published transformation that is linked to
-     * the destination, with the libraries that it imports and the workspace's credentials. Undefined
-     * when no transformation is linked. Returns the same object until one of these changes.
+     * Returns the program for a destination's events: the published transformation that is linked
+     * to the destination, with the libraries that it imports and the workspace's credentials.
+     * Undefined when no transformation is linked. Returns the same object until one of these
+     * changes.
      */
     program(destinationId: string): LiveProgram | undefined {
       const transformationId = code.links.of(destinationId);

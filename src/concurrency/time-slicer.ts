@@ -27,7 +27,10 @@ export class TimeSlicer {
     }
   }
 
-  /** Calls `work`, which must be short, when all earlier slices and the pauses after them have ended. */
+  /**
+   * Calls `work`, which must be short, when all earlier slices and the pauses after them have
+   * ended.
+   */
   async run<T>(work: () => T): Promise<T> {
     const before = this.#last;
     const { promise, resolve } = Promise.withResolvers<void>();

@@ -124,8 +124,8 @@ export function createCheckedAddresses({
       }
     },
     /**
-     * Moves an address to the end of the host's cached addresses, because a connection to it failed.
-     * Does nothing if the host has no such address any more.
+     * Moves an address to the end of the host's cached addresses, because a connection to it
+     * failed. Does nothing if the host has no such address any more.
      */
     demote(host: string, address: string) {
       const kept = cache.get(host);

@@ -49,8 +49,8 @@ export class NewerRecordError extends RangeError {
 export const isNewerRecord = (bytes: Uint8Array): boolean => (bytes[0] ?? 0) > JSON_RECORD_VERSION;
 
 /**
- * Decodes a record that `eventRecordCodec` encoded. The result shares no memory with `bytes`. Throws
- * `NewerRecordError` for a record of a newer version, and `RangeError` for a damaged one.
+ * Decodes a record that `eventRecordCodec` encoded. The result shares no memory with `bytes`.
+ * Throws `NewerRecordError` for a record of a newer version, and `RangeError` for a damaged one.
  */
 export function decodeRecord(bytes: Uint8Array): EventRecord {
   return jsonReaderOf(bytes)?.decode(asBuffer(bytes)) ?? decodePixelRecord(known(bytes));

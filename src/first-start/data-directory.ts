@@ -256,8 +256,8 @@ function expectNoFile(directory: string): void {
 /**
  * Throws when this process may not read and write a store or a log in a data directory. A start as
  * root leaves files that a server as another user cannot open: that server would find out late, or
- * would have no access to events. The directory may contain other files, such as the `lost+found` of
- * a file system.
+ * would have no access to events. The directory may contain other files, such as the `lost+found`
+ * of a file system.
  */
 function expectStoresUsable(config: Config): void {
   expectAccess(resolve(config.data));

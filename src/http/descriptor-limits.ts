@@ -8,8 +8,8 @@ const OTHER_DESCRIPTORS_MAX = 128;
 
 /**
  * Reads how many file descriptors this process may open (`max`), and how many of them client
- * connections may use (`connectionsMax`). Both are infinite when the operating system does not state
- * them.
+ * connections may use (`connectionsMax`). Both are infinite when the operating system does not
+ * state them.
  */
 export function readDescriptorLimits() {
   const max = softLimit();

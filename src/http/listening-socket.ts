@@ -24,10 +24,12 @@ export function openListeningSocket(address: { host: string; port: number }): Li
   const { host: hostname, port } = address;
   try {
     const listener = Bun.listen({ hostname, port, socket: { data() {} } });
-    // The event loop does not run between `listen` and this line, so Bun accepts no connection here.
+    // The event loop does not run between `listen` and this line, so Bun accepts no connection
+    // here.
     const fd = duplicate((listener as unknown as { fd: number }).fd);
     listener.stop(true);
-    // Bun's queue has 512 places, too few for the connections that arrive while a server is replaced.
+    // Bun's queue has 512 places, too few for the connections that arrive while a server is
+    // replaced.
     open().listen(fd, WAITING_CONNECTIONS_MAX);
     return { fd, port: listener.port };
   } catch (error) {

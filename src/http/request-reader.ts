@@ -105,8 +105,8 @@ export class RequestReader {
 
   /**
    * Reads the body of the current request. Returns 0 when the whole body was received; the request
-   * is then complete. Returns `INCOMPLETE` before that, while the request's bytes stay in the input,
-   * or the HTTP status with which the request must be refused.
+   * is then complete. Returns `INCOMPLETE` before that, while the request's bytes stay in the
+   * input, or the HTTP status with which the request must be refused.
    */
   #readBody(body: Body): number {
     const { bytes, at, end } = this.input;

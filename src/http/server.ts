@@ -111,8 +111,9 @@ export function serveHttp(options: HttpServerOptions) {
   }, SWEEP_MS);
 
   /**
-   * Closes the connections that have no request. If `waits`, keeps the connections that are expected
-   * to send one. Returns whether an open connection still waits for its response or its request.
+   * Closes the connections that have no request. If `waits`, keeps the connections that are
+   * expected to send one. Returns whether an open connection still waits for its response or its
+   * request.
    */
   function stopIdle(waits: boolean): boolean {
     let isBusy = false;

@@ -38,9 +38,9 @@ export function createClientAddresses(trustedProxies: readonly string[]) {
   return {
     /**
      * Returns the IP address of a request's client. This is the address of the connection's peer,
-     * unless the peer is a trusted proxy. Then it is the last entry in `X-Forwarded-For` that is not
-     * the address of a trusted proxy. Each proxy appends the address that it sees, so entries that a
-     * client forged come earlier. The search ends at an entry that is no address.
+     * unless the peer is a trusted proxy. Then it is the last entry in `X-Forwarded-For` that is
+     * not the address of a trusted proxy. Each proxy appends the address that it sees, so entries
+     * that a client forged come earlier. The search ends at an entry that is no address.
      */
     of(request: Pick<HttpExchange, "peer" | "header">) {
       const peer = peerOf(request.peer);

@@ -18,8 +18,8 @@ const FURTHER_MS_MAX = 250;
  */
 const UNRESPONSIVE_MS = 1_000;
 /**
- * Largest number of brokers of the cluster that are probed. Brokers in the settings come first, then
- * others.
+ * Largest number of brokers of the cluster that are probed. Brokers in the settings come first,
+ * then others.
  */
 const PROBED_MAX = 5;
 

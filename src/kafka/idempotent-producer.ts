@@ -68,8 +68,8 @@ export class IdempotentProducer {
    */
   #producerId: ProducerId | undefined;
   /**
-   * Broker id of each partition's leader. It is negative for a partition without a leader. Undefined
-   * before the leaders are first known.
+   * Broker id of each partition's leader. It is negative for a partition without a leader.
+   * Undefined before the leaders are first known.
    */
   #leaders: readonly number[] | undefined;
   #asking: Promise<void> | undefined;

@@ -38,8 +38,8 @@ export function foreignModules(architecture: Architecture) {
 }
 
 /**
- * Returns the directory of a package in `place`, and fetches the package first if it is missing. The
- * directory gets its name only when it is complete, so no directory has this name after an
+ * Returns the directory of a package in `place`, and fetches the package first if it is missing.
+ * The directory gets its name only when it is complete, so no directory has this name after an
  * interrupted fetch.
  */
 export function fetchModule(name: string, lock: Lock, place: string): string {

@@ -28,7 +28,9 @@ export interface BillOfMaterials {
   dependencies: { ref: string; dependsOn: string[] }[];
 }
 
-/** Returns the bill of materials of the npm modules that the executable contains, as npm lists them. */
+/**
+ * Returns the bill of materials of the npm modules that the executable contains, as npm lists them.
+ */
 export function productionModules(): BillOfMaterials {
   const command = ["npm", "sbom", "--sbom-format=cyclonedx", "--omit=dev", "--package-lock-only"];
   if (Bun.which("npm") === null) {

@@ -62,7 +62,9 @@ export class LaneRegistry {
   readonly #unknown = new Set<string>();
   /** Version of the connections that the lanes have applied; undefined when none could be read. */
   #topology: number | undefined;
-  /** Time by `clock.elapsed()` before which the catalog is not read again, after it could not be. */
+  /**
+   * Time by `clock.elapsed()` before which the catalog is not read again, after it could not be.
+   */
   #retryAt = 0;
   #isStopped = false;
   #isOnHold = true;

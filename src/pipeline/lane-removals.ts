@@ -39,7 +39,9 @@ export class LaneRemovals {
     return this.#running.has(destinationId);
   }
 
-  /** Begins a removal. `discarded` resolves once the lane has stopped, with its discarded events. */
+  /**
+   * Begins a removal. `discarded` resolves once the lane has stopped, with its discarded events.
+   */
   begin(destinationId: string, discarded: Promise<number>): void {
     const removal = this.#run(destinationId, discarded).finally(() => {
       if (this.#running.get(destinationId) === removal) this.#running.delete(destinationId);

@@ -19,6 +19,7 @@ import { SharedPoll } from "./shared-poll.ts";
  * catalog when nothing else wakes them.
  */
 export const TOPOLOGY_POLL_MS = 100;
+/** One timer for all partitions of this process, because each timer wakes the process. */
 const topologyPoll = new SharedPoll(TOPOLOGY_POLL_MS);
 /** Interval in milliseconds at which the event logs are trimmed. */
 const TRIM_INTERVAL_MS = 10_000;

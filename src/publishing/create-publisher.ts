@@ -32,7 +32,9 @@ import { toValidationResult } from "./validation-result.ts";
  */
 export const PUBLISH_ATTEMPTS_MAX = 5;
 
-/** Longest time in milliseconds that a request waits until its change is stored, after its tests. */
+/**
+ * Longest time in milliseconds that a request waits until its change is stored, after its tests.
+ */
 const COMMIT_MS_MAX = 10_000;
 
 const lateCommit = () =>

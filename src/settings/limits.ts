@@ -251,7 +251,10 @@ export const SESSIONS_OF_TOKEN_MAX = 32;
  * shows the most urgent ones.
  */
 export const OVERVIEW_ITEMS_MAX = 30;
-/** Lag in seconds from which the overview lists a destination as a problem, as the default alert rule does. */
+/**
+ * Lag in seconds from which the overview lists a destination as a problem, as the default alert
+ * rule does.
+ */
 export const OVERVIEW_LAG_SECONDS_MIN = 900;
 /** Maximum number of connections between the items of one overview. */
 export const OVERVIEW_CONNECTIONS_MAX = 60;
@@ -322,7 +325,10 @@ export const RECENT_EVENTS_BYTES_MAX = 64 << 20;
 export const RECENT_ANSWER_BYTES_MAX = 1 << 20;
 /** Maximum bytes of event logs, from their end, that a request for recent events reads. */
 export const RECENT_SCAN_BYTES_MAX = 16 << 20;
-/** Maximum number of concurrent requests of one workspace for recent events. One more is answered with 429. */
+/**
+ * Maximum number of concurrent requests of one workspace for recent events. One more is answered
+ * with 429.
+ */
 export const RECENT_REQUESTS_OF_WORKSPACE_MAX = 8;
 /**
  * Maximum number of events in the response to one search of stored events. A search without `limit`
@@ -515,8 +521,8 @@ export const CODE_LOG_LINES_PER_SECOND_MAX = 10;
 /** Maximum size of the lines from `log(...)` of live code that a node keeps for one workspace. */
 export const CODE_LOG_BYTES_MAX = 1 << 20;
 /**
- * Maximum size of the lines from `log(...)` of live code that a node keeps for all workspaces. Above
- * it, the workspace that logged longest ago loses its lines.
+ * Maximum size of the lines from `log(...)` of live code that a node keeps for all workspaces.
+ * Above it, the workspace that logged longest ago loses its lines.
  */
 export const CODE_LOGS_BYTES_MAX = 32 << 20;
 /** Maximum number of requests that user code may make with `fetch` for one batch of events. */

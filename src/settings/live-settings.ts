@@ -9,7 +9,8 @@ interface ReloadablePart {
   keys: readonly Key[];
   /**
    * Checks new settings and reads the files that they name. Returns the function that puts them in
-   * force, which must not throw. Throws `StartError` when they cannot be used; then nothing changes.
+   * force, which must not throw. Throws `StartError` when they cannot be used; then nothing
+   * changes.
    */
   prepare(config: Config): () => void;
 }

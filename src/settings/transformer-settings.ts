@@ -1,6 +1,8 @@
 import { Type } from "@sinclair/typebox";
 
-/** Settings of the listener for rudder-server and rudder-transformer, as a part of `configSchema`. */
+/**
+ * Settings of the listener for rudder-server and rudder-transformer, as a part of `configSchema`.
+ */
 export const transformerSettings = {
   "transformer.host": Type.String({
     default: "127.0.0.1",

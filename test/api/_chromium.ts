@@ -2,7 +2,9 @@ import { type Browser, chromium } from "playwright-core";
 import type { Missing } from "../counterpart.ts";
 import { onRunEnd } from "../shared.ts";
 
-/** The shell has the engine without the windows, and needs half the CPU time of the whole browser. */
+/**
+ * The shell has the engine without the windows, and needs half the CPU time of the whole browser.
+ */
 const executablePath = [
   "chromium-headless-shell",
   ...["chromium", "chromium-browser", "google-chrome"],

@@ -295,7 +295,9 @@ function openTestFigures(directory: string, { figures }: Pipeline, logger: Logge
 }
 const loopback = async () => ({ addresses: ["127.0.0.1"], seconds: 60 });
 
-/** A sandbox that starts no guest before a test needs one, since most tests of the API run no code. */
+/**
+ * A sandbox that starts no guest before a test needs one, since most tests of the API run no code.
+ */
 function createdAtFirstUse(create: () => GuestSandbox): GuestSandbox {
   let sandbox: GuestSandbox | undefined;
   const get = (_: GuestSandbox, name: keyof GuestSandbox) =>

@@ -40,7 +40,9 @@ describeWith(brokersMissing)("three nodes that name three brokers in different o
   /** Waits until the other brokers have another leader of the catalog than the one cut off. */
   const elected = (cutOff: number) =>
     brokers.replacedLeaderOf(CATALOG, 0, (cutOff + 1) % 3, cutOff);
-  /** Waits until a change that began after the call was answered, and then for reads at each node. */
+  /**
+   * Waits until a change that began after the call was answered, and then for reads at each node.
+   */
   async function readAtAll(): Promise<void> {
     const count = (kind: string, from: number, node?: Node) =>
       load.samples

@@ -90,7 +90,9 @@ function start(flags: Record<string, string> = {}) {
   };
 }
 
-/** As `start`; `look` runs the latest timer now, and returns the milliseconds that it would wait. */
+/**
+ * As `start`; `look` runs the latest timer now, and returns the milliseconds that it would wait.
+ */
 function watched(flags: Record<string, string> = {}) {
   const timers = spyOn(globalThis, "setTimeout");
   onTestFinished(() => timers.mockRestore());

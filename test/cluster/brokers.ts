@@ -60,7 +60,9 @@ const JAVA = [
   "-Dorg.slf4j.simpleLogger.defaultLogLevel=error",
 ];
 
-/** Options of Java that use the archive of classes, once a broker of an earlier run has written it. */
+/**
+ * Options of Java that use the archive of classes, once a broker of an earlier run has written it.
+ */
 function classOptions(): string[] {
   const archive = classArchive();
   return existsSync(archive) ? [`-XX:SharedArchiveFile=${archive}`] : [];
@@ -99,8 +101,8 @@ export interface BrokersOptions {
   /** Text of 16 characters that the id of the Kafka cluster encodes. */
   clusterText?: string;
   /**
-   * Opens the way of a broker to ports of another, both by index; resolves with the address at which
-   * it finds these ports. By default it is 127.0.0.1, where they are.
+   * Opens the way of a broker to ports of another, both by index; resolves with the address at
+   * which it finds these ports. By default it is 127.0.0.1, where they are.
    */
   openRoute?: (from: number, to: number, ports: number[]) => Promise<string>;
 }
@@ -243,15 +245,18 @@ function write(place: Place, index: number, places: Place[], settings: string[])
     "controller.quorum.request.timeout.ms=10000",
     "broker.session.timeout.ms=6000",
     "broker.heartbeat.interval.ms=500",
-    // A broker ends when it has not registered by then, which three at once do not on a busy machine.
+    // A broker ends when it has not registered by then, which three at once do not on a busy
+    // machine.
     "initial.broker.registration.timeout.ms=600000",
     // Two cores and little memory are enough for a broker of a test.
     "num.network.threads=1",
     "num.io.threads=2",
     "background.threads=1",
-    // Tests lower the time after which producers are forgotten, which the brokers read while they run.
+    // Tests lower the time after which producers are forgotten, which the brokers read while they
+    // run.
     "producer.id.expiration.check.interval.ms=100",
-    // A controller that is alone has no voters to tell that it lives: a third of an idle broker's CPU time.
+    // A controller that is alone has no voters to tell that it lives: a third of an idle broker's
+    // CPU time.
     ...(replicas === 1 ? ["metadata.max.idle.interval.ms=0"] : []),
     "log.cleaner.dedupe.buffer.size=2097152",
     ...settings,

@@ -25,8 +25,8 @@ const refusal = (apiId: string) =>
   ]);
 
 /**
- * Brokers with topics. With `isSlow`, a new topic is unknown at the first look, and has leaders from
- * the third on.
+ * Brokers with topics. With `isSlow`, a new topic is unknown at the first look, and has leaders
+ * from the third on.
  */
 function brokers({ isSlow = false } = {}) {
   const topics = new Map<

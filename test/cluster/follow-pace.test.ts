@@ -6,7 +6,9 @@ const FOREVER_MS = 600_000;
 
 const turn = () => new Promise(setImmediate);
 
-/** Whether the fetch of the entries from `next` on still waits after some turns of the event loop. */
+/**
+ * Whether the fetch of the entries from `next` on still waits after some turns of the event loop.
+ */
 async function waits(pace: FollowPace, next: number): Promise<boolean> {
   let isWaiting = true;
   void pace.pause(next).then(() => {

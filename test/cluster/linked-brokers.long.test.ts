@@ -30,7 +30,8 @@ describeWith(brokersMissing)("brokers with links", () => {
       const writeAndRead = async (text: string) => {
         for (const { producer, fetcher } of topics) {
           for (let partition = 0; partition < partitions; partition++) {
-            // The leader is elected, and the cut-off replicas leave the in-sync set, in some seconds.
+            // The leader is elected, and the cut-off replicas leave the in-sync set, in some
+            // seconds.
             const offset = await waitFor(
               () => producer.send(partition, () => Buffer.from(text)).catch(() => undefined),
               "a value to be written",

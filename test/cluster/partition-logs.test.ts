@@ -15,7 +15,9 @@ afterEach(() => {
   for (const spy of spies.splice(0)) spy.mockRestore();
 });
 
-/** The logs of a topic of one partition with `end` empty blocks, and the offsets fetched from it. */
+/**
+ * The logs of a topic of one partition with `end` empty blocks, and the offsets fetched from it.
+ */
 async function openLogs(end = 0n, view = { isEmpty: false }) {
   const fetched: bigint[] = [];
   const ends = {

@@ -71,8 +71,9 @@ class SimulatedCluster {
   }
 
   /**
-   * Rounds of joins, as the members of a group do, until each runs what it was assigned. A partition
-   * that goes to a member without room makes that member give another one away, in two more rounds.
+   * Rounds of joins, as the members of a group do, until each runs what it was assigned. A
+   * partition that goes to a member without room makes that member give another one away, in two
+   * more rounds.
    */
   #rebalance(abilityOf: (node: number) => PartitionAbility): void {
     this.rebalances += 1;

@@ -3,8 +3,8 @@ import { isQuickTier } from "../tier.ts";
 import { axeViolations } from "./_browser.ts";
 
 /**
- * WCAG 2.2 AA violations in light mode and layout on a narrow screen; in the long tier also contrast
- * in dark mode and the rules that concern a narrow screen.
+ * WCAG 2.2 AA violations in light mode and layout on a narrow screen; in the long tier also
+ * contrast in dark mode and the rules that concern a narrow screen.
  */
 export async function allViolationsOf(page: Page): Promise<string[]> {
   const found = await axeViolations(page);

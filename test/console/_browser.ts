@@ -30,7 +30,8 @@ const defaults = {
 
 /**
  * Empty contexts by browser. One page of each stays open, so that its renderer runs on with the
- * console's code compiled: the next page takes 0.3 s of CPU time where one in a new context takes 0.5 s.
+ * console's code compiled: the next page takes 0.3 s of CPU time where one in a new context takes
+ * 0.5 s.
  */
 const emptyContexts = new WeakMap<Browser, BrowserContext[]>();
 

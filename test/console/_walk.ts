@@ -99,8 +99,8 @@ const isInEditor = `(() => {
 })()`;
 
 /**
- * Whether an element has the focus, and it or its frame looks different then: it has an outline or a
- * shadow.
+ * Whether an element has the focus, and it or its frame looks different then: it has an outline or
+ * a shadow.
  */
 const focusOf = (what: Locator): Promise<"elsewhere" | "shown" | "hidden"> =>
   what.evaluate((it) => {

@@ -278,8 +278,8 @@ const panel = (page: Page, title: string) =>
 const editor = (page: Page) => page.getByRole("textbox", { name: /^Code of/ });
 
 /**
- * Replaces the text of an editor. It is deleted first: when Chromium overwrites several lines it adds
- * an inline style, which the content security policy reports as an error.
+ * Replaces the text of an editor. It is deleted first: when Chromium overwrites several lines it
+ * adds an inline style, which the content security policy reports as an error.
  */
 async function write(page: Page, text: string, where = editor(page)): Promise<void> {
   await where.click();

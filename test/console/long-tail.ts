@@ -1,7 +1,7 @@
 /**
  * `npm run console-tail [MINUTES] [EVENTS_PER_SECOND]`: keeps the live tail open under load, and
- * prints each minute what the page has in memory, and how long its tasks and frames took; 60 minutes
- * at 50 events a second by default.
+ * prints each minute what the page has in memory, and how long its tasks and frames took; 60
+ * minutes at 50 events a second by default.
  */
 import type { CDPSession, Page } from "playwright-core";
 import { ensureConsole } from "../../src/console/bundle.ts";

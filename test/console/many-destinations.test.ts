@@ -73,7 +73,8 @@ describeWith(chromiumMissing)("the console with 500 destinations", () => {
     await issues.getByRole("listitem").first().getByText(`${down}: No route`).waitFor();
     // The graph says how many destinations it leaves out.
     await page.getByText("most urgent or busiest of 500 destinations").waitFor();
-    // Each node has its rate. An edge has a label under the pointer alone, since labels would overlap.
+    // Each node has its rate. An edge has a label under the pointer alone, since labels would
+    // overlap.
     const graph = page.locator(".graph");
     const rates = graph.locator(".node").filter({ hasText: /\d\/s/ });
     await soon(async () => expect(await rates.count()).toBe(await graph.locator(".node").count()));

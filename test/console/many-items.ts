@@ -1,7 +1,7 @@
 /**
  * `bun test/console/many-items.ts [LETTERS] [ITEMS]`: measures how long each screen takes with many
- * items, and how large the answers of lists are; 1,000,000 letters and 10,000 transformations, sources
- * and destinations by default.
+ * items, and how large the answers of lists are; 1,000,000 letters and 10,000 transformations,
+ * sources and destinations by default.
  */
 
 import { join } from "node:path";
@@ -138,7 +138,10 @@ async function fill(server: Server) {
   return { workspaceId: workspace.id, sourceId: source.id, destinationId: destination.id };
 }
 
-/** Writes transformations, and connected sources and destinations, to the catalog of a stopped server. */
+/**
+ * Writes transformations, and connected sources and destinations, to the catalog of a stopped
+ * server.
+ */
 async function writeItems(directory: string, workspaceId: string, items: number): Promise<void> {
   const catalog = await openCatalog({ directory, logger: pino({ level: "silent" }) });
   const { code: codes, sources, destinations, connections } = catalog;

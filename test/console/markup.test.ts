@@ -6,7 +6,10 @@ import { describeWith } from "../counterpart.ts";
 import { until } from "../until.ts";
 import { openPage, signIn, useConsole } from "./_browser.ts";
 
-/** Sets `broken` when a page renders it as HTML, as a link or as a script; the quotes end attributes. */
+/**
+ * Sets `broken` when a page renders it as HTML, as a link or as a script; the quotes end
+ * attributes.
+ */
 const markup = `"'><img src=x onerror=window.broken=1><script>window.broken=1</script>\${window.broken=1}`;
 
 const refusing = Bun.serve({

@@ -58,7 +58,10 @@ async function openDestination() {
   return opened;
 }
 
-/** Texts of the legend of the chart of events under the pointer, from the oldest point to the newest. */
+/**
+ * Texts of the legend of the chart of events under the pointer, from the oldest point to the
+ * newest.
+ */
 async function pointsOf(page: Page): Promise<string[]> {
   const chart = page.locator("figure").filter({
     has: page.getByRole("img", { name: /^Events per minute: / }),

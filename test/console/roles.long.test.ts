@@ -66,7 +66,9 @@ function judge(request: Request, granted: ReadonlySet<Permission>) {
   return { key: route.key, missing: needed.filter((it) => !granted.has(it)) };
 }
 
-/** Enabled controls that do not say that they need a permission; in a list, those of its first row. */
+/**
+ * Enabled controls that do not say that they need a permission; in a list, those of its first row.
+ */
 const CONTROLS = ["button", "a[href^='#']"]
   .map((it) => `${it}:not([aria-disabled=true], [aria-description^=Requires])`)
   .map(

@@ -1,6 +1,6 @@
 /**
- * `npm run screenshots [DIRECTORY]`: photographs every screen of the console, light, dark and narrow.
- * With `--keep`, some of them replace those of the documents.
+ * `npm run screenshots [DIRECTORY]`: photographs every screen of the console, light, dark and
+ * narrow. With `--keep`, some of them replace those of the documents.
  */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -79,7 +79,9 @@ async function runCode(page: Page): Promise<void> {
   await page.getByRole("region", { name: "Result" }).locator(".badge").first().waitFor();
 }
 
-/** Adds what the tests' scene lacks: a filter, a note on a revision, a destination of rudder-server. */
+/**
+ * Adds what the tests' scene lacks: a filter, a note on a revision, a destination of rudder-server.
+ */
 async function addToScene({ server, ids }: Scene): Promise<SceneScreen[]> {
   const call = async (method: string, path: string, body?: object) => {
     const answer = await server.api(method, path, body);

@@ -13,8 +13,8 @@ useConsole((it) => {
 });
 
 /**
- * Takes the polls from the page, whose next one would hide a missing retry, and shortens the retries
- * and the time in which an answer must come.
+ * Takes the polls from the page, whose next one would hide a missing retry, and shortens the
+ * retries and the time in which an answer must come.
  */
 function withoutPolls(): void {
   globalThis.setInterval = (() => 0) as unknown as typeof setInterval;

@@ -166,8 +166,8 @@ export class Site {
   }
 
   /**
-   * Calls the API until it succeeds, with retries while the node is unavailable; returns the body. A
-   * call that was answered 503 may have taken effect: the next one is then a conflict.
+   * Calls the API until it succeeds, with retries while the node is unavailable; returns the body.
+   * A call that was answered 503 may have taken effect: the next one is then a conflict.
    */
   async #call(node: Node, method: string, path: string, body?: object): Promise<any> {
     const until = Date.now() + CALL_MS_MAX;

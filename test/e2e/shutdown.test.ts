@@ -212,7 +212,9 @@ test("SIGTERM does not wait for user code in a loop, whose events are delivered 
   }
 }, 300_000);
 
-/** Stops a server whose user code loops, and restarts it; whether it stopped before the loop's end. */
+/**
+ * Stops a server whose user code loops, and restarts it; whether it stopped before the loop's end.
+ */
 async function stopDuringLoop(loopMs: number): Promise<boolean> {
   const sink = startSink();
   const server = await startServer();

@@ -3,8 +3,8 @@ import fc from "fast-check";
 import { ResponseReader } from "../../src/egress/response-reader.ts";
 
 /**
- * Our answers beside those of llhttp, which node:http parses with. Ours may refuse more; but what it
- * takes for an answer, the other must take for the same one, with the same end: where a second
+ * Our answers beside those of llhttp, which node:http parses with. Ours may refuse more; but what
+ * it takes for an answer, the other must take for the same one, with the same end: where a second
  * opinion differs, a receiver could plant the answer to the request of another user.
  */
 

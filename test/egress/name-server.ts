@@ -1,6 +1,8 @@
 import { createSocket, type Socket } from "node:dgram";
 
-/** Records of a name: addresses and an alias, an error code of the server, or no response at all. */
+/**
+ * Records of a name: addresses and an alias, an error code of the server, or no response at all.
+ */
 export interface Zone {
   four?: string[];
   six?: string[];

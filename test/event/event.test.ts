@@ -67,7 +67,8 @@ describe("an event", () => {
   test("is written in one pass after as many queries as have numbers of their own", () => {
     const query = "properties.a=1&properties.b=2";
     expect(streamQuery(query, "page")).toBe(true);
-    // Queries are numbered from 1 to 65,535, and the next one with the number of `query` is that again.
+    // Queries are numbered from 1 to 65,535, and the next one with the number of `query` is that
+    // again.
     for (let n = 1; n < 0xffff; n++) streamQuery("x=1", "page");
     expect(streamQuery(query, "page")).toBe(true);
   });

@@ -39,7 +39,10 @@ const open = (
   });
 
 let server: HttpServer;
-/** Seconds until a client that reads nothing of its answer is let go; all other tests pass meanwhile. */
+/**
+ * Seconds until a client that reads nothing of its answer is let go; all other tests pass
+ * meanwhile.
+ */
 let deafFor: Promise<number>;
 beforeAll(() => {
   server = open();

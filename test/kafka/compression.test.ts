@@ -28,7 +28,8 @@ function clientOf(answers: { errorCode: number; logAppendTimeMs?: bigint }[], cl
   const connection = {
     send(_key: number, _version: number, make: () => Writer) {
       const { buffer } = make();
-      // The batch ends the request but for two empty lists of tagged fields and that of the request.
+      // The batch ends the request but for two empty lists of tagged fields and that of the
+      // request.
       times.push(buffer.readBigInt64BE(buffer.length - 3 - BATCH_BYTES + 27));
     },
   };

@@ -15,7 +15,9 @@ const DELETE = 1;
 
 type IncrementalAlterConfigs = Parameters<Admin["incrementalAlterConfigs"]>[0];
 
-/** Lets broker 1 forget a producer that sends nothing for `ms`; undefined stands for the default. */
+/**
+ * Lets broker 1 forget a producer that sends nothing for `ms`; undefined stands for the default.
+ */
 async function expireProducers(admin: Admin, ms: number | undefined): Promise<void> {
   const configOperation = ms === undefined ? DELETE : SET;
   const config = { name: "producer.id.expiration.ms", configOperation, value: String(ms) };

@@ -77,7 +77,9 @@ class AnswerWriter {
   readonly #key: number;
   #pieces: Buffer[] = [];
   #records = Buffer.alloc(0);
-  /** Whether the last value was a number of 32 bits, which stands before records in new versions. */
+  /**
+   * Whether the last value was a number of 32 bits, which stands before records in new versions.
+   */
   #isBeforeRecords = false;
 
   constructor(random: Random, key: number) {

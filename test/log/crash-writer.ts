@@ -1,6 +1,7 @@
 /**
  * The process that is killed: clients that append one record after the other, each number written
- * to a file once it was acknowledged. (A file: the page cache survives the kill, a pipe may be full.)
+ * to a file once it was acknowledged. (A file: the page cache survives the kill, a pipe may be
+ * full.)
  */
 
 import { openSync, writeSync } from "node:fs";

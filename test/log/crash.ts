@@ -19,7 +19,9 @@ export const SEGMENT_BYTES_MAX = 1 << 20;
 /** Short, so that segments also roll because they are old. */
 export const SEGMENT_MS_MAX = 30;
 
-/** The record that a client appends as its nth in a round: 10 to 3,000 bytes, the same each time. */
+/**
+ * The record that a client appends as its nth in a round: 10 to 3,000 bytes, the same each time.
+ */
 export function recordText(round: number, client: number, n: number): string {
   const name = `${round} ${client} ${n} `;
   return name.padEnd(10 + (Bun.hash.crc32(name) % 2990), name);

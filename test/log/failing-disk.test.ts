@@ -153,7 +153,9 @@ test("a writer closed while its disk fails does not probe the disk again", async
   await holds(600, () => expect(readdirSync(directory)).toEqual([]));
 });
 
-/** A writer whose files cannot grow beyond a size: every segment ends in a short or failed write. */
+/**
+ * A writer whose files cannot grow beyond a size: every segment ends in a short or failed write.
+ */
 function spawnWithFileLimit(blocks: number) {
   const directory = temporaryDirectory();
   const script = join(import.meta.dir, "limited-writer.ts");

@@ -1,4 +1,6 @@
-/** Appends until enough appends failed, and tells what happened: a child of failing-disk.test.ts. */
+/**
+ * Appends until enough appends failed, and tells what happened: a child of failing-disk.test.ts.
+ */
 
 import { openTextWriter } from "./support.ts";
 

@@ -7,8 +7,8 @@ import type { Mutant } from "./mutants.ts";
 import { runTests } from "./tests.ts";
 
 /**
- * Fate of a mutant at a test: "stopped" means killed by a run that did not end, "uncovered" that the
- * test does not run its line.
+ * Fate of a mutant at a test: "stopped" means killed by a run that did not end, "uncovered" that
+ * the test does not run its line.
  */
 export type Fate = "failed" | "stopped" | "survived" | "uncovered";
 
@@ -28,7 +28,9 @@ const FIRST_SLOW_MS_MAX = 180_000;
 /** Factor of the timeout: a run hangs after this many times its usual time plus `MORE_MS`. */
 const SLOWER_MAX = 4;
 const MORE_MS = 8_000;
-/** Compares the generated reference with the limits, settings, metrics and errors of all folders. */
+/**
+ * Compares the generated reference with the limits, settings, metrics and errors of all folders.
+ */
 const REFERENCE_TEST = "test/docs/documents.test.ts";
 /**
  * Number of test files that a mutant meets at most, by group: importers in its own folder, tests in
@@ -151,7 +153,9 @@ export class TestFiles {
   }
 }
 
-/** Number of words that the paths of a test file and a source file share; 0 in different folders. */
+/**
+ * Number of words that the paths of a test file and a source file share; 0 in different folders.
+ */
 function sharedWords(test: string, source: string): number {
   const folder = (path: string) => path.split("/")[1];
   if (folder(test) !== folder(source)) return 0;

@@ -3,7 +3,9 @@ import { join } from "node:path";
 import { equivalents } from "./equivalent.ts";
 import { mutate, row } from "./mutate.ts";
 
-/** Folders with fast tests without counterparts; each day has another folder and sample of mutants. */
+/**
+ * Folders with fast tests without counterparts; each day has another folder and sample of mutants.
+ */
 const ROOMS = ["concurrency", "egress", "event", "http", "log", "store"];
 const MUTANTS = 20;
 const MINUTES_MAX = 4;

@@ -2,7 +2,8 @@
  * Mutation testing: applies small faults (mutants) to a copy of `src`, one at a time. A test of the
  * quick tier that runs the faulty line must fail.
  *
- *   npm run mutate [FOLDER …] [-- --sample N] [--seed N] [--only FILE[:LINE]] [--minutes M] [--jobs N]
+ *   npm run mutate [FOLDER …] [-- --sample N] [--seed N] [--only FILE[:LINE]] [--minutes M] [--jobs
+ *   N]
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -8,7 +8,9 @@ import { tarball } from "../../src/package/tarball.ts";
 import { missingPrograms, testWith } from "../counterpart.ts";
 import { removeDirectory, temporaryDirectory } from "../e2e/server.ts";
 
-/** Packages of a text in place of the executable, which takes minutes to build for two processors. */
+/**
+ * Packages of a text in place of the executable, which takes minutes to build for two processors.
+ */
 const TIME = 1_700_000_000;
 const product: Product = {
   ...{ version: "1.2.3-rc.1", architecture: "arm64", time: TIME },

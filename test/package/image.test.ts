@@ -6,7 +6,9 @@ import { imageLayout } from "../../src/package/image/image.ts";
 import { systemFiles } from "../../src/package/image/root.ts";
 import { type BillOfMaterials, billOfMaterials } from "../../src/package/sbom.ts";
 
-/** An image of texts in place of the executable and of Debian's packages, read as a runtime does. */
+/**
+ * An image of texts in place of the executable and of Debian's packages, read as a runtime does.
+ */
 const TIME = 1_700_000_000;
 const product = {
   ...{ version: "1.2.3", architecture: "x64" as const, time: TIME },

@@ -33,8 +33,8 @@ import {
 import { type RootedServer, serveIn, succeed, succeedIn } from "./clean-root.ts";
 
 /**
- * The packages, built once for all tests here, installed in clean roots. Programs that this machine's
- * processor cannot run are run by qemu, or their files are looked at.
+ * The packages, built once for all tests here, installed in clean roots. Programs that this
+ * machine's processor cannot run are run by qemu, or their files are looked at.
  */
 const missing = firstMissing(
   missingPrograms("dpkg-deb", "apt-get", "npm", "tar"),

@@ -15,7 +15,10 @@ import { until } from "./rig.ts";
 /** `BACKLOG_EVENTS=1000000 bun test test/pipeline/backlog.test.ts` is the long form. */
 const EVENTS = Number(process.env.BACKLOG_EVENTS ?? 60_000);
 const EVENT_BYTES = 1_000;
-/** Bytes of heap that each event may leave: fewer than its own, more than the noise of the heap's size. */
+/**
+ * Bytes of heap that each event may leave: fewer than its own, more than the noise of the heap's
+ * size.
+ */
 const LEFT_BYTES_MAX = 600;
 
 /** A log of events that are made when they are read: it holds nothing. */

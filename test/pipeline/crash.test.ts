@@ -16,7 +16,9 @@ interface Letter {
   stage: string;
 }
 
-/** Runs the pipeline until it is killed after `requests` requests; undefined when it was not done. */
+/**
+ * Runs the pipeline until it is killed after `requests` requests; undefined when it was not done.
+ */
 async function live(directory: string, sink: Sink, requests: number) {
   const child = Bun.spawn(
     [process.execPath, join(import.meta.dir, "crash-child.ts"), directory, sink.url, String(count)],

@@ -26,7 +26,9 @@ beforeEach(() => {
 });
 afterEach(() => rig.end());
 
-/** A store of objects by key, as S3 is: what is written under a key again replaces what was there. */
+/**
+ * A store of objects by key, as S3 is: what is written under a key again replaces what was there.
+ */
 class Store {
   readonly objects = new Map<string, number[]>();
   readonly names: string[] = [];

@@ -32,7 +32,9 @@ class RestingLane {
   }
 }
 
-/** A log of ten records a read, of sources that are not the lanes', and the positions of its reads. */
+/**
+ * A log of ten records a read, of sources that are not the lanes', and the positions of its reads.
+ */
 function rig(length: number) {
   const log = new MemoryLog();
   log.append(...numbersTo(length).map((n) => record(n, "ann", { sourceId: "of another" })));

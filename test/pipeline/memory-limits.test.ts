@@ -31,7 +31,9 @@ beforeEach(() => {
 });
 afterEach(() => rig.end());
 
-/** Destinations whose receivers do not answer until `answers` resolves, but for those of `quick`. */
+/**
+ * Destinations whose receivers do not answer until `answers` resolves, but for those of `quick`.
+ */
 function patientKind(answers: Promise<void>, quick: string, taken: string[]): DestinationKind {
   return {
     ...{ kind: "fake", configSchema: Type.Object({}), secretKeys: [], validate: () => [] },

@@ -23,7 +23,9 @@ interface Scan {
   gone?: string[];
 }
 
-/** Runs one step; returns its result, the job as it was stored, and whether its moving has ended. */
+/**
+ * Runs one step; returns its result, the job as it was stored, and whether its moving has ended.
+ */
 function step(before: LetterJob | undefined, { fitting = 99, gone = [], ...scanned }: Scan) {
   let stored: LetterJob | undefined;
   let endedAt: number | undefined;

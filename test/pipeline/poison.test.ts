@@ -11,7 +11,10 @@ import {
 } from "./lane-delivery-rig.ts";
 import { numbersTo } from "./rig.ts";
 
-/** One event stops nothing, and a failure of the destination gives up no event. All time is simulated. */
+/**
+ * One event stops nothing, and a failure of the destination gives up no event. All time is
+ * simulated.
+ */
 
 const ofEvent: DeliveryResult = { kind: "retry", reason: "Answered 500", scope: "event" };
 const ofDestination: DeliveryResult = { kind: "retry", reason: "Answered 503" };

@@ -5,7 +5,8 @@ import type { CheckReport } from "../../src/sandbox/sandbox.ts";
 /**
  * A sandbox that reads marks instead of running code: `from "x"` imports, BROKEN does not load,
  * FAILS fails every event, DROPS drops
- * them, TRACKS fails other events than tracks, and so does code with a library that says so; else each event comes out with the versions it ran.
+ * them, TRACKS fails other events than tracks, and so does code with a library that says so; else
+ * each event comes out with the versions it ran.
  */
 export interface MarkSandbox extends Sandbox {
   checked: { program: Program; events: number }[];

@@ -47,7 +47,8 @@ export const slowFiles = [
 /** Rooms whose files start guests, browsers or servers. */
 const slowRooms = ["sandbox", "console", "e2e", "publishing", "destinations", "ingest"];
 /**
- * Rooms whose files start lanes, an API or commands: quicker than those, and slower than all others.
+ * Rooms whose files start lanes, an API or commands: quicker than those, and slower than all
+ * others.
  */
 const laneRooms = ["alerts", "api", "catalog", "docs", "pipeline", "store", "transformer"];
 
@@ -55,7 +56,10 @@ const laneRooms = ["alerts", "api", "catalog", "docs", "pipeline", "store", "tra
 const BROWSER_PROCESSES = 6;
 const SLOW_FILES_PER_PROCESS = 5;
 const FILES_PER_PROCESS_MAX = 14;
-/** Number of processes that the other files are at least divided among, so that none ends last alone. */
+/**
+ * Number of processes that the other files are at least divided among, so that none ends last
+ * alone.
+ */
 const PROCESSES_MIN = 24;
 
 /** Groups files into processes, in the order of their start: what takes long starts first. */

@@ -11,8 +11,9 @@ const LOOK_MS = 2_000;
 const TICKS_PER_SECOND = 100;
 
 /**
- * Kills the process group of `child` when its main thread computes without printing a line. Resolves
- * with the seconds of CPU time that it used since its last line, or undefined when it ended by itself.
+ * Kills the process group of `child` when its main thread computes without printing a line.
+ * Resolves with the seconds of CPU time that it used since its last line, or undefined when it
+ * ended by itself.
  */
 export async function killSpinning(
   child: { pid: number; exited: Promise<unknown> },

@@ -111,7 +111,10 @@ export function residentBytes(pid: number): number {
   }
 }
 
-/** Reads the memory of all guests every few milliseconds; the result stops that and returns the peak. */
+/**
+ * Reads the memory of all guests every few milliseconds; the result stops that and returns the
+ * peak.
+ */
 export function watchMemory(): () => number {
   let peak = 0;
   const look = () => {

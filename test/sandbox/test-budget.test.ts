@@ -40,7 +40,8 @@ test("the tests of one request end with its CPU time, and say so", async () => {
   const reports = await Promise.all(
     [0, 1, 2].map(() => sandbox.check(program(looping), many, budget)),
   );
-  // When the others have used up the CPU time, a program is not loaded, and its report has an error.
+  // When the others have used up the CPU time, a program is not loaded, and its report has an
+  // error.
   const notLoaded = reports.filter(({ error }) => error !== undefined);
   for (const report of notLoaded) expect(report.error?.message).toBe(overBudget);
   expect(notLoaded.length).toBeLessThan(3);

@@ -12,8 +12,8 @@ export interface SeenRequest {
 }
 
 /**
- * Decides about a request: returns a response instead of the server's, or undefined. `forward` sends
- * the request to the server. `count` is the number of requests before it.
+ * Decides about a request: returns a response instead of the server's, or undefined. `forward`
+ * sends the request to the server. `count` is the number of requests before it.
  */
 type Decision = (
   request: SeenRequest,
@@ -32,9 +32,9 @@ export interface Gate {
 
 /**
  * Starts an HTTP server between a client of an SDK and the server: it records the requests and
- * answers, and passes both on as they are. `decide` may answer a request with events in the server's
- * stead; the header Retry-After of any answer becomes at most one second, so that tests need not
- * wait.
+ * answers, and passes both on as they are. `decide` may answer a request with events in the
+ * server's stead; the header Retry-After of any answer becomes at most one second, so that tests
+ * need not wait.
  */
 export function startGate(upstream: string, decide: Decision = () => undefined): Gate {
   const seen: SeenRequest[] = [];

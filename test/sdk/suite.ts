@@ -233,8 +233,8 @@ async function restartUnderLoad(): Promise<Map<Sdk, Source>> {
 
 /**
  * Runs SDKs, unmodified, against one server. All scenarios of all SDKs run side by side, because
- * SDKs wait for seconds before they send again; each has a source and a destination of its own. Only
- * the restart of the server comes after the others.
+ * SDKs wait for seconds before they send again; each has a source and a destination of its own.
+ * Only the restart of the server comes after the others.
  */
 export function testSdks(sdks: readonly Sdk[], more: Record<string, Scenario> = {}): void {
   const all = { ...scenarios, ...more };

@@ -1,6 +1,6 @@
 /**
- * `bun test/store/full-disk-child.ts DIRECTORY`: commits of many sizes to four stores on a disk that
- * becomes full. Prints how many failed after that, and what the first store says.
+ * `bun test/store/full-disk-child.ts DIRECTORY`: commits of many sizes to four stores on a disk
+ * that becomes full. Prints how many failed after that, and what the first store says.
  */
 import { openView } from "../../src/store/lmdb/view.ts";
 import { quiet } from "../log/support.ts";

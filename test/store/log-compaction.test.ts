@@ -353,7 +353,8 @@ describe("a log that is rewritten", () => {
       await store.recover();
       expect(sorted(contentOf(store))).toEqual(sorted(model));
     }
-    // Reads append barriers: walks end and trim the log, at the pace that their share of time allows.
+    // Reads append barriers: walks end and trim the log, at the pace that their share of time
+    // allows.
     await until(async () => {
       await nodes.up[0]!.store.catchUp();
       return nodes.log.first > 0;

@@ -1,7 +1,10 @@
 import { SentPixels } from "../soak/sent-pixels.ts";
 import { Wire } from "./wire.ts";
 
-/** Ways in which users send: a connection for each pixel, a kept one, batches of an SDK on a kept one. */
+/**
+ * Ways in which users send: a connection for each pixel, a kept one, batches of an SDK on a kept
+ * one.
+ */
 export const ways = ["fresh", "kept", "sdk"] as const;
 export type Way = (typeof ways)[number];
 

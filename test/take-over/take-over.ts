@@ -91,7 +91,9 @@ async function createRoute(server: Server): Promise<string> {
   return writeKey;
 }
 
-/** Waits until all acknowledged events have arrived, and compares them with those that were sent. */
+/**
+ * Waits until all acknowledged events have arrived, and compares them with those that were sent.
+ */
 async function judge(server: Server, load: TakeOverLoad): Promise<TakeOverReport> {
   const { events } = load;
   let seen = arrivals(server);

@@ -4,8 +4,8 @@ import type { Socket } from "bun";
 export type Outcome = { status: number } | { ended: "closed" | "reset" | "refused" };
 
 /**
- * Connection of a client to the data plane. Unlike `fetch`, it never repeats a request by itself, and
- * it tells a reset apart from an orderly end.
+ * Connection of a client to the data plane. Unlike `fetch`, it never repeats a request by itself,
+ * and it tells a reset apart from an orderly end.
  */
 export class Wire {
   #socket: Socket | undefined;

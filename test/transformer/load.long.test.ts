@@ -49,7 +49,9 @@ test("each event of a busy rudder-server is answered, whatever happens to code a
     );
 
   let again = 0;
-  /** Sends a request as rudder-server does: again after lost connections, and when it is asked to. */
+  /**
+   * Sends a request as rudder-server does: again after lost connections, and when it is asked to.
+   */
   async function send(text: string): Promise<Item[]> {
     for (;;) {
       const headers = { "content-type": "application/json", "x-feature-filter-code": "?1" };

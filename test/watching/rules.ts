@@ -30,7 +30,8 @@ export interface JudgeOptions {
 
 /**
  * Evaluates the rules over scrapes with promtool, at each of them. Returns what promtool says of
- * alerts that fired and should not have, or that did not and should have; empty when there are none.
+ * alerts that fired and should not have, or that did not and should have; empty when there are
+ * none.
  */
 export function judge(
   scrapes: readonly Scrape[],

@@ -4,8 +4,8 @@ const SESSION = "pixelmill-session";
 /** Name of the cookie of a begun OpenID sign-in. */
 const SIGN_IN = "pixelmill-sign-in";
 /**
- * Prefix of a cookie's name when the browser uses TLS. It makes browsers accept the cookie only over
- * TLS and only from this host.
+ * Prefix of a cookie's name when the browser uses TLS. It makes browsers accept the cookie only
+ * over TLS and only from this host.
  */
 const SECURE_PREFIX = "__Host-";
 

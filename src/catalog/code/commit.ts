@@ -41,10 +41,10 @@ export function createCommit(
      * Stores revisions, publishes versions and links destinations in one transaction. Keeps two
      * rules: a published library's import name is unique in its language, and a destination has at
      * most one transformation. Rejects with `PublicationConflict` when published code changed since
-     * the change was tested. To detect this, `usedLibraries` must name the published versions of all
-     * libraries that the code uses, and `testedImporters` all published code that imports a library
-     * in `publish`. Resolves with the result of `answer`, which runs inside the transaction and
-     * reads the new state.
+     * the change was tested. To detect this, `usedLibraries` must name the published versions of
+     * all libraries that the code uses, and `testedImporters` all published code that imports a
+     * library in `publish`. Resolves with the result of `answer`, which runs inside the transaction
+     * and reads the new state.
      */
     commit<T = void>(workspaceId: string, change: CodeChange, answer?: () => T) {
       return store.change(() => {

@@ -69,8 +69,8 @@ export function createReads(tables: CodeTables) {
       for (const id of publications.ids(workspaceId, kind)) yield* live(id);
     },
     /**
-     * Yields all drafts (neither published nor deleted) with their newest revisions, in the order of
-     * creation. Each draft is read only when the caller asks for it.
+     * Yields all drafts (neither published nor deleted) with their newest revisions, in the order
+     * of creation. Each draft is read only when the caller asks for it.
      */
     *listDrafts(workspaceId: string, kind: CodeKind): Generator<ResourceRevision> {
       for (const id of tables.drafts(workspaceId, kind)) {
@@ -133,7 +133,9 @@ export function createReads(tables: CodeTables) {
       const id = libraryNames.library(workspaceId, familyOf(language), importName);
       return id === undefined ? undefined : live(id)[0]?.revision;
     },
-    /** Returns the published transformations and libraries that import this name in this language. */
+    /**
+     * Returns the published transformations and libraries that import this name in this language.
+     */
     importers: (workspaceId: string, language: Language, importName: string) =>
       libraryNames.importers(workspaceId, familyOf(language), importName).flatMap(live),
   };

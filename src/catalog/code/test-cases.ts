@@ -58,7 +58,10 @@ export function openTestCases(store: CatalogStore, tables: CodeTables) {
     of,
     /** Returns a test case. Throws `missing` when the transformation has no such test case. */
     get,
-    /** Returns the test cases of a transformation, oldest first. Throws `missing` when it is unknown. */
+    /**
+     * Returns the test cases of a transformation, oldest first. Throws `missing` when it is
+     * unknown.
+     */
     list(workspaceId: string, transformationId: string) {
       expectTransformation(workspaceId, transformationId);
       return of(transformationId);

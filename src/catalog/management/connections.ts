@@ -115,7 +115,9 @@ export function openConnections(
         topology.record([connection.destinationId]);
       });
     },
-    /** Iterates over the connections of a source, of a destination, or of both, the oldest first. */
+    /**
+     * Iterates over the connections of a source, of a destination, or of both, the oldest first.
+     */
     *eachOf(
       workspaceId: string,
       { sourceId, destinationId }: ConnectionEnds,

@@ -17,8 +17,8 @@ export type MemberInput = Pick<Member, "name" | "email"> &
 export function openMembers(store: CatalogStore, { members, tokens }: Tables, limits: ItemLimits) {
   return {
     /**
-     * Creates a member. Throws when the member would have a permission that the grantor (the caller)
-     * lacks.
+     * Creates a member. Throws when the member would have a permission that the grantor (the
+     * caller) lacks.
      */
     create(workspaceId: string, input: MemberInput, grantor?: Grantor) {
       const now = Date.now();

@@ -79,7 +79,9 @@ export async function openNodeBus(options: NodeBusOptions) {
      * `VALUE_BYTES_MAX`, or if more than `WAITING_BYTES_MAX` would wait.
      */
     publish,
-    /** Calls the listener with each message of other nodes, until the returned function is called. */
+    /**
+     * Calls the listener with each message of other nodes, until the returned function is called.
+     */
     subscribe(listener: (message: unknown) => void) {
       listeners.add(listener);
       return () => listeners.delete(listener);

@@ -2,7 +2,9 @@ import { RateMeter } from "../../concurrency/rate-meter.ts";
 
 /** Longest pause in milliseconds between a response of a broker and the next fetch from it. */
 const PAUSE_MS_MAX = 40;
-/** Record batches per second, of all brokers together, at which a fetcher pauses for `PAUSE_MS_MAX`. */
+/**
+ * Record batches per second, of all brokers together, at which a fetcher pauses for `PAUSE_MS_MAX`.
+ */
 const BATCHES_PER_SECOND = 800;
 
 /**

@@ -18,8 +18,8 @@ const SILENT_MS_MAX = REQUEST_MS_MAX;
  * - A leader of the catalog has not answered for `SILENT_MS_MAX`: trouble, because this node then
  *   answers no API request.
  * - Some event partitions, at most the share `INGEST_REFUSED_SHARE_MAX` of all, have no leader, too
- *   few replicas in sync, or a leader that does not answer: `unread` is a warning, because this node
- *   serves the others. It releases partitions to nodes that can read them.
+ *   few replicas in sync, or a leader that does not answer: `unread` is a warning, because this
+ *   node serves the others. It releases partitions to nodes that can read them.
  * - In all other cases `unread` is trouble.
  */
 export function judgeReading(

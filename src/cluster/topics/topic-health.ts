@@ -47,7 +47,9 @@ const UNKNOWN_TOPICS: ReadonlySet<number> = new Set([3, 100]);
 /** Kafka's error code for a topic that the brokers do not let this node read. */
 const FORBIDDEN = 29;
 
-/** Judges the brokers of the cluster and the replicas of its topics by the brokers' last answers. */
+/**
+ * Judges the brokers of the cluster and the replicas of its topics by the brokers' last answers.
+ */
 export function judgeTopics({ clients, topics }: TopicHealthOptions) {
   const { view } = clients;
   /**

@@ -106,8 +106,8 @@ export function ConnectionList({ of, id }: { of: keyof typeof sides; id: string 
 }
 
 /**
- * Row for one connection. It has a link to the connected item, a link to the connection's events, an
- * on/off switch and a button to disconnect.
+ * Row for one connection. It has a link to the connected item, a link to the connection's events,
+ * an on/off switch and a button to disconnect.
  */
 function ConnectionRow(props: {
   connection: Connection;

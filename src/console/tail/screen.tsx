@@ -104,8 +104,8 @@ export function Screen({ query }: ScreenProps) {
 }
 
 /**
- * Returns the event in the open dialog, in its latest state. The event remains available after newer
- * events have displaced it from the buffer.
+ * Returns the event in the open dialog, in its latest state. The event remains available after
+ * newer events have displaced it from the buffer.
  */
 function useOpenEvent(id: string | undefined, { buffer, tick }: TailState): TailEvent | undefined {
   const [event, setEvent] = useState<TailEvent>();
@@ -123,7 +123,9 @@ interface FrozenEvents {
   added: number;
 }
 
-/** Returns the events that the buffer had when `isFrozen` became true. Undefined while it is false. */
+/**
+ * Returns the events that the buffer had when `isFrozen` became true. Undefined while it is false.
+ */
 function useFrozen(buffer: EventBuffer, isFrozen: boolean): FrozenEvents | undefined {
   const frozen = useRef<FrozenEvents | undefined>(undefined);
   if (!isFrozen) frozen.current = undefined;

@@ -21,8 +21,8 @@ export type TestCases = ReturnType<typeof useTestCases>;
 export const tagOf = ({ versionId }: TestCase) => `"${versionId}"`;
 
 /**
- * Loads the test cases of a transformation, and returns functions that change them. `id` is undefined
- * for a library, which has none.
+ * Loads the test cases of a transformation, and returns functions that change them. `id` is
+ * undefined for a library, which has none.
  */
 export function useTestCases(id: string | undefined) {
   const { value, error, reload } = useResource(
@@ -34,7 +34,9 @@ export function useTestCases(id: string | undefined) {
     list: value,
     error,
     reload,
-    /** Stores a test case, as another one without `caseId`. `ifMatch` is the ETag of the stored one. */
+    /**
+     * Stores a test case, as another one without `caseId`. `ifMatch` is the ETag of the stored one.
+     */
     async save(body: TestCaseInput, caseId?: string, ifMatch?: string) {
       const key = "PUT /v2/transformations/{id}/test-cases/{caseId}";
       if (caseId === undefined) {

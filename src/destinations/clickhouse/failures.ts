@@ -42,8 +42,8 @@ const refusing = new Set([
   ...[632, 645, 675, 676, 691, 760],
   // Values that violate a constraint: no null, a check, a condition of a materialized view.
   ...[349, 395, 469],
-  // Names that cannot be used: duplicate, reserved, or ambiguous. A syntax error (62) is none: a full
-  // disk causes it when ClickHouse cannot write the definition of a table.
+  // Names that cannot be used: duplicate, reserved, or ambiguous. A syntax error (62) is none: a
+  // full disk causes it when ClickHouse cannot write the definition of a table.
   ...[15, 44, 52, 207, 352, 524, 703],
   // Rows and statements that are too large, or that belong to too many partitions.
   ...[128, 131, 161, 167, 168, 229, 248, 306, 565],

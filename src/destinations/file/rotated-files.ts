@@ -64,7 +64,9 @@ export async function writtenName(root: string, path: string, name: string): Pro
   });
 }
 
-/** Returns the current time for a file name, or a later one that sorts after the rotated `names`. */
+/**
+ * Returns the current time for a file name, or a later one that sorts after the rotated `names`.
+ */
 function nextTime(path: string, names: readonly string[]): string {
   const last = names
     .map((name) => rotatedAt(path, name) ?? 0)

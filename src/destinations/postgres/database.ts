@@ -213,7 +213,9 @@ export class PostgresDatabase implements TableConnection {
 
 const noTls = "The database does not offer TLS; set `tls` to `off` when its network is trusted";
 
-/** Explains an answer to `sslRequest` that does not accept TLS. PostgreSQL without TLS answers `N`. */
+/**
+ * Explains an answer to `sslRequest` that does not accept TLS. PostgreSQL without TLS answers `N`.
+ */
 function tlsRefusal(answer: Buffer): string {
   return answer.toString("latin1") === "N" ? noTls : new NotPostgres().message;
 }

@@ -254,7 +254,9 @@ function messageIdOf({ messageId }: JsonObject, { bytes, input }: OutgoingEvent)
 
 const idsIn = memberReader(["anonymousId", "userId"]);
 
-/** Returns an id, which is one of `idsIn`, with all digits: rounded, it may equal another user's. */
+/**
+ * Returns an id, which is one of `idsIn`, with all digits: rounded, it may equal another user's.
+ */
 function wholeId(id: unknown, event: Uint8Array, index: number): unknown {
   return typeof id === "number" && !Number.isSafeInteger(id) ? idsIn(event)[index] : id;
 }

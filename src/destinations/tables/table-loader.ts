@@ -104,7 +104,7 @@ export class TableLoader {
     return rows;
   }
 
-  /** Writes events to their tables. Returns those that cannot be written, by index, with the reason. */
+  /** Writes events to their tables. Returns those that are not written, with reasons, by index. */
   async #write(
     events: readonly OutgoingEvent[],
     database: TableDatabase,
@@ -113,8 +113,8 @@ export class TableLoader {
       try {
         return await this.#attempt(events, database);
       } catch (error) {
-        // After other failures, such as a timeout, the cache stays: each new name costs a query, and
-        // a batch with many names may need several attempts.
+        // After other failures, such as a timeout, the cache stays: each new name costs a query,
+        // and a batch with many names may need several attempts.
         if (!(error instanceof DatabaseFailure && error.isStale)) throw error;
         this.#tables.clear();
         this.#forgetOthers();

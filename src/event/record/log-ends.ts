@@ -47,7 +47,9 @@ export function denseEndsBytesMax(ends: readonly LogEnd[] | undefined): number {
   return ends === undefined ? 0 : 1 + 2 * VARINT_BYTES_MAX * ends.length;
 }
 
-/** Writes the ends of logs: their count u8, then for each its log number and sequence as varints. */
+/**
+ * Writes the ends of logs: their count u8, then for each its log number and sequence as varints.
+ */
 export function putDenseEnds(ends: readonly LogEnd[], into: Buffer, offset: number): number {
   if (ends.length > ENDS_MAX) throw new RangeError(`Expected at most ${ENDS_MAX} other logs`);
   let at = into.writeUInt8(ends.length, offset);

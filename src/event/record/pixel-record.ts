@@ -113,8 +113,8 @@ export class EncodedPixelRecord implements PixelRecord {
 }
 
 /**
- * Returns a record that `pixelRecordCodec` encoded, without decoding its texts. The result shares no
- * memory with `bytes`.
+ * Returns a record that `pixelRecordCodec` encoded, without decoding its texts. The result shares
+ * no memory with `bytes`.
  */
 export function readPixelRecord(bytes: Uint8Array): EncodedPixelRecord {
   const buffer = asBuffer(bytes);

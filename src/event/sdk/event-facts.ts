@@ -194,7 +194,9 @@ export function inherit(contextBytes: number, integrationsBytes: number): number
   return total;
 }
 
-/** Returns the write key in the single event that was scanned last; undefined when it is no string. */
+/**
+ * Returns the write key in the single event that was scanned last; undefined when it is no string.
+ */
 export function singleWriteKey(bytes: Buffer): string | undefined {
   const start = starts[WRITE_KEY]!;
   if (start === ABSENT || bytes[start] !== QUOTE) return undefined;

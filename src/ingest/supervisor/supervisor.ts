@@ -75,7 +75,8 @@ export async function startIngestProcesses(options: IngestOptions) {
     await Promise.all(processes.map((process) => process.listen()));
     return {
       /**
-       * URL at which pixels (events sent as GET requests) are received. All ingest processes share it.
+       * URL at which pixels (events sent as GET requests) are received. All ingest processes share
+       * it.
        */
       url: httpUrl(socket.host ?? host, socket.port, settings.tls && "https"),
       /** Listening socket from which all ingest processes accept. */

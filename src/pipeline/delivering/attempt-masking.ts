@@ -37,8 +37,8 @@ export class AttemptMasking {
   }
 
   /**
-   * Reads the credentials that the next attempt may send. Returns the reason why they cannot be read;
-   * then no attempt may be made, because its result could show them.
+   * Reads the credentials that the next attempt may send. Returns the reason why they cannot be
+   * read; then no attempt may be made, because its result could show them.
    */
   prepare(): string | undefined {
     let current: Credentials | undefined;

@@ -63,8 +63,8 @@ export class BatchingQueue {
   #working: Promise<void> | undefined;
   readonly #wake = new Notifier();
   /**
-   * Whether the queue waits between a failed attempt and the next one. New events and flushes do not
-   * end this wait: there are many of them while a destination fails.
+   * Whether the queue waits between a failed attempt and the next one. New events and flushes do
+   * not end this wait: there are many of them while a destination fails.
    */
   #isPaused = false;
   #failures = 0;

@@ -111,7 +111,7 @@ export class DeliveryQueue {
 
   /**
    * Makes retries start at once, because the destination accepts events again. Returns whether the
-   * queue waited for one: while an attempt is on its way, whose answer may resume others, it does not.
+   * queue waited for one. A queue with an attempt in flight, which may resume others, does not.
    */
   resume(): boolean {
     const hasRetries = this.#retries.makeDue(this.#context.elapsed());

@@ -71,8 +71,8 @@ export class DestinationClient {
   #hasDelivered: boolean;
   /**
    * The current outage: set while every attempt fails, undefined once the receiver answers. `since`
-   * is its start, with the part that earlier processes recorded; `at` is the time of the last failed
-   * attempt, -∞ before the first. `reason` and `response` belong to the last failure.
+   * is its start, with the part that earlier processes recorded; `at` is the time of the last
+   * failed attempt, -∞ before the first. `reason` and `response` belong to the last failure.
    */
   failure: (FailureState & { at: number }) | undefined;
   /** The last attempt with the current config that failed or was refused. */

@@ -10,9 +10,9 @@ const RETRY_MS = 1_000;
 
 /**
  * Starts and updates the lanes (one for each destination) of many destinations in slices. The start
- * of partitions with thousands of destinations thus does not stop heartbeats, requests and the lanes
- * that run. All partitions share one `slicer`, because their slices would follow each other. An
- * update that throws stops no other one, and is tried again after a pause.
+ * of partitions with thousands of destinations thus does not stop heartbeats, requests and the
+ * lanes that run. All partitions share one `slicer`, because their slices would follow each other.
+ * An update that throws stops no other one, and is tried again after a pause.
  */
 export class UpdateQueue {
   readonly #slicer: TimeSlicer;
@@ -25,8 +25,8 @@ export class UpdateQueue {
   #retry: ReturnType<typeof setTimeout> | undefined;
 
   /**
-   * `onError` is called with the first error of each `RETRY_MS`, but not with errors of destinations
-   * whose previous update has failed, too.
+   * `onError` is called with the first error of each `RETRY_MS`, but not with errors of
+   * destinations whose previous update has failed, too.
    */
   constructor(
     slicer: TimeSlicer,

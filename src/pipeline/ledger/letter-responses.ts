@@ -28,8 +28,8 @@ export const RESPONSES_BYTES_MAX = 64 << 20;
 const SUM = "";
 
 /**
- * Answers of receivers to events that became dead letters: a few of each group, so that thousands of
- * dead letters with one cause do not store thousands of responses.
+ * Answers of receivers to events that became dead letters: a few of each group, so that thousands
+ * of dead letters with one cause do not store thousands of responses.
  */
 export class LetterResponses {
   /** [group id, response id] → response. [destination id, ""] and ["", ""] → sum of bytes. */

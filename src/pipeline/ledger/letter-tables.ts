@@ -171,7 +171,9 @@ export class LetterTables {
       .map(({ key }) => key[1]);
   }
 
-  /** Yields the number of letters of each destination, of one workspace or of all, that has some. */
+  /**
+   * Yields the number of letters of each destination, of one workspace or of all, that has some.
+   */
   *counts(owner?: string): Generator<LetterCount> {
     const range = owner === undefined ? {} : keyRange(owner);
     for (const { key, value: count } of this.#counts.getRange(range)) {

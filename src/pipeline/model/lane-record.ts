@@ -62,7 +62,9 @@ export interface LaneRecord extends FailureRecord {
   known: Record<string, Positions>;
 }
 
-/** Whether a lane stopped while it failed. Its working parts show the failure, so it does not rest. */
+/**
+ * Whether a lane stopped while it failed. Its working parts show the failure, so it does not rest.
+ */
 export function isFailing(record: LaneRecord | undefined): boolean {
   return (record?.outageMs ?? record?.refusedMs) !== undefined;
 }

@@ -47,8 +47,8 @@ export function firstCovered(connection: Connection, log: string, known?: Positi
 }
 
 /**
- * Returns the start of a connection's latest live period; undefined when it never was live. A period
- * that ended where it began is none, because another one may begin at the same positions.
+ * Returns the start of a connection's latest live period; undefined when it never was live. A
+ * period that ended where it began is none, because another one may begin at the same positions.
  */
 export function latestStart({ from, until, earlier = [] }: Connection): Positions | undefined {
   return until === undefined || isAfter(until, from) ? from : earlier.at(-1)?.from;

@@ -155,8 +155,8 @@ function sizeOf({ text }: CodeLogLine): number {
 const SECRET_CHARS_MIN = 4;
 
 /**
- * Returns the line with the workspace's credentials masked, longer ones first, since one may be part
- * of another. Some API tokens may read events, and thus log lines, but not credentials.
+ * Returns the line with the workspace's credentials masked, longer ones first, since one may be
+ * part of another. Some API tokens may read events, and thus log lines, but not credentials.
  */
 function withoutSecrets(text: string, credentials: Readonly<Record<string, string>>): string {
   return Object.values(credentials)

@@ -248,8 +248,8 @@ export class SharedReader {
   }
 
   /**
-   * Counts and logs a record that cannot be decoded although its checksum is right, which only a bug
-   * causes. The record is not delivered.
+   * Counts and logs a record that cannot be decoded although its checksum is right, which only a
+   * bug causes. The record is not delivered.
    */
   #unreadable(log: string, sequence: number, error: unknown): void {
     this.#parts.metrics.unreadable.inc({ log });

@@ -70,7 +70,9 @@ export class SearchStart {
     return await positionAt(reader, time - windowMs, this.#parts.timeOf);
   }
 
-  /** Returns the time of the oldest record, in any log, that was not searched before the restart. */
+  /**
+   * Returns the time of the oldest record, in any log, that was not searched before the restart.
+   */
   async #oldestUnsearched(): Promise<number> {
     const { readers, timeOf, clock } = this.#parts;
     let oldest = clock.now();

@@ -13,7 +13,9 @@ interface ReadEvents {
 
 const READ_BYTES = 256 << 10;
 
-/** Reads from logs the events whose repetitions are recognized; `sentEvent` tells which they are. */
+/**
+ * Reads from logs the events whose repetitions are recognized; `sentEvent` tells which they are.
+ */
 export class SentEventReader {
   readonly #isWanted: (sourceId: string) => boolean;
   /** Log → events that were read last. A search often continues within them. */

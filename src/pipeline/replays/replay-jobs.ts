@@ -127,8 +127,8 @@ export function createReplayJobs(parts: ReplayJobsParts) {
       return jobs.sort((one, other) => (one.id < other.id ? 1 : -1));
     },
     /**
-     * Ends a running job and returns it; undefined for an unknown id. Events that are being sent may
-     * still arrive.
+     * Ends a running job and returns it; undefined for an unknown id. Events that are being sent
+     * may still arrive.
      */
     async cancel(workspaceId: string, id: string) {
       for (const ledger of ledgers()) {
@@ -143,8 +143,8 @@ export function createReplayJobs(parts: ReplayJobsParts) {
 
 /**
  * Starts the copies of a job in all ledgers, or in none: jobs end at different times in different
- * ledgers, so that one may refuse a job for which another has room. If a copy cannot be stored, ends
- * those that were.
+ * ledgers, so that one may refuse a job for which another has room. If a copy cannot be stored,
+ * ends those that were.
  */
 async function startAll(
   parts: Pick<ReplayJobsParts, "wake" | "clock">,

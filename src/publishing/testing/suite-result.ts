@@ -41,7 +41,10 @@ export function transformedEvents(outcomes: readonly ProgramOutcome[]): unknown[
   });
 }
 
-/** Returns the differences between a suite's expected and actual outputs; none when it has no expectation. */
+/**
+ * Returns the differences between a suite's expected and actual outputs; none when it has no
+ * expectation.
+ */
 function outputDifferences(suite: TestSuite, actual: readonly unknown[]): Difference[] {
   if (suite.expectedOutput === undefined) return [];
   return differencesOf(suite.expectedOutput, actual);

@@ -279,7 +279,7 @@ export class BatchRun {
     this.#isAlone = true;
   }
 
-  /** Whether the guest process of the attempt was killed by the clock, and had got too little CPU. */
+  /** Whether the clock ended the guest process of the attempt, which got too little CPU time. */
   #isStarved(end: GuestEndCause): boolean {
     const usedMs = this.#meter.cpuMs - this.#usedBeforeMs;
     return end === "timeout" && usedMs >= ASLEEP_CPU_MS_MAX && !this.#budget.isProof(usedMs);

@@ -96,9 +96,9 @@ export const languageProfiles: Readonly<Record<GuestLanguage, LanguageProfile>> 
       BUN_JSC_jitMemoryReservationSize: "67108864",
       // Tail calls would remove the caller from stack traces.
       BUN_JSC_useTailCalls: "0",
-      // Most of the engine's security faults were in its optimizing compilers. Without them, a batch
-      // of 1, 10 or 100 usual events costs the same, and a start a tenth less. Code that hashes in
-      // loops becomes slower.
+      // Most of the engine's security faults were in its optimizing compilers. Without them, a
+      // batch of 1, 10 or 100 usual events costs the same, and a start a tenth less. Code that
+      // hashes in loops becomes slower.
       BUN_JSC_useDFGJIT: "0",
       // User code does not need these.
       BUN_JSC_useWasm: "0",

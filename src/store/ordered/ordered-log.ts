@@ -4,9 +4,9 @@
  */
 export interface OrderedLog {
   /**
-   * Appends an entry, and resolves with the entry's position once the entry is durable. Entries that
-   * were durable before the call have lower positions. After a rejection the entry may still be in
-   * the log.
+   * Appends an entry, and resolves with the entry's position once the entry is durable. Entries
+   * that were durable before the call have lower positions. After a rejection the entry may still
+   * be in the log.
    */
   append(entry: Uint8Array): Promise<number>;
   /**

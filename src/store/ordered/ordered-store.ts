@@ -36,11 +36,11 @@ const AHEAD_MS_MAX = 2_000;
 const RETRY_MS = 250;
 
 /**
- * Store of tables that several nodes change through a shared ordered log, without locks. A call of `change` runs on this node's
- * local copy of the tables (view). Its writes are appended to the log as a change set, with the
- * version that they were computed on. Each node applies the set only if its own view still has that
- * version. Otherwise the set has no effect on any node, and the node that proposed it runs the
- * change again.
+ * Store of tables that several nodes change through a shared ordered log, without locks. A call of
+ * `change` runs on this node's local copy of the tables (view). Its writes are appended to the log
+ * as a change set, with the version that they were computed on. Each node applies the set only if
+ * its own view still has that version. Otherwise the set has no effect on any node, and the node
+ * that proposed it runs the change again.
  */
 export class OrderedStore implements Store {
   readonly #options: OrderedStoreOptions & typeof DEFAULTS;

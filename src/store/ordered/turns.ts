@@ -1,8 +1,8 @@
 import type { SetOutcome } from "./ordered-view.ts";
 
 /**
- * Shortest and longest time in milliseconds for which nodes wait for the node whose turn it is. That
- * node may have stopped, or have no change any more.
+ * Shortest and longest time in milliseconds for which nodes wait for the node whose turn it is.
+ * That node may have stopped, or have no change any more.
  */
 const TURN_MS_MIN = 1_000;
 const TURN_MS_MAX = 5_000;

@@ -28,7 +28,10 @@ async function sendHostile(request: Request, sent: Sent = {}): Promise<Received>
   return answer;
 }
 
-/** Output of the caller's code in a test report, and the name of an unknown key, are no echo of input. */
+/**
+ * Output of the caller's code in a test report, and the name of an unknown key, are no echo of
+ * input.
+ */
 function expectNoEcho({ status, text, body }: Received): void {
   if (status < 300) return;
   const { validationOutput, ...said } = body ?? {};
@@ -296,7 +299,9 @@ describe("a method", () => {
     }
   });
 
-  /** Methods of all routes that match a path: `/libraries/publish` also matches `/libraries/{id}`. */
+  /**
+   * Methods of all routes that match a path: `/libraries/publish` also matches `/libraries/{id}`.
+   */
   function methodsOf(target: string): string[] {
     const fits = ({ path, aliases }: Route) =>
       [path, ...aliases].some((it) =>

@@ -15,8 +15,8 @@ const items: Item[] = Array.from({ length: STATUS_ITEMS_MAX + 130 }, (_, n) => (
 }));
 
 /**
- * Asks for a page; `asked` has the number of items of each measurement. `missing` are the nodes that
- * do not answer to each measurement.
+ * Asks for a page; `asked` has the number of items of each measurement. `missing` are the nodes
+ * that do not answer to each measurement.
  */
 async function pageFor(
   query: Parameters<typeof measuredPage>[0],

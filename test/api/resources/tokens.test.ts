@@ -184,7 +184,8 @@ describe("a caller gives only what it has:", () => {
       "The token lacks the permission transformations:create-delete and transformations:connect and libraries:edit and destinations:connect",
     ]);
     expect((await api.send("PUT", `/v2/members/${id}`, { body })).status).toBe(200);
-    // Other fields of a member who has more than the caller may change, and permissions may be taken.
+    // Other fields of a member who has more than the caller may change, and permissions may be
+    // taken.
     const rename = await api.send("PUT", `/v2/members/${id}`, { token, body: { name: "Eve" } });
     expect(rename.status).toBe(200);
     // The first sign-in of an account at an OpenID provider finds its member by the address.

@@ -91,7 +91,9 @@ export async function startProvider(consoleUrl: string): Promise<TestProvider> {
   return made;
 }
 
-/** Settings of a server whose provider is `startProvider`'s; URLs are filled in once they are known. */
+/**
+ * Settings of a server whose provider is `startProvider`'s; URLs are filled in once they are known.
+ */
 export const providerSettings = (): OpenIdSettings => ({
   issuer: "",
   clientId: "pixelmill",

@@ -56,7 +56,9 @@ describe("a path that user code appends", () => {
     expect(() => appendToUrl("https://a.test/in", `${path}x`)).toThrow("got 4097");
   });
 
-  /** The paths that servers may read from a URL: some decode it, some read a backslash as a slash. */
+  /**
+   * The paths that servers may read from a URL: some decode it, some read a backslash as a slash.
+   */
   const seen = (pathname: string) => {
     const decoded = pathname.replaceAll(/%2e/gi, ".").replaceAll(/%2f|%5c|\\/gi, "/");
     return new URL(`http://a${decoded.replaceAll(/;[^/]*/g, "")}`).pathname;

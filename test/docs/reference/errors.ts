@@ -19,7 +19,10 @@ interface Message {
   text: string;
 }
 
-/** Calls with a status or a refusal, and a message: `new ApiError("missing", "…")`, `refuse(400, "…")`. */
+/**
+ * Calls with a status or a refusal, and a message: `new ApiError("missing", "…")`, `refuse(400,
+ * "…")`.
+ */
 async function messagesOf(files: SourceFile[]): Promise<Message[]> {
   const statuses = await statusesOfRefusals();
   const limits = new Map(

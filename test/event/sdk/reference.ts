@@ -30,7 +30,10 @@ export function referenceBody(body: Buffer, isBatch: boolean) {
   };
 }
 
-/** Like `JSON.parse`, but ids that are large integers become texts, since they keep all their digits. */
+/**
+ * Like `JSON.parse`, but ids that are large integers become texts, since they keep all their
+ * digits.
+ */
 function parsed(text: string): unknown {
   return JSON.parse(text, (name, value, { source }: { source?: string } = {}) => {
     const isId = name === "userId" || name === "anonymousId";

@@ -22,8 +22,8 @@ async function ask(...texts: string[]): Promise<number[]> {
 }
 
 /**
- * Milliseconds of CPU that a request may take, of this process with the client and the listener. The
- * time that the clock shows depends on what else the machine does.
+ * Milliseconds of CPU that a request may take, of this process with the client and the listener.
+ * The time that the clock shows depends on what else the machine does.
  */
 const CPU_MS_MAX = 1_000;
 

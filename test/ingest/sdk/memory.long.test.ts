@@ -16,7 +16,9 @@ const sized = (body: Buffer | string, headers = "") => {
   return head + body.toString("latin1");
 };
 
-/** Sends requests, the last of which closes the connection. Returns the statuses of the responses. */
+/**
+ * Sends requests, the last of which closes the connection. Returns the statuses of the responses.
+ */
 async function ask(...requests: string[]): Promise<number[]> {
   const { text } = await send(server.port, requests.join(""));
   return [...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => Number(status));

@@ -15,7 +15,9 @@ const PARSES_MAX = 12;
 /** Number of turns at which the search for a short one ends. */
 const TURNS_MAX = 64;
 
-/** Returns the status of the answer to a body, 200 when its events are appended, and its CPU time. */
+/**
+ * Returns the status of the answer to a body, 200 when its events are appended, and its CPU time.
+ */
 function turnOf(body: Buffer, isGzip: boolean): { status: number; ms: number } {
   const batcher = new Batcher(eventRecordCodec, 0);
   let status = 200;

@@ -4,8 +4,8 @@ import { syscallTable } from "../../../src/sandbox/guest/confinement/syscall-tab
 import { firstMissing, missingFile, testWith } from "../../counterpart.ts";
 
 /**
- * The kernel's headers, of Debian's package linux-libc-dev: of two architectures, only one's calls can
- * be tried on the machine at hand.
+ * The kernel's headers, of Debian's package linux-libc-dev: of two architectures, only one's calls
+ * can be tried on the machine at hand.
  */
 const headers: Record<string, { unistd: string; machine: string }> = {
   x64: { unistd: "/usr/include/x86_64-linux-gnu/asm/unistd_64.h", machine: "EM_X86_64" },

@@ -30,7 +30,10 @@ const all = readdirSync(directory)
 const expectations = new Map(all.map((file) => [file, expectationOf(file)]));
 /** Programs that may end their guest. A guest costs a second of CPU, and so does its successor. */
 const ending = all.filter((file) => expectations.get(file)!.includes("Script"));
-/** The quick tier runs one for each way in which a guest ends, and all programs that leave theirs alive. */
+/**
+ * The quick tier runs one for each way in which a guest ends, and all programs that leave theirs
+ * alive.
+ */
 const quickEnding = [
   "exit-by-abort.py", // crashes
   "javascript-floods-the-host.py", // forges answers

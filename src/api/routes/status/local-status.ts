@@ -45,7 +45,9 @@ export const noRates: Rates = { received: 0, delivered: 0, dropped: 0, failed: 0
 export interface NodeHealth extends Pick<WorkspaceStatus, "troubles" | "warnings"> {
   /** Partitions whose events the node delivers. Absent on a standalone server. */
   running?: number[];
-  /** Partitions that are assigned to the node and do not run. Absent in answers of older versions. */
+  /**
+   * Partitions that are assigned to the node and do not run. Absent in answers of older versions.
+   */
   stopped?: { partition: number; reason: string }[];
   /** Disk of the node's data directory. Absent in answers of nodes with an older version. */
   disk?: { freeBytes: number; sizeBytes: number };

@@ -15,9 +15,9 @@ import { destinationStates, type LinkedTransformation } from "./status-schema.ts
 
 /**
  * Returns state and event rates of a workspace's sources, transformations, destinations and
- * connections, at most `STATUS_ITEMS_MAX` of each; the connections most urgent first. For a workspace with many destinations, requests
- * share one state: it may be some seconds old, but reflects every change of sources, destinations,
- * connections and published code.
+ * connections, at most `STATUS_ITEMS_MAX` of each; the connections most urgent first. For a
+ * workspace with many destinations, requests share one state: it may be some seconds old, but
+ * reflects every change of sources, destinations, connections and published code.
  */
 export async function workspaceState(
   deps: StatusDeps,

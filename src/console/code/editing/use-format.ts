@@ -7,7 +7,9 @@ import { codeTexts } from "../../texts/code.ts";
 
 const noErrors: readonly Annotation[] = [];
 
-/** Component state for formatting a text that the user edits. The formatter is loaded on first use. */
+/**
+ * Component state for formatting a text that the user edits. The formatter is loaded on first use.
+ */
 export function useFormat(
   language: Language,
   text: string,

@@ -3,8 +3,8 @@ import { openLibc } from "../../../libc.ts";
 
 /**
  * Access to the kernel: any system call (`syscall`), and functions of the C library. Arguments that
- * are left out are 0. A pointer is passed as a view of memory, which the caller must keep alive. The
- * result of a failed system call contains its errno.
+ * are left out are 0. A pointer is passed as a view of memory, which the caller must keep alive.
+ * The result of a failed system call contains its errno.
  */
 export interface Kernel {
   syscall(number: number, ...args: SyscallArgument[]): SyscallResult;
