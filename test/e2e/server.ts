@@ -56,11 +56,12 @@ export async function startServer(options: StartOptions = {}): Promise<Server> {
     },
   );
   const exited = () => child.exited.then(() => child.exitCode);
-  const output = collect(child.stdout);
-  const errors = collect(child.stderr);
+  const { text: output } = collect(child.stdout);
+  const { text: errors, ended: errorsEnded } = collect(child.stderr);
   const url = (plane: string) =>
-    waitFor(() => {
+    waitFor(async () => {
       if (child.exitCode !== null) {
+        await errorsEnded;
         throw new Error(`the server ended with ${child.exitCode}: ${errors()}`);
       }
       return output().match(new RegExp(`${plane} plane listening on (https?://\\S+)\n`))?.[1];
@@ -99,13 +100,14 @@ export function removeDirectory(directory: string): void {
   rmSync(directory, { recursive: true, force: true });
 }
 
-function collect(stream: ReadableStream<Uint8Array>): () => string {
+/** Collects what a stream has. `text` returns it up to now; `ended` resolves when it is whole. */
+function collect(stream: ReadableStream<Uint8Array>): { text: () => string; ended: Promise<void> } {
   let text = "";
   const decoder = new TextDecoder();
-  void (async () => {
+  const ended = (async () => {
     for await (const chunk of stream) text += decoder.decode(chunk, { stream: true });
   })();
-  return () => text;
+  return { text: () => text, ended };
 }
 
 /**

@@ -8,6 +8,12 @@ const members = fc.dictionary(
   fc.jsonValue(),
 );
 
+/** A value as the reader returns it: an integer that would be rounded is a text. */
+const asRead = (value: unknown) =>
+  Number.isInteger(value) && !Number.isSafeInteger(value) && /^-?\d+$/.test(String(value))
+    ? String(value)
+    : value;
+
 test("the members of a JSON object are read as JSON.parse reads them, whatever its white space", () => {
   const read = memberReader(names);
   fc.assert(
@@ -15,7 +21,7 @@ test("the members of a JSON object are read as JSON.parse reads them, whatever i
       const text = JSON.stringify(object, null, space);
       const parsed = JSON.parse(text);
       expect(read(Buffer.from(text))).toEqual(
-        names.map((name) => (Object.hasOwn(parsed, name) ? parsed[name] : undefined)),
+        names.map((name) => (Object.hasOwn(parsed, name) ? asRead(parsed[name]) : undefined)),
       );
     }),
   );
