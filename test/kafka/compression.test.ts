@@ -7,24 +7,27 @@ import { type BrokerClock, createProduceClient } from "../../src/kafka/produce-c
 
 const kafka = await loadKafkaLibrary();
 
+/** Kafka's Produce request, which sends nothing and gets these answers for partition 0. */
+const produceApi = (answer: () => object[]) => ({
+  async async(over: Connection) {
+    over.send(
+      0,
+      9,
+      () => undefined as never,
+      () => {},
+      true,
+      true,
+      () => {},
+    );
+    const partitionResponses = answer().map((it) => ({ index: 0, ...it }));
+    return { responses: [{ name: "t", partitionResponses }] };
+  },
+});
+
 /** A client of a broker that answers with these codes, and its requests' first times. */
 function clientOf(answers: { errorCode: number; logAppendTimeMs?: bigint }[], clock?: BrokerClock) {
   const times: bigint[] = [];
-  const api = {
-    async async(over: Connection) {
-      over.send(
-        0,
-        9,
-        () => undefined as never,
-        () => {},
-        true,
-        true,
-        () => {},
-      );
-      const partitionResponses = answers.splice(0, 1).map((it) => ({ index: 0, ...it }));
-      return { responses: [{ name: "t", partitionResponses }] };
-    },
-  };
+  const api = produceApi(() => answers.splice(0, 1));
   const connection = {
     send(_key: number, _version: number, make: () => Writer) {
       const { buffer } = make();
@@ -104,21 +107,7 @@ test("an error decides whether its batch is sent again, under which id, or given
 test("a broker that refuses compression gets the same batch plain, and all later ones", async () => {
   const sizes: number[] = [];
   const answers = [76, 0, 0];
-  const api = {
-    async async(over: Connection) {
-      over.send(
-        0,
-        9,
-        () => undefined as never,
-        () => {},
-        true,
-        true,
-        () => {},
-      );
-      const partitionResponses = [{ index: 0, errorCode: answers.shift()!, baseOffset: 0n }];
-      return { responses: [{ name: "t", partitionResponses }] };
-    },
-  };
+  const api = produceApi(() => [{ errorCode: answers.shift()!, baseOffset: 0n }]);
   const connection = {
     send: (_key: number, _version: number, make: () => Writer) => sizes.push(make().length),
   };
