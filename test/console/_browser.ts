@@ -43,7 +43,7 @@ async function takeContext(browser: Browser): Promise<BrowserContext> {
   return context;
 }
 
-/** Removes what `page` and its sisters have left in their context. */
+/** Closes all pages of a page's context but the first, and removes their storage and cookies. */
 async function emptyContext(browser: Browser, page: Page): Promise<void> {
   const context = page.context();
   // A page that has gone elsewhere may have no storage.
