@@ -131,15 +131,11 @@ function asRoute(connection: Connection): Connection {
  * changes) has increased.
  */
 function cachedByEpoch<T>(store: CatalogStore, epoch: Epoch, make: () => T): () => T {
-  let at: number | undefined;
-  let value: T | undefined;
+  let cached: { at: number; value: T } | undefined;
   return () => {
-    const now = store.epoch(epoch);
-    if (at !== now || value === undefined) {
-      value = make();
-      at = now;
-    }
-    return value;
+    const at = store.epoch(epoch);
+    if (cached?.at !== at) cached = { at, value: make() };
+    return cached.value;
   };
 }
 

@@ -42,15 +42,16 @@ export function overviewLines(shown: ShownOverview, output: CommandOutput): stri
   ];
 }
 
+const secondsSince = (time: string) => Math.max(0, (Date.now() - Date.parse(time)) / 1_000);
+
 function problemLines({ problems, totals }: Overview, output: CommandOutput): string[] {
   if (totals.problems === 0) return [output.paint("green", "nothing needs a person")];
   const hidden = totals.problems - problems.length;
   return [
     output.paint("red", `${pluralize(totals.problems, "thing")} to look at`),
     ...problems.map(({ kind, message, since, count }) => {
-      const seconds = since === undefined ? 0 : (Date.now() - Date.parse(since)) / 1_000;
       const facts = [
-        ...(since === undefined ? [] : [`for ${formatDuration(Math.max(0, seconds))}`]),
+        ...(since === undefined ? [] : [`for ${formatDuration(secondsSince(since))}`]),
         ...(count === undefined || kind === "dead-letters"
           ? []
           : [pluralize(count, "dead letter")]),
