@@ -135,13 +135,14 @@ async function run(files: string[]): Promise<FileResult[]> {
     },
   );
   running.add(child);
+  // A process that a failed test has left keeps the streams open.
+  const exited = child.exited.finally(() => endGroup(child.pid));
   const lines: { at: number; line: string }[] = [];
   const [spinningSeconds] = await Promise.all([
     killSpinning(child, () => lines.length),
     ...[child.stdout, child.stderr].map((stream) => readLines(stream, lines)),
   ]);
-  const exitCode = await child.exited;
-  endGroup(child.pid);
+  const exitCode = await exited;
   running.delete(child);
   const ended = performance.now();
   const found = parseOutput(files, lines, { started, ended, exitCode, spinningSeconds });

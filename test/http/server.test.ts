@@ -434,15 +434,18 @@ test("a crowd that reconnects as soon as it is refused keeps no client from its 
   const crowd = Bun.spawn([process.execPath, `${import.meta.dir}/crowd.ts`, `${crowded.port}`], {
     stdout: "pipe",
   });
-  await crowd.stdout.getReader().read();
-  for (let n = 0; n < 20; n++) {
-    const answer = await fetch(`http://127.0.0.1:${crowded.port}/?n${n}`, { keepalive: false });
-    expect(await answer.text()).toBe(`n${n}`);
+  try {
+    await crowd.stdout.getReader().read();
+    for (let n = 0; n < 20; n++) {
+      const answer = await fetch(`http://127.0.0.1:${crowded.port}/?n${n}`, { keepalive: false });
+      expect(await answer.text()).toBe(`n${n}`);
+    }
+    expect(crowded.connections()).toBeLessThanOrEqual(50);
+  } finally {
+    crowd.kill();
+    await crowd.exited;
+    await crowded.stop();
   }
-  expect(crowded.connections()).toBeLessThanOrEqual(50);
-  crowd.kill();
-  await crowd.exited;
-  await crowded.stop();
 }, 300_000);
 
 test("a full server evicts connections that it has half-closed", async () => {
