@@ -116,6 +116,26 @@ test("a leader that does not answer hides no ends of the partitions of others", 
   expect(performance.now() - startedAt).toBeLessThan(4_000);
 });
 
+test("offsets are in the order of the partitions, whichever leader answers first", async () => {
+  const first = Promise.withResolvers<void>();
+  const consumer = {
+    topics: { track() {} },
+    async metadata() {
+      const topics = new Map([["t", { id: "1", partitions: [{ leader: 1 }, { leader: 2 }] }]]);
+      return { topics, brokers: new Map([1, 2].map((id) => [id, { host: "b", port: id }])) };
+    },
+    async listOffsets({ partitions }: { partitions: Record<string, number[]> }) {
+      const [partition] = partitions.t!;
+      if (partition === 0) await first.promise;
+      else first.resolve();
+      return new Map([["t", partition === 0 ? [7n] : [-1n, 8n]]]);
+    },
+    clearMetadata() {},
+  };
+  const fetcher = new Fetcher({ consumer: consumer as unknown as Consumer, topic: "t", waitMs: 1 });
+  expect(await fetcher.offsets("end")).toEqual([7n, 8n]);
+});
+
 test("a partition without a leader hides no bounds of the others", async () => {
   const consumer = halfLed() as unknown as Consumer;
   const fetcher = new Fetcher({ consumer, topic: "t", waitMs: 1 });

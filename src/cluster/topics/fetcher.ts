@@ -92,8 +92,9 @@ export class Fetcher {
    */
   async offsets(which: Bound): Promise<bigint[]> {
     const { topicId, offsets, failures } = await this.brokerOffsets(which);
-    for (const [, error] of failures) throw error;
-    return [...offsets.keys()].map((partition) => {
+    if (failures.size > 0) throw failures.values().next().value;
+    // The leaders' answers come in any order.
+    return Array.from({ length: offsets.size }, (_, partition) => {
       this.#expectPlaced(partition, topicId);
       return offsets.get(partition)! + this.#placement.base(partition);
     });
