@@ -103,13 +103,13 @@ test("another process than the holder evaluates nothing", async () => {
   expect(await openGauge()).toBe(0);
 });
 
-test("without workspaces that have rules nobody takes the lease", async () => {
+test("no process takes the lease while no workspace has rules", async () => {
   const { alerting, calls } = setup([]);
   await alerting.evaluate(async () => noFacts);
   expect(calls).toEqual([]);
 });
 
-test("a workspace whose facts cannot be read is told, and holds up no other", async () => {
+test("a failure to read the facts of a workspace is logged, and the others are evaluated", async () => {
   const { alerting, calls, told } = setup(["w", "v"]);
   await alerting.evaluate(async (id) => {
     if (id === "w") throw new Error("A node does not answer");
@@ -171,7 +171,7 @@ test("a service that is closed gives the lease up, and evaluates nothing more", 
   const before = calls.length;
   await new Promise((resolve) => setImmediate(resolve));
   expect([calls.length, told]).toEqual([before, []]);
-  // A lease that cannot be given up is told.
+  // A failure to give up the lease is logged.
   const other = setup(["w"]);
   await other.alerting.evaluate(async () => noFacts);
   other.failRelease();

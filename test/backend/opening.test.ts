@@ -25,7 +25,7 @@ afterEach(async () => {
   for (const end of ends.splice(0).reverse()) await end();
 });
 
-/** What a server passes to its parts. A test may change `flags` before a reload. */
+/** Makes the context that a server passes to its parts. A test may change `flags` before a reload. */
 function starting(more: Record<string, string> = {}) {
   const data = temporaryDirectory();
   const flags: Record<string, string> = { data, ...more };

@@ -168,7 +168,7 @@ test("a partition that another node has claimed stops at once, and is not follow
   );
 });
 
-test("replays that another node has changed are told to the pipeline", async () => {
+test("the pipeline learns of replays that another node has changed", async () => {
   const { told, change, start } = onePartition();
   await start();
   told.length = 0;

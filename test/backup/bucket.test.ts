@@ -11,7 +11,7 @@ import {
 } from "../../src/settings/limits.ts";
 import { readSettings } from "../../src/settings/reader.ts";
 
-/** What a double of a store answers, and the requests that it got. */
+/** Answers of the double of an object store, and the requests that it got. */
 let answer: (request: Request) => Response | Promise<Response>;
 let requests: Request[];
 let store: ReturnType<typeof Bun.serve>;

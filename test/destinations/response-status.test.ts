@@ -83,7 +83,7 @@ test.each([
   ["GET", response(400, region), "The store refuses (400)"],
   ["GET", response(301, { "x-amz-bucket-region": "<b>" }), "The store refuses (301)"],
 ] as [string, EgressResponse, string | undefined][])(
-  "an object store's answer to %s is told: %o",
+  "the failure of an object store's request %s has a reason: %o",
   (method, answer, reason) => {
     expect(failureOf(method, answer)?.reason).toBe(reason as string);
   },

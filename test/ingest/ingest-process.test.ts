@@ -306,7 +306,7 @@ describe("a process that dies", () => {
     expect(lines).toMatchObject([{ delayMs: 50 }, { delayMs: 100 }, { delayMs: 50 }]);
   });
 
-  test("is told with its own failure, not with an earlier one", async () => {
+  test("is reported with its own failure, not with an earlier one", async () => {
     const child = await listen();
     child.says({ type: "failed", message: "It broke" });
     await child.exits();
@@ -328,7 +328,7 @@ describe("a process that dies", () => {
     expect(msToRestart(1_000)).toBe(100);
   });
 
-  test("while a message is sent to it disturbs nobody", async () => {
+  test("while a message is sent to it causes no error", async () => {
     const child = await listen();
     child.send = () => {
       throw new Error("The channel is closed");
@@ -435,7 +435,7 @@ describe("metrics", () => {
     child.says({ type: "metrics", id: ids[1]!, metrics });
     child.says({ type: "metrics", id: ids[0]!, metrics: [] });
     expect([await first, await second]).toEqual([[], metrics]);
-    // An answer that nobody awaits any more.
+    // An answer after its request has ended.
     child.says({ type: "metrics", id: ids[0]!, metrics });
   });
 

@@ -178,7 +178,7 @@ test("a pixel that is not stored is counted as refused, and leaves its source's 
   const broken = openListener(parts);
   for (let n = 0; n < 2; n++) expect((await send(broken.port, get(PAGE))).status).toBe(503);
   expect(outcomes).toEqual({ stored: 0, refused: 2 });
-  // A full disk is told by the log itself.
+  // The event log itself reports a full disk.
   expect(lines).toMatchObject([{ msg: "event log refused an event", err: { message: "bug" } }]);
   isBroken = false;
   expect((await send(broken.port, get(PAGE))).status).toBe(200);

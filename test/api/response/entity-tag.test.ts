@@ -17,7 +17,7 @@ test("the tag of an answer is that of the state, without what changes beside it"
   expect(found.tag).not.toBe(hashOfState(answer));
 });
 
-test("a change of a resource is told with its time, if that is known", () => {
+test("the error about a changed resource has the time of the change, if that is known", () => {
   const now = tagged({});
   const told = (times: { updatedAt?: string }) =>
     currentState("source", now, times).changeSince([]);
