@@ -83,3 +83,15 @@ test("records that a left log has lost are reported, and their numbers are passe
   expect(lines).toContainEqual(expect.objectContaining({ from: 1, to: 3 }));
   await logs.close();
 });
+
+test("records that a left log has lost are reported if only its mark tells of them", async () => {
+  const directory = temporaryDirectory();
+  await write(directory, "1", 2);
+  openMark(join(directory, "1")).set(6);
+  const { logger, lines } = listeningLogger();
+  const logs = await openFileLogs({ directory, count: 1, logger });
+  expect(await logs.ends()).toEqual({ "0": 0, "1": 6 });
+  expect(openMark(join(directory, "1")).get()).toBe(6);
+  expect(lines).toContainEqual(expect.objectContaining({ from: 2, to: 6 }));
+  await logs.close();
+});

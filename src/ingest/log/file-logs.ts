@@ -1,7 +1,7 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { makeDirectory } from "../../disk/sync.ts";
-import { type DurableMark, openMark } from "../../log/durable-mark.ts";
+import { type DurableMark, openMark, readStoredMark } from "../../log/durable-mark.ts";
 import type { DurableRange, EventLogs, LogReader } from "../../log/event-log.ts";
 import { lockDirectory } from "../../log/lock.ts";
 import { LossReport } from "../../log/loss-report.ts";
@@ -139,9 +139,11 @@ async function sealLeftLog(
 ): Promise<void> {
   const { directory, reader } = log;
   const end = await sealLog({ directory, logger });
-  if (known > end) losses.missing(directory, { from: end, to: known }, known - end);
-  reader.advance(Math.max(end, known));
+  const mark = openMark(directory);
+  const next = Math.max(end, known, readStoredMark(mark));
+  if (next > end) losses.missing(directory, { from: end, to: next }, next - end);
+  reader.advance(next);
   // A power loss may have removed the mark of the log's last writer.
-  openMark(directory).set(reader.end());
+  mark.set(next);
   log.isEmpty = reader.end() <= reader.first();
 }
