@@ -36,8 +36,11 @@ export function recordRefused(directory: string, { from, to }: Gap): void {
  */
 export function countRefusedWithin(directory: string, gap: Gap): number {
   let count = 0;
+  let counted = gap.from;
   for (const { from, to } of refusedOf(directory)) {
-    count += Math.max(0, Math.min(to, gap.to) - Math.max(from, gap.from));
+    count += Math.max(0, Math.min(to, gap.to) - Math.max(from, counted));
+    // A range begins where the one before began, if no record was written between them.
+    counted = Math.max(counted, Math.min(to, gap.to));
   }
   return count;
 }

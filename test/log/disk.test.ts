@@ -249,6 +249,15 @@ test("the last 10,000 notes of refused numbers count", () => {
   expect(countRefusedWithin(directory, { from: 0, to: 1 })).toBe(0);
 });
 
+test("refused numbers that two notes name count once", () => {
+  const directory = temporaryDirectory();
+  // A disk that fails again before any record is stored: both ranges begin after the last one.
+  recordRefused(directory, { from: 10, to: 20 });
+  recordRefused(directory, { from: 10, to: 25 });
+  expect(countRefusedWithin(directory, { from: 0, to: 100 })).toBe(15);
+  expect(countRefusedWithin(directory, { from: 12, to: 22 })).toBe(10);
+});
+
 test("refused numbers are counted within a gap", () => {
   const directory = temporaryDirectory();
   expect(countRefusedWithin(directory, { from: 0, to: 100 })).toBe(0);
