@@ -210,12 +210,12 @@ class SegmentLogWriter<T> implements LogWriter<T> {
   #startAge(): void {
     this.#isOld = false;
     clearTimeout(this.#ageTimer);
-    const { segmentMsMax } = this.#options;
-    if (segmentMsMax !== undefined && !this.#closed) this.#ageAfter(segmentMsMax);
+    this.#ageAfter(this.#options.segmentMsMax);
   }
 
   /** Marks the segment as too old after `ms`; the next batch or `#rotateIdle` replaces it. */
-  #ageAfter(ms: number): void {
+  #ageAfter(ms: number | undefined): void {
+    if (ms === undefined || this.#closed) return;
     this.#ageTimer = setTimeout(() => {
       this.#isOld = true;
       // A segment that was created after a failure gets its own age from its own first block.

@@ -1,10 +1,12 @@
 import { expect, test } from "bun:test";
 import { mkdirSync, renameSync, rmdirSync } from "node:fs";
+import { pino } from "pino";
 import { LossReport } from "../../src/log/loss-report.ts";
 import { openLogReader } from "../../src/log/reader.ts";
 import { sealLog } from "../../src/log/recovery.ts";
 import { listSegments, segmentOf } from "../../src/log/segment/segments.ts";
 import { openLogWriter } from "../../src/log/writer.ts";
+import { LOG_ROTATE_RETRY_MS } from "../../src/log/writer-options.ts";
 import { holds } from "../until.ts";
 import { quiet, readAll, temporaryDirectory, textCodec, texts, until } from "./support.ts";
 
@@ -109,6 +111,19 @@ test("a rotation by age is retried until it succeeds", async () => {
   reader.advance(writer.durable());
   expect((await readAll(reader)).map(([, text]) => text)).toEqual(["first", "second"]);
   await writer.close();
+});
+
+test("a log that is closed while a rotation fails starts no segment later", async () => {
+  const directory = temporaryDirectory();
+  const closed = Promise.withResolvers<void>();
+  // The line about the failed rotation is written just before the next attempt is planned.
+  const logger = pino({ level: "warn" }, { write: () => closed.resolve(writer.close()) });
+  const writer = await openLogWriter({ directory, codec: textCodec, logger, segmentMsMax: 20 });
+  await writer.append("first");
+  renameSync(directory, `${directory}-away`);
+  await closed.promise;
+  renameSync(`${directory}-away`, directory);
+  await holds(LOG_ROTATE_RETRY_MS + 200, () => expect(firsts(directory)).toEqual([0]));
 });
 
 test("a log without a writer can be trimmed as a whole", async () => {
