@@ -32,8 +32,11 @@ import { type Store, withoutClose } from "../store/store.ts";
 import type { CopiedEvents } from "./copy.ts";
 import type { unsettledEvents } from "./unsettled.ts";
 
-/** Maximum number of appended events that may wait until they are durable. */
-const APPENDED_MAX = 2_000;
+/**
+ * Bytes of appended events at which a copy waits until they are durable. Brokers must acknowledge
+ * them within the time that a writer waits for an answer, also when they are slow.
+ */
+export const APPENDED_BYTES_MAX = 4 << 20;
 
 export const ledgerOptions = (logger: Logger) => ({
   name: "The ledger",
@@ -67,15 +70,20 @@ export async function appendAll(
 ): Promise<Map<string, string[]>> {
   const keys = new Map<string, string[]>();
   let waiting: Promise<void>[] = [];
+  let waitingBytes = 0;
   for await (const { key, bytes } of events) {
     const { log, done } = append(recordOf(bytes));
+    // A rejection before the wait below would end the process.
+    done.catch(() => {});
     const known = keys.get(log) ?? [];
     keys.set(log, known);
     known.push(key);
     waiting.push(done);
-    if (waiting.length < APPENDED_MAX) continue;
+    waitingBytes += bytes.length;
+    if (waitingBytes < APPENDED_BYTES_MAX) continue;
     await Promise.all(waiting);
     waiting = [];
+    waitingBytes = 0;
   }
   await Promise.all(waiting);
   return keys;

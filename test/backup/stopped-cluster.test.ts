@@ -4,11 +4,18 @@ import { join } from "node:path";
 import { brokerSettings } from "../../src/backend/broker-settings.ts";
 import { copyCatalog } from "../../src/backup/copy.ts";
 import { exportStandalone, importStandalone } from "../../src/backup/migration.ts";
-import { ledgerOptions, openStoppedCluster } from "../../src/backup/stopped-cluster.ts";
+import {
+  APPENDED_BYTES_MAX,
+  appendAll,
+  ledgerOptions,
+  openStoppedCluster,
+} from "../../src/backup/stopped-cluster.ts";
 import { openCatalog } from "../../src/catalog/open.ts";
 import { openOrderedTopic } from "../../src/cluster/ordered-log/ordered-topic.ts";
+import { eventRecordCodec } from "../../src/event/record.ts";
 import { catalogDirectory, prepareDataDirectory } from "../../src/first-start/data-directory.ts";
 import { connectClients } from "../../src/kafka/client.ts";
+import { LogUnavailable } from "../../src/log/event-log.ts";
 import { Ledger } from "../../src/pipeline/ledger/ledger.ts";
 import type { Config } from "../../src/settings/keys.ts";
 import { loadConfig } from "../../src/settings/reader.ts";
@@ -28,6 +35,45 @@ function newDirectory(): string {
   const directory = temporaryDirectory();
   directories.push(directory);
   return directory;
+}
+
+const largeRecord = {
+  ...{ format: "json", type: "track", receivedAt: 1, sourceId: "s", clientAddress: "" },
+  ...{ messageId: undefined, sentAt: undefined, json: Buffer.alloc(250_000, 0x20) },
+} as const;
+const largeBytes = Buffer.alloc(eventRecordCodec.bytesMax(largeRecord));
+
+async function* largeEvents(count: number) {
+  const bytes = largeBytes.subarray(0, eventRecordCodec.encode(largeRecord, largeBytes, 0));
+  for (let n = 0; n < count; n++) yield { key: `0 ${n}`, receivedAt: 1, bytes };
+}
+
+test("a copy of large events waits for those that are not durable yet", async () => {
+  let [bytes, most] = [0, 0];
+  const durable = async (): Promise<void> => {
+    bytes += largeBytes.length;
+    most = Math.max(most, bytes);
+    await Bun.sleep(1);
+    bytes -= largeBytes.length;
+  };
+  const keys = await appendAll(largeEvents(100), () => ({ log: "0", done: durable() }));
+  expect(keys.get("0")).toHaveLength(100);
+  expect(most).toBeLessThan(APPENDED_BYTES_MAX + 2 * largeBytes.length);
+});
+
+test("a copy whose events are refused rejects after it has read more of them", async () => {
+  const refused = appendAll(slowly(largeEvents(3)), () => ({
+    log: "0",
+    done: Promise.reject(new LogUnavailable("The disk failed")),
+  }));
+  expect(await refused.catch((error) => error)).toBeInstanceOf(LogUnavailable);
+});
+
+async function* slowly<T>(items: AsyncIterable<T>) {
+  for await (const item of items) {
+    await Bun.sleep(1);
+    yield item;
+  }
 }
 
 describeWith(brokersMissing)("a stopped cluster", () => {
