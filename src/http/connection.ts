@@ -131,6 +131,11 @@ export class HttpConnection implements HttpExchange, EvictableConnection {
     else this.#socket.terminate();
   }
 
+  /** Closes the connection, and lets the client receive what was sent of a response. */
+  release(): void {
+    this.#socket.end();
+  }
+
   /** Closes the connection: at once, or after the response if it has a complete request. */
   stop(): void {
     if (this.#state === "reading") this.#close();

@@ -154,7 +154,7 @@ export function serveHttp(options: HttpServerOptions) {
       acceptor.close();
       const expectedUntil = performance.now() + REQUEST_EXPECTED_MS;
       while (stopIdle(performance.now() < expectedUntil)) await Bun.sleep(STOP_POLL_MS);
-      for (const connection of open.connections()) connection.end();
+      for (const connection of open.connections()) connection.release();
       clearInterval(sweep);
     },
   };

@@ -496,6 +496,24 @@ test("stop closes idle connections and waits for owed responses", async () => {
   await expect(fetch(`http://127.0.0.1:${stopped.port}/`)).rejects.toThrow();
 });
 
+test("stop does not reset a connection whose client has yet to close its side", async () => {
+  const stopped = open();
+  const client = dial({ port: stopped.port, allowHalfOpen: true });
+  let reset: Error | undefined;
+  client.on("error", (error) => {
+    reset = error;
+  });
+  const ended = new Promise((resolve) => client.once("end", resolve));
+  const count = owed.length;
+  client.resume().write(get("/never"));
+  while (owed.length === count) await Bun.sleep(1);
+  const stop = stopped.stop();
+  owed.at(-1)!.respond(new HttpResponse(200, {}));
+  await Promise.all([ended, stop]);
+  await holds(50, () => expect(reset).toBeUndefined());
+  client.end();
+});
+
 test("stop closes a connection without a request while another waits for its response", async () => {
   const stopped = open();
   const [silent, busy] = [dial({ port: stopped.port }), dial({ port: stopped.port })];
