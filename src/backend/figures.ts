@@ -1,6 +1,7 @@
 import { messageOf } from "../errors.ts";
 import { FigureRecorder } from "../figures/figure-recorder.ts";
 import { FigureTables } from "../figures/figure-tables.ts";
+import { earliestNow } from "../observe/ages.ts";
 import type { Logger } from "../observe/log.ts";
 import type { Pipeline } from "../pipeline/pipeline.ts";
 import type { Store } from "../store/store.ts";
@@ -29,6 +30,7 @@ export function openFigures(
       collectLag: figures.lag,
       share: storage.share,
       now: Date.now,
+      earliestNow,
       logger,
     });
     recorder.start();

@@ -2,6 +2,7 @@ import { constants, setPriority } from "node:os";
 import { resolve } from "node:path";
 import { Counter, Gauge } from "prom-client";
 import { messageOf } from "../errors.ts";
+import { ageOf } from "../observe/ages.ts";
 import type { Logger } from "../observe/log.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import { selfCommand } from "../self-command.ts";
@@ -39,7 +40,7 @@ export function startBackups(
 
 /** Makes a backup at each interval (setting `backup.every`), and deletes old ones. */
 class ScheduledBackups {
-  #startedAt = Date.now();
+  readonly #startedAt = Date.now();
   readonly #everyMs: number;
   readonly #failed: Counter;
   #newest: BackupFile | undefined;
@@ -90,7 +91,8 @@ class ScheduledBackups {
   warnings(): string[] {
     if (this.#ageMs() < INTERVALS_LATE * this.#everyMs) return [];
     const hours = Math.floor(this.#ageMs() / 360_000) / 10;
-    return [`No backup for ${hours} h: the log says why they fail`];
+    const cause = this.#failures > 0 ? "the log says why they fail" : "the next one is due or runs";
+    return [`No backup for ${hours} h: ${cause}`];
   }
 
   /** Kills the backup process if one runs, and makes no further backups. */
@@ -103,7 +105,7 @@ class ScheduledBackups {
   }
 
   #ageMs(): number {
-    return Math.max(0, Date.now() - (this.#newest?.at ?? this.#startedAt));
+    return ageOf(this.#newest?.at ?? this.#startedAt);
   }
 
   /**
@@ -123,9 +125,7 @@ class ScheduledBackups {
 
   /** Forgets times after now: the clock that they are from was ahead, and has been set back. */
   #forgetFuture(): void {
-    const now = Date.now();
-    this.#startedAt = Math.min(this.#startedAt, now);
-    if (this.#newest !== undefined && this.#newest.at > now) this.#newest = undefined;
+    if (this.#newest !== undefined && this.#newest.at > Date.now()) this.#newest = undefined;
   }
 
   /**
@@ -155,7 +155,7 @@ class ScheduledBackups {
       this.#newest = { path: place, at, bytes: this.#newest?.bytes ?? 0 };
       await this.#prune();
       const { path, bytes } = this.#newest ?? {};
-      this.logger.info({ path, bytes, ms: Date.now() - at }, "backup made");
+      this.logger.info({ path, bytes, ms: ageOf(at) }, "backup made");
       this.#wait(at + this.#everyMs);
     } catch (error) {
       if (this.#isStopping) return;

@@ -25,6 +25,8 @@ interface FigureRecorderParts {
   /** Returns the share of all partitions (0 to 1) whose events this node delivers. */
   share(): number;
   now(): number;
+  /** Returns the earliest time that it can be now, by which old figures are deleted. */
+  earliestNow(): number;
   logger: Logger;
 }
 
@@ -93,7 +95,7 @@ export class FigureRecorder {
       const tables = this.#parts.tables();
       if (tables === undefined) return;
       await this.#store(tables);
-      await tables.tidy(now);
+      await tables.tidy(this.#parts.earliestNow());
       if (this.#isFailing) this.#parts.logger.info("figures are stored again");
       this.#isFailing = false;
     } catch (error) {
@@ -102,7 +104,7 @@ export class FigureRecorder {
       }
       this.#isFailing = true;
     } finally {
-      this.#dropOld(now);
+      this.#dropOld();
     }
   }
 
@@ -178,10 +180,9 @@ export class FigureRecorder {
     }
   }
 
-  #dropOld(now: number): void {
-    for (const at of this.#waiting.keys()) {
-      if (now - at > COUNTED_MINUTES * MINUTE_MS) this.#waiting.delete(at);
-    }
+  #dropOld(): void {
+    const excess = Math.max(0, this.#waiting.size - COUNTED_MINUTES);
+    for (const at of [...this.#waiting.keys()].slice(0, excess)) this.#waiting.delete(at);
   }
 }
 

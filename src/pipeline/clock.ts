@@ -1,3 +1,5 @@
+import { ageOf, createAges } from "../observe/ages.ts";
+
 /**
  * Condition variable. A notification wakes all functions and promises that wait for it at that
  * moment; it has no effect on later ones.
@@ -49,41 +51,6 @@ export interface Clock {
   sleep(ms: number, until: Notifier): Promise<void>;
 }
 
-/** Interval in milliseconds at which `createAges` checks whether the wall clock was set. */
-const STEP_CHECK_MS = 1_000;
-/**
- * Smallest change in milliseconds that counts as setting the clock. Smaller changes are gradual
- * corrections, such as those by NTP.
- */
-export const STEP_MS_MIN = 2_000;
-/** Largest number of remembered differences between the wall clock and the monotonic clock. */
-const STEPS_MAX = 16;
-
-/**
- * Creates the function `age` of a clock. When the wall clock is set, its difference to the
- * monotonic clock `elapsed` changes; the function remembers the differences that it has seen. It
- * cannot know whether a given time was read before or after such a change, so it computes the age
- * with each difference and returns the smallest: a new event must never look old.
- */
-export function createAges(wall: () => number, elapsed: () => number): (at: number) => number {
-  let distances = [wall() - elapsed()];
-
-  function checkStep(): void {
-    const distance = wall() - elapsed();
-    const isStep = Math.abs(distance - distances.at(-1)!) >= STEP_MS_MIN;
-    distances = [...(isStep ? distances : distances.slice(0, -1)), distance].slice(-STEPS_MAX);
-  }
-
-  setInterval(checkStep, STEP_CHECK_MS).unref();
-  return (at) => {
-    checkStep();
-    const ages = distances.map((distance) => elapsed() + distance - at);
-    // The clock of the node that received an event may be a little ahead of this one.
-    const possible = ages.filter((age) => age > -STEP_MS_MIN);
-    return possible.length === 0 ? 0 : Math.max(0, Math.min(...possible));
-  };
-}
-
 const elapsed = () => performance.now();
 
 /**
@@ -99,7 +66,7 @@ export function correctedClock(errorMs: () => number): Clock {
 export const systemClock: Clock = {
   now: Date.now,
   elapsed,
-  age: createAges(Date.now, elapsed),
+  age: ageOf,
   random: Math.random,
   sleep(ms, until) {
     return new Promise((resolve) => {

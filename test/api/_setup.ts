@@ -285,6 +285,7 @@ function openTestFigures(directory: string, { figures }: Pipeline, logger: Logge
     collectLag: figures.lag,
     share: () => 1,
     now: Date.now,
+    earliestNow: Date.now,
     logger,
   });
   const close = async () => {

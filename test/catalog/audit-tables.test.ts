@@ -1,4 +1,4 @@
-import { expect, onTestFinished, test } from "bun:test";
+import { expect, onTestFinished, setSystemTime, test } from "bun:test";
 import type { AuditEntry, AuditFilter } from "../../src/catalog/audit/audit-entry.ts";
 import { AUDIT_BOUNDS, AuditTables } from "../../src/catalog/audit/audit-log.ts";
 import { newId } from "../../src/catalog/ids.ts";
@@ -193,6 +193,19 @@ test("entries above the age are neither found nor kept", async () => {
   const old = boundedBy({ ageMs: 1 });
   const found = old.find(workspaceId, {}, { count: 10, others: false });
   expect(minutesOf(found.entries)).toEqual([3, 2]);
+});
+
+test("a clock that is ahead hides and deletes no entry", async () => {
+  onTestFinished(() => {
+    setSystemTime();
+  });
+  const { store, boundedBy } = await tablesWith([entryAt(1)]);
+  const aged = boundedBy({ ageMs: 60_000 });
+  const ahead = BEGIN + 86_400_000;
+  setSystemTime(ahead);
+  await store.change(() => aged.add({ ...entryAt(0), id: newId(ahead), at: ahead }));
+  const found = aged.find(workspaceId, {}, { count: 10, others: false });
+  expect(found.entries.map(({ at }) => at)).toEqual([ahead, entryAt(1).at]);
 });
 
 test("a workspace without entries tells no time since when all are kept", async () => {

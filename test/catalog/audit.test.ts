@@ -1,4 +1,4 @@
-import { expect, onTestFinished, test } from "bun:test";
+import { expect, onTestFinished, setSystemTime, test } from "bun:test";
 import type { AuditBounds } from "../../src/catalog/audit/audit-log.ts";
 import { type Caller, runAs } from "../../src/catalog/audit/caller.ts";
 import { AUDIT_CHANGES_MAX, AUDIT_VALUE_CHARS_MAX } from "../../src/catalog/audit/limits.ts";
@@ -220,6 +220,21 @@ test("entries that are too old are not shown, and are deleted", async () => {
   const after = await opened(0);
   onTestFinished(() => after.close());
   expect(all(after, id)).toEqual([]);
+});
+
+test("a clock that is ahead makes no entry too old", async () => {
+  const directory = await freshDirectory();
+  const catalog = await openCatalog({ directory, logger, audit: { ageMs: 3_600_000 } });
+  onTestFinished(() => catalog.close());
+  const { id } = await catalog.workspaces.create("Acme");
+  setSystemTime(Date.now() + 86_400_000);
+  try {
+    await catalog.audit.trim();
+    await catalog.sources.create(id, { name: "source" });
+    expect(all(catalog, id)).toHaveLength(2);
+  } finally {
+    setSystemTime();
+  }
 });
 
 test("refused tokens displace no other entries", async () => {

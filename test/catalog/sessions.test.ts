@@ -67,6 +67,19 @@ test("a session lasts no longer than its token", async () => {
   }
 });
 
+test("a session that began while the clock was ahead ends no other", async () => {
+  const { catalog, workspaceId } = await freshWorkspace();
+  const { secret } = await catalog.tokens.create(workspaceId, input);
+  const begun = (await catalog.sessions.begin(secret))!;
+  setSystemTime(begun.principal.expiresAt!);
+  try {
+    await catalog.sessions.begin(secret);
+  } finally {
+    setSystemTime();
+  }
+  expect(catalog.sessions.authenticate(begun.secret)).toBeDefined();
+});
+
 test("a session expires before its token", async () => {
   const { catalog, workspaceId } = await freshWorkspace();
   const { secret } = await catalog.tokens.create(workspaceId, input);

@@ -1,7 +1,7 @@
 import { afterEach, expect, jest, setSystemTime, test } from "bun:test";
 import { FigureRecorder } from "../../src/figures/figure-recorder.ts";
 import type { FigureTables } from "../../src/figures/figure-tables.ts";
-import { MINUTE_MS } from "../../src/figures/minute-counters.ts";
+import { COUNTED_MINUTES, MINUTE_MS } from "../../src/figures/minute-counters.ts";
 import { LAG_SECONDS, rowOf } from "../../src/figures/row.ts";
 import type { Series } from "../../src/figures/series.ts";
 import { listeningLogger } from "../log/support.ts";
@@ -15,12 +15,15 @@ afterEach(() => {
 function scene() {
   const { logger, lines } = listeningLogger();
   const state = { now: 1_000 * MINUTE_MS, isFailing: false, stored: 0, lag: new Map() };
+  const ages = { earliest: Number.POSITIVE_INFINITY, tidiedAt: 0 };
   const tables = {
     async write() {
       if (state.isFailing) throw new Error("No broker answers");
       state.stored += 1;
     },
-    async tidy() {},
+    async tidy(now: number) {
+      ages.tidiedAt = now;
+    },
   } as unknown as FigureTables;
   const recorder = new FigureRecorder({
     tables: () => tables,
@@ -30,13 +33,14 @@ function scene() {
     },
     share: () => 1,
     now: () => state.now,
+    earliestNow: () => Math.min(state.now, ages.earliest),
     logger,
   });
   const minute = async () => {
     state.now += MINUTE_MS;
     await recorder.step();
   };
-  return { state, recorder, lines, minute };
+  return { state, ages, recorder, lines, minute };
 }
 
 test("the log names a failing store once and its recovery once, and no minute is lost", async () => {
@@ -55,6 +59,28 @@ test("the log names a failing store once and its recovery once, and no minute is
   state.isFailing = true;
   await minute();
   expect(lines).toHaveLength(3);
+});
+
+test("old figures are deleted by the earliest time that it can be now, while the clock is ahead", async () => {
+  const { state, ages, minute } = scene();
+  ages.earliest = state.now + MINUTE_MS;
+  await minute();
+  state.now += 9_000 * 60 * MINUTE_MS;
+  await minute();
+  expect(ages.tidiedAt).toBe(ages.earliest);
+});
+
+test("the newest minutes are kept while the store fails, also over a clock that is set", async () => {
+  const { state, lines, minute } = scene();
+  state.isFailing = true;
+  for (let n = 0; n < 3; n++) await minute();
+  state.now += 9_000 * 60 * MINUTE_MS;
+  await minute();
+  for (let n = 0; n < COUNTED_MINUTES; n++) await minute();
+  state.isFailing = false;
+  await minute();
+  expect(lines.at(-1)).toMatchObject({ msg: "figures are stored again" });
+  expect(state.stored).toBe(COUNTED_MINUTES + 1);
 });
 
 test("a stop whose last minute cannot be stored says so", async () => {

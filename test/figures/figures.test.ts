@@ -69,6 +69,7 @@ class Node {
       collectLag: async () => this.lag,
       share: () => share,
       now: () => this.now,
+      earliestNow: () => this.now,
       logger,
     });
   }

@@ -1,3 +1,4 @@
+import { earliestNow } from "../../observe/ages.ts";
 import { encodeValue } from "../../store/row-write.ts";
 import type { Store } from "../../store/store.ts";
 import { firstIdAt, isId } from "../ids.ts";
@@ -85,7 +86,7 @@ export class AuditTables {
     const division = divisionOf(entry);
     this.#put(division, entry);
     for (let left = DELETED_PER_ADDED_MAX; left > 0; left--) {
-      if (!this.#deleteOldest(division, entry.at)) break;
+      if (!this.#deleteOldest(division, earliestNow())) break;
     }
   }
 
@@ -123,7 +124,7 @@ export class AuditTables {
     { after, count, others }: { after?: string; count: number; others: boolean },
   ): FoundEntries {
     const divisions = [workspaceId, workspaceId + REFUSED, ...(others ? [REFUSED] : [])];
-    const oldestKept = this.#bounds.ageMs > 0 ? Date.now() - this.#bounds.ageMs : 0;
+    const oldestKept = this.#bounds.ageMs > 0 ? earliestNow() - this.#bounds.ageMs : 0;
     const sinces = divisions.flatMap((division) => this.#sizes.get(division)?.since ?? []);
     const keptSince = Math.max(oldestKept, ...sinces);
     const kept = sinces.length === 0 ? {} : { keptSince };

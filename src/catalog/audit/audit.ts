@@ -1,3 +1,4 @@
+import { earliestNow } from "../../observe/ages.ts";
 import { newId } from "../ids.ts";
 import type { Workspace } from "../model.ts";
 import type { CatalogStore } from "../store.ts";
@@ -112,8 +113,9 @@ export function openAuditLog(store: CatalogStore, tables: AuditTables) {
     },
     /** Deletes the entries that exceed the bounds, a limited number in each transaction. */
     async trim() {
-      for (let isOver = tables.isOverBounds(Date.now()); isOver; ) {
-        const deleted = await store.change(() => tables.trim(Date.now(), TRIMMED_AT_ONCE_MAX));
+      const now = earliestNow();
+      for (let isOver = tables.isOverBounds(now); isOver; ) {
+        const deleted = await store.change(() => tables.trim(now, TRIMMED_AT_ONCE_MAX));
         isOver = deleted > 0;
       }
     },

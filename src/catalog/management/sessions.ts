@@ -1,5 +1,6 @@
 import { assert } from "../../assert.ts";
 import { ApiError } from "../../errors.ts";
+import { earliestNow } from "../../observe/ages.ts";
 import { SESSION_SECONDS_MAX, SESSIONS_OF_TOKEN_MAX } from "../../settings/limits.ts";
 import { newId } from "../ids.ts";
 import type { Principal } from "../model.ts";
@@ -37,7 +38,7 @@ export function openSessions(
   function put(session: StoredSession): void {
     const others = sessions.ofToken(session.tokenId);
     for (const [older, other] of others.entries()) {
-      const isOver = other.expiresAt <= session.createdAt;
+      const isOver = other.expiresAt <= earliestNow();
       const left = others.length - older;
       if (isOver || left >= SESSIONS_OF_TOKEN_MAX) sessions.remove(other);
     }

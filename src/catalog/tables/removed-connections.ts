@@ -1,3 +1,4 @@
+import { ageOf } from "../../observe/ages.ts";
 import { isId } from "../ids.ts";
 import { REMOVED_CONNECTION_SECONDS_MAX, REMOVED_CONNECTIONS_OF_WORKSPACE_MAX } from "../limits.ts";
 import type { Connection } from "../model.ts";
@@ -39,7 +40,7 @@ export function removedConnectionTable(store: CatalogStore) {
      */
     find(workspaceId: string, id: string): Connection | undefined {
       const row = isId(id) ? rows.get([workspaceId, id]) : undefined;
-      if (row === undefined || Date.now() - row.removedAt > AGE_MS_MAX) return undefined;
+      if (row === undefined || ageOf(row.removedAt) > AGE_MS_MAX) return undefined;
       return row.connection;
     },
     /**

@@ -1,5 +1,5 @@
-import type { Stats } from "node:fs";
 import { type FileHandle, lstat } from "node:fs/promises";
+import { ageOf } from "../../observe/ages.ts";
 import { DELIVERY_BYTES_MAX } from "../../settings/limits.ts";
 import type { OutgoingEvent } from "../destination.ts";
 import { jsonLines } from "../formats/json-lines.ts";
@@ -124,7 +124,9 @@ export class JsonLinesFile {
       const stat = await handle.stat();
       if (!stat.isFile()) throw Object.assign(new Error(), { code: "EINVAL" });
       this.#size = await repairTail(handle);
-      this.#createdAt = performance.now() - (this.#size === 0 ? 0 : ageMsOf(stat));
+      // Not every file system stores creation times.
+      this.#createdAt =
+        performance.now() - (this.#size === 0 ? 0 : ageOf(stat.birthtimeMs || stat.mtimeMs));
     } catch (error) {
       await handle.close();
       throw error;
@@ -144,12 +146,6 @@ export class JsonLinesFile {
     this.#handle = undefined;
     await handle?.close();
   }
-}
-
-/** Returns the age of a file in milliseconds; 0 when its time is after now. */
-function ageMsOf({ birthtimeMs, mtimeMs }: Stats): number {
-  // Not every file system stores creation times.
-  return Math.max(0, Date.now() - (birthtimeMs || mtimeMs));
 }
 
 /**

@@ -1,5 +1,6 @@
 import { readdir, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
+import { ageOf } from "../../observe/ages.ts";
 import { withSafePath } from "./safe-path.ts";
 
 /** Maximum number of rotated files, and their maximum age in milliseconds. */
@@ -108,7 +109,6 @@ export async function deleteExpiredFiles(
 ): Promise<void> {
   const { keepFiles = Number.POSITIVE_INFINITY, keepAgeMs = Number.POSITIVE_INFINITY } = keeping;
   if (!deletesFiles(keeping)) return;
-  const now = Date.now();
   await withSafePath(root, path, async (resolved) => {
     const inside = dirname(resolved);
     const rotated = (await readdir(inside))
@@ -116,7 +116,7 @@ export async function deleteExpiredFiles(
       .filter((file): file is { name: string; at: number } => file.at !== undefined)
       .sort((a, b) => b.at - a.at || (a.name < b.name ? 1 : -1));
     for (const [index, { name, at }] of rotated.entries()) {
-      if (index >= keepFiles || now - at > keepAgeMs) await rm(`${inside}/${name}`);
+      if (index >= keepFiles || ageOf(at) > keepAgeMs) await rm(`${inside}/${name}`);
     }
   });
 }

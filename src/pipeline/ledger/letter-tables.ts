@@ -1,6 +1,6 @@
+import { STEP_MS_MIN } from "../../observe/ages.ts";
 import type { Store } from "../../store/store.ts";
 import type { Table } from "../../store/table.ts";
-import { STEP_MS_MIN } from "../clock.ts";
 import type {
   LetterFilter,
   LetterOwner,

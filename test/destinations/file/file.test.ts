@@ -312,6 +312,18 @@ describe("rotated files", () => {
     },
   );
 
+  test("are kept while the clock is ahead", async () => {
+    const destination = openWith({ rotateBytes: 1_024, keepAgeMs: 3_600_000 });
+    const many = Array.from({ length: 200 }, (_, n) => event(n));
+    await destination.deliver(many, idle);
+    const [first] = ended();
+    setSystemTime(Date.now() + 86_400_000);
+    await destination.deliver(many, idle);
+    await destination.close();
+    expect(ended()).toContain(first!);
+    expect(ended().length).toBe(2);
+  });
+
   test("a name that is taken is not overwritten, nor is a link followed", async () => {
     symlinkSync(outside, join(root, "in"));
     for (const over of [{ rotateBytes: 1_024 }, { format: "parquet" }]) {

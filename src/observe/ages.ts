@@ -1,0 +1,52 @@
+/** Interval in milliseconds at which `createAges` checks whether the wall clock was set. */
+const STEP_CHECK_MS = 1_000;
+/**
+ * Smallest change in milliseconds that counts as setting the clock. Smaller changes are gradual
+ * corrections, such as those by NTP.
+ */
+export const STEP_MS_MIN = 2_000;
+/** Largest number of remembered differences between the wall clock and the monotonic clock. */
+const STEPS_MAX = 16;
+
+/**
+ * Returns the milliseconds that have passed since a time of the wall clock (milliseconds since the
+ * epoch), at least 0. If the wall clock was set since, the smallest number that is possible.
+ */
+type AgeOf = (at: number) => number;
+
+/**
+ * Creates the function that computes ages. When the wall clock is set, its difference to the
+ * monotonic clock `elapsed` changes; the function remembers the differences that it has seen. It
+ * cannot know whether a given time was read before or after such a change, so it computes the age
+ * with each difference and returns the smallest: what is new must never look old.
+ */
+export function createAges(wall: () => number, elapsed: () => number): AgeOf {
+  let distances = [wall() - elapsed()];
+
+  function checkStep(): void {
+    const distance = wall() - elapsed();
+    const isStep = Math.abs(distance - distances.at(-1)!) >= STEP_MS_MIN;
+    distances = [...(isStep ? distances : distances.slice(0, -1)), distance].slice(-STEPS_MAX);
+  }
+
+  setInterval(checkStep, STEP_CHECK_MS).unref();
+  return (at) => {
+    checkStep();
+    const ages = distances.map((distance) => elapsed() + distance - at);
+    // The clock of the node that received an event may be a little ahead of this one.
+    const possible = ages.filter((age) => age > -STEP_MS_MIN);
+    return possible.length === 0 ? 0 : Math.max(0, Math.min(...possible));
+  };
+}
+
+/**
+ * Ages by the clock of this machine. Whatever is deleted for its age is judged by this function:
+ * while the wall clock is ahead, nothing is deleted too early.
+ */
+export const ageOf: AgeOf = createAges(
+  () => Date.now(),
+  () => performance.now(),
+);
+
+/** Returns the earliest time that it can be now, in milliseconds since the epoch. */
+export const earliestNow = () => ageOf(0);
