@@ -1,7 +1,10 @@
 import { parse } from "@babel/parser";
 import type { Node } from "../docs/reference/source.ts";
 
-/** An element's child that shows a name that a user gave, and is not in the component `Name`. */
+/**
+ * A name that a user gave, as the child of an element other than `Name`, or as the title of a
+ * component.
+ */
 export interface BareName {
   start: number;
   end: number;
@@ -39,7 +42,7 @@ const isText = (node: Node) => /Texts$/.test(node.name ?? "");
 const isNameLookup = (node: Node) =>
   node.name === "names" || (node.type === "MemberExpression" && node.property.name === "names");
 
-/** Returns the children of elements that show a name outside `Name`. */
+/** Returns the children of elements and titles of components that show a name as it is. */
 export function bareNames(path: string, code: string): BareName[] {
   if (!path.endsWith(".tsx")) return [];
   const tree = parse(code, {
@@ -64,8 +67,11 @@ export function bareNames(path: string, code: string): BareName[] {
   return found;
 }
 
-/** Returns the expression that is a child of an element, or the whole cell of a table. */
+/** Returns the expression that is a child of an element, a title, or the whole cell of a table. */
 function shownExpression(node: Node, parent: Node | undefined): Node | undefined {
+  if (node.type === "JSXAttribute" && node.name.name === "title" && isComponent(parent)) {
+    return node.value?.expression;
+  }
   if (node.type === "JSXExpressionContainer" && isElement(parent) && !isInName(parent)) {
     return node.expression;
   }
@@ -74,5 +80,7 @@ function shownExpression(node: Node, parent: Node | undefined): Node | undefined
 
 const isElement = (node: Node | undefined): node is Node =>
   node?.type === "JSXElement" || node?.type === "JSXFragment";
+
+const isComponent = (node: Node | undefined) => /^[A-Z]/.test(node?.name?.name ?? "");
 
 const isInName = (node: Node) => node.openingElement?.name.name === "Name";

@@ -1,11 +1,12 @@
 import { expect, test } from "bun:test";
 import { Glob } from "bun";
+import { eventName } from "../../src/console/data/event-name.ts";
 import { isolated } from "../../src/console/format.ts";
 import { bareNames } from "./bare-names.ts";
 
 const sources = [...new Glob("src/console/**/*.{ts,tsx}").scanSync(".")].sort();
 
-test("every element shows a user-given name by the component Name", async () => {
+test("every element shows a user-given name by the component Name, and every title isolates it", async () => {
   const found: string[] = [];
   for (const path of sources) {
     if (path === "src/console/components/name.tsx") continue;
@@ -24,9 +25,10 @@ test("every text that contains a user-given name isolates it", async () => {
   expect(found).toEqual([]);
 });
 
-test("a name outside of Name is found, and a name in an attribute or in Name is not", () => {
+test("a name outside of Name or in a title is found, and one in a tooltip or in Name is not", () => {
   const code = `const view = <p title={it.name}>
     {it.name} {sourceName ?? id} {names.source(id)} {names?.get(id) ?? id} <Name>{it.name}</Name> {texts.name(it)}
+    <Dialog title={it?.name ?? id} /> <Dialog title={isolated(it.name)} />
   </p>;
   const column = { cell: (it) => it.name, key: (it) => it.name };`;
   expect(bareNames("screen.tsx", code).map(({ text }) => text)).toEqual([
@@ -34,8 +36,14 @@ test("a name outside of Name is found, and a name in an attribute or in Name is 
     "{sourceName ?? id}",
     "{names.source(id)}",
     "{names?.get(id) ?? id}",
+    "title={it?.name ?? id}",
     "cell: (it) => it.name",
   ]);
+});
+
+test("eventName isolates the name of an event, which its sender chose", () => {
+  expect(eventName({ event: "report\u202egnp.exe" })).toBe("report[U+202E]gnp.exe");
+  expect(eventName({ type: "page", name: "חנות" })).toBe("\u2068חנות\u2069");
 });
 
 test("isolated encloses names that may reverse the text around them, and keeps others", () => {

@@ -21,6 +21,7 @@ import { loadPart } from "../data/load-part.ts";
 import { reloadIfChanged } from "../data/save.ts";
 import { missingPermission } from "../data/session.ts";
 import { useResource } from "../data/use-resource.ts";
+import { isolated } from "../format.ts";
 import { MetricCharts } from "../metrics/metric-charts.tsx";
 import { hrefTo, navigate } from "../router.ts";
 import { codeLogTexts, codeTexts } from "../texts/code.ts";
@@ -121,7 +122,7 @@ function LoadedCodePage({ context, tab }: { context: CodeContext; tab: string })
   return (
     <>
       <ScreenHeader
-        title={newest.name}
+        title={isolated(newest.name)}
         parent={parentOf(kind)}
         status={
           <>

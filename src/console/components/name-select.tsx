@@ -5,6 +5,7 @@ import {
   type SearchedKind,
   useNameSearch,
 } from "../data/use-name-search.ts";
+import { isolated } from "../format.ts";
 import { commonTexts } from "../texts/common.ts";
 import { errorMessage } from "./error-notice.tsx";
 import {
@@ -70,7 +71,7 @@ function NameSelect(props: SelectProps & Searched & { attributes: Attributes }) 
   const items = optionsOf((names.found ?? []).filter(({ id }) => !without?.has(id)));
   const options = [
     ...(none === undefined ? [] : [{ value: "", text: none }]),
-    ...includeCurrent(items, value, names.nameOf(value)),
+    ...includeCurrent(items, value, isolated(names.nameOf(value))),
   ];
   return <Select value={value} options={options} onChange={onChange} attributes={attributes} />;
 }

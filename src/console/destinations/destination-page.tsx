@@ -19,6 +19,7 @@ import type { Destination, DestinationRow } from "../data/model.ts";
 import { reloadIfChanged, type StoredState } from "../data/save.ts";
 import { client, missingPermission } from "../data/session.ts";
 import { useResource } from "../data/use-resource.ts";
+import { isolated } from "../format.ts";
 import { hrefTo, navigate } from "../router.ts";
 import { commonTexts } from "../texts/common.ts";
 import { destinationTexts } from "../texts/destinations.ts";
@@ -67,7 +68,7 @@ export function DestinationPage({ id, tab }: { id: string; tab: string }) {
   return (
     <>
       <ScreenHeader
-        title={value?.name ?? state?.name ?? commonTexts.destination}
+        title={isolated(value?.name ?? state?.name ?? commonTexts.destination)}
         parent={{ href: hrefTo("destinations"), text: commonTexts.destinations }}
         status={
           state && <DestinationStateBadge state={state.state} isRejecting={state.rejecting} />

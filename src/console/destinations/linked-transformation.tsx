@@ -1,12 +1,13 @@
 import { useState } from "preact/hooks";
 import { Button } from "../components/button.tsx";
 import { errorMessage } from "../components/error-notice.tsx";
-import { optionsOf, SelectField } from "../components/forms/fields.tsx";
+import { includeCurrent, optionsOf, SelectField } from "../components/forms/fields.tsx";
 import { Panel } from "../components/layout.tsx";
 import { SearchField } from "../components/search-field.tsx";
 import type { Destination } from "../data/model.ts";
 import { client } from "../data/session.ts";
 import { useResource } from "../data/use-resource.ts";
+import { isolated } from "../format.ts";
 import { hrefTo } from "../router.ts";
 import { commonTexts } from "../texts/common.ts";
 import { destinationTexts } from "../texts/destinations.ts";
@@ -36,8 +37,7 @@ export function LinkedTransformation(props: {
   const current = destination.transformation?.id ?? "";
   const next = selected ?? current;
   const params = { id: destination.id };
-  const isListed = current === "" || listed.some(({ value }) => value === current);
-  const options = isListed ? listed : [{ value: current, text: currentName ?? current }, ...listed];
+  const options = includeCurrent(listed, current, isolated(currentName ?? current));
 
   async function apply() {
     if (next === "") await client.call("DELETE /v2/destinations/{id}/transformation", { params });

@@ -3,7 +3,7 @@ import { Loaded } from "../components/loaded.tsx";
 import type { Overview } from "../data/model.ts";
 import { client, missingPermission, session } from "../data/session.ts";
 import { useResource } from "../data/use-resource.ts";
-import { formatCount, formatDuration, formatRate } from "../format.ts";
+import { formatCount, formatDuration, formatRate, isolated } from "../format.ts";
 import { MetricCharts } from "../metrics/metric-charts.tsx";
 import { hrefTo } from "../router.ts";
 import { commonTexts } from "../texts/common.ts";
@@ -26,7 +26,7 @@ export function Screen() {
       ) : (
         <EmptyState
           icon="overview"
-          title={session.value?.workspace.name ?? commonTexts.overview}
+          title={isolated(session.value?.workspace.name ?? commonTexts.overview)}
           text={overviewTexts.figuresRequire(permission)}
         />
       )}

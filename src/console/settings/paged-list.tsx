@@ -8,6 +8,7 @@ import { Loaded } from "../components/loaded.tsx";
 import { Name } from "../components/name.tsx";
 import { type Column, column, Pagination, Table } from "../components/table.tsx";
 import { useResource } from "../data/use-resource.ts";
+import { isolated } from "../format.ts";
 import { commonTexts } from "../texts/common.ts";
 
 export interface FormContext<Item> {
@@ -95,7 +96,7 @@ export function PagedList<
         <Pagination page={page} total={value?.paging.total} onChange={setPage} />
       </Panel>
       {opened && (
-        <Dialog title={opened.item?.name ?? add} onClose={close}>
+        <Dialog title={isolated(opened.item?.name ?? add)} onClose={close}>
           <LoadedForm {...props} id={opened.item?.id} close={close} reload={reload} />
         </Dialog>
       )}

@@ -8,6 +8,7 @@ import {
   Tabs,
 } from "../components/layout.tsx";
 import { Loaded } from "../components/loaded.tsx";
+import { Name } from "../components/name.tsx";
 import { Time } from "../components/time.tsx";
 import { client, missingPermission, session } from "../data/session.ts";
 import { useResource } from "../data/use-resource.ts";
@@ -58,7 +59,7 @@ function WorkspaceFacts() {
           {(workspace) => (
             <FactList
               facts={[
-                [commonTexts.name, workspace.name],
+                [commonTexts.name, <Name>{workspace.name}</Name>],
                 [commonTexts.id, <CopyableCode value={workspace.id} name={commonTexts.idNoun} />],
                 [
                   settingsTexts.dataPlaneUrl,

@@ -2,6 +2,7 @@ import { Badge, ScreenHeader } from "../components/layout.tsx";
 import { Loaded } from "../components/loaded.tsx";
 import { client, missingPermission } from "../data/session.ts";
 import { useResource } from "../data/use-resource.ts";
+import { isolated } from "../format.ts";
 import { MetricCharts } from "../metrics/metric-charts.tsx";
 import { hrefTo, type ScreenProps } from "../router.ts";
 import { RecentEvents } from "../tail/recent-events.tsx";
@@ -26,7 +27,7 @@ function SourceFigures({ id, permission }: { id: string; permission: string }) {
   return (
     <>
       <ScreenHeader
-        title={source?.name ?? commonTexts.source}
+        title={isolated(source?.name ?? commonTexts.source)}
         parent={{ href: hrefTo("sources"), text: commonTexts.sources }}
         status={source && !source.enabled && <Badge>{commonTexts.disabled}</Badge>}
       />

@@ -15,6 +15,7 @@ import type { Source } from "../data/model.ts";
 import { reloadIfChanged, type StoredState } from "../data/save.ts";
 import { client, missingPermission } from "../data/session.ts";
 import { useResource } from "../data/use-resource.ts";
+import { isolated } from "../format.ts";
 import { MetricCharts } from "../metrics/metric-charts.tsx";
 import { hrefTo, navigate } from "../router.ts";
 import { RecentEvents } from "../tail/recent-events.tsx";
@@ -42,7 +43,7 @@ export function SourcePage({ id }: { id: string }) {
   return (
     <>
       <ScreenHeader
-        title={source?.name ?? commonTexts.source}
+        title={isolated(source?.name ?? commonTexts.source)}
         parent={{ href: hrefTo("sources"), text: commonTexts.sources }}
         status={source && !source.enabled && <Badge>{commonTexts.disabled}</Badge>}
       >

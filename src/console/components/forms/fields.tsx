@@ -1,5 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef } from "preact/hooks";
+import { isolated } from "../../format.ts";
 import { commonTexts } from "../../texts/common.ts";
 import { withCode } from "../inline-code.tsx";
 
@@ -159,7 +160,7 @@ export interface SelectOption {
 }
 
 export const optionsOf = (items: readonly { id: string; name: string }[]): SelectOption[] =>
-  items.map(({ id, name }) => ({ value: id, text: name }));
+  items.map(({ id, name }) => ({ value: id, text: isolated(name) }));
 
 /** Returns select options from an object that has each option's text by its value. */
 export const optionsByValue = (texts: Readonly<Record<string, string>>): SelectOption[] =>
