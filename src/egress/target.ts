@@ -45,9 +45,10 @@ export function targetOf(url: string): Target {
  */
 export function checkedUrl(text: string): URL {
   const url = URL.parse(text);
-  if (url === null) throw new EgressRefused("Expected an absolute URL");
-  if (url.protocol !== "http:" && url.protocol !== "https:") {
-    throw new EgressRefused("Expected a URL with http or https");
+  if (url === null || !/^https?:$/.test(url.protocol)) {
+    throw new EgressRefused(
+      "Expected a URL with http:// or https://, and with a valid host and port",
+    );
   }
   if (url.username !== "" || url.password !== "") {
     throw new EgressRefused(

@@ -109,7 +109,7 @@ describeWith(chromiumMissing)("the form of a destination", () => {
     await page.locator(".field .wrong").waitFor();
     const form = page.locator("form");
     await soon(async () =>
-      expect(await form.getByText("Expected an absolute URL").count()).toBe(1),
+      expect(await form.getByText("Expected a URL with http:// or https://").count()).toBe(1),
     );
     await soon(async () => expect(await form.textContent()).not.toContain("/config"));
     await page.getByText("Check the marked fields").waitFor();

@@ -55,7 +55,10 @@ async function makeDestination(page: Page): Promise<void> {
   await page.getByLabel("Webhook URL").fill("nonsense");
   await button(page, "Create destination").click();
   // The form shows each error at its field.
-  await page.locator(".field .wrong").filter({ hasText: "Expected an absolute URL" }).waitFor();
+  await page
+    .locator(".field .wrong")
+    .filter({ hasText: "Expected a URL with http:// or https://" })
+    .waitFor();
   await page.getByLabel("Webhook URL").fill(receiver.url.href);
   await page.getByLabel("Secret (optional)", { exact: true }).fill(`whsec_${"c2VjcmV0".repeat(4)}`);
   await page.getByText("Advanced", { exact: true }).click();

@@ -37,6 +37,16 @@ test.each([
   ],
   [
     "webhook",
+    { webhookUrl: "example.com/events" },
+    "Expected a URL with http:// or https://, and with a valid host and port at /config/webhookUrl",
+  ],
+  [
+    "webhook",
+    { webhookUrl: "https://example.com:99999/" },
+    "Expected a URL with http:// or https://, and with a valid host and port at /config/webhookUrl",
+  ],
+  [
+    "webhook",
     { webhookUrl: "https://example.com", batchSize: "10" },
     "Expected an integer from 1 to 1000 at /config/batchSize, got a string of 2 characters",
   ],

@@ -352,7 +352,7 @@ describe("faults of the settings", () => {
     const oauth = (over: object) => paths(configOf(over));
     const chars = "Expected a string of 1 to 2048 characters";
     expect(oauth({ tokenUrl: "ftp://a" })).toEqual([
-      "/oauth/tokenUrl: Expected a URL with http or https",
+      "/oauth/tokenUrl: Expected a URL with http:// or https://, and with a valid host and port",
     ]);
     expect(oauth({ clientSecret: undefined })).toEqual([
       `/oauth/clientSecret: ${chars}, got nothing`,
