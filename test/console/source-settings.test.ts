@@ -52,6 +52,10 @@ describeWith(chromiumMissing)("the page of a source", () => {
     const refused = page.getByRole("link", { name: "Search with reasons" });
     const href = (await refused.getAttribute("href"))!;
     expect(href).toBe(`#/search?sourceId=${source.id}&outcome=refused`);
+    const older = page.locator(".empty").getByRole("link", { name: "Event search" });
+    await soon(async () =>
+      expect(await older.getAttribute("href")).toBe(`#/search?sourceId=${source.id}`),
+    );
 
     const save = page.getByRole("button", { name: "Save settings" });
     await page.getByLabel("IP addresses").selectOption({ label: "Record the network only" });

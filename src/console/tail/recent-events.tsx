@@ -49,6 +49,7 @@ function RecentEventsPanel({ of }: { of: { sourceId: string } | { destinationId:
   const isFrozen = openId !== undefined || isHeld;
   if (!isFrozen || held.current?.outcome !== outcome) held.current = value;
   const { events, missingNodes = [], reachedAt } = held.current ?? {};
+  const search = hrefTo("search", "sourceId" in of ? of : {});
   const openEvent = events?.find(({ messageId }) => messageId === openId);
   return (
     <Panel
@@ -72,7 +73,7 @@ function RecentEventsPanel({ of }: { of: { sourceId: string } | { destinationId:
       {events === undefined ? (
         error === undefined && <Skeleton />
       ) : events.length === 0 ? (
-        <NoRecentEvents isFiltered={outcome !== ""} />
+        <NoRecentEvents isFiltered={outcome !== ""} search={search} />
       ) : (
         <TailTable
           label={tailTexts.recentEvents}
@@ -93,7 +94,7 @@ function RecentEventsPanel({ of }: { of: { sourceId: string } | { destinationId:
         <p class="inside quiet small">
           {tailTexts.readBackTo(
             <Time at={reachedAt} exact />,
-            <a href={hrefTo("search", "sourceId" in of ? of : {})}>{commonTexts.eventSearch}</a>,
+            <a href={search}>{commonTexts.eventSearch}</a>,
           )}
         </p>
       )}
@@ -102,14 +103,14 @@ function RecentEventsPanel({ of }: { of: { sourceId: string } | { destinationId:
   );
 }
 
-function NoRecentEvents({ isFiltered }: { isFiltered: boolean }) {
+function NoRecentEvents({ isFiltered, search }: { isFiltered: boolean; search: string }) {
   if (isFiltered) return <p class="inside quiet">{tailTexts.noRecentMatches}</p>;
   return (
     <EmptyState
       icon="tail"
       {...tailTexts.noRecentEvents}
       action={
-        <a class="button" href={hrefTo("search")}>
+        <a class="button" href={search}>
           {commonTexts.eventSearch}
         </a>
       }
