@@ -38,8 +38,14 @@ function newDirectory(): string {
 }
 
 const largeRecord = {
-  ...{ format: "json", type: "track", receivedAt: 1, sourceId: "s", clientAddress: "" },
-  ...{ messageId: undefined, sentAt: undefined, json: Buffer.alloc(250_000, 0x20) },
+  format: "json",
+  type: "track",
+  receivedAt: 1,
+  sourceId: "s",
+  clientAddress: "",
+  messageId: undefined,
+  sentAt: undefined,
+  json: Buffer.alloc(250_000, 0x20),
 } as const;
 const largeBytes = Buffer.alloc(eventRecordCodec.bytesMax(largeRecord));
 
