@@ -24,10 +24,9 @@ export class RelayedSocket {
 
   /** Sends bytes that the other side received; pauses that side while some of them wait. */
   send(bytes: Buffer, other: RelayedSocket): void {
-    // Bun reuses the memory of received bytes.
     const sent = this.#unsent.length > 0 ? 0 : this.#write(bytes);
     if (sent === bytes.length) return;
-    this.#unsent.push(Buffer.from(bytes.subarray(sent)));
+    this.#unsent.push(bytes.subarray(sent));
     other.#socket?.pause();
   }
 
