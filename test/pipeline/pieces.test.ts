@@ -103,7 +103,7 @@ describe("dead letters", () => {
 
   test.each([
     ['{"userId":"u","anonymousId":"a"}', "u", "a"],
-    ['{"userId":5}', "", ""],
+    ['{"userId":9007199254740993,"anonymousId":true}', "9007199254740993", "true"],
     ["null", "", ""],
     ["5", "", ""],
     ['"text"', "", ""],

@@ -47,11 +47,10 @@ export function eventOfJson(record: JsonRecord): BuiltEvent {
 
 /** Returns the event of a refused record with unchanged JSON, which may be any value. */
 function eventAsSent(json: Buffer, record: JsonRecord): BuiltEvent {
-  members.starts.fill(-1);
-  if (json[0] === BRACE_OPEN) members.find(loadText(json), 0);
+  const ids = idsOfEvent(json);
   const messageId =
     record.messageId === undefined ? textOf(json, MESSAGE_ID) : uuidText(record.messageId);
-  const names = namesOf(json, record, idsOf(json));
+  const names = namesOf(json, record, ids);
   return { ...names, json: Uint8Array.from(json), messageId, choice: undefined };
 }
 
@@ -66,6 +65,13 @@ export function userHashOfJson(record: JsonRecord): number {
 }
 
 type Ids = Pick<BuiltEvent, "userId" | "anonymousId">;
+
+/** Returns the user ids in the JSON of an event. Stores the offsets of its members in `members`. */
+export function idsOfEvent(json: Buffer): Ids {
+  members.starts.fill(-1);
+  if (json[0] === BRACE_OPEN) members.find(loadText(json), 0);
+  return idsOf(json);
+}
 
 function idsOf(json: Buffer): Ids {
   const { starts, ends } = members;

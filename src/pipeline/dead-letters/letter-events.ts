@@ -1,8 +1,8 @@
 import { defined } from "../../defined.ts";
 import type { ShownAnswer } from "../../destinations/answers/receiver-answer.ts";
+import { idsOfEvent } from "../../event/sdk/event.ts";
 import type { FailedAttempt } from "../model/attempt.ts";
 import type { NewLetter, RequeuedLetter } from "../model/dead-letter.ts";
-import { parseJsonOrText } from "../model/input-event.ts";
 import {
   createLaneEvent,
   EVENT_OVERHEAD_BYTES,
@@ -83,21 +83,17 @@ function answered(response: ShownAnswer): Pick<NewLetter, "status" | "code" | "r
  */
 export function createRequeuedEvent({ letter, replayedAt, jobId }: RequeuedLetter): LaneEvent {
   const { messageId, sourceId, receivedAt, type, user, name } = letter;
-  const text = letter.original ?? letter.text;
-  const json = Buffer.from(text);
+  const json = Buffer.from(letter.original ?? letter.text);
   return createLaneEvent({
-    input: { messageId, sourceId, receivedAt, type, event: { json, user, name, ...idsOf(text) } },
+    input: {
+      messageId,
+      sourceId,
+      receivedAt,
+      type,
+      event: { json, user, name, ...idsOfEvent(json) },
+    },
     origin: { requeued: letter, jobId },
     retryWindowStart: replayedAt,
     bytes: json.length + EVENT_OVERHEAD_BYTES,
   });
-}
-
-function idsOf(text: string): { userId: string; anonymousId: string } {
-  const value = parseJsonOrText(text);
-  const idOf = (name: string) => {
-    const id = typeof value === "object" && value !== null ? Reflect.get(value, name) : "";
-    return typeof id === "string" ? id : "";
-  };
-  return { userId: idOf("userId"), anonymousId: idOf("anonymousId") };
 }
