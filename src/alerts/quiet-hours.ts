@@ -1,5 +1,11 @@
 import type { QuietHours } from "../catalog/alerts/model.ts";
 
+/**
+ * Maximum number of time zones whose formatter is cached. The cache is cleared before one more is
+ * added. A formatter takes 15 KB, and a name in other letter case is another name of its zone.
+ */
+const TIME_ZONES_REMEMBERED_MAX = 500;
+
 const formats = new Map<string, Intl.DateTimeFormat>();
 
 /** Whether the time zone data of the JavaScript runtime (`Intl`) has a zone with this name. */
@@ -28,6 +34,7 @@ function formatOf(timeZone: string): Intl.DateTimeFormat {
     minute: "2-digit",
     hourCycle: "h23",
   });
+  if (formats.size >= TIME_ZONES_REMEMBERED_MAX) formats.clear();
   formats.set(timeZone, made);
   return made;
 }

@@ -1,7 +1,7 @@
-import { expect, test } from "bun:test";
+import { expect, spyOn, test } from "bun:test";
 import { evaluateRule } from "../../src/alerts/conditions.ts";
 import type { AlertFacts } from "../../src/alerts/facts.ts";
-import { isQuiet } from "../../src/alerts/quiet-hours.ts";
+import { isQuiet, isTimeZone } from "../../src/alerts/quiet-hours.ts";
 import { Holds } from "../../src/alerts/rule-evaluator.ts";
 import type { AlertKind, AlertRule } from "../../src/catalog/alerts/model.ts";
 
@@ -79,4 +79,26 @@ test("a disk is that of a node, or of the server alone, and is full below the ru
     ["node-2", "node-2", false],
     ["node-3", "node-3", false],
   ]);
+});
+
+test("the formatters of time zones are kept for a limited number of names", () => {
+  const name = "america/argentina/buenos_aires";
+  const letters = [...name].flatMap((letter, at) => (/[a-z]/.test(letter) ? at : []));
+  /** The same time zone in another letter case for each number. */
+  const variant = (number: number) =>
+    letters.reduce((text, at, bit) => {
+      const isUpper = ((number >> bit) & 1) === 1;
+      return isUpper ? text.slice(0, at) + text[at]!.toUpperCase() + text.slice(at + 1) : text;
+    }, name);
+  const make = spyOn(Intl, "DateTimeFormat");
+  try {
+    for (let number = 0; number < 2_000; number++) expect(isTimeZone(variant(number))).toBe(true);
+    const made = make.mock.calls.length;
+    expect(isTimeZone(variant(1_999))).toBe(true);
+    expect(make.mock.calls.length).toBe(made);
+    expect(isTimeZone(variant(0))).toBe(true);
+    expect(make.mock.calls.length).toBe(made + 1);
+  } finally {
+    make.mockRestore();
+  }
 });
