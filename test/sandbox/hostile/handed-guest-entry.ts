@@ -30,6 +30,8 @@ vm.createContext = (...given: Parameters<typeof createContext>) => {
     },
     ...{ date: new Date(), pattern: /x/g, matches: "x".matchAll(/x/g), weak: new WeakRef({}) },
     ...{ bytes: new Uint8Array(1), view: new DataView(new ArrayBuffer(1)), text: Object("x") },
+    ...{ letters: "x"[Symbol.iterator](), mapped: [1].values().map((one) => one) },
+    ...{ wrapped: Iterator.from({ next: () => ({ done: true, value: 1 }) }) },
     ...{ buffer: Buffer.from("x"), number: Object(1), big: Object(1n), values: [1].values() },
   };
   Object.defineProperty(context, "outer", { value: outer });

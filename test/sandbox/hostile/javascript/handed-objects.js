@@ -1,5 +1,5 @@
 // biome-ignore-all lint: hostile on purpose
-// expect: "made":\[\],"changed":\[\],"looked":25
+// expect: "made":\[\],"changed":\[\],"looked":28,"open":\[\],"walked":\d{3}
 // Everything of the guest's own realm, handed in on purpose: nothing of it makes code, or changes it.
 const code = "return globalThis";
 const made = [];
@@ -10,6 +10,26 @@ function attempt(list, name, act) {
   try {
     if (act()) list.push(name);
   } catch {}
+}
+
+// Every object that leads from the given ones, over properties and prototypes.
+function walk(roots, globals) {
+  const seen = new Set([globals, globals.Bun]);
+  const open = [];
+  const queue = Object.entries(roots).map(([name, value]) => [name, value, false]);
+  for (const [name, value, shared] of queue) {
+    if (Object(value) !== value || seen.has(value)) continue;
+    seen.add(value);
+    if (shared && !Object.isFrozen(value)) open.push(name);
+    queue.push([`${name}.__proto__`, proto(value), true]);
+    for (const key of Reflect.ownKeys(value)) {
+      const { value: next, get, set } = Reflect.getOwnPropertyDescriptor(value, key);
+      const isShared =
+        (key === "prototype" && shared) || (typeof next === "function" && "prototype" in next);
+      for (const one of [next, get, set]) queue.push([`${name}.${String(key)}`, one, isShared]);
+    }
+  }
+  return { open, walked: seen.size };
 }
 
 export async function transformEvent() {
@@ -59,5 +79,16 @@ export async function transformEvent() {
     values.error.constructor.captureStackTrace({});
     return sites;
   });
-  return { made, changed, looked };
+  const names = [
+    "Intl",
+    "Temporal",
+    "Atomics",
+    "SharedArrayBuffer",
+    "Proxy",
+    "Math",
+    "JSON",
+    "Reflect",
+  ];
+  const all = { ...values, ...Object.fromEntries(names.map((name) => [name, globals[name]])) };
+  return { made, changed, looked, ...walk(all, globals) };
 }
