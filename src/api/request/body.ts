@@ -21,8 +21,8 @@ interface BodyOptions {
   onRead?(bytes: number): void;
   /**
    * Called once, after more than `BODY_BYTES_PER_REQUEST` bytes were read. The rest of the body is
-   * read after the promise resolves. The signal aborts when the body takes longer than
-   * `secondsMax`.
+   * read after the promise resolves, within `secondsMax` from then on. The signal aborts when the
+   * body so far and this wait take longer than `secondsMax`.
    */
   admitLong?(signal: AbortSignal): Promise<void>;
 }
@@ -84,6 +84,8 @@ async function readBytes(
       if (size <= BODY_BYTES_PER_REQUEST || isAdmitted) continue;
       isAdmitted = true;
       await admitLong?.(late.signal);
+      // The client is not to blame for the time in which its body waited.
+      timer.refresh();
     }
   } catch (error) {
     if (error instanceof ApiError) throw error;

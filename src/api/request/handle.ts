@@ -165,21 +165,22 @@ async function handlePreconditioned(
 async function readValidBody(
   route: Route,
   { limiters }: RouteDeps,
-  { request }: IncomingRequest,
+  incoming: IncomingRequest,
   { workspaceId }: Principal,
 ): Promise<unknown> {
   if (!route.body) return undefined;
   const isOpen = route.needs === "open";
   let longBody: Permit | undefined;
   try {
-    const bytes = await readBody(request, {
+    const bytes = await readBody(incoming.request, {
       isForm: route.isForm ?? false,
       bytesMax: isOpen ? OPEN_BODY_BYTES_MAX : bodyBytesMax(route),
       onRead: (size) => {
         if (!isOpen) limiters.countBody(workspaceId, size);
       },
       admitLong: async (signal) => {
-        longBody = await limiters.admitLongBody(workspaceId, signal);
+        const turn = () => limiters.admitLongBody(workspaceId, signal);
+        longBody = await withoutIdleTimeout(route, incoming, turn);
       },
     });
     if (route.isForm) return expectBody(route.body, parseForm(bytes));
@@ -236,8 +237,8 @@ function permitConditional(
 
 /**
  * Runs a step of an answer without the connection's idle timeout. The timeout limits slow clients,
- * and would close the connection while this server makes a client wait: for the log's end, or for
- * tests of user code. Streams have no end. The timeout is restored for the request's body, and for
+ * and would close the connection while this server makes a client wait: for the log's end, for the
+ * turn of its body, or for tests of user code. Streams have no end. The timeout is restored for the request's body, and for
  * the next request on the connection.
  */
 async function withoutIdleTimeout<T>(

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, spyOn, test } from "bun:test";
 import { connect } from "node:net";
 import fc from "fast-check";
 import { createLimiters, TooManyRequests } from "../../../src/api/limiters.ts";
@@ -349,6 +349,15 @@ test("a body that waits in vain to be read is answered 429, which names the boun
   const refusal = await read.catch((error) => error);
   expect(refusal).toBeInstanceOf(TooManyRequests);
   expect(refusal.message).toBe("Expected at most 16 bodies longer than 64 KiB at once, got more");
+});
+
+test("the client's time begins anew once its long body may be read", async () => {
+  const refresh = spyOn(Object.getPrototypeOf(setTimeout(() => {})), "refresh");
+  const body = new Uint8Array(2 * BODY_BYTES_PER_REQUEST).fill(0x20);
+  const admitLong = async () => void refresh.mockClear();
+  await readBody(new Request("http://host/", { method: "POST", body }), { admitLong });
+  expect(refresh).toHaveBeenCalledTimes(1);
+  refresh.mockRestore();
 });
 
 test("an unexpected error is logged and not shown", async () => {

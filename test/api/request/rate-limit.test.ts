@@ -5,6 +5,7 @@ import { createLimiters } from "../../../src/api/limiters.ts";
 import {
   API_BURST_SECONDS,
   BODY_BYTES_PER_REQUEST,
+  LONG_BODIES_MAX,
   REFUSAL_DELAY_MS,
   SMALL_BODY_BYTES_MAX,
 } from "../../../src/api/limits.ts";
@@ -12,7 +13,9 @@ import { handleRequest } from "../../../src/api/request/handle.ts";
 import { route } from "../../../src/api/route.ts";
 import { routes } from "../../../src/api/route-table.ts";
 import { LoopLateness } from "../../../src/concurrency/loop-lateness.ts";
+import { IDLE_CONNECTION_SECONDS_MAX } from "../../../src/settings/limits.ts";
 import { configSchema } from "../../../src/settings/schema.ts";
+import { until } from "../../until.ts";
 import { startApi } from "../_setup.ts";
 
 afterEach(() => mock.restore());
@@ -57,15 +60,13 @@ test("a refused request is answered only after the delay, and other requests do 
   await api.stop();
 });
 
-test("large bodies are parsed in different iterations of the event loop, those of two workspaces in turn", async () => {
-  const handled: { workspaceId: string; iteration: number }[] = [];
-  let iteration = 0;
-  let isDone = false;
-  const count = () => {
-    iteration += 1;
-    if (!isDone) setImmediate(count);
-  };
-  count();
+/**
+ * A server with a route that takes large bodies. `send` sends it one, and `timeouts` are the
+ * connection's idle timeouts that were set meanwhile, the last one last.
+ */
+function largeRoute(handle: (workspaceId: string) => void) {
+  const limiters = createLimiters(0);
+  const timeouts: number[] = [];
   const large = route("POST /large", {
     summary: "Takes a large body",
     needs: [],
@@ -75,10 +76,11 @@ test("large bodies are parsed in different iterations of the event loop, those o
     answer: Type.Undefined(),
     example: { body: { padding: "" }, answer: undefined },
     handle({ workspaceId }) {
-      handled.push({ workspaceId, iteration });
+      handle(workspaceId);
       return undefined;
     },
   });
+  const server = { timeout: (_: Request, seconds: number) => timeouts.push(seconds) };
   const send = (workspaceId: string) => {
     const principal = { workspaceId, tokenId: "t", permissions: new Set() };
     const request = new Request("http://127.0.0.1/large", {
@@ -96,13 +98,40 @@ test("large bodies are parsed in different iterations of the event loop, those o
       catalog: { current: async () => {}, tokens: { authenticate: () => principal } },
     });
     const listener = { deps, closing: request.signal, lateness: new LoopLateness() };
-    return handleRequest(large, listener, { request, server: null });
+    return handleRequest(large, listener, { request, server: server as never });
   };
-  const limiters = createLimiters(0);
+  return { send, limiters, timeouts };
+}
+
+test("large bodies are parsed in different iterations of the event loop, those of two workspaces in turn", async () => {
+  const handled: { workspaceId: string; iteration: number }[] = [];
+  let iteration = 0;
+  let isDone = false;
+  const count = () => {
+    iteration += 1;
+    if (!isDone) setImmediate(count);
+  };
+  count();
+  const { send } = largeRoute((workspaceId) => handled.push({ workspaceId, iteration }));
   await Promise.all(["a", "a", "a", "a", "b"].map(send));
   isDone = true;
   expect(new Set(handled.map((one) => one.iteration)).size).toBe(5);
   expect(handled.map(({ workspaceId }) => workspaceId)).toEqual(["a", "a", "b", "a", "a"]);
+});
+
+test("a client whose long body waits for its turn keeps its connection", async () => {
+  const { send, limiters, timeouts } = largeRoute(() => {});
+  const signal = new AbortController().signal;
+  const held = await Promise.all(
+    Array.from({ length: LONG_BODIES_MAX / 2 }, () => limiters.admitLongBody("a", signal)),
+  );
+  const waiting = spyOn(limiters, "admitLongBody");
+  const answer = send("a");
+  await until(() => waiting.mock.calls.length > 0, "the body to wait");
+  expect(timeouts.at(-1)).toBe(0);
+  for (const permit of held) permit.release();
+  expect((await answer).status).toBe(204);
+  expect(timeouts.at(-1)).toBe(IDLE_CONNECTION_SECONDS_MAX);
 });
 
 test("a burst of the clients of RudderStack is within the default rate, and a large body counts more", async () => {
