@@ -23,6 +23,11 @@ export class Deadline {
     if (outer.aborted) this.#onAbort();
   }
 
+  /** Gives the request its whole time again, unless the time is over. */
+  restart(): void {
+    if (!this.#isOver) this.#timer.refresh();
+  }
+
   throwIfOver(): void {
     if (this.#isOver) throw this.#reason;
   }

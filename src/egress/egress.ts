@@ -86,14 +86,17 @@ export function createEgress(options: EgressOptions) {
   const connections = new FairSemaphore(Math.min(EGRESS_CONNECTIONS_MAX, eighth), fewerThanFree);
   const sockets = new Set<Socket>();
 
-  function waitForPermit(
+  /** The wait does not shorten the time of the receiver, which is not to blame for it. */
+  async function waitForPermit(
     semaphore: FairSemaphore,
     kind: "request" | "connection",
     workspaceId: string,
     deadline: Deadline,
   ): Promise<Permit> {
     deadline.awaited = `permit for one more ${kind} of the workspace`;
-    return semaphore.acquire(workspaceId, deadline.signal());
+    const permit = await semaphore.acquire(workspaceId, deadline.signal());
+    deadline.restart();
+    return permit;
   }
 
   function resolved(host: string, workspaceId: string, deadline: Deadline): Promise<string[]> {

@@ -1,8 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, spyOn, test } from "bun:test";
 import { createServer } from "node:https";
 import type { Socket } from "node:net";
 import { networkInterfaces } from "node:os";
 import { createAddressRules } from "../../src/egress/address-rules.ts";
+import { Deadline } from "../../src/egress/deadline.ts";
 import { createEgress, type EgressOptions, EgressRefused } from "../../src/egress/egress.ts";
 import { EGRESS_IDLE_CONNECTIONS_MAX } from "../../src/egress/idle-connections.ts";
 import { EGRESS_REQUESTS_MAX } from "../../src/egress/limits.ts";
@@ -316,6 +317,48 @@ describe("concurrent requests", () => {
     },
     300_000,
   );
+});
+
+test("a request and a connection that waited for a permit have their whole time again", async () => {
+  const silent = new RawSink();
+  const hanging = { host: "127.0.0.1", port: await silent.listen() };
+  const sink = new RawSink((socket) => void socket.write(ok));
+  const url = `http://127.0.0.1:${await sink.listen()}/`;
+  // One permit for requests and one for connections.
+  const egress = createEgress({ allow: ["127.0.0.0/8"], descriptorsMax: 8 });
+  const more = { workspaceId: "w", timeoutMs: 60_000 };
+  const { signal } = new AbortController();
+  const restart = spyOn(Deadline.prototype, "restart");
+  const ended = new AbortController();
+  const hang = { ...requestTo(`http://127.0.0.1:${hanging.port}/`), ...more, signal: ended.signal };
+  const first = failureOf(egress.request(hang));
+  const second = egress.request({ ...requestTo(url), ...more });
+  const held = await egress.connect({ ...hanging, ...more, signal });
+  const waiting = egress.connect({ ...hanging, ...more, signal });
+  expect(restart).not.toHaveBeenCalled();
+  ended.abort(new Error("The receiver hung"));
+  await first;
+  expect((await second).status).toBe(200);
+  expect(restart).toHaveBeenCalledTimes(1);
+  held.destroy();
+  (await waiting).destroy();
+  expect(restart).toHaveBeenCalledTimes(2);
+  restart.mockRestore();
+  egress.close();
+  silent.close();
+  sink.close();
+});
+
+test("restarting a deadline restarts its timer, and one that is over stays over", () => {
+  const refresh = spyOn(Object.getPrototypeOf(setTimeout(() => {})), "refresh");
+  const caller = new AbortController();
+  const deadline = new Deadline(60_000, caller.signal);
+  deadline.restart();
+  expect(refresh).toHaveBeenCalledTimes(1);
+  caller.abort(new Error("Given up"));
+  deadline.restart();
+  expect(refresh).toHaveBeenCalledTimes(1);
+  refresh.mockRestore();
 });
 
 test("a request is not sent to a second address after the receiver closed the connection", async () => {
