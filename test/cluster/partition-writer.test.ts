@@ -210,12 +210,47 @@ test("records that the brokers leave unanswered are rejected after 10 s, and cou
   expect(String(writer.failure())).toContain("The brokers said nothing for 10 s");
   expect(writer.refusal()).toBe("The brokers take nothing");
   expect(counts.rejected).toBe(3);
-  answer.reject(new Error("The leader is away"));
+  // The request itself may stay unanswered for minutes.
   await writer.close();
-  expect(String(writer.failure())).toContain("The leader is away");
+  jest.useRealTimers();
+  answer.reject(new Error("The leader is away"));
+  await until(() => String(writer.failure()).includes("The leader is away"));
   expect(counts).toEqual({ records: 0, bytes: 0, rejected: 3, flushes: 0 });
   await expect(writer.append("four")).rejects.toThrow("The event log is closed");
   expect(counts.rejected).toBe(4);
+});
+
+test("closing a writer waits for its records, and not for a test block", async () => {
+  const answers: PromiseWithResolvers<bigint>[] = [];
+  const producer = {
+    send(_: number, take: () => Buffer) {
+      take();
+      const answer = Promise.withResolvers<bigint>();
+      answers.push(answer);
+      return answer.promise;
+    },
+  };
+  const writer = new PartitionWriter({
+    ...{ partition: 0, codec: textCodec, end: 0n, logger: listeningLogger().logger },
+    producer: producer as unknown as IdempotentProducer,
+  });
+  const stored = writer.append("one");
+  let isClosed = false;
+  const closing = writer.close().then(() => {
+    isClosed = true;
+  });
+  await Bun.sleep(0);
+  expect(isClosed).toBe(false);
+  answers[0]!.resolve(0n);
+  await Promise.all([stored, closing]);
+
+  const failing = new PartitionWriter({
+    ...{ partition: 1, codec: textCodec, end: 0n, logger: listeningLogger().logger },
+    producer: producer as unknown as IdempotentProducer,
+  });
+  failing.probe();
+  expect(answers).toHaveLength(2);
+  await failing.close();
 });
 
 test("stored records are counted once per batch, and the end of the log is that of the last block", async () => {
