@@ -31,6 +31,7 @@ function begin() {
 }
 
 const retry = { kind: "retry", reason: "Answered 503" } as const;
+const rejected = { kind: "rejected", reason: "Answered 400" } as const;
 const delivered = { kind: "delivered" } as const;
 const deadLetter = { kind: "dead-letter", stage: "deliver", reason: "Answered 400" } as const;
 
@@ -56,12 +57,24 @@ describe("health log", () => {
       ...{ attempts: 11, seconds: 10 },
     });
     expect(more).toEqual([]);
-    announcements.recordAttempt({ kind: "rejected", reason: "Answered 400" });
-    expect(told()).toEqual([]);
     announcements.recordAttempt(delivered);
     announcements.recordAttempt(delivered);
     expect(told()).toMatchObject([
       { told: "info: destination recovered", attempts: 30, seconds: 30 },
+    ]);
+  });
+
+  test("an outage ends with a refusal, and a failure after it begins another one", () => {
+    const { announcements, told, pass } = begin();
+    announcements.recordAttempt(retry);
+    pass(60_000);
+    announcements.recordAttempt(rejected);
+    announcements.recordAttempt(rejected);
+    announcements.recordAttempt(retry);
+    expect(told()).toMatchObject([
+      { told: "warn: destination fails; retrying" },
+      { told: "info: destination answers again, and refuses events", attempts: 1, seconds: 60 },
+      { told: "warn: destination fails; retrying" },
     ]);
   });
 

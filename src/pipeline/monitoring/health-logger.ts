@@ -32,7 +32,7 @@ export class HealthLogger {
   #toldAt = Number.NEGATIVE_INFINITY;
   /**
    * The current outage; undefined while there is none. It begins when its first failure is logged,
-   * and ends with the next success. `since` is its beginning by `clock.elapsed`, in milliseconds.
+   * and ends with the next success or refusal. `since` is its beginning by `clock.elapsed`, in milliseconds.
    */
   #outage: { since: number; attempts: number; isDown: boolean } | undefined;
   #letters = { transform: 0, deliver: 0 };
@@ -45,7 +45,7 @@ export class HealthLogger {
   /** Records the result of one delivery attempt, and logs when the destination's health changes. */
   recordAttempt(verdict: DeliveryResult): void {
     if (verdict.kind === "retry") this.#failed(verdict.reason);
-    if (verdict.kind === "delivered" && this.#outage !== undefined) this.#recovered(this.#outage);
+    else if (this.#outage !== undefined) this.#ended(this.#outage, verdict.kind);
   }
 
   recordOutcome(count: number, ending: EventOutcome): void {
@@ -81,10 +81,12 @@ export class HealthLogger {
     this.#parts.logger.error(about, "destination is down");
   }
 
-  #recovered({ since, attempts }: { since: number; attempts: number }): void {
+  #ended(outage: { since: number; attempts: number }, by: "delivered" | "rejected"): void {
     this.#outage = undefined;
+    const { since, attempts } = outage;
     const seconds = Math.round((this.#parts.clock.elapsed() - since) / 1_000);
-    this.#parts.logger.info({ ...this.#about(), attempts, seconds }, "destination recovered");
+    const ending = by === "delivered" ? "recovered" : "answers again, and refuses events";
+    this.#parts.logger.info({ ...this.#about(), attempts, seconds }, `destination ${ending}`);
   }
 
   #tellLetters(more: { reason?: string }): void {
