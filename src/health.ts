@@ -1,5 +1,4 @@
 import { existsSync } from "node:fs";
-import { freemem, totalmem } from "node:os";
 import { AggregatorRegistry } from "prom-client";
 import type { Readiness, RevisionSuspension, SystemFigures } from "./api/deps.ts";
 import { type Backend, type Check, checkOf } from "./backend/backend.ts";
@@ -9,6 +8,7 @@ import type { ProcessMetrics } from "./ingest/messages.ts";
 import type { Ingest } from "./ingest/supervisor/supervisor.ts";
 import { CONSEQUENCE, joinConsequences } from "./observe/consequence.ts";
 import type { DiskUsage } from "./observe/disk.ts";
+import { usableMemory } from "./observe/memory.ts";
 import type { Metrics } from "./observe/metrics.ts";
 import type { Pipeline } from "./pipeline/pipeline.ts";
 import type { RetentionBounds } from "./pipeline/retention/retention.ts";
@@ -116,7 +116,7 @@ export async function systemFigures(sources: FigureSources): Promise<SystemFigur
     uptimeSeconds: Math.round(process.uptime()),
     processes: [server, ...(await ingest.metrics()).map(processFigures)],
     guests: sandbox.guestCounts(),
-    memory: { totalBytes: totalmem(), freeBytes: freemem() },
+    memory: usableMemory(),
     disk: { used: disk.usedBytes(), freeBytes: disk.freeBytes() },
     events: {
       ...(await pipeline.keptEvents()),

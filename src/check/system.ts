@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
-import { availableParallelism, release, totalmem } from "node:os";
+import { availableParallelism, release } from "node:os";
+import { usableMemory } from "../observe/memory.ts";
 import { HTTP_CONNECTIONS_MAX } from "../settings/limits.ts";
 import type { CheckResult } from "./check-result.ts";
 
@@ -25,7 +26,7 @@ export function* checkSystem(): Generator<CheckResult> {
 
 /** Checks the machine's memory, or the control group's limit if that is lower. */
 function checkMemory(): CheckResult {
-  const bytes = Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY);
+  const bytes = usableMemory().totalBytes;
   const detail = `${Math.round(bytes / MIB)} MiB`;
   return bytes >= MEMORY_BYTES_MIN
     ? { state: "ok", subject: "memory", detail }

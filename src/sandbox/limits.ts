@@ -1,4 +1,4 @@
-import { totalmem } from "node:os";
+import { usableMemory } from "../observe/memory.ts";
 import {
   GUEST_CPU_MS_MAX,
   GUEST_WALL_MS_MAX,
@@ -44,16 +44,8 @@ export const defaultLimits: SandboxLimits = {
   graceMs: GUEST_KILL_GRACE_MS,
   wallMs: GUEST_WALL_MS_MAX,
   guests: GUESTS_MAX,
-  memoryBytes: GUESTS_MEMORY_SHARE_MAX * memoryOfMachine(),
+  memoryBytes: GUESTS_MEMORY_SHARE_MAX * usableMemory().totalBytes,
   freeLosses: FREE_LOSSES,
   throwAways: THROW_AWAY_GUESTS_MAX,
   throwAwaysOfWorkspace: THROW_AWAY_GUESTS_OF_WORKSPACE_MAX,
 };
-
-/**
- * Returns the memory in bytes that the container may use, or that the machine has if this is less.
- */
-function memoryOfMachine(): number {
-  const constrained = process.constrainedMemory();
-  return constrained > 0 ? Math.min(constrained, totalmem()) : totalmem();
-}

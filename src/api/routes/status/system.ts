@@ -36,7 +36,10 @@ const System = Type.Object(
       awaited: Type.Optional(Type.Integer({ description: "Workspaces that wait for one" })),
       suspended: Type.Integer({ description: "Programs of the workspace that only fail" }),
     }),
-    memory: Type.Object({ totalBytes: bytes("Of the machine"), freeBytes: bytes() }),
+    memory: Type.Object({
+      totalBytes: bytes("Of the machine, or of a control group with less"),
+      freeBytes: bytes(),
+    }),
     disk: Type.Object({
       used: Type.Record(Type.String(), Type.Number(), {
         description: "Bytes by part of the data directory",

@@ -1,0 +1,60 @@
+import { readFileSync } from "node:fs";
+import { freemem, totalmem } from "node:os";
+import { dirname } from "node:path";
+
+/** Files of the two versions of control groups: limits, bytes in use, and the cache among them. */
+const VERSIONS = [
+  {
+    mount: "/sys/fs/cgroup",
+    controller: "",
+    limits: ["memory.max", "memory.high"],
+    used: "memory.current",
+    cache: "inactive_file",
+  },
+  {
+    mount: "/sys/fs/cgroup/memory",
+    controller: "memory",
+    limits: ["memory.limit_in_bytes"],
+    used: "memory.usage_in_bytes",
+    cache: "total_inactive_file",
+  },
+];
+
+/**
+ * Returns the bytes of memory that this process may use and those that are free: of the machine, or
+ * of a control group (such as a container's) that leaves less. Memory that caches files which were
+ * not read lately counts as free, as it does on the machine. `root` is the root directory.
+ */
+export function usableMemory(root = ""): { totalBytes: number; freeBytes: number } {
+  const usable = { totalBytes: totalmem(), freeBytes: freemem() };
+  for (const [, controllers, path] of read(`${root}/proc/self/cgroup`).matchAll(
+    /^\d+:(.*?):(\/.*)$/gm,
+  )) {
+    const version = VERSIONS.find((it) => controllers!.split(",").includes(it.controller));
+    if (version === undefined) continue;
+    // A container may see its own group at the top, although its path says otherwise.
+    for (let at = path!; ; at = dirname(at)) {
+      const file = (name: string) => read(`${root}${version.mount}${at}/${name}`);
+      const limitBytes = Math.min(...version.limits.map((name) => bytesIn(file(name))));
+      if (limitBytes < Number.POSITIVE_INFINITY) {
+        const cached = new RegExp(`^${version.cache} (\\d+)$`, "m").exec(file("memory.stat"))?.[1];
+        const usedBytes = Number(file(version.used)) - Number(cached ?? 0);
+        usable.totalBytes = Math.min(usable.totalBytes, limitBytes);
+        usable.freeBytes = Math.min(usable.freeBytes, Math.max(0, limitBytes - usedBytes));
+      }
+      if (at === "/") break;
+    }
+  }
+  return usable;
+}
+
+/** Returns a limit in bytes; infinity for `max`, and for a file that does not exist. */
+const bytesIn = (text: string) => Number.parseInt(text, 10) || Number.POSITIVE_INFINITY;
+
+function read(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    return "";
+  }
+}
