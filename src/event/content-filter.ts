@@ -10,6 +10,9 @@ export interface ContentFilter {
 
 /** Regular expression that a value of `property` must match. */
 export const PROPERTY_PATTERN = "^[^=]+=";
+/** What `PROPERTY_PATTERN` expects, in the words of an error message. */
+export const PROPERTY_EXPECTED =
+  "the path and the value of a field such as properties.plan=pro, of at most 1024 characters";
 
 /** Splits `properties.plan=pro` into path and value. Undefined when there is no path. */
 function parseProperty(property: string): { path: string[]; value: string } | undefined {

@@ -164,6 +164,7 @@ function toDetail(error: ValueError, at: string): Detail {
 }
 
 function expected(schema: TSchema): string {
+  if (schema["x-expected"] !== undefined) return schema["x-expected"];
   if (schema.anyOf) return alternatives(schema.anyOf as TSchema[]);
   switch (schema.type) {
     case "string":
@@ -174,6 +175,8 @@ function expected(schema: TSchema): string {
       return `an integer${bounds(schema.minimum, schema.maximum)}`;
     case "array":
       return `an array${bounds(schema.minItems, schema.maxItems, " items")}`;
+    case "null":
+      return "null";
     default:
       return "an object";
   }

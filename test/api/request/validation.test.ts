@@ -3,7 +3,7 @@ import { type TSchema, Type } from "@sinclair/typebox";
 import { FAULTS_WALKED_MAX, QUERY_PARAMETERS_MAX } from "../../../src/api/limits.ts";
 import { expectShape, readQuery } from "../../../src/api/request/validation.ts";
 import { routes } from "../../../src/api/route-table.ts";
-import { strict } from "../../../src/api/schema/common.ts";
+import { nullable, strict } from "../../../src/api/schema/common.ts";
 import { ApiError } from "../../../src/errors.ts";
 import { DETAILS_MAX } from "../../../src/settings/limits.ts";
 
@@ -28,6 +28,27 @@ function refusalOf(call: () => unknown): ApiError {
   }
   throw new Error("Expected a refusal");
 }
+
+test("each pattern of a request is explained in words", () => {
+  const unexplained: string[] = [];
+  const visit = (name: string, schema: TSchema): void => {
+    if (schema.pattern !== undefined && schema["x-expected"] === undefined) unexplained.push(name);
+    for (const part of [...Object.values(schema.properties ?? {}), ...(schema.anyOf ?? [])]) {
+      visit(name, part as TSchema);
+    }
+  };
+  for (const { method, path, query, body } of routes) {
+    visit(`${method} ${path}`, query);
+    if (body) visit(`${method} ${path}`, body);
+  }
+  expect(unexplained).toEqual([]);
+});
+
+test("a number beyond its bounds or null is expected in words", () => {
+  const seconds = nullable(Type.Integer({ minimum: 0, maximum: 9 }));
+  const refused = refusalOf(() => expectShape(Type.Object({ seconds }), { seconds: 10 }));
+  expect(refused.message).toBe("Expected an integer of 0 to 9 or null at /seconds, got a number");
+});
 
 test("355,000 unknown keys cost as few suggestions as a hundred", () => {
   const schema = Type.Object({ name: Type.String(), language: Type.String() }, strict);

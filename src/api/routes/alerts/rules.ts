@@ -37,6 +37,7 @@ const Subject = oneOf(["destination", "transformation", "source", "server"], {
 
 const TimeOfDay = Type.String({
   pattern: "^([01][0-9]|2[0-3]):[0-5][0-9]$",
+  "x-expected": "a time of day such as 22:00",
   description: "Such as 22:00",
 });
 const QuietHours = Type.Object(
