@@ -183,6 +183,18 @@ test("a fault that all nodes see moves nothing", () => {
   );
 });
 
+test("troubles that are shorter than a session do not make the nodes join again and again", () => {
+  const cluster = new SimulatedCluster(4, 8);
+  // Node 0 refuses its partitions, so all join; at any time one of the others has trouble.
+  const faults: Fault[] = [{ node: 0, from: 0, to: TICKS_OF_SESSION + 2 }];
+  for (const node of [1, 2, 3]) {
+    for (let from = 2 * node - 1; from < TICKS; from += 6)
+      faults.push({ node, from, to: from + 3 });
+  }
+  for (let tick = 0; tick < TICKS; tick++) cluster.tick(faults, tick);
+  expect(cluster.rebalances).toBeLessThanOrEqual(4);
+});
+
 test("a node that is well and unwell in turns gets its partitions back less and less often", () => {
   const cluster = new SimulatedCluster(3, 6);
   const period = 2 * TICKS_OF_SESSION + 4;

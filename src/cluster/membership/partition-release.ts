@@ -101,15 +101,16 @@ export class PartitionRelease {
    *
    * A report is due at once if this node holds a partition that it refuses now and did not refuse
    * at its last report. Two other reasons count only when at least `#sessionMs` has passed since
-   * the last report: this node holds a partition that it refuses, or a partition that it refused or
-   * had trouble with at the last report is well again.
+   * the last report: this node holds a partition that it refuses, or has been able to run a
+   * partition for a session that it refused or had trouble with at the last report. Each report
+   * makes all nodes join again, which a node without processor time may fail to do in time.
    */
   isReportDue(held: readonly number[]): boolean {
     const refused = this.refusedNumbers();
     const holds = held.filter((partition) => refused.has(partition));
     if (holds.some((partition) => !this.#reportedRefusals.has(partition))) return true;
-    const isChanged = this.#reported.difference(this.#lackedNumbers()).size > 0;
-    return (holds.length > 0 || isChanged) && this.#sinceReportMs >= this.#sessionMs;
+    const isWellAgain = this.#reported.values().some((it) => !refused.has(it) && this.#isWell(it));
+    return (holds.length > 0 || isWellAgain) && this.#sinceReportMs >= this.#sessionMs;
   }
 
   /** Records that this node has reported its refusals to the other nodes. */
@@ -123,6 +124,12 @@ export class PartitionRelease {
   #lackedNumbers(): Set<number> {
     const lacked = [...this.#observed].filter(([, it]) => it.isRefused || it.isTroubled);
     return new Set(lacked.map(([partition]) => partition));
+  }
+
+  /** Returns whether this node has been able to run the partition for a session. */
+  #isWell(partition: number): boolean {
+    const { wellMs = this.#sessionMs } = this.#observed.get(partition) ?? {};
+    return wellMs >= this.#sessionMs;
   }
 
   #backoffMs({ refusals }: ObservedPartition): number {
