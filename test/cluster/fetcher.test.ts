@@ -1,6 +1,7 @@
-import { expect, test } from "bun:test";
+import { expect, spyOn, test } from "bun:test";
 import type { Consumer } from "@platformatic/kafka";
 import { Fetcher } from "../../src/cluster/topics/fetcher.ts";
+import { describeReadFailure } from "../../src/cluster/topics/read-health.ts";
 
 test("a fetch goes to the leader that is known at that time, without asking for it", async () => {
   let leader = 1;
@@ -114,6 +115,60 @@ test("a leader that does not answer hides no ends of the partitions of others", 
   const { topicId, offsets, failures } = await fetcher.brokerOffsets("end", 300);
   expect([topicId, [...offsets], [...failures.keys()]]).toEqual(["1", [[0, 7n]], [1]]);
   expect(performance.now() - startedAt).toBeLessThan(4_000);
+});
+
+test("offsets that are not named tell whether their partition has a leader and which broker it is", async () => {
+  const failure = Object.assign(new Error("Listing offsets failed."), { code: "PLT_KFK_MULTIPLE" });
+  let isLate = false;
+  const consumer = {
+    topics: { track() {} },
+    metadata: async () => ({
+      topics: new Map([["t", { id: "1", partitions: [{ leader: -1 }, { leader: 2 }] }]]),
+      brokers: new Map([[2, { host: "b", port: 9092 }]]),
+    }),
+    listOffsets: () => (isLate ? new Promise(() => {}) : Promise.reject(failure)),
+    clearMetadata() {},
+  };
+  const fetcher = new Fetcher({ consumer: consumer as unknown as Consumer, topic: "t", waitMs: 1 });
+  const described = async (msMax?: number) =>
+    [...(await fetcher.brokerOffsets("end", msMax)).failures].map(([partition, error]) => {
+      return `${partition}: ${describeReadFailure(error)}`;
+    });
+  const none = "a partition of t has no leader";
+  const leader = "broker b:9092, which leads,";
+  // Each reading of the clock is later than the time for which a request is retried.
+  let now = 0;
+  const clock = spyOn(performance, "now").mockImplementation(() => (now += 6_000));
+  try {
+    expect(await described()).toEqual([`0: ${none}`, `1: ${leader} does not answer this node`]);
+    expect(await fetcher.brokerOffset("end", 0).catch(describeReadFailure)).toBe(none as never);
+  } finally {
+    clock.mockRestore();
+  }
+  isLate = true;
+  expect(await described(20)).toEqual([`0: ${none}`, `1: ${leader} has not answered within 20 ms`]);
+});
+
+test("offsets that all leaders have named leave no timer", async () => {
+  const consumer = {
+    topics: { track() {} },
+    async metadata() {
+      const topics = new Map([["t", { id: "1", partitions: [{ leader: 1 }] }]]);
+      return { topics, brokers: new Map() };
+    },
+    listOffsets: async () => new Map([["t", [7n]]]),
+  };
+  const fetcher = new Fetcher({ consumer: consumer as unknown as Consumer, topic: "t", waitMs: 1 });
+  const set = spyOn(globalThis, "setTimeout");
+  const cleared = spyOn(globalThis, "clearTimeout");
+  try {
+    await fetcher.brokerOffsets("end", 60_000);
+    expect(set).toHaveBeenCalledTimes(1);
+    expect(cleared).toHaveBeenCalledTimes(1);
+  } finally {
+    set.mockRestore();
+    cleared.mockRestore();
+  }
 });
 
 test("offsets are in the order of the partitions, whichever leader answers first", async () => {

@@ -18,7 +18,7 @@ afterEach(() => {
 /**
  * The logs of a topic of one partition with `end` empty blocks, and the offsets fetched from it.
  */
-async function openLogs(end = 0n, view = { isEmpty: false }) {
+async function openLogs(end = 0n) {
   const fetched: bigint[] = [];
   const ends = {
     ...{ topicId: "id", offsets: new Map([[0, end]]), failures: new Map<number, unknown>() },
@@ -39,7 +39,7 @@ async function openLogs(end = 0n, view = { isEmpty: false }) {
   const consumer = { topics: { track() {} } };
   const logs = new PartitionLogs(
     {
-      clients: { fetchConsumer: () => consumer, view } as unknown as KafkaClients,
+      clients: { fetchConsumer: () => consumer } as unknown as KafkaClients,
       brokers: { addresses: [] } as never,
       topic: { name: "p.events", partitions: 1, replicas: 1 },
       sourceOf: sourceOfRecord,
@@ -91,18 +91,13 @@ test("a log that moved is followed from its end on, whose older blocks are read 
   expect(fetched.filter((offset) => offset < 100n)).toEqual([]);
 });
 
-test("ends that one leader does not answer are not blamed on the brokers that do answer", async () => {
-  const view = { isEmpty: false };
-  const { logs } = await openLogs(0n, view);
-  const failure = Object.assign(new Error("Listing offsets failed."), { code: "PLT_KFK_MULTIPLE" });
+test("ends that cannot be asked for are blamed on all brokers", async () => {
+  const { logs } = await openLogs();
+  const failure = Object.assign(new Error("No broker answers"), { code: "PLT_KFK_NETWORK" });
   spies.push(spyOn(Fetcher.prototype, "brokerOffsets").mockRejectedValue(failure));
   logs.watch();
-  const claim = "No partition of the event log answers";
-  const one = `${claim}: a broker that leads them does not answer this node`;
-  await until(() => logs.trouble() === one, "the silent leader to be blamed");
-  view.isEmpty = true;
-  const all = `${claim}: the brokers do not answer this node`;
-  await until(() => logs.trouble() === all, "all brokers to be blamed");
+  const trouble = "No partition of the event log answers: the brokers do not answer this node";
+  await until(() => logs.trouble() === trouble, "all brokers to be blamed");
   await logs.close();
 });
 
@@ -123,6 +118,9 @@ test("ends that one leader does not answer hide no ends of others, and are named
   await expect(refused).rejects.toThrow(partition);
   logs.watch();
   await until(() => logs.trouble() === `${partition}: No leader`, "the partition to be named");
+  ends.failures.set(2, new Error("No broker")).set(3, new Error("No leader"));
+  const all = `Partitions 1, 3 of the event log do not answer: No leader; Partition 2 of the event log does not answer: No broker`;
+  await until(() => logs.trouble() === all, "the cause of each partition to be named");
   ends.failures.clear();
   ends.offsets.set(1, 0n);
   await until(() => logs.trouble() === undefined, "all partitions to answer again");

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { assert } from "../../src/assert.ts";
 import { PartitionRunner } from "../../src/cluster/membership/partition-runner.ts";
+import { LeaderFailed } from "../../src/cluster/topics/fetch-answer.ts";
 import { listeningLogger, quiet, until } from "../log/support.ts";
 
 /** A runner whose starts and stops wait for `pass` or `fail`, in the order of the calls. */
@@ -22,8 +23,8 @@ function manualRunner() {
       waiting.shift()!.resolve();
       await tick();
     },
-    async fail() {
-      waiting.shift()!.reject(new Error("No"));
+    async fail(error = new Error("No")) {
+      waiting.shift()!.reject(error);
       await tick();
     },
   };
@@ -114,6 +115,11 @@ describe("the partitions of a node", () => {
     await pass();
     expect(runner.stopped(late())).toEqual([{ partition: 1, reason: "No" }]);
     await until(() => calls.length === 3);
+    const cause = Object.assign(new Error("Listing failed."), { code: "PLT_KFK_MULTIPLE" });
+    await fail(new LeaderFailed("b:9092", "Listing failed.", cause));
+    const ofLeader = "broker b:9092, which leads, does not answer this node";
+    expect(runner.stopped(late())).toEqual([{ partition: 1, reason: ofLeader }]);
+    await until(() => calls.length === 4);
     await pass();
     expect(runner.stopped(late())).toEqual([]);
     runner.restart(2);

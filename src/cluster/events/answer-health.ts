@@ -4,8 +4,6 @@ import { describeReadFailure } from "../topics/read-health.ts";
 
 interface AnswerHealthOptions {
   topic: string;
-  /** Whether some broker answers this node at present. */
-  isAnyResponsive(): boolean;
   logger: Logger;
 }
 
@@ -32,7 +30,15 @@ export class AnswerHealth {
   /** Takes the failures of the partitions after all leaders were asked. */
   asked(failures: Failures): void {
     if (failures.size > 0) {
-      this.#fail(describeUnanswered(failures), failures.values().next().value);
+      const causes = Map.groupBy(failures, ([, error]) => describeReadFailure(error));
+      const sentences = [...causes].map(
+        ([cause, of]) => `${describeUnanswered(new Map(of))}: ${cause}`,
+      );
+      this.#fail(
+        describeUnanswered(failures),
+        failures.values().next().value,
+        sentences.join("; "),
+      );
       return;
     }
     const { logger, topic } = this.#options;
@@ -43,7 +49,8 @@ export class AnswerHealth {
 
   /** Takes the error with which no leader could be asked. */
   failed(error: unknown): void {
-    this.#fail("No partition of the event log answers", error);
+    const message = "No partition of the event log answers";
+    this.#fail(message, error, `${message}: ${describeReadFailure(error)}`);
   }
 
   /** Returns a sentence about the partitions that do not answer; undefined if all do. */
@@ -51,9 +58,9 @@ export class AnswerHealth {
     return this.#trouble;
   }
 
-  #fail(message: string, err: unknown): void {
-    const { logger, topic, isAnyResponsive } = this.#options;
+  #fail(message: string, err: unknown, trouble: string): void {
+    const { logger, topic } = this.#options;
     if (this.#trouble === undefined) logger.error({ err, topic }, message);
-    this.#trouble = `${message}: ${describeReadFailure(err, isAnyResponsive())}`;
+    this.#trouble = trouble;
   }
 }

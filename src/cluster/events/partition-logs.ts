@@ -85,8 +85,7 @@ export class PartitionLogs implements EventLogs {
     const { clients, topic, sourceOf, logger } = options;
     this.#losses = new LossReport({ ...options, describe: describeBlockLoss(topic.name) });
     this.#admin = admin;
-    const isAnyResponsive = () => !clients.view.isEmpty;
-    this.#health = new AnswerHealth({ topic: topic.name, isAnyResponsive, logger });
+    this.#health = new AnswerHealth({ topic: topic.name, logger });
     const of = { topic: topic.name, offsetBases: this.#placement, windowBytes: WINDOW_BYTES };
     const fetcher = (more: { waitMs: number; pace?: FetchPace }) =>
       new Fetcher({ ...of, ...more, consumer: clients.fetchConsumer() });

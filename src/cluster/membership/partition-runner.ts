@@ -1,6 +1,6 @@
 import { assert, InvariantError } from "../../assert.ts";
-import { messageOf } from "../../errors.ts";
 import type { Logger } from "../../observe/log.ts";
+import { describeReadFailure } from "../topics/read-health.ts";
 
 export interface PartitionRunnerOptions {
   /**
@@ -47,7 +47,7 @@ interface PartitionState {
    * assigned.
    */
   failure?: string | undefined;
-  /** Message of the error of the last attempt to start the partition; undefined if it succeeded. */
+  /** Reason why the last attempt to start the partition failed; undefined if it succeeded. */
   startFailure?: string | undefined;
   /** Time (`performance.now()`) of the partition's assignment or last stop; absent if it runs. */
   idleSince?: number | undefined;
@@ -186,7 +186,7 @@ export class PartitionRunner {
         logger.error({ err, partition }, "partition stopped by a broken invariant");
         return;
       }
-      state.startFailure = messageOf(err);
+      state.startFailure = describeReadFailure(err);
       logger.error({ err, partition }, "partition start failed, retrying");
       if (state.isAssigned) await pause(state, RETRY_MS);
     }

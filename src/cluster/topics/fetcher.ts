@@ -1,6 +1,5 @@
 import type { Consumer } from "@platformatic/kafka";
 import { messageOf } from "../../errors.ts";
-import { addressOf } from "../../kafka/cluster-view.ts";
 import {
   type Answer,
   answerOf,
@@ -11,7 +10,15 @@ import {
   LeaderFailed,
 } from "./fetch-answer.ts";
 import type { FetchPace } from "./fetch-pace.ts";
-import { type Bound, listAllOffsets, listOffsets, type NamedOffsets } from "./list-offsets.ts";
+import {
+  type Bound,
+  type Leaders,
+  leaderError,
+  leadersOf,
+  listAllOffsets,
+  listOffsets,
+  type NamedOffsets,
+} from "./list-offsets.ts";
 import { OffsetBases } from "./offset-base.ts";
 import { type TopicIdentity, TopicRecreated } from "./topic-identity.ts";
 
@@ -130,8 +137,8 @@ export class Fetcher {
    */
   async brokerOffsets(which: Bound, msMax?: number): Promise<NamedOffsets & { topicId: string }> {
     const { consumer, topic } = this.#options;
-    const { leaders } = await this.#leaders();
-    const named = await listAllOffsets({ consumer, topic, which }, leaders, msMax);
+    const known = await this.#leaders();
+    const named = await listAllOffsets({ consumer, topic, which }, known, msMax);
     const { topicId } = await this.#leaders();
     return { topicId, ...named };
   }
@@ -148,11 +155,12 @@ export class Fetcher {
     const waiting = this.#waiting;
     this.#waiting = [];
     try {
-      const { topicId, leaders, nameOf } = await this.#leaders();
+      const known = await this.#leaders();
+      const { topicId, leaders, nameOf } = known;
       for (const { partition } of waiting) this.#expectPlaced(partition, topicId);
       for (const [leader, wanted] of Map.groupBy(waiting, (it) => leaders[it.partition])) {
         if (leader === undefined || leader < 0)
-          refuse(wanted, new Error("A partition has no leader"));
+          refuse(wanted, leaderError(this.#options.topic, known));
         else if (this.#busy.has(leader)) this.#waiting.push(...wanted);
         else void this.#fetchFrom({ id: leader, name: nameOf(leader) }, topicId, wanted);
       }
@@ -245,20 +253,11 @@ export class Fetcher {
       throw new TopicRecreated(this.#options.topic);
   }
 
-  async #leaders() {
-    const { consumer, topic } = this.#options;
-    const { topics, brokers } = await consumer.metadata({ topics: [topic] });
-    const found = topics.get(topic);
-    if (found === undefined) throw new Error(`The topic ${topic} is not there`);
-    this.#options.identity?.check(found.id);
-    return {
-      topicId: found.id,
-      leaders: found.partitions.map(({ leader }) => leader),
-      nameOf(id: number): string {
-        const broker = brokers.get(id);
-        return broker === undefined ? `${id}` : addressOf(broker);
-      },
-    };
+  async #leaders(): Promise<Leaders> {
+    const { consumer, topic, identity } = this.#options;
+    const known = await leadersOf(consumer, topic);
+    identity?.check(known.topicId);
+    return known;
   }
 
   async #refresh(): Promise<void> {

@@ -1,4 +1,8 @@
 import type { Consumer } from "@platformatic/kafka";
+import { withTimeLimit } from "../../concurrency/time-limit.ts";
+import { messageOf } from "../../errors.ts";
+import { addressOf } from "../../kafka/cluster-view.ts";
+import { LeaderFailed } from "./fetch-answer.ts";
 import { TopicRecreated } from "./topic-identity.ts";
 
 export type Bound = "first" | "end";
@@ -16,6 +20,15 @@ interface Wanted {
   which: Bound;
 }
 
+/** Brokers that lead the partitions of a topic. */
+export interface Leaders {
+  topicId: string;
+  /** Broker id of each partition's leader, -1 for none. */
+  leaders: number[];
+  /** Returns the address of a broker, or its id if no broker lists it. */
+  nameOf(id: number): string;
+}
+
 /** Milliseconds for which a failed request is retried. */
 const OFFSETS_MS_MAX = 5_000;
 /** Pause in milliseconds before each retry. */
@@ -25,10 +38,36 @@ const RETRY_MS = 50;
 const LATEST = -1n;
 const EARLIEST = -2n;
 
+/** Returns the leaders of a topic. Rejects if the topic is not known. */
+export async function leadersOf(consumer: Consumer, topic: string): Promise<Leaders> {
+  const { topics, brokers } = await consumer.metadata({ topics: [topic] });
+  const found = topics.get(topic);
+  if (found === undefined) throw new Error(`The topic ${topic} is not there`);
+  return {
+    topicId: found.id,
+    leaders: found.partitions.map(({ leader }) => leader),
+    nameOf(id) {
+      const broker = brokers.get(id);
+      return broker === undefined ? `${id}` : addressOf(broker);
+    },
+  };
+}
+
+/** Returns the error of a request to the leader of a partition of `topic`, or to a missing one. */
+export function leaderError(
+  topic: string,
+  { nameOf }: Pick<Leaders, "nameOf">,
+  leader = -1,
+  cause?: unknown,
+): Error {
+  if (leader < 0) return new Error(`a partition of ${topic} has no leader`);
+  return new LeaderFailed(nameOf(leader), messageOf(cause), cause);
+}
+
 /**
- * Reads the first or end offsets of some partitions from their leaders, in the order of
- * `partitions`. Retries for `OFFSETS_MS_MAX`, because a new leader refuses until it knows which
- * values were acknowledged.
+ * Reads the first or end offsets of some partitions of one leader, in the order of `partitions`.
+ * Retries for `OFFSETS_MS_MAX`, because a new leader refuses until it knows which values were
+ * acknowledged.
  */
 export async function listOffsets(
   { consumer, topic, which }: Wanted,
@@ -42,11 +81,16 @@ export async function listOffsets(
       const listed = (await consumer.listOffsets(options)).get(topic);
       return partitions.map((it) => {
         const offset = listed?.[it];
-        if (offset === undefined) throw new Error(`No broker names the ${which} of ${it}`);
+        if (offset === undefined) throw new Error(`does not name the ${which} of partition ${it}`);
         return offset;
       });
     } catch (error) {
-      if (performance.now() > until || error instanceof TopicRecreated) throw error;
+      if (error instanceof TopicRecreated) throw error;
+      if (performance.now() > until) {
+        // The library's error has no broker's name.
+        const known = await leadersOf(consumer, topic).catch(() => Promise.reject(error));
+        throw leaderError(topic, known, known.leaders[partitions[0]!], error);
+      }
       consumer.clearMetadata();
       await Bun.sleep(RETRY_MS);
     }
@@ -54,19 +98,23 @@ export async function listOffsets(
 }
 
 /**
- * Reads the first or end offsets of all partitions, whose leaders are in `leaders`. Asks each
- * leader for its partitions alone, so that one that does not answer hides no offsets of the others.
- * Returns what is known after `msMax` milliseconds.
+ * Reads the first or end offsets of all partitions, whose leaders are `known`. Asks each leader for
+ * its partitions alone, so that one that does not answer hides no offsets of the others. Returns
+ * what is known after `msMax` milliseconds.
  */
 export async function listAllOffsets(
   wanted: Wanted,
-  leaders: readonly number[],
+  known: Leaders,
   msMax = 2 * OFFSETS_MS_MAX,
 ): Promise<NamedOffsets> {
-  const late = new Error(`The leader does not answer within ${msMax} ms`);
+  const late = new Error(`has not answered within ${msMax} ms`);
   const offsets = new Map<number, bigint>();
-  const failures = new Map(leaders.keys().map((it): [number, unknown] => [it, late]));
-  const groups = Map.groupBy(leaders.keys(), (it) => leaders[it]).values();
+  const failures = new Map(
+    known.leaders.entries().map(([it, leader]): [number, unknown] => {
+      return [it, leaderError(wanted.topic, known, leader, late)];
+    }),
+  );
+  const groups = Map.groupBy(known.leaders.keys(), (it) => known.leaders[it]).values();
   const asked = [...groups].map(async (partitions) => {
     try {
       const found = await listOffsets(wanted, partitions);
@@ -78,7 +126,7 @@ export async function listAllOffsets(
       for (const partition of partitions) failures.set(partition, error);
     }
   });
-  await Promise.race([Promise.all(asked), Bun.sleep(msMax)]);
+  await withTimeLimit(Promise.all(asked), msMax, () => late).catch(() => {});
   // Answers that come later change neither.
   return { offsets: new Map(offsets), failures: new Map(failures) };
 }

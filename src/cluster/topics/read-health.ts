@@ -63,10 +63,9 @@ const isLasting = (error: unknown) =>
 
 /**
  * Returns a clause that says why a partition could not be read. It names a broker only if the
- * request that failed was sent to this broker. `isAnyResponsive` is whether some broker answers
- * this node, and the request to several brokers failed because of another one.
+ * request that failed was sent to this broker.
  */
-export function describeReadFailure(error: unknown, isAnyResponsive = false): string {
+export function describeReadFailure(error: unknown): string {
   const answer = apiIdOf(error);
   if (error instanceof LeaderFailed) {
     const leader = `broker ${error.broker}, which leads,`;
@@ -76,10 +75,7 @@ export function describeReadFailure(error: unknown, isAnyResponsive = false): st
       : `${leader} ${error.message}`;
   }
   if (answer !== undefined) return `the brokers answer ${answer}`;
-  if (!isOfConnection(error)) return messageOf(error);
-  return isAnyResponsive
-    ? "a broker that leads them does not answer this node"
-    : "the brokers do not answer this node";
+  return isOfConnection(error) ? "the brokers do not answer this node" : messageOf(error);
 }
 
 /** Whether the Kafka library has thrown the error because a request got no answer. */
