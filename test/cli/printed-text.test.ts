@@ -142,6 +142,9 @@ describe("the line of a replay", () => {
     );
     expect(whole).toEndWith(" left, a\\nb");
     expect(lineOf({ left: 600, perSecond: 0 })).not.toContain("left");
+    expect(lineOf({ left: 600, waitsFor: "Status 503\u001b" })).toEndWith(
+      "1,000 delivered, waits: Status 503\\u001b",
+    );
   });
   test("has the deleted letters of a purge, no share after its end, and fits the columns", () => {
     expect(lineOf({ kind: "purge", state: "done" })).toBe("r\\u001b  done  7 deleted");

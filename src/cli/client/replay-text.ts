@@ -12,7 +12,7 @@ const LOOK_MS_MAX = 1_000;
 
 /** Formats a replay's state and progress as one line of at most `columns` characters. */
 export function replayLine(replay: ShownReplay, columns: number): string {
-  const { id, kind, state, progress, counts, left, perSecond, error } = replay;
+  const { id, kind, state, progress, counts, left, perSecond, waitsFor, error } = replay;
   const parts = [
     kind === "purge"
       ? `${formatCount(counts.done)} deleted`
@@ -20,7 +20,10 @@ export function replayLine(replay: ShownReplay, columns: number): string {
     ...(counts.dropped > 0 ? [`${formatCount(counts.dropped)} dropped`] : []),
     ...(counts.failed > 0 ? [`${formatCount(counts.failed)} failed`] : []),
     ...(counts.pending > 0 ? [`${formatCount(counts.pending)} on their way`] : []),
-    ...(left !== undefined && perSecond > 0 ? [`${formatDuration(left / perSecond)} left`] : []),
+    ...(waitsFor !== undefined ? [`waits: ${plain(waitsFor)}`] : []),
+    ...(waitsFor === undefined && left !== undefined && perSecond > 0
+      ? [`${formatDuration(left / perSecond)} left`]
+      : []),
     ...(error === undefined ? [] : [plain(error)]),
   ];
   const share = state === "running" ? ` ${Math.floor(progress * 100)} %` : "";

@@ -167,7 +167,7 @@ function FailureReasons({ replay: { failures = [] } }: { replay: Replay }) {
 }
 
 function ReplayProgress({ replay }: { replay: Replay }) {
-  const { kind, state, progress, left, counts, perSecond } = replay;
+  const { kind, state, progress, left, counts, perSecond, waitsFor } = replay;
   return (
     <>
       <progress aria-label={commonTexts.progress} max={1} value={progress} />
@@ -176,6 +176,11 @@ function ReplayProgress({ replay }: { replay: Replay }) {
           ? replayTexts.speed(left, formatRate(perSecond))
           : replayTexts.processed[kind](counts.done)}
       </p>
+      {waitsFor !== undefined && (
+        <p class="bad small">
+          <ClampedText text={replayTexts.waitsFor(waitsFor)} />
+        </p>
+      )}
     </>
   );
 }

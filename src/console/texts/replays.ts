@@ -31,6 +31,7 @@ export const replayTexts = {
   },
   speed: (left: number | undefined, rate: string) =>
     left === undefined ? rate : `About ${formatCount(left)} left, ${rate}`,
+  waitsFor: (reason: string) => `Waits: ${reason}`,
   cancelQuestion: "Cancel this replay?",
   cancelPurgeConsequence: "Deleted events stay deleted.",
   cancelReplayConsequence: "No more events are sent. Those already sent stay delivered.",

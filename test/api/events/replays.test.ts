@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "bun:test";
 import { REPLAY_RATE_MAX, REPLAYS_OF_WORKSPACE_MAX } from "../../../src/settings/limits.ts";
 import { until } from "../../until.ts";
 import { startApi, type TestApi } from "../_setup.ts";
@@ -55,6 +55,39 @@ describe("/v2/replays", () => {
     const list = (await api.send("GET", "/v2/replays")).body;
     expect(list.replays.map((it: { id: string }) => it.id)).toContain(id);
     expect(list.paging.total).toBe(list.replays.length);
+  });
+
+  test.each([
+    { connected: true, kind: "events" },
+    { connected: false, kind: "events" },
+    { connected: true, kind: "dead-letters" },
+  ])("say what they wait for while their destination accepts nothing (%j)", async (at) => {
+    let status = at.kind === "events" ? 503 : 422;
+    const { call } = api.client;
+    const failing = Bun.serve({ port: 0, fetch: () => new Response(null, { status }) });
+    onTestFinished(() => failing.stop(true));
+    const sourceId = await newSource();
+    const config = { webhookUrl: `http://127.0.0.1:${failing.port}/` };
+    const body = { name: "D", type: "webhook", config };
+    const destinationId = (await call("POST /v2/destinations", { body })).destination.id;
+    if (at.connected) await call("POST /v2/connections", { body: { sourceId, destinationId } });
+    for (let n = 0; n < 5; n++) await api.page(sourceId, `anonymousId=a&properties.n=${n}`);
+    let id: string;
+    if (at.kind === "events") {
+      id = (await start({ sourceId, destinationId, from: hourAgo() })).body.replay.id;
+    } else {
+      const groups = () => call("GET /v2/dead-letter-groups", { query: { destinationId } });
+      await until(async () => (await groups()).letters === 5);
+      status = 503;
+      const send = { filter: { destinationId }, all: true };
+      id = (await call("POST /v2/dead-letters/replay", { body: send })).replay!.id;
+    }
+    await until(async () => (await get(id)).waitsFor?.includes("503"));
+    const { replays } = (await api.send("GET", "/v2/replays")).body;
+    const waiting = replays.filter((it: { waitsFor?: string }) => it.waitsFor?.includes("503"));
+    expect(waiting.map((it: { id: string }) => it.id)).toEqual([id]);
+    status = 200;
+    await until(async () => (await get(id)).waitsFor === undefined);
   });
 
   test("are cancelled", async () => {

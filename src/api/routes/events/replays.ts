@@ -18,6 +18,7 @@ import { authorOf } from "../../author.ts";
 import { route } from "../../route.ts";
 import { answerOf, enveloped, Id, isoTime, paged, strict, Time } from "../../schema/common.ts";
 import * as example from "../../schema/examples.ts";
+import { replayWaits } from "./replay-waits.ts";
 
 export const Rate = Type.Integer({
   minimum: 1,
@@ -74,6 +75,11 @@ export const Replay = Type.Object(
     }),
     state: oneOf(["running", "done", "cancelled", "failed"]),
     error: Type.Optional(Type.String({ description: "Why it failed" })),
+    waitsFor: Type.Optional(
+      Type.String({
+        description: "Why its destination accepts nothing now; it goes on after that",
+      }),
+    ),
     startedBy: Type.Optional(
       Type.Object(
         { id: Type.String(), name: Type.String() },
@@ -139,8 +145,10 @@ export const replayRoutes = [
     needs: ["events:read"],
     answer: paged("replays", Replay),
     example: { answer: { replays: [example.replay], paging: { total: 1 } } },
-    handle({ deps, workspaceId }) {
-      const replays = deps.pipeline.replays.list(workspaceId).map(replayAnswer);
+    async handle({ deps, workspaceId }) {
+      const jobs = deps.pipeline.replays.list(workspaceId);
+      const waits = await replayWaits(deps, workspaceId, jobs);
+      const replays = jobs.map((job) => replayAnswer(job, waits.get(job.destinationId)));
       return { replays, paging: { total: replays.length } };
     },
   }),
@@ -177,8 +185,11 @@ export const replayRoutes = [
     needs: ["events:read"],
     answer: enveloped("replay", Replay),
     example: { params, answer },
-    handle: ({ deps, workspaceId, params }) =>
-      foundReplay(deps.pipeline.replays.get(workspaceId, params.id)),
+    async handle({ deps, workspaceId, params }) {
+      const job = deps.pipeline.replays.get(workspaceId, params.id);
+      const waits = await replayWaits(deps, workspaceId, job === undefined ? [] : [job]);
+      return foundReplay(job, waits.get(job?.destinationId));
+    },
   }),
 
   route("POST /v2/replays/{id}/cancel", {
@@ -192,12 +203,13 @@ export const replayRoutes = [
   }),
 ] as const;
 
-function foundReplay(job: ReplayJob | undefined) {
+function foundReplay(job: ReplayJob | undefined, waitsFor?: string) {
   if (job === undefined) throw new ApiError("missing", "Replay not found");
-  return { replay: replayAnswer(job) };
+  return { replay: replayAnswer(job, waitsFor) };
 }
 
-export function replayAnswer(job: ReplayJob): Static<typeof Replay> {
+/** Returns a replay for a response. `waitsFor` says why its destination accepts nothing now. */
+export function replayAnswer(job: ReplayJob, waitsFor?: string): Static<typeof Replay> {
   const { kind, counts, failures = [], filter, createdAt, endedAt } = job;
   const { delivered, dropped, failed, discarded, moved } = counts;
   const outcome = outcomeOf(job);
@@ -210,6 +222,7 @@ export function replayAnswer(job: ReplayJob): Static<typeof Replay> {
   return answerOf(Replay, {
     ...job,
     ...outcome,
+    waitsFor,
     progress,
     counts: { done, ...counts, pending },
     filter: filter && filterAnswer(filter),
