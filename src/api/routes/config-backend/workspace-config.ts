@@ -72,7 +72,7 @@ function timeOf(text: string | undefined): number | undefined {
   const time = Date.parse(text);
   if (!Number.isNaN(time)) return time;
   const message = "Expected a time such as 2026-02-16T01:11:11.586Z, got another text";
-  throw validationError([{ path: "/updatedAfter", message }]);
+  throw validationError([{ path: "?updatedAfter", message }]);
 }
 
 /** Responds with a configuration, compressed if possible, or 304 if the client has it. */

@@ -264,6 +264,6 @@ function readCursor(cursor: string, key: Uint8Array): Positions {
   const rest = openCursor(cursor, key);
   if (rest !== undefined) return rest;
   throw validationError([
-    { path: "/cursor", message: "Expected the cursor of an answer, got another text" },
+    { path: "?cursor", message: "Expected the cursor of an answer, got another text" },
   ]);
 }
