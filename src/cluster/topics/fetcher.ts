@@ -13,7 +13,7 @@ import type { FetchPace } from "./fetch-pace.ts";
 import {
   type Bound,
   type Leaders,
-  leaderError,
+  leaderless,
   leadersOf,
   listAllOffsets,
   listOffsets,
@@ -155,12 +155,10 @@ export class Fetcher {
     const waiting = this.#waiting;
     this.#waiting = [];
     try {
-      const known = await this.#leaders();
-      const { topicId, leaders, nameOf } = known;
+      const { topicId, leaders, nameOf } = await this.#leaders();
       for (const { partition } of waiting) this.#expectPlaced(partition, topicId);
       for (const [leader, wanted] of Map.groupBy(waiting, (it) => leaders[it.partition])) {
-        if (leader === undefined || leader < 0)
-          refuse(wanted, leaderError(this.#options.topic, known));
+        if (leader === undefined || leader < 0) refuse(wanted, leaderless(this.#options.topic));
         else if (this.#busy.has(leader)) this.#waiting.push(...wanted);
         else void this.#fetchFrom({ id: leader, name: nameOf(leader) }, topicId, wanted);
       }

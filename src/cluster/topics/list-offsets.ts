@@ -53,16 +53,8 @@ export async function leadersOf(consumer: Consumer, topic: string): Promise<Lead
   };
 }
 
-/** Returns the error of a request to the leader of a partition of `topic`, or to a missing one. */
-export function leaderError(
-  topic: string,
-  { nameOf }: Pick<Leaders, "nameOf">,
-  leader = -1,
-  cause?: unknown,
-): Error {
-  if (leader < 0) return new Error(`a partition of ${topic} has no leader`);
-  return new LeaderFailed(nameOf(leader), messageOf(cause), cause);
-}
+/** Returns the error of a request about a partition of `topic` that no broker leads. */
+export const leaderless = (topic: string) => new Error(`a partition of ${topic} has no leader`);
 
 /**
  * Reads the first or end offsets of some partitions of one leader, in the order of `partitions`.
@@ -89,7 +81,9 @@ export async function listOffsets(
       if (performance.now() > until) {
         // The library's error has no broker's name.
         const known = await leadersOf(consumer, topic).catch(() => Promise.reject(error));
-        throw leaderError(topic, known, known.leaders[partitions[0]!], error);
+        const leader = known.leaders[partitions[0]!] ?? -1;
+        if (leader < 0) throw leaderless(topic);
+        throw new LeaderFailed(known.nameOf(leader), messageOf(error), error);
       }
       consumer.clearMetadata();
       await Bun.sleep(RETRY_MS);
@@ -107,11 +101,13 @@ export async function listAllOffsets(
   known: Leaders,
   msMax = 2 * OFFSETS_MS_MAX,
 ): Promise<NamedOffsets> {
-  const late = new Error(`has not answered within ${msMax} ms`);
+  const late = `has not answered within ${msMax} ms`;
   const offsets = new Map<number, bigint>();
   const failures = new Map(
     known.leaders.entries().map(([it, leader]): [number, unknown] => {
-      return [it, leaderError(wanted.topic, known, leader, late)];
+      const error =
+        leader < 0 ? leaderless(wanted.topic) : new LeaderFailed(known.nameOf(leader), late);
+      return [it, error];
     }),
   );
   const groups = Map.groupBy(known.leaders.keys(), (it) => known.leaders[it]).values();
@@ -126,7 +122,7 @@ export async function listAllOffsets(
       for (const partition of partitions) failures.set(partition, error);
     }
   });
-  await withTimeLimit(Promise.all(asked), msMax, () => late).catch(() => {});
+  await withTimeLimit(Promise.all(asked), msMax, () => new Error(late)).catch(() => {});
   // Answers that come later change neither.
   return { offsets: new Map(offsets), failures: new Map(failures) };
 }
