@@ -157,7 +157,7 @@ describe("stores on one ordered log", () => {
     const append = log.append.bind(log);
     for (const outage of [1, 2]) {
       log.append = () => Promise.reject(new Error("Broker 1 does not answer"));
-      for (const _ of [1, 2, 3]) await expect(store.catchUp()).rejects.toThrow("compared");
+      for (const _ of [1, 2, 3]) await expect(store.catchUp()).rejects.toThrow("newest state");
       expect(lines.length).toBe(outage);
       expect(lines.at(-1)).toContain("Broker 1 does not answer");
       log.append = append;
@@ -375,6 +375,9 @@ describe("stores on one ordered log", () => {
     for (const outcome of refused) {
       expect(outcome).toMatchObject({ status: "rejected", reason: { refusal: "unavailable" } });
     }
+    expect(refused[1]).toMatchObject({
+      reason: { message: "The store cannot be read: the brokers do not confirm the newest state" },
+    });
     expect(node.trouble()).toBe("The log is away");
     log.away = false;
     await nodes[1]!.change(() => numbersOf(nodes[1]!).put("c", 1));

@@ -105,7 +105,7 @@ export class OrderedStore implements Store {
       this.#isCauseLogged = false;
     } catch (cause) {
       this.#stopIfShortened(cause);
-      throw this.#unavailable("cannot be compared with the other nodes'", cause);
+      throw this.#unavailable("cannot be read: the brokers do not confirm the newest state", cause);
     }
     await this.#timely(this.#progress.reach(end));
     if (this.#progress.isComplete) this.#compaction.runIfDue(this.#view.position(), "read");
@@ -285,7 +285,7 @@ export class OrderedStore implements Store {
   }
 
   #timely<T>(promise: Promise<T>): Promise<T> {
-    const late = () => this.#unavailable("is behind the other nodes'");
+    const late = () => this.#unavailable("cannot be read yet: changes of other nodes are missing");
     return withTimeLimit(promise, this.#options.changeMsMax, late);
   }
 
