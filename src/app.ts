@@ -19,6 +19,7 @@ import { startApi } from "./backend/reloadable/start-api.ts";
 import { openStandalone } from "./backend/standalone.ts";
 import { startBackups } from "./backup/scheduled-backups.ts";
 import { catalogFile } from "./catalog/store.ts";
+import { whileUnavailable } from "./concurrency/while-unavailable.ts";
 import { readDefinitions } from "./destinations/rudder-server/read-definitions.ts";
 import { reservedBytes } from "./disk/reserve.ts";
 import type { FigureRecorder } from "./figures/figure-recorder.ts";
@@ -129,13 +130,16 @@ export async function openApp(settings: LiveSettings, options: AppOptions): Prom
   addOwnSettings(opening, backend, api);
 
   const first = async () => {
-    const workspace = await steps.run("look for the first workspace", () =>
+    const make = () =>
       firstWorkspace(catalog, {
         name: options.demo ? "Demo" : "Main",
         adminToken: config["admin.token"],
         unprintedToken: unprintedToken(config),
         print,
-      }),
+      });
+    const isShared = backend.nodes !== undefined;
+    const workspace = await steps.run("look for the first workspace", () =>
+      isShared ? whileUnavailable(make) : make(),
     );
     starting = undefined;
     return workspace;

@@ -269,7 +269,6 @@ async function openSharedCatalog(
   });
   stack.defer(() => catalog.close());
   stack.defer(startAuditRetention(catalog, logger));
-  await catalog.current();
   if (isNewNode) expectSameToken(catalog, config);
   return catalog;
 }

@@ -1,3 +1,4 @@
+import { whileUnavailable } from "../concurrency/while-unavailable.ts";
 import type { Logger } from "../observe/log.ts";
 import type { CompactionBounds } from "../store/ordered/log-compaction.ts";
 import type { OrderedLog } from "../store/ordered/ordered-log.ts";
@@ -68,7 +69,7 @@ export async function openCatalog(options: CatalogOptions) {
   const alertTables = openAlertTables(store);
   try {
     await store.recover();
-    await upgrade(store);
+    await (order === undefined ? upgrade(store) : whileUnavailable(() => upgrade(store)));
   } catch (error) {
     await store.close();
     throw error;
