@@ -18,14 +18,20 @@ while (executable !== undefined && !existsSync(executable)) {
   await Bun.sleep(50);
 }
 
+/** Options of the engine with which the runner has started this process. */
+const engineOptions = Object.entries(process.env)
+  .filter(([name]) => name.startsWith("BUN_JSC_"))
+  .map(([name, value]) => `${name}=${value}`);
+
 /**
  * Command that starts pixelmill. Under the runner it is the executable, which starts with a third
- * of the CPU time that the checkout needs.
+ * of the CPU time that the checkout needs, with the options of the engine that the runner has set:
+ * tests start servers and guests in environments of their own.
  */
 export const pixelmillCommand =
   executable === undefined
     ? [process.execPath, join(import.meta.dir, "../../src/main.ts")]
-    : [executable];
+    : [...(engineOptions.length > 0 ? [Bun.which("env")!, ...engineOptions] : []), executable];
 
 /** Runs pixelmill to its end, in an environment of these variables alone. */
 export async function runPixelmill(
