@@ -123,8 +123,14 @@ async function run(files: string[]): Promise<FileResult[]> {
         ...(executable !== undefined && { [executableVariable]: executable }),
         // Processes of the quick tier end before the last optimizing compilers, that of
         // WebAssembly too, pay for themselves: without them tests take a seventh of the CPU time
-        // less, and a Python guest a quarter. The long tier runs with them.
-        ...(tier === "quick" && { BUN_JSC_useFTLJIT: "0", BUN_JSC_useOMGJIT: "0" }),
+        // less, and a Python guest a quarter. The long tier runs with them. The compiler before
+        // the last one waits for twice as many calls.
+        ...(tier === "quick" && {
+          BUN_JSC_useFTLJIT: "0",
+          BUN_JSC_useOMGJIT: "0",
+          BUN_JSC_thresholdForOptimizeAfterWarmUp: "2000",
+          BUN_JSC_thresholdForOptimizeAfterLongWarmUp: "2000",
+        }),
       },
       stdin: "ignore",
       stdout: "pipe",
