@@ -1,7 +1,7 @@
-import { whileUnavailable } from "../concurrency/while-unavailable.ts";
 import type { Logger } from "../observe/log.ts";
 import type { CompactionBounds } from "../store/ordered/log-compaction.ts";
 import type { OrderedLog } from "../store/ordered/ordered-log.ts";
+import { whileUnavailable } from "../store/while-unavailable.ts";
 import { openAlerts } from "./alerts/alerts.ts";
 import { openAlertTables } from "./alerts/tables.ts";
 import { openAuditLog } from "./audit/audit.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
-import { whileUnavailable } from "../../src/concurrency/while-unavailable.ts";
 import { ApiError } from "../../src/errors.ts";
+import { whileUnavailable } from "../../src/store/while-unavailable.ts";
 
 test("a call is repeated while it is unavailable, and only then", async () => {
   const errors = [
