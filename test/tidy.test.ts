@@ -225,10 +225,11 @@ describe("the house", () => {
     expect(wrong).toEqual([]);
   });
 
-  test("the console knows the typed client, a rule of its forms and the limits, and nothing else of the server", () => {
+  test("the console knows the typed client, a rule of its forms, one of its search and the limits, and nothing else of the server", () => {
     const known = [
       "src/api/client.ts",
       "src/destinations/applies-when.ts",
+      "src/event/text-search.ts",
       "src/settings/limits.ts",
     ];
     const strange = sources

@@ -1,4 +1,5 @@
 import { utf8Text } from "../json/bytes.ts";
+import { textSearch } from "./text-search.ts";
 
 /** Conditions of a search that can be checked only on the JSON of an event. */
 export interface ContentFilter {
@@ -31,23 +32,26 @@ export function contentMatcher({
 }: ContentFilter): ((json: Uint8Array) => boolean) | undefined {
   if (property === undefined && text === undefined) return undefined;
   const wanted = property === undefined ? undefined : parseProperty(property);
-  // In JSON, quotes, backslashes and control characters are escaped.
-  const needle = text === undefined ? "" : JSON.stringify(text).slice(1, -1).toLowerCase();
+  const holdsText = text === undefined ? undefined : jsonSearch(text);
   return (json) => {
     const whole = utf8Text(json);
-    if (needle !== "" && !holdsText(whole, needle)) return false;
+    if (holdsText?.(whole) === false) return false;
     if (property === undefined) return true;
     return wanted !== undefined && textAt(JSON.parse(whole), wanted.path) === wanted.value;
   };
 }
 
 /**
- * Whether a JSON text contains `needle`, in lower case. The JSON of an SDK may escape characters
- * that need no escape, such as `\u00e4` and `\/`, so it is also compared without these escapes.
+ * Returns a function that checks whether any JSON text holds `text`. The JSON of an SDK may escape
+ * characters that need no escape, such as `\u00e4` and `\/`, and have spaces beside quotes, so it
+ * is also compared without these.
  */
-function holdsText(json: string, needle: string): boolean {
-  if (json.toLowerCase().includes(needle)) return true;
-  return json.includes("\\") && JSON.stringify(JSON.parse(json)).toLowerCase().includes(needle);
+function jsonSearch(text: string): (json: string) => boolean {
+  const holds = textSearch(text);
+  const hasQuote = text.includes('"');
+  return (json) =>
+    holds(json.toLowerCase()) ||
+    ((hasQuote || json.includes("\\")) && holds(JSON.stringify(JSON.parse(json)).toLowerCase()));
 }
 
 /** Returns the scalar at a path as a string; undefined for an object, an array or nothing. */

@@ -351,6 +351,10 @@ describe("lines of a tail", () => {
       ...[true, true, false],
     ]);
     expect([matches({ grep: "oRDER" }), matches({ grep: "none" })]).toEqual([true, false]);
+    expect([matches({ grep: '"event": "Order"' }), matches({ grep: '"event":"x"' })]).toEqual([
+      ...[true, false],
+    ]);
+    expect(matches({ grep: 'say "hi"' }, { ...line, event: { name: 'Say "hi"' } })).toBe(true);
     expect(matches({ user: "u" }, { stage: "missed", event: null })).toBe(false);
     expect([tailFilter({}).count, tailFilter({ count: "3" }).count]).toEqual([
       Number.POSITIVE_INFINITY,

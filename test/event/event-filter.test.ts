@@ -56,6 +56,12 @@ test.each([
   ["1.50", '{"price":1.50,"note":"\\n"}', true],
   ["price", '{"price":1}', true],
   ["", '{"price":1}', true],
+  ['"plan":"pro"', '{"plan":"Pro"}', true],
+  ['"plan":"pro"', '{ "plan" : "pro" }', true],
+  ['"plan": "pro"', '{"plan":"pro"}', true],
+  ['"n": 1', '{"n":1}', true],
+  ['"plan":"pro"', '{"plan":"free"}', false],
+  ['"plan":"pro"', '{"note":"\\"plan\\":\\"pro\\""}', true],
 ])("the text %j is found in %s: %p", (text, json, isHeld) => {
   expect(isFound({ text }, json)).toBe(isHeld);
 });

@@ -1,5 +1,6 @@
 import { formatCount } from "../../console/format.ts";
 import { StartError } from "../../errors.ts";
+import { textSearch } from "../../event/text-search.ts";
 import type { CommandOutput } from "../terminal/output.ts";
 import { fit, jsonText, plain } from "../terminal/text.ts";
 import { countOf } from "./time-flag.ts";
@@ -33,7 +34,8 @@ export function tailFilter(args: Record<string, unknown>): TailFilter {
     throw new StartError(`Unknown stage ${unknown}; expected some of ${stages.join(", ")}`);
   }
   const count = countOf(args, "count") ?? Number.POSITIVE_INFINITY;
-  const [event, user, grep] = [given("event"), given("user"), given("grep")?.toLowerCase()];
+  const [event, user, grep] = [given("event"), given("user"), given("grep")];
+  const holdsText = grep === undefined ? undefined : textSearch(grep);
   return {
     count,
     matches(line) {
@@ -41,7 +43,7 @@ export function tailFilter(args: Record<string, unknown>): TailFilter {
       const fields = fieldsOf(line.event);
       if (event !== undefined && fields.event !== event && fields.name !== event) return false;
       if (user !== undefined && ![fields.userId, fields.anonymousId].includes(user)) return false;
-      return grep === undefined || JSON.stringify(line).toLowerCase().includes(grep);
+      return holdsText?.(JSON.stringify(line).toLowerCase()) !== false;
     },
   };
 }

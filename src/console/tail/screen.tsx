@@ -1,4 +1,5 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { textSearch } from "../../event/text-search.ts";
 import { Button } from "../components/button.tsx";
 import { ErrorNotice } from "../components/error-notice.tsx";
 import { FilterSelect } from "../components/filter-select.tsx";
@@ -31,19 +32,18 @@ export function Screen({ query }: ScreenProps) {
   const { buffer, tick } = tail;
   const [isHeld, setHeld] = useState(false);
   const frozen = useFrozen(buffer, isPaused || isHeld);
-  const lowerCase = text.trim().toLowerCase();
-  const events = useMemo(
-    () =>
-      latestOf(
-        frozen?.events ?? buffer.all(),
-        SHOWN_MAX,
-        (event) =>
-          isOf(event, filter) &&
-          hasOutcome(event, outcome) &&
-          (!lowerCase || searchedText(event).includes(lowerCase)),
-      ),
-    [tick, frozen, lowerCase, outcome, sourceId, destinationId],
-  );
+  const trimmed = text.trim();
+  const events = useMemo(() => {
+    const holdsText = textSearch(trimmed);
+    return latestOf(
+      frozen?.events ?? buffer.all(),
+      SHOWN_MAX,
+      (event) =>
+        isOf(event, filter) &&
+        hasOutcome(event, outcome) &&
+        (trimmed === "" || holdsText(searchedText(event))),
+    );
+  }, [tick, frozen, trimmed, outcome, sourceId, destinationId]);
   const openEvent = useOpenEvent(openId, tail);
 
   return (

@@ -40,7 +40,10 @@ const EventFilter = Type.Object(
       "x-expected": PROPERTY_EXPECTED,
       description: "Path and value of a field, such as `properties.plan=pro`",
     }),
-    text: Type.Optional({ ...FilterText, description: "Occurs in the event's JSON, in any case" }),
+    text: Type.Optional({
+      ...FilterText,
+      description: 'A part of its JSON, such as `"plan":"pro"`, or of a value; in any case',
+    }),
     messageIds: Type.Optional(
       Type.Array(FilterText, {
         minItems: 1,
@@ -77,7 +80,7 @@ export const Replay = Type.Object(
     error: Type.Optional(Type.String({ description: "Why it failed" })),
     waitsFor: Type.Optional(
       Type.String({
-        description: "Why its destination accepts nothing now; it goes on after that",
+        description: "Why its destination accepts nothing now",
       }),
     ),
     startedBy: Type.Optional(

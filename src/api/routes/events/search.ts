@@ -66,7 +66,7 @@ export const searchQuery = {
         "`context.geo.country=BE` and `context.isBot=true`",
     }),
   ),
-  text: text("Occurs in the event's JSON, in any case"),
+  text: text('A part of its JSON, such as `"plan":"pro"`, or of a value; in any case'),
   refused: Type.Optional(
     Type.Boolean({ description: "Only events that were refused at ingestion, or only others" }),
   ),
