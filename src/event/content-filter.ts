@@ -11,7 +11,7 @@ export interface ContentFilter {
 
 /** Regular expression that a value of `property` must match. */
 export const PROPERTY_PATTERN = "^[^=]+=";
-/** What `PROPERTY_PATTERN` expects, in the words of an error message. */
+/** Text of error messages for the strings that match `PROPERTY_PATTERN`. */
 export const PROPERTY_EXPECTED =
   "the path and the value of a field such as properties.plan=pro, of at most 1024 characters";
 
