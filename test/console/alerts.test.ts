@@ -107,6 +107,38 @@ describeWith(chromiumMissing)("alerts", () => {
     }
   });
 
+  test("a wrong value of a rule or a receiver is explained once, at its field", async () => {
+    const { page, close } = await openPage(browser);
+    await signIn(page, api.url, api.token, "#/alerts/rules");
+    const form = page.getByRole("dialog");
+    const messages = form.locator(".wrong, [role=alert]");
+
+    await page.getByRole("button", { name: "New rule" }).click();
+    await form.getByLabel("Quiet hours from (optional)").fill("22:60");
+    await form.getByLabel("Quiet hours until (optional)").fill("07:00");
+    await form.getByRole("button", { name: "Add rule" }).click();
+    await soon(async () =>
+      expect(await messages.allInnerTexts()).toEqual([
+        "Expected a time of day such as 22:00, got a string of 5 characters",
+        "Check the marked fields",
+      ]),
+    );
+
+    await page.goto(`${api.url}/#/alerts/receivers`);
+    await page.getByRole("button", { name: "New receiver" }).click();
+    await form.getByLabel("Name").fill("Mail");
+    await form.getByLabel("Type").selectOption("email");
+    await form.getByLabel("Email addresses").fill("ops@example.com, ops");
+    await form.getByRole("button", { name: "Add receiver" }).click();
+    await soon(async () =>
+      expect(await messages.allInnerTexts()).toEqual([
+        "Expected an email address, got a string of 3 characters",
+        "Check the marked fields",
+      ]),
+    );
+    await close();
+  });
+
   test("a cleared number of a rule is the default again, and changes of another are kept", async () => {
     const { rule } = await api.client.call("POST /v2/alerts/rules", {
       body: { kind: "lag", name: "Late", threshold: 7, forSeconds: 5 },

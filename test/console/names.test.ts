@@ -25,6 +25,15 @@ test("every text that contains a user-given name isolates it", async () => {
   expect(found).toEqual([]);
 });
 
+test("every form shows errors at its fields", async () => {
+  const forms: string[] = [];
+  for (const path of sources) {
+    const code = await Bun.file(path).text();
+    if (/<Form\s/.test(code) && !code.includes("error={errorAt(")) forms.push(path);
+  }
+  expect(forms).toEqual([]);
+});
+
 test("a name outside of Name or in a title is found, and one in a tooltip or in Name is not", () => {
   const code = `const view = <p title={it.name}>
     {it.name} {sourceName ?? id} {names.source(id)} {names?.get(id) ?? id} <Name>{it.name}</Name> {texts.name(it)}

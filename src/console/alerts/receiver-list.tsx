@@ -1,7 +1,13 @@
 import type { AnswerOf, InputOf } from "../../api/client.ts";
 import { Button } from "../components/button.tsx";
 import { FieldConflicts } from "../components/forms/field-conflicts.tsx";
-import { Checkbox, optionsByValue, SelectField, TextField } from "../components/forms/fields.tsx";
+import {
+  Checkbox,
+  listError,
+  optionsByValue,
+  SelectField,
+  TextField,
+} from "../components/forms/fields.tsx";
 import { Form } from "../components/forms/form.tsx";
 import { SecretField } from "../components/forms/secret-field.tsx";
 import { useFields } from "../components/forms/use-fields.ts";
@@ -124,42 +130,55 @@ function ReceiverForm({ item: receiver, tag, close, reload }: FormContext<Receiv
         close();
       }}
     >
-      <TextField label={commonTexts.name} required autoFocus {...input("name")} />
-      {isNew && (
-        <SelectField
-          label={commonTexts.type}
-          options={optionsByValue(alertsTexts.types)}
-          {...select("type")}
-        />
+      {(errorAt) => (
+        <>
+          <TextField
+            label={commonTexts.name}
+            required
+            autoFocus
+            error={errorAt("/name")}
+            {...input("name")}
+          />
+          {isNew && (
+            <SelectField
+              label={commonTexts.type}
+              options={optionsByValue(alertsTexts.types)}
+              {...select("type")}
+            />
+          )}
+          {type === "email" ? (
+            <TextField
+              label={alertsTexts.addresses}
+              hint={alertsTexts.addressesHint}
+              required
+              error={listError(errorAt, "/to", addressesOf(to))}
+              {...input("to")}
+            />
+          ) : (
+            <SecretField
+              label={type === "pagerduty" ? alertsTexts.routingKey : alertsTexts.url}
+              error={errorAt(`/${secretKey}`)}
+              value={secret}
+              onChange={(typed) => set({ secret: typed })}
+              isSet={isSet(secretKey)}
+              required={isNew}
+            />
+          )}
+          {type === "webhook" && (
+            <SecretField
+              label={alertsTexts.authorization}
+              error={errorAt("/authorization")}
+              value={authorization}
+              onChange={(typed) => set({ authorization: typed })}
+              isSet={isSet("authorization")}
+              required={false}
+              optional
+            />
+          )}
+          <Checkbox {...checkbox("enabled")}>{commonTexts.enabled}</Checkbox>
+          {conflict && <FieldConflicts {...conflict} />}
+        </>
       )}
-      {type === "email" ? (
-        <TextField
-          label={alertsTexts.addresses}
-          hint={alertsTexts.addressesHint}
-          required
-          {...input("to")}
-        />
-      ) : (
-        <SecretField
-          label={type === "pagerduty" ? alertsTexts.routingKey : alertsTexts.url}
-          value={secret}
-          onChange={(typed) => set({ secret: typed })}
-          isSet={isSet(secretKey)}
-          required={isNew}
-        />
-      )}
-      {type === "webhook" && (
-        <SecretField
-          label={alertsTexts.authorization}
-          value={authorization}
-          onChange={(typed) => set({ authorization: typed })}
-          isSet={isSet("authorization")}
-          required={false}
-          optional
-        />
-      )}
-      <Checkbox {...checkbox("enabled")}>{commonTexts.enabled}</Checkbox>
-      {conflict && <FieldConflicts {...conflict} />}
     </Form>
   );
 }

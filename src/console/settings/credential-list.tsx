@@ -59,22 +59,28 @@ function CredentialForm({ close, reload }: FormContext<Credential>) {
         close();
       }}
     >
-      <TextField
-        label={commonTexts.name}
-        required
-        autoFocus
-        code
-        placeholder={settingsTexts.credentialNameExample}
-        hint={settingsTexts.credentialNameHint}
-        {...input("name")}
-      />
-      <TextField
-        label={commonTexts.value}
-        type="password"
-        autoComplete="new-password"
-        required
-        {...input("value")}
-      />
+      {(errorAt) => (
+        <>
+          <TextField
+            label={commonTexts.name}
+            required
+            autoFocus
+            code
+            placeholder={settingsTexts.credentialNameExample}
+            hint={settingsTexts.credentialNameHint}
+            error={errorAt("/name")}
+            {...input("name")}
+          />
+          <TextField
+            label={commonTexts.value}
+            type="password"
+            autoComplete="new-password"
+            required
+            error={errorAt("/value")}
+            {...input("value")}
+          />
+        </>
+      )}
     </Form>
   );
 }

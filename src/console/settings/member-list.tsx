@@ -91,20 +91,36 @@ function MemberForm({ item: member, tag, close, reload }: FormContext<Member>) {
         close();
       }}
     >
-      <TextField label={commonTexts.name} required autoFocus {...input("name")} />
-      <TextField label={settingsTexts.email} type="email" required {...input("email")} />
-      <SelectField
-        label={settingsTexts.workspaceRole}
-        hint={member?.identity && settingsTexts.roleFromProvider}
-        options={roleOptions}
-        {...select("role")}
-      />
-      <PermissionCheckboxes
-        legend={settingsTexts.morePermissions}
-        granted={values.permissions}
-        onChange={(permissions) => set({ permissions })}
-      />
-      {conflict && <FieldConflicts {...conflict} />}
+      {(errorAt) => (
+        <>
+          <TextField
+            label={commonTexts.name}
+            required
+            autoFocus
+            error={errorAt("/name")}
+            {...input("name")}
+          />
+          <TextField
+            label={settingsTexts.email}
+            type="email"
+            required
+            error={errorAt("/email")}
+            {...input("email")}
+          />
+          <SelectField
+            label={settingsTexts.workspaceRole}
+            hint={member?.identity && settingsTexts.roleFromProvider}
+            options={roleOptions}
+            {...select("role")}
+          />
+          <PermissionCheckboxes
+            legend={settingsTexts.morePermissions}
+            granted={values.permissions}
+            onChange={(permissions) => set({ permissions })}
+          />
+          {conflict && <FieldConflicts {...conflict} />}
+        </>
+      )}
     </Form>
   );
 }

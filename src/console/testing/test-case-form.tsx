@@ -72,47 +72,58 @@ export function TestCaseForm(props: {
           })
         }
       >
-        <TextField label={commonTexts.name} value={name} onInput={setName} required autoFocus />
-        <div class="columns even">
-          <section class="stack close" aria-label={testCaseTexts.input}>
-            <h3 class="row">{testCaseTexts.input}</h3>
-            <CodeEditor
-              label={testCaseTexts.inputEvents}
-              language="json"
-              value={input}
-              onChange={setInput}
+        {(errorAt) => (
+          <>
+            <TextField
+              label={commonTexts.name}
+              error={errorAt("/name")}
+              value={name}
+              onInput={setName}
+              required
+              autoFocus
             />
-            <p class="quiet small">{testCaseTexts.inputHint}</p>
-          </section>
-          <section class="stack close" aria-label={testCaseTexts.expectedSide}>
-            <h3 class="row">
-              {testCaseTexts.expectedSide}
-              <Button
-                compact
-                kind="plain"
-                needs="transformations:edit"
-                onClick={() =>
-                  withInput(async (events) => setExpected(jsonText(await outputsOf(events))))
-                }
-              >
-                {testCaseTexts.fillFromRun}
-              </Button>
-            </h3>
-            <CodeEditor
-              label={testCaseTexts.expectedOutput}
-              language="json"
-              value={expected}
-              onChange={setExpected}
-            />
-            <p class="quiet small">{testCaseTexts.expectedHint}</p>
-          </section>
-        </div>
-        {error && (
-          <p class="wrong" role="alert">
-            {error}
-          </p>
+            <div class="columns even">
+              <section class="stack close" aria-label={testCaseTexts.input}>
+                <h3 class="row">{testCaseTexts.input}</h3>
+                <CodeEditor
+                  label={testCaseTexts.inputEvents}
+                  language="json"
+                  value={input}
+                  onChange={setInput}
+                />
+                <p class="quiet small">{testCaseTexts.inputHint}</p>
+              </section>
+              <section class="stack close" aria-label={testCaseTexts.expectedSide}>
+                <h3 class="row">
+                  {testCaseTexts.expectedSide}
+                  <Button
+                    compact
+                    kind="plain"
+                    needs="transformations:edit"
+                    onClick={() =>
+                      withInput(async (events) => setExpected(jsonText(await outputsOf(events))))
+                    }
+                  >
+                    {testCaseTexts.fillFromRun}
+                  </Button>
+                </h3>
+                <CodeEditor
+                  label={testCaseTexts.expectedOutput}
+                  language="json"
+                  value={expected}
+                  onChange={setExpected}
+                />
+                <p class="quiet small">{testCaseTexts.expectedHint}</p>
+              </section>
+            </div>
+            {error && (
+              <p class="wrong" role="alert">
+                {error}
+              </p>
+            )}
+            {conflict && <FieldConflicts {...conflict} />}
+          </>
         )}
-        {conflict && <FieldConflicts {...conflict} />}
       </Form>
     </Dialog>
   );

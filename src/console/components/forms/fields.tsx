@@ -237,9 +237,18 @@ export function LinesField(props: {
   errorAt: (path: string) => string | undefined;
 }) {
   const { path, errorAt, ...shown } = props;
-  const paths = [path, ...linesOf(props.value).map((_, index) => `${path}/${index}`)];
-  const error = paths.map(errorAt).find((found) => found !== undefined);
+  const error = listError(errorAt, path, linesOf(props.value));
   return <TextAreaField {...shown} optional code error={error} />;
+}
+
+/** Returns the error of the list at a JSON pointer, or of its first wrong item. */
+export function listError(
+  errorAt: (path: string) => string | undefined,
+  path: string,
+  items: readonly string[],
+): string | undefined {
+  const paths = [path, ...items.map((_, index) => `${path}/${index}`)];
+  return paths.map(errorAt).find((found) => found !== undefined);
 }
 
 /** Returns the lines of a text without spaces at both ends, and without the blank lines. */
