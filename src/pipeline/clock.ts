@@ -47,7 +47,10 @@ export interface Clock {
   age(at: number): number;
   /** A random number from 0 inclusive to 1 exclusive. */
   random(): number;
-  /** Resolves after `ms` milliseconds, or earlier when `until` is notified. */
+  /**
+   * Resolves after `ms` milliseconds, or earlier when `until` is notified. `ms` may be negative:
+   * the time for which the caller waits may have come since it read the clock.
+   */
   sleep(ms: number, until: Notifier): Promise<void>;
 }
 
@@ -70,10 +73,13 @@ export const systemClock: Clock = {
   random: Math.random,
   sleep(ms, until) {
     return new Promise((resolve) => {
-      const timer = setTimeout(() => {
-        forget();
-        resolve();
-      }, ms);
+      const timer = setTimeout(
+        () => {
+          forget();
+          resolve();
+        },
+        Math.max(0, ms),
+      );
       const forget = until.once(() => {
         clearTimeout(timer);
         resolve();

@@ -1,5 +1,5 @@
 import { expect, spyOn, test } from "bun:test";
-import { correctedClock } from "../../src/pipeline/clock.ts";
+import { correctedClock, Notifier, systemClock } from "../../src/pipeline/clock.ts";
 
 const HOUR = 3_600_000;
 
@@ -21,3 +21,10 @@ test.each([HOUR, -HOUR])(
     }
   },
 );
+
+test("a wait for a time that has just passed sets no negative timer", async () => {
+  const set = spyOn(globalThis, "setTimeout");
+  await systemClock.sleep(-0.02, new Notifier());
+  expect(set.mock.calls.map(([, ms]) => ms)).toEqual([0]);
+  set.mockRestore();
+});
