@@ -156,9 +156,11 @@ function byNeighbours(
 ): GroupMember[] {
   const broker = brokerOf(partition);
   if (broker === undefined) return sorted(holders);
-  const count = ({ id }: GroupMember) =>
-    planned.get(id)!.filter((it) => brokerOf(it) === broker).length;
-  return sorted(holders).sort((a, b) => count(b) - count(a));
+  const counts = new Map<string, number>();
+  for (const [id, own] of planned) {
+    counts.set(id, own.filter((it) => brokerOf(it) === broker).length);
+  }
+  return sorted(holders).sort((a, b) => counts.get(b.id)! - counts.get(a.id)!);
 }
 
 /** Returns whether a member reports that it can run a partition and does not refuse it. */
