@@ -22,7 +22,8 @@ const SLICE_ITEMS_MAX = 64;
 
 let api: TestApi;
 beforeAll(async () => {
-  api = await startApi();
+  // A busy machine takes longer than a client may wait.
+  api = await startApi({ answerMsMax: PATIENCE_MS });
 });
 afterEach(() => mock.restore());
 afterAll(() => api.stop());
@@ -36,7 +37,8 @@ function watchReads() {
       const [item] = items;
       for (let n = 0; n < ITEMS; n += 1) {
         for (const until = performance.now() + ITEM_MS; performance.now() < until; );
-        if (current === 0) setImmediate(() => (current = 0));
+        // A machine that was late runs a timer before what waited for the end of this turn.
+        if (current === 0) for (const next of [setImmediate, setTimeout]) next(() => (current = 0));
         current += 1;
         reads.total += 1;
         reads.longest = Math.max(reads.longest, current);
