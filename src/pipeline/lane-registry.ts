@@ -3,7 +3,6 @@ import type { Connection, Destination } from "../catalog/model.ts";
 import type { TimeSlicer } from "../concurrency/time-slicer.ts";
 import type { DestinationKind } from "../destinations/destination.ts";
 import type { DurableRange } from "../log/event-log.ts";
-import { RETRY_DELAY_MS_MIN } from "../settings/limits.ts";
 import { Announcer } from "./lane/announcer.ts";
 import { Lane } from "./lane/lane.ts";
 import type { LaneContext } from "./lane/lane-context.ts";
@@ -13,6 +12,7 @@ import { SourceLanes } from "./lane/source-lanes.ts";
 import { UpdateQueue } from "./lane/update-queue.ts";
 import { WakeQueue } from "./lane/wake-queue.ts";
 import { LaneRemovals, type LaneRemovalsParts } from "./lane-removals.ts";
+import { FAULT_PAUSE_MS } from "./limits.ts";
 import type { LaneGauges } from "./monitoring/lane-gauges.ts";
 
 export interface LaneRegistryParts extends Omit<LaneContext, "refresh">, LaneRemovalsParts {
@@ -104,7 +104,7 @@ export class LaneRegistry {
       else this.#updateSome(changed);
     } catch (error) {
       this.#topology = undefined;
-      this.#retryAt = clock.elapsed() + RETRY_DELAY_MS_MIN;
+      this.#retryAt = clock.elapsed() + FAULT_PAUSE_MS;
       this.#logFailure(error);
     }
   }

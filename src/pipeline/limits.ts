@@ -15,6 +15,11 @@ export const LANE_REPLAYS_EVENTS_MAX = 256;
  */
 export const TRANSFORM_BATCH_EVENTS = 100;
 /**
+ * Milliseconds after which the pipeline repeats a step of its own that failed, such as reading the
+ * log. The same after each failure, because no receiver has to be spared.
+ */
+export const FAULT_PAUSE_MS = 500;
+/**
  * Milliseconds for which all attempts must fail before the destination counts as down. While it is
  * down, events older than the retry window become dead letters without an attempt.
  */

@@ -3,10 +3,9 @@ import { pino } from "pino";
 import { InvariantError } from "../../src/assert.ts";
 import { Notifier, systemClock } from "../../src/pipeline/clock.ts";
 import { BatchLoop, type BatchLoopParts } from "../../src/pipeline/lane/batch-loop.ts";
-import { TRANSFORM_BATCH_EVENTS } from "../../src/pipeline/limits.ts";
+import { FAULT_PAUSE_MS, TRANSFORM_BATCH_EVENTS } from "../../src/pipeline/limits.ts";
 import type { LaneEvent } from "../../src/pipeline/model/lane-event.ts";
 import { CodeLogs } from "../../src/pipeline/monitoring/code-logs.ts";
-import { RETRY_DELAY_MS_MIN } from "../../src/settings/limits.ts";
 import { FakeLive, FakeSandbox, laneEvent } from "./doubles.ts";
 
 interface SceneOptions {
@@ -221,7 +220,7 @@ test("an error is logged once however often it returns, and a pause follows each
   const error = new Error("The log cannot be read");
   const scene = startLoop([error, error, [1]]);
   const done = (await scene.proceed()).filter(isOf(/log|pause|dispatch/));
-  const pause = `pause ${RETRY_DELAY_MS_MIN}`;
+  const pause = `pause ${FAULT_PAUSE_MS}`;
   expect(done).toEqual(["log batch failed; retrying", pause, pause, "dispatch 1"]);
   await scene.stop();
 });

@@ -1,6 +1,6 @@
 import type { DurableRange } from "../../log/event-log.ts";
 import type { Logger } from "../../observe/log.ts";
-import { RETRY_DELAY_MS_MIN } from "../../settings/limits.ts";
+import { FAULT_PAUSE_MS } from "../limits.ts";
 import type { LogSet } from "../reading/shared-reader.ts";
 import type { SourceLanes } from "./source-lanes.ts";
 
@@ -86,7 +86,7 @@ export class Announcer {
           await this.#readNext(log);
         } catch (err) {
           this.#parts.logger.error({ log, err }, "new events cannot be read; retrying");
-          await Bun.sleep(RETRY_DELAY_MS_MIN);
+          await Bun.sleep(FAULT_PAUSE_MS);
         }
       }
     }

@@ -1,9 +1,8 @@
 import { InvariantError } from "../../assert.ts";
 import type { Logger } from "../../observe/log.ts";
-import { RETRY_DELAY_MS_MIN } from "../../settings/limits.ts";
 import type { Notifier } from "../clock.ts";
 import type { LaneDelivery } from "../delivering/lane-delivery.ts";
-import { TRANSFORM_BATCH_EVENTS } from "../limits.ts";
+import { FAULT_PAUSE_MS, TRANSFORM_BATCH_EVENTS } from "../limits.ts";
 import type { LaneBudget } from "../memory-budget.ts";
 import type { LaneEvent } from "../model/lane-event.ts";
 import type { RouteDecision } from "../model/routes.ts";
@@ -161,7 +160,7 @@ export class BatchLoop {
       if (error instanceof InvariantError) fail(error);
       else {
         if (!wasLogged(error)) logger.error({ ...labels, err: error }, "batch failed; retrying");
-        await transform.pause(RETRY_DELAY_MS_MIN);
+        await transform.pause(FAULT_PAUSE_MS);
       }
       return undefined;
     }

@@ -2,9 +2,9 @@ import { InvariantError } from "../../assert.ts";
 import type { Connection, Destination } from "../../catalog/model.ts";
 import type { DestinationKind } from "../../destinations/destination.ts";
 import { ApiError, messageOf } from "../../errors.ts";
-import { RETRY_DELAY_MS_MIN } from "../../settings/limits.ts";
 import type { DestinationPast } from "../delivering/destination-client.ts";
 import type { LaneChange, LaneCommitSource } from "../ledger/ledger.ts";
+import { FAULT_PAUSE_MS } from "../limits.ts";
 import { type DeliveryIntent, isFailing, isStored, type LaneRecord } from "../model/lane-record.ts";
 import type { FailureState, LaneGauges, LaneLabels } from "../monitoring/lane-gauges.ts";
 import { LaneReader } from "../reading/lane-reader.ts";
@@ -264,7 +264,7 @@ export class Lane implements LaneCommitSource {
       this.#retry = setTimeout(() => {
         this.#retry = undefined;
         this.#wakeActive();
-      }, RETRY_DELAY_MS_MIN);
+      }, FAULT_PAUSE_MS);
     }
   }
 
