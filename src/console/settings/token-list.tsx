@@ -108,8 +108,8 @@ function TokenForm({ close, reload }: FormContext<Token>) {
           ...(expires !== "" && { expiresAt: new Date(expires).toISOString() }),
         };
         const { token } = await client.call("POST /v2/tokens", { body });
-        await reload();
         setSecret(token.secret);
+        await reload();
       }}
     >
       {(errorAt) => (
