@@ -169,8 +169,8 @@ export const TLS_CONNECTIONS_MAX = 4_096;
  */
 export const BODY_BYTES_MAX = 4 << 20;
 /**
- * Maximum time from the first to the last byte of a request's body. It begins anew after a long body
- * has waited for its turn. It keeps slow senders from occupying connections.
+ * Maximum time from the first to the last byte of a request's body. A long body that has waited for
+ * its turn has this time again. The limit keeps slow senders from occupying connections.
  */
 export const BODY_SECONDS_MAX = 30;
 /** Maximum nesting depth of the objects and arrays in the JSON body of an API request. */

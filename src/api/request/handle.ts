@@ -238,8 +238,8 @@ function permitConditional(
 /**
  * Runs a step of an answer without the connection's idle timeout. The timeout limits slow clients,
  * and would close the connection while this server makes a client wait: for the log's end, for the
- * turn of its body, or for tests of user code. Streams have no end. The timeout is restored for the request's body, and for
- * the next request on the connection.
+ * turn of its body, or for tests of user code. Streams have no end. The timeout is restored for the
+ * request's body, and for the next request on the connection.
  */
 async function withoutIdleTimeout<T>(
   { media }: Route,
