@@ -85,6 +85,12 @@ interface RouteOptions<
    * in `needs` first waits until this node has read all changes of the ledgers.
    */
   readsNoLedgers?: boolean;
+  /**
+   * Whether the handler makes one change of the catalog, and reads the catalog only within this
+   * change or after it. The change then shows that what was read is current, and a node of a
+   * cluster need not ask the brokers for it before.
+   */
+  readsInChange?: boolean;
   query?: Query;
   /** Schema of the body. A request without a body counts as `{}`. */
   body?: Body;

@@ -109,9 +109,9 @@ export async function openCatalog(options: CatalogOptions) {
      */
     current: () => store.catchUp(),
     /**
-     * Calls `condition`, then `run`. Each change that `run` makes calls `condition` again inside
-     * the change's transaction, where reads see the state just before the change. When `condition`
-     * throws, the change rejects with that error and writes nothing.
+     * Calls `run`. Each change that `run` makes calls `condition` inside the change's transaction,
+     * where reads see the state just before the change. When `condition` throws, the change rejects
+     * with that error and writes nothing.
      */
     conditionally: store.conditionally,
     /** Returns why changes cannot be stored now; `undefined` while they can be stored. */

@@ -32,9 +32,9 @@ export interface CatalogStore extends Environment {
    */
   advance(name: Epoch): number;
   /**
-   * Calls `condition`, then `run`. Each change that `run` makes calls `condition` again inside its
-   * transaction, before anything else. When `condition` throws, the change rejects with that error
-   * and writes nothing.
+   * Calls `run`. Each change that `run` makes calls `condition` inside its transaction, before
+   * anything else. When `condition` throws, the change rejects with that error and writes nothing.
+   * Within another call of `conditionally`, the conditions of both apply, the outer one first.
    */
   conditionally<T>(condition: () => void, run: () => Promise<T>): Promise<T>;
 }
@@ -81,10 +81,10 @@ export function openStore(
    */
   const epochsNow = new Map<Epoch, number>();
   /**
-   * Condition that each change of the current asynchronous call checks. It is not a parameter of
-   * the catalog's methods, so that no method can forget to pass it on.
+   * Checks the conditions that each change of the current asynchronous call must meet. It is not a
+   * parameter of the catalog's methods, so that no method can forget to pass it on.
    */
-  const conditions = new AsyncLocalStorage<{ check?: () => void }>();
+  const conditions = new AsyncLocalStorage<() => void>();
   /**
    * Greatest value of each epoch (counter of changes) that this process has read. `advance` asserts
    * that the next value is greater.
@@ -112,26 +112,31 @@ export function openStore(
     trouble: () => store.trouble(),
     close: () => store.close(),
     async change(apply, options) {
-      const condition = conditions.getStore();
+      const check = conditions.getStore();
       const checked = () => {
-        condition?.check?.();
+        check?.();
         return apply();
       };
       try {
-        return await store.change(condition === undefined ? apply : checked, options);
+        return await store.change(check === undefined ? apply : checked, options);
       } finally {
         epochsNow.clear();
       }
     },
     epoch,
-    async conditionally(check, run) {
-      check();
-      const condition: { check?: () => void } = { check };
-      try {
-        return await conditions.run(condition, run);
-      } finally {
+    async conditionally(condition, run) {
+      const outer = conditions.getStore();
+      let isOver = false;
+      const check = () => {
         // Work that `run` started without waiting for it has no condition.
-        delete condition.check;
+        if (isOver) return;
+        outer?.();
+        condition();
+      };
+      try {
+        return await conditions.run(check, run);
+      } finally {
+        isOver = true;
       }
     },
     advance(name) {

@@ -100,6 +100,20 @@ test("readers are refused while a barrier is overdue, and read again once it is 
   expect(await next).toBe(5);
 });
 
+test("readers are refused while a change of their node is overdue, and all of them when it becomes so", async () => {
+  const { log, end } = opened(1);
+  const change = end.append(Buffer.from("change"));
+  const reads = [end.read(), end.read()].map((read) => read.catch((error) => error.message));
+  const refusal = expect.stringContaining("to acknowledge an entry");
+  expect(await Promise.all(reads)).toEqual([refusal, refusal]);
+  expect(end.isOverdue).toBe(true);
+  await expect(end.read()).rejects.toThrow("to acknowledge an entry");
+  for (const [position, { resolve }] of log.appends.entries()) resolve(position);
+  expect(await change).toBe(0);
+  await turns();
+  expect(end.isOverdue).toBe(false);
+});
+
 test("a barrier that is refused refuses its own readers alone", async () => {
   const { log, end } = opened();
   const refused = end.read();

@@ -7,6 +7,7 @@ import { pino } from "pino";
 import { ApiError } from "../../src/errors.ts";
 import { openView } from "../../src/store/lmdb/view.ts";
 import { encodeChangeSet, SHARED_FORMAT } from "../../src/store/ordered/change-set.ts";
+import { OrderedLogEnd } from "../../src/store/ordered/log-end.ts";
 import { OrderedStore } from "../../src/store/ordered/ordered-store.ts";
 import { encodeValue } from "../../src/store/row-write.ts";
 import type { Store } from "../../src/store/store.ts";
@@ -64,6 +65,20 @@ describe("stores on one ordered log", () => {
     await other.change(() => numbersOf(other).put("c", 1));
     await own.catchUp();
     expect(told).toHaveLength(1);
+    await closeAll(nodes);
+  });
+
+  test("refuse changes while an earlier one is overdue, except those on known rows", async () => {
+    const { nodes } = openNodes(1);
+    const [own] = [nodes[0]!];
+    const isOverdue = Object.getOwnPropertyDescriptor(OrderedLogEnd.prototype, "isOverdue")!;
+    Object.defineProperty(OrderedLogEnd.prototype, "isOverdue", { ...isOverdue, get: () => true });
+    const put = () => numbersOf(own).put("a", 1);
+    await expect(own.change(put)).rejects.toThrow("cannot be compared");
+    expect(numbersOf(own).get("a")).toBeUndefined();
+    await own.change(put, { allowStale: true });
+    Object.defineProperty(OrderedLogEnd.prototype, "isOverdue", isOverdue);
+    await own.change(put);
     await closeAll(nodes);
   });
 

@@ -40,6 +40,16 @@ export function admit(route: Route, deps: RouteDeps, incoming: IncomingRequest):
   return principal;
 }
 
+/**
+ * Judges the token of an admitted request again, on a newer state, and returns its caller. Throws
+ * if the token is refused, and counts it for the audit log then, or if it lacks a permission.
+ */
+export function readmit(route: Route, deps: RouteDeps, incoming: IncomingRequest): Principal {
+  const principal = authenticateNoted(route, deps, incoming);
+  if (route.needs !== "open") permit(principal, route.needs);
+  return principal;
+}
+
 /** Counts a request against the rate of its workspace. Throws when the rate is exceeded. */
 function countRequest(route: Route, { limiters }: RouteDeps, { workspaceId }: Principal): void {
   try {

@@ -13,13 +13,14 @@ import { Tagged, tagHeader } from "../entity-tag.ts";
 import { SMALL_BODY_BYTES_MAX } from "../limits.ts";
 import { isErrorStatus, jsonResponse, responseHeaders } from "../response/errors.ts";
 import { EVENT_STREAM, type Route } from "../route.ts";
-import { admit, clientOf, type IncomingRequest, noteLacking } from "./admit.ts";
-import { permit, permitAny } from "./authenticate.ts";
+import { admit, clientOf, type IncomingRequest, noteLacking, readmit } from "./admit.ts";
+import { authenticate, permit, permitAny } from "./authenticate.ts";
 import { parseForm, parseJson, readBody } from "./body.ts";
 import { expectPreconditions, isNotModified, readPreconditions } from "./preconditions.ts";
 import { runRecorded } from "./record-action.ts";
 import { RequestDeadline } from "./request-deadline.ts";
 import { logDone, logRefused } from "./request-log.ts";
+import { isJudgedInChange, UnprovenView } from "./unproven-view.ts";
 import { expectBody, readQuery } from "./validation.ts";
 
 /**
@@ -64,16 +65,26 @@ export async function handleRequest(
   const deadline = new RequestDeadline(deps.answerMsMax, () => lateness.recentMs());
   const inTime = <T>(part: () => T | Promise<T>) =>
     withoutIdleTimeout(route, incoming, () => deadline.run(part));
+  const judgedInChange = isJudgedInChange(route, deps.catalog, incoming.request.headers);
+  const view = judgedInChange ? new UnprovenView(deps.catalog) : undefined;
   if (readsStore(route)) {
     const starting = deps.starting();
     if (starting !== undefined) throw new ApiError("unavailable", starting);
-    await inTime(() => deps.catalog.current());
+    if (view === undefined) await inTime(() => deps.catalog.current());
   }
   if (readsLedgers(route)) await inTime(() => deps.pipeline.current());
   const principal = admit(route, deps, incoming);
   const logged = { route, params: incoming.params, ...principal };
   try {
-    const { answer, ...request } = await runRoute(route, listener, incoming, principal, deadline);
+    const admitted = { principal, view, deadline };
+    const { answer, ...request } = await runRoute(route, listener, incoming, admitted).catch(
+      async (error: unknown) => {
+        if (view === undefined || view.isProven) throw error;
+        await inTime(() => view.catchUp());
+        readmit(route, deps, incoming);
+        throw error;
+      },
+    );
     const response = toResponse(route, answer);
     logDone(deps.logger, logged, {
       ...request,
@@ -104,12 +115,19 @@ function toResponse(route: Route, answer: unknown): Response {
   return new Response(null, { status: 204, headers: responseHeaders });
 }
 
+/** A request whose token has the permissions that its route needs. */
+interface AdmittedRequest {
+  principal: Principal;
+  /** Present if the request is judged in its change, on a view that may not be current before. */
+  view: UnprovenView | undefined;
+  deadline: RequestDeadline;
+}
+
 async function runRoute(
   route: Route,
   { deps, closing }: ListenerContext,
   incoming: IncomingRequest,
-  principal: Principal,
-  deadline: RequestDeadline,
+  { principal, view, deadline }: AdmittedRequest,
 ) {
   const { request, params } = incoming;
   const query = readQuery(route.query, request.url);
@@ -118,14 +136,19 @@ async function runRoute(
   const body = await readValidBody(route, deps, incoming, principal);
   permitConditional(route, principal, { query, body });
   const client = () => clientOf(deps, incoming);
-  const handle = () => {
+  const answerTo = (caller: Principal) => {
     const path = checkPathParams(params ?? {});
-    const { workspaceId } = principal;
-    const call = { deps, principal, workspaceId, params: path, query, body };
+    const { workspaceId } = caller;
+    const call = { deps, principal: caller, workspaceId, params: path, query, body };
     return runRecorded({ ...call, route, client }, () =>
       handlePreconditioned(route, { ...call, request, client, closing }),
     );
   };
+  const again = {
+    judge: () => authenticate(deps.catalog, request.headers),
+    readmit: () => readmit(route, deps, incoming),
+  };
+  const handle = () => view?.change(principal, again, answerTo) ?? answerTo(principal);
   const answer = await withoutIdleTimeout(route, incoming, () =>
     route.isLong ? handle() : deadline.run(handle),
   );
@@ -145,6 +168,7 @@ async function handlePreconditioned(
   if (current === undefined || preconditions === undefined) return handle(context);
   if (method !== "GET") {
     const check = () => expectPreconditions(preconditions, current(context));
+    check();
     return context.deps.catalog.conditionally(check, async () => handle(context));
   }
   const { ifNoneMatch, ...ifMatch } = preconditions;

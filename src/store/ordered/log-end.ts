@@ -1,7 +1,7 @@
 import { BARRIER, type OrderedLog } from "./ordered-log.ts";
 import type { ViewProgress } from "./view-progress.ts";
 
-/** Milliseconds that a `read` waits at most for the log's leader to acknowledge a barrier. */
+/** Milliseconds after which an entry that the log's leader has not acknowledged is overdue. */
 const ACKNOWLEDGED_MS_MAX = 8_000;
 
 /** Thrown when a log ends below the position up to which a node has read it. */
@@ -26,16 +26,18 @@ export class OrderedLogEnd {
    */
   #waiting: PromiseWithResolvers<number> | undefined;
   #isAppending = false;
+  /** Calls of `read` that wait for the barrier in flight. */
+  #reading: PromiseWithResolvers<number> | undefined;
   /** Positions of this node's latest adjacent barriers: from `from` to before `end`. */
   #barriers = { from: 0, end: 0 };
-  /** Whether the barrier in flight has waited for longer than `ACKNOWLEDGED_MS_MAX`. */
-  #isOverdue = false;
+  /** Number of entries in flight that have waited for longer than `ACKNOWLEDGED_MS_MAX`. */
+  #overdue = 0;
 
   readonly #acknowledgedMsMax: number;
 
   /**
    * `progress` belongs to the node's view of the log. `acknowledgedMsMax` is the longest time in
-   * milliseconds that calls of `read` wait until a barrier is acknowledged.
+   * milliseconds that calls of `read` wait until an entry in flight is acknowledged.
    */
   constructor(
     log: Pick<OrderedLog, "append" | "knownEnd">,
@@ -48,15 +50,22 @@ export class OrderedLogEnd {
   }
 
   /**
+   * Whether an entry in flight is overdue: the log's leader has not acknowledged it in time. Later
+   * entries would wait for the same leader.
+   */
+  get isOverdue(): boolean {
+    return this.#overdue > 0;
+  }
+
+  /**
    * Returns a log position after all entries with content that were durable before the call. It is
    * the position of a barrier that is appended after the call began. If other barriers of this node
    * stand directly before that barrier, it is the position of the first of them, because barriers
-   * change nothing. Rejects when the log's leader does not acknowledge the barrier within
-   * `ACKNOWLEDGED_MS_MAX`. Rejects at once while an earlier barrier is overdue. Rejects with
-   * `LogShortenedError` when the log has lost entries.
+   * change nothing. Rejects when an entry in flight is overdue, or becomes so.
+   * Rejects with `LogShortenedError` when the log has lost entries.
    */
   read(): Promise<number> {
-    if (this.#isOverdue) return Promise.reject(this.#overdue());
+    if (this.isOverdue) return Promise.reject(this.#overdueError());
     this.#waiting ??= Promise.withResolvers();
     const { promise } = this.#waiting;
     if (!this.#isAppending) void this.#appendBarriers();
@@ -70,7 +79,7 @@ export class OrderedLogEnd {
    */
   async append(entry: Uint8Array): Promise<number> {
     const next = Math.max(this.#progress.next, this.#barriers.end);
-    const position = await this.#log.append(entry);
+    const position = await this.#acknowledged(this.#log.append(entry));
     if (position < next) throw new LogShortenedError(next, position);
     return position;
   }
@@ -96,14 +105,12 @@ export class OrderedLogEnd {
     await new Promise(setImmediate);
     for (let group = this.#waiting; group !== undefined; group = this.#waiting) {
       this.#waiting = undefined;
-      const timer = setTimeout(() => this.#giveUp(group!), this.#acknowledgedMsMax);
+      this.#reading = group;
       try {
         group.resolve(await this.#appendBarrier());
       } catch (error) {
         group.reject(error);
       }
-      clearTimeout(timer);
-      this.#isOverdue = false;
     }
     this.#isAppending = false;
   }
@@ -115,15 +122,24 @@ export class OrderedLogEnd {
     return from;
   }
 
-  /** Rejects all calls of `read` that wait, because the barrier in flight is overdue. */
-  #giveUp(group: PromiseWithResolvers<number>): void {
-    this.#isOverdue = true;
-    group.reject(this.#overdue());
-    this.#waiting?.reject(this.#overdue());
-    this.#waiting = undefined;
+  /** Waits for the acknowledgement of an entry. Rejects calls of `read` when it is overdue. */
+  async #acknowledged(appended: Promise<number>): Promise<number> {
+    let isOverdue = false;
+    const timer = setTimeout(() => {
+      isOverdue = true;
+      this.#overdue += 1;
+      for (const group of [this.#reading, this.#waiting]) group?.reject(this.#overdueError());
+      this.#waiting = undefined;
+    }, this.#acknowledgedMsMax);
+    try {
+      return await appended;
+    } finally {
+      clearTimeout(timer);
+      if (isOverdue) this.#overdue -= 1;
+    }
   }
 
-  #overdue(): Error {
+  #overdueError(): Error {
     const ms = this.#acknowledgedMsMax;
     return new Error(`Expected the log's leader to acknowledge an entry within ${ms} ms`);
   }

@@ -15,6 +15,7 @@ import {
   pendingChange,
   refuseLate,
   resolveChanges,
+  tooLargeError,
 } from "./pending-change.ts";
 import { Proposals } from "./proposals.ts";
 import { Turns } from "./turns.ts";
@@ -85,8 +86,10 @@ export class OrderedStore implements Store {
 
   change<T>(apply: () => T, { allowStale = false }: ChangeOptions = {}): Promise<T> {
     if (this.#closed) return Promise.reject(this.#unavailable("is closed"));
-    const { name, changeMsMax } = this.#options;
-    const { change, promise } = pendingChange(apply, { allowStale, msMax: changeMsMax, name });
+    // Rejects at once, as a read does.
+    if (!allowStale && this.#logEnd.isOverdue) return this.catchUp().then(() => this.change(apply));
+    const { name, changeMsMax: msMax } = this.#options;
+    const { change, promise } = pendingChange(apply, { allowStale, msMax, name });
     this.#waiting.push(change);
     this.#running ??= this.#run();
     return promise;
@@ -195,10 +198,7 @@ export class OrderedStore implements Store {
   }
 
   async #decideApart(batch: readonly PendingChange[]): Promise<void> {
-    if (batch.length === 1) {
-      const message = `Expected a change of at most ${this.#options.changeSetBytesMax} bytes`;
-      throw new ApiError("too-large", message);
-    }
+    if (batch.length === 1) throw tooLargeError(this.#options.changeSetBytesMax);
     for (const one of batch) await this.#decide([one], true);
   }
 

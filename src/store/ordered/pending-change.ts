@@ -63,6 +63,9 @@ export function refuseLate(
   return changes.filter((it) => !isLate(it));
 }
 
+export const tooLargeError = (bytesMax: number) =>
+  new ApiError("too-large", `Expected a change of at most ${bytesMax} bytes`);
+
 /**
  * Settles the promise of each call of `change` with the outcome of its dry run. The caller does
  * this after the commit.

@@ -133,6 +133,7 @@ export const alertReceiverRoutes = [
   }),
   receivers.create({
     summary: "Create a receiver of alerts",
+    readsInChange: false,
     body: NewAlertReceiver,
     example: {
       name: example.alertReceiver.name,

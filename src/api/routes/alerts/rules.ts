@@ -146,6 +146,7 @@ export const alertRuleRoutes = [
   }),
   rules.create({
     summary: "Create a rule by which alerts begin and end",
+    readsInChange: false,
     body: NewAlertRule,
     example: { kind: "lag", threshold: 600 },
     create({ deps, workspaceId, body: { kind, ...change } }) {

@@ -130,6 +130,7 @@ export const libraryRoutes = [
   route("DELETE /libraries/{id}", {
     summary: "Delete a library that no published transformation imports; its versions stay",
     needs: ["libraries:edit"],
+    readsInChange: true,
     answer: Success,
     current,
     example: { params: { id: example.ids.library }, answer: { success: true } },
@@ -169,6 +170,7 @@ export const libraryRoutes = [
   route("PUT /libraries/{id}/external-id", {
     summary: "Set the id by which an external tool (rudder-cli) knows a library",
     needs: ["libraries:edit"],
+    readsInChange: true,
     body: Type.Object({ externalId: ExternalId }),
     answer: Library,
     current,

@@ -75,6 +75,7 @@ export const testCaseRoutes = [
   route("POST /v2/transformations/{id}/test-cases", {
     summary: "Add a test case, which runs with each test and before each publish",
     needs: ["transformations:edit"],
+    readsInChange: true,
     body: NewTestCase,
     hasLargeBody: true,
     status: 201,
@@ -95,6 +96,7 @@ export const testCaseRoutes = [
   route("PUT /v2/transformations/{id}/test-cases/{caseId}", {
     summary: "Replace a test case",
     needs: ["transformations:edit"],
+    readsInChange: true,
     body: NewTestCase,
     hasLargeBody: true,
     answer: TestCaseAnswer,
@@ -110,6 +112,7 @@ export const testCaseRoutes = [
   route("DELETE /v2/transformations/{id}/test-cases/{caseId}", {
     summary: "Delete a test case",
     needs: ["transformations:edit"],
+    readsInChange: true,
     status: 204,
     answer: Type.Undefined(),
     current,

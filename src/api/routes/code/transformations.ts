@@ -178,6 +178,7 @@ export const transformationRoutes = [
   route("DELETE /transformations/{id}", {
     summary: "Delete a transformation and disconnect it; its revisions stay",
     needs: ["transformations:create-delete"],
+    readsInChange: true,
     answer: Success,
     current,
     example: { params: { id: example.ids.transformation }, answer: { success: true } },
@@ -218,6 +219,7 @@ export const transformationRoutes = [
   route("POST /transformations/{id}/connectToDestination", {
     summary: "Connect a published transformation to a destination, in place of any other",
     needs: connect,
+    readsInChange: true,
     body: DestinationReference,
     answer: Transformation,
     current,
@@ -238,6 +240,7 @@ export const transformationRoutes = [
   route("POST /transformations/{id}/disconnectFromDestination", {
     summary: "Disconnect a transformation from a destination",
     needs: connect,
+    readsInChange: true,
     body: DestinationReference,
     answer: Transformation,
     current,
@@ -261,6 +264,7 @@ export const transformationRoutes = [
   route("PUT /transformations/{id}/external-id", {
     summary: "Set the id by which an external tool (rudder-cli) knows a transformation",
     needs: ["transformations:edit"],
+    readsInChange: true,
     body: Type.Object({ externalId: ExternalId }),
     answer: Transformation,
     current,

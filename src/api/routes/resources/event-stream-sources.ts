@@ -45,6 +45,7 @@ export const eventStreamSourceRoutes = [
   route(`POST ${path}`, {
     summary: "Create a source, as rudder-cli does",
     needs: ["workspace:admin"],
+    readsInChange: true,
     body: NewSource,
     answer: Source,
     status: 201,
@@ -64,6 +65,7 @@ export const eventStreamSourceRoutes = [
   route(`PUT ${path}/{id}`, {
     summary: "Change a source, as rudder-cli does",
     needs: ["workspace:admin"],
+    readsInChange: true,
     body: SourceChange,
     answer: Source,
     example: { params, body: { enabled: true }, answer },
@@ -73,6 +75,7 @@ export const eventStreamSourceRoutes = [
   route(`DELETE ${path}/{id}`, {
     summary: "Delete a source with its connections, as rudder-cli does",
     needs: ["workspace:admin"],
+    readsInChange: true,
     answer: Type.Undefined(),
     status: 204,
     current,
@@ -85,6 +88,7 @@ export const eventStreamSourceRoutes = [
   route(`PUT ${path}/{id}/external-id`, {
     summary: "Set the id by which rudder-cli knows a source",
     needs: ["workspace:admin"],
+    readsInChange: true,
     body: Type.Object({ externalId: ExternalId }),
     answer: Source,
     example: { params, body: { externalId: "shop" }, answer: { ...answer, externalId: "shop" } },

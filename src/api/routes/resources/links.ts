@@ -47,6 +47,7 @@ export const linkRoutes = [
   route("PUT /v2/destinations/{id}/transformation", {
     summary: "Connect a destination to a published transformation, in place of any other",
     needs: ["transformations:connect", "destinations:connect"],
+    readsInChange: true,
     body: Type.Object({ transformationId: Id }),
     answer: Link,
     current,
@@ -62,6 +63,7 @@ export const linkRoutes = [
   route("DELETE /v2/destinations/{id}/transformation", {
     summary: "Disconnect a destination from its transformation",
     needs: ["transformations:connect", "destinations:connect"],
+    readsInChange: true,
     answer: Type.Undefined(),
     status: 204,
     current,

@@ -66,6 +66,7 @@ function adminRoute<
     answer: TSchema;
     status?: 201 | 204;
     creates?: boolean;
+    readsInChange?: boolean;
     current?(call: ItemCall): readonly CurrentResource[];
     example: { params?: { id: string }; body?: unknown; answer: unknown };
     handle(context: RequestContext<"/{id}", ListQuery, never>): unknown;
@@ -134,6 +135,8 @@ export function resource<
       summary: string;
       body: Body;
       example: Static<Body>;
+      /** Whether `create` reads the catalog only within its change or after it. True by default. */
+      readsInChange?: boolean;
       create(context: Omit<BodyContext<Body>, "params">): Promise<Stored>;
     }): Route<`POST /v2/${Path}`, NoQuery, Body, Item<Singular, S>> =>
       adminRoute(`POST /v2/${path}`, {
@@ -142,6 +145,7 @@ export function resource<
         answer: item,
         status: 201,
         creates: true,
+        readsInChange: options.readsInChange ?? true,
         example: { body: options.example, answer: itemExample },
         handle: async (context) => enclose(await options.create(context), context.deps),
       }),
@@ -167,6 +171,7 @@ export function resource<
         body: options.body,
         answer: item,
         current,
+        readsInChange: true,
         example: { params, body: options.example, answer: itemExample },
         handle: async (context) => enclose(await options.update(context), context.deps),
       }),
@@ -180,6 +185,7 @@ export function resource<
         answer: Type.Undefined(),
         status: 204,
         current,
+        readsInChange: true,
         example: { params, answer: undefined },
         async handle({ deps, workspaceId, params }) {
           await from(deps.catalog).remove(workspaceId, params.id);
@@ -195,6 +201,7 @@ export function resource<
         body: externalIdBody,
         answer: item,
         current,
+        readsInChange: true,
         example: {
           params,
           body: { externalId: exampleId },

@@ -144,6 +144,7 @@ export const sourceRoutes = [
   route("POST /v2/sources/{id}/rotate-write-key", {
     summary: "Give a source a new write key; the old one stops at once",
     needs: ["workspace:admin"],
+    readsInChange: true,
     answer: enveloped("source", Source),
     current: sources.current,
     example: { params: { id: example.ids.source }, answer: { source: example.source } },

@@ -61,6 +61,7 @@ export const tokenRoutes = [
   route("POST /v2/tokens", {
     summary: "Create a service token, or a personal one for a member",
     needs: ["workspace:admin"],
+    readsInChange: true,
     body: NewToken,
     answer: enveloped("token", CreatedToken),
     status: 201,
