@@ -2,9 +2,11 @@ import { afterAll, expect, test } from "bun:test";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { decodeEntry } from "../../src/store/ordered/change-set.ts";
 import type { OrderedLog } from "../../src/store/ordered/ordered-log.ts";
 import type { OrderedStore } from "../../src/store/ordered/ordered-store.ts";
 import { Turns } from "../../src/store/ordered/turns.ts";
+import { until } from "../until.ts";
 import { MemoryLog } from "./memory-log.ts";
 import { openNode } from "./nodes.ts";
 
@@ -68,15 +70,18 @@ test("a change of a node that is slower than others takes effect within three at
   await Promise.all([fast.close(), slow.close()]);
 }, 300_000);
 
+const outcome = (author: string, isEffective: boolean) => ({ author, isEffective, isPass: false });
+
 /** Turns of the node "own" that has read a change set of its own, and whether its call waits. */
 function turnsOf() {
   const turns = new Turns("own");
-  turns.take([{ author: "own", isEffective: true }]);
+  turns.take([outcome("own", true)]);
   let waiting = 0;
   return {
     turns,
     take: (...outcomes: [author: string, isEffective: boolean][]) =>
-      turns.take(outcomes.map(([author, isEffective]) => ({ author, isEffective }))),
+      turns.take(outcomes.map((it) => outcome(...it))),
+    pass: (author: string) => turns.take([{ ...outcome(author, false), isPass: true }]),
     own() {
       waiting += 1;
       return turns.own().finally(() => {
@@ -109,9 +114,51 @@ test("a node waits for those that were refused before it, and others wait for it
   await after;
 });
 
+test("a node that gives up its turn is not waited for, and nobody waits for it later", async () => {
+  const { turns, take, pass, own, isWaiting } = turnsOf();
+  take(["b", false], ["c", false]);
+  const ended = own();
+  pass("b");
+  expect(await isWaiting()).toBe(true);
+  pass("c");
+  await ended;
+  expect(turns.isAwaited).toBe(false);
+  take(["own", false]);
+  expect(turns.isAwaited).toBe(true);
+  pass("own");
+  expect(turns.isAwaited).toBe(false);
+});
+
+test("a refused change that has nothing to write any more gives up its node's turn", async () => {
+  const log = new MemoryLog({ delayMs: () => 0 });
+  const one = openOn(log);
+  const hold = Promise.withResolvers<void>();
+  const held = {
+    ...slowed(log, 0),
+    append: async (entry: Uint8Array) => {
+      await hold.promise;
+      return await log.append(entry);
+    },
+  };
+  const other = openOn(held);
+  let attempts = 0;
+  const put = other.change(() => {
+    attempts += 1;
+    if (numbersOf(other).get("n") === undefined) numbersOf(other).put("n", 2);
+  });
+  await one.change(() => numbersOf(one).put("n", 1));
+  hold.resolve();
+  await put;
+  expect([attempts, numbersOf(other).get("n")]).toEqual([2, 1]);
+  // A set that took effect, one that did not, and the pass.
+  await until(() => log.entries.filter((it) => it!.length > 0).length === 3);
+  expect(decodeEntry(log.entries.at(-1)!)).toMatchObject({ base: -2, writes: [] });
+  await Promise.all([one.close(), other.close()]);
+});
+
 test("a node does not wait for those that were refused before its own first change", async () => {
   const turns = new Turns("own");
-  turns.take([{ author: "b", isEffective: false }]);
+  turns.take([outcome("b", false)]);
   const startedAt = performance.now();
   await turns.own();
   expect(performance.now() - startedAt).toBeLessThan(900);

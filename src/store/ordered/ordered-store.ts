@@ -18,7 +18,7 @@ import {
   tooLargeError,
 } from "./pending-change.ts";
 import { Proposals } from "./proposals.ts";
-import { Turns } from "./turns.ts";
+import { passOf, Turns } from "./turns.ts";
 import { ViewProgress } from "./view-progress.ts";
 
 export interface OrderedStoreOptions extends Omit<LogCompactionOptions, "view" | "change"> {
@@ -86,7 +86,6 @@ export class OrderedStore implements Store {
 
   change<T>(apply: () => T, { allowStale = false }: ChangeOptions = {}): Promise<T> {
     if (this.#closed) return Promise.reject(this.#unavailable("is closed"));
-    // Rejects at once, as a read does.
     if (!allowStale && this.#logEnd.isOverdue) return this.catchUp().then(() => this.change(apply));
     const { name, changeMsMax: msMax } = this.#options;
     const { change, promise } = pendingChange(apply, { allowStale, msMax, name });
@@ -156,6 +155,8 @@ export class OrderedStore implements Store {
   async #run(): Promise<void> {
     while (this.#waiting.length > 0) await this.#decide(this.#waiting.splice(0));
     this.#running = undefined;
+    // A pass that is lost costs the other nodes a turn.
+    if (this.#turns.isAwaited) await this.#logEnd.append(passOf(this.#author)).catch(() => {});
   }
 
   /**
@@ -267,9 +268,8 @@ export class OrderedStore implements Store {
     this.#proposals.settle(own);
     // The deleted entries may have held the outcome of the other proposals.
     if (hasGap) this.#proposals.rejectAll(new Error("The entry was deleted before it was read"));
-    if (this.#progress.isComplete && own.values().some((isEffective) => isEffective)) {
-      this.#compaction.runIfDue(position, "change");
-    }
+    const hasChanged = this.#progress.isComplete && own.values().some(Boolean);
+    if (hasChanged) this.#compaction.runIfDue(position, "change");
   }
 
   async #apply(entries: readonly LogEntry[]): Promise<ApplyResult> {

@@ -81,9 +81,9 @@ export interface ApplyResult {
 export interface SetOutcome {
   author: string;
   isEffective: boolean;
+  /** Whether the author wants no turn, because it has nothing to change: see `passOf`. */
+  isPass: boolean;
 }
-
-type Numbered = Pick<ChangeSet, "author" | "number">;
 
 /** Local copy of a store's tables. It is computed by applying the change sets of an ordered log. */
 export class OrderedView {
@@ -147,7 +147,7 @@ export class OrderedView {
         if (found === undefined) continue;
         const set = "writes" in found ? found : this.#completed(found, result.position);
         if (set !== undefined) this.#decide(set, { position, bytes: bytes.length }, result);
-        else if (isLast(found)) this.#note(found, false, result);
+        else if (isLast(found)) this.#note(found, { isEffective: false, isPass: false }, result);
       }
       const { next } = result.position;
       assert(next >= before.next, "The position of a view never moves back");
@@ -202,7 +202,7 @@ export class OrderedView {
 
   #decide(set: ChangeSet, at: { position: number; bytes: number }, result: ApplyResult): void {
     const isEffective = set.base === result.position.version;
-    this.#note(set, isEffective, result);
+    this.#note(set, { isEffective, isPass: set.writes.length === 0 }, result);
     if (!isEffective) return;
     const { author, isKnown } = this.#options;
     const isOwn = set.author === author && isKnown(set.number);
@@ -214,10 +214,14 @@ export class OrderedView {
     for (const key of this.#parts.getKeys({})) this.#parts.remove(key);
   }
 
-  #note({ author, number }: Numbered, isEffective: boolean, { own, outcomes }: ApplyResult): void {
-    outcomes.push({ author, isEffective });
+  #note(
+    { author, number }: Pick<ChangeSet, "author" | "number">,
+    outcome: Omit<SetOutcome, "author">,
+    { own, outcomes }: ApplyResult,
+  ): void {
+    outcomes.push({ author, ...outcome });
     // When a set is read twice, its first outcome counts.
-    if (author === this.#options.author && !own.get(number)) own.set(number, isEffective);
+    if (author === this.#options.author && !own.get(number)) own.set(number, outcome.isEffective);
   }
 
   #apply(

@@ -1,4 +1,15 @@
+import { encodeChangeSet } from "./change-set.ts";
 import type { SetOutcome } from "./ordered-view.ts";
+
+/** Base of a change set that never takes effect: no view has this version. */
+const NO_BASE = -2;
+
+/**
+ * Returns an entry by which a node gives up its turn. It is a change set without writes, because
+ * older releases read entries of this form, as sets without an effect.
+ */
+export const passOf = (author: string): Uint8Array =>
+  encodeChangeSet({ author, number: -1, base: NO_BASE, writes: [] })[0]!;
 
 /**
  * Shortest and longest time in milliseconds for which nodes wait for the node whose turn it is.
@@ -15,8 +26,8 @@ const ATTEMPTS_PER_TURN = 2;
 /**
  * Order in which the nodes change a store when several want to. A node whose change set had no
  * effect has the next turn, after those that were refused before it. Until they have had their
- * turns, the other nodes append no change sets. Without turns, a node that is slower than others
- * could be refused again and again.
+ * turns, or given them up, the other nodes append no change sets. Without turns, a node that is
+ * slower than others could be refused again and again.
  *
  * All nodes read the same outcomes from the log, so none decides the order. A node that does not
  * keep to it only costs others an attempt.
@@ -41,9 +52,9 @@ export class Turns {
   /** Takes the outcomes of change sets, in the order of the log. */
   take(outcomes: readonly SetOutcome[]): void {
     const before = this.#other();
-    for (const { author, isEffective } of outcomes) {
-      if (author === this.#author) this.#learn();
-      if (isEffective) this.#refused.delete(author);
+    for (const { author, isEffective, isPass } of outcomes) {
+      if (author === this.#author && !isPass) this.#learn();
+      if (isEffective || isPass) this.#refused.delete(author);
       else if (this.#isCurrent) this.#refused.add(author);
     }
     if (this.#other() !== before) this.#change();
@@ -59,6 +70,11 @@ export class Turns {
       clearTimeout(timer);
     }
     this.#startedAt = performance.now();
+  }
+
+  /** Whether other nodes wait, now or later, for a change set of this node. */
+  get isAwaited(): boolean {
+    return this.#refused.has(this.#author);
   }
 
   /** Ends all calls of `own`, and makes later ones return at once. */
