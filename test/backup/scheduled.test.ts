@@ -18,6 +18,7 @@ import { authoritiesOf, bucketConfig } from "../../src/backup/bucket/bucket-conf
 import { startBackups } from "../../src/backup/scheduled-backups.ts";
 import { readSettings } from "../../src/settings/reader.ts";
 import { listeningLogger, quiet, until } from "../log/support.ts";
+import { passTime } from "../pass-time.ts";
 import { holds } from "../until.ts";
 
 const HOUR_MS = 3_600_000;
@@ -104,14 +105,6 @@ function watched(flags: Record<string, string> = {}) {
   return { ...start(flags), look };
 }
 
-/** Lets time pass, at once. */
-function pass(ms: number) {
-  const elapsed = performance.now() + ms;
-  const clock = spyOn(performance, "now").mockImplementation(() => elapsed);
-  onTestFinished(() => clock.mockRestore());
-  setSystemTime(Date.now() + ms);
-}
-
 /** Puts a backup into the directory that began some milliseconds ago. */
 function earlier(ms: number, content = "earlier"): string {
   mkdirSync(directory, { recursive: true });
@@ -168,7 +161,7 @@ describe("a server that makes backups", () => {
     setSystemTime();
     await until(() => lines.length > 1);
     expect(lines.every(({ msg }) => msg === "backup made")).toBe(true);
-    pass(HOUR_MS);
+    passTime(HOUR_MS);
     expect(backups.warnings()).toEqual(["No backup for 1 h: the next one is due or runs"]);
   });
 
@@ -184,9 +177,9 @@ describe("a server that makes backups", () => {
     earlier(HOUR_MS / 2);
     const { backups, metric } = start();
     await until(async () => (await metric("backup_bytes")) > 0);
-    pass(1.4 * HOUR_MS);
+    passTime(1.4 * HOUR_MS);
     expect(backups.warnings()).toEqual([]);
-    pass(0.2 * HOUR_MS);
+    passTime(0.2 * HOUR_MS);
     expect(backups.warnings()).toEqual(["No backup for 2.1 h: the next one is due or runs"]);
     expect(await metric("backup_age_seconds")).toBeGreaterThan(2 * 3_600);
   });

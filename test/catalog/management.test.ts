@@ -5,6 +5,7 @@ import {
   REMOVED_CONNECTIONS_OF_WORKSPACE_MAX,
 } from "../../src/catalog/limits.ts";
 import { CREDENTIAL_NAME_CHARS_MAX, PAGE_ITEMS_MAX } from "../../src/settings/limits.ts";
+import { passTime } from "../pass-time.ts";
 import { destination, freshWorkspace, publish, refusalOf, store } from "./_setup.ts";
 
 describe("workspaces", () => {
@@ -235,9 +236,9 @@ describe("a connection with other ends", () => {
     expect((await refusalOf(theirs)).refusal).toBe("missing");
 
     const destinationId = await destination(catalog, workspaceId);
-    setSystemTime(Date.now() + REMOVED_CONNECTION_SECONDS_MAX * 1_000 + 60_000);
+    const restoreTime = passTime(REMOVED_CONNECTION_SECONDS_MAX * 1_000 + 60_000);
     const late = await refusalOf(() => update({ destinationId }));
-    setSystemTime();
+    restoreTime();
     expect(late.refusal).toBe("missing");
 
     await update({ destinationId });
