@@ -114,7 +114,7 @@ test("a node waits for those that were refused before it, and others wait for it
   await after;
 });
 
-test("a node that gives up its turn is not waited for, and nobody waits for it later", async () => {
+test("a node that gives up its turn is not awaited, then or later", async () => {
   const { turns, take, pass, own, isWaiting } = turnsOf();
   take(["b", false], ["c", false]);
   const ended = own();

@@ -214,7 +214,7 @@ describe("a change that a node makes on a view that lacks another node's changes
     expect(await sources()).not.toContain("No");
   });
 
-  test("gives nobody a permission that the caller has lost at the other", async () => {
+  test("gives no token a permission that its creator has lost at the other", async () => {
     const person = { name: "Ada", email: "ada@example.com" };
     const allowed = ["workspace:admin", "events:replay"];
     const made = await one.send("POST", "/v2/members", {
