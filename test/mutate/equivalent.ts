@@ -130,8 +130,8 @@ export const equivalents: Equivalent[] = [
   },
   {
     file: "src/catalog/management/sessions.ts",
-    line: "const isOver = other.expiresAt <= session.createdAt;",
-    change: "other.expiresAt <= session.createdAt → other.expiresAt < session.createdAt",
+    line: "const isOver = other.expiresAt <= earliestNow();",
+    change: "other.expiresAt <= earliestNow() → other.expiresAt < earliestNow()",
     why: "A session that expires in this millisecond is removed by the next one",
   },
   {

@@ -198,7 +198,8 @@ describe("a search by content and outcome", () => {
     expect(await names({ property: "properties.plan=" })).toEqual([]);
     expect(await names({ property: "properties=5" })).toEqual([]);
     expect(await names({ text: "BAD user" })).toEqual(["Lost"]);
-    expect(await names({ text: '"plan":"free"' })).toEqual([]);
+    expect(await names({ text: '"plan":"free"' })).toEqual(["Lost"]);
+    expect(await names({ text: '"plan":"none"' })).toEqual([]);
     expect(await names({ text: "bob", property: "name=Early" })).toEqual(["Early"]);
     const { status } = await api.send("GET", "/v2/events/search?property=plan");
     expect(status).toBe(400);
