@@ -11,9 +11,9 @@ export interface ContentFilter {
 
 /** Regular expression that a value of `property` must match. */
 export const PROPERTY_PATTERN = "^[^=]+=";
-/** Text of error messages for the strings that match `PROPERTY_PATTERN`. */
-export const PROPERTY_EXPECTED =
-  "the path and the value of a field such as properties.plan=pro, of at most 1024 characters";
+/** Text of error messages for the strings that match `PROPERTY_PATTERN`, of at most `charsMax`. */
+export const propertyExpected = (charsMax: number) =>
+  `the path and the value of a field such as properties.plan=pro, of at most ${charsMax} characters`;
 
 /** Splits `properties.plan=pro` into path and value. Undefined when there is no path. */
 function parseProperty(property: string): { path: string[]; value: string } | undefined {

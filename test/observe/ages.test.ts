@@ -87,7 +87,7 @@ describe("an age by a clock that is set", () => {
   });
 });
 
-/** What computes an age by the wall clock itself, and why no more than a text depends on it. */
+/** Files that compute an age by the wall clock, each with the only use of this age. */
 const SHOWN: Record<string, string> = {
   "src/api/routes/status/figure-answers.ts": "the range of an answer",
   "src/api/routes/status/problems.ts": "a time that is shown",

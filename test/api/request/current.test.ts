@@ -29,7 +29,10 @@ test.each([
   expect(all).toBe(expected);
 });
 
-/** What a handler did outside its changes before the first of them ended, and its changes. */
+/**
+ * Reads that a handler made before its first change ended and outside of it, and the number of its
+ * changes.
+ */
 interface Handled {
   reads: string[];
   changes: number;

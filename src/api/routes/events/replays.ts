@@ -1,6 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { ApiError } from "../../../errors.ts";
-import { PROPERTY_EXPECTED, PROPERTY_PATTERN } from "../../../event/content-filter.ts";
+import { PROPERTY_PATTERN, propertyExpected } from "../../../event/content-filter.ts";
 import {
   type JobFailure,
   pendingLetters,
@@ -37,7 +37,7 @@ const EventFilter = Type.Object(
     property: Type.Optional({
       ...FilterText,
       pattern: PROPERTY_PATTERN,
-      "x-expected": PROPERTY_EXPECTED,
+      "x-expected": propertyExpected(REPLAY_FILTER_CHARS_MAX),
       description: "Path and value of a field, such as `properties.plan=pro`",
     }),
     text: Type.Optional({

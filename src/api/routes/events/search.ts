@@ -2,7 +2,7 @@ import { type Static, Type } from "@sinclair/typebox";
 import { assert } from "../../../assert.ts";
 import { defined } from "../../../defined.ts";
 import { ApiError } from "../../../errors.ts";
-import { PROPERTY_EXPECTED, PROPERTY_PATTERN } from "../../../event/content-filter.ts";
+import { PROPERTY_PATTERN, propertyExpected } from "../../../event/content-filter.ts";
 import { isObject } from "../../../is-object.ts";
 import type { Positions } from "../../../log/positions.ts";
 import {
@@ -59,7 +59,7 @@ export const searchQuery = {
   property: Type.Optional(
     Type.String({
       pattern: PROPERTY_PATTERN,
-      "x-expected": PROPERTY_EXPECTED,
+      "x-expected": propertyExpected(SEARCH_TEXT_CHARS_MAX),
       maxLength: SEARCH_TEXT_CHARS_MAX,
       description:
         "Path and value of a field, such as `properties.plan=pro`, or of one that the settings of its source add now, such as " +
