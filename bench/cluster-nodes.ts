@@ -7,10 +7,13 @@
  *
  * Three machines with disks of their own and a third of the load each are the control for three
  * nodes: they have three times the JIT compilation and idle work, and smaller batches, but no
- * cluster. `compiled` is without the JIT compilers, whose work ends in a server that runs longer.
+ * cluster. The floor is the least that a node can do with these brokers: processes that take
+ * pixels, produce, consume and send with a plain Kafka library (cluster-floor.ts). `compiled` is
+ * without the JIT compilers, whose work ends in a server that runs longer.
  */
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
+import { Admin } from "@platformatic/kafka";
 import { startBrokers } from "../test/cluster/brokers.ts";
 import { removeDirectory, type Server, startServer, waitFor } from "../test/e2e/server.ts";
 import { boundCommand } from "../test/shared.ts";
@@ -27,13 +30,28 @@ const one = cases.find(({ name }) => name === "webhook by 100, JavaScript")!;
 const executable = resolve("dist/pixelmill");
 const command = existsSync(executable) ? { command: [executable] } : {};
 
+interface Node {
+  pid: number;
+  dataPlane: string;
+  stop(): Promise<unknown>;
+}
+
 interface Site {
   name: string;
-  nodes: Server[];
+  nodes: Node[];
   /** URL path and query of a pixel, for each node. */
   pixels: string[];
   sink: string;
-  stop(): void;
+  stop(): Promise<unknown>;
+}
+
+const lineOf = async (child: Bun.Subprocess<"ignore", "pipe">) =>
+  new TextDecoder().decode((await child.stdout.getReader().read()).value).trim();
+
+async function startSink() {
+  const script = `${import.meta.dir}/pipeline-sink.ts`;
+  const child = Bun.spawn([...boundCommand, process.execPath, script], { stdout: "pipe" });
+  return { url: `http://127.0.0.1:${await lineOf(child)}/`, kill: () => child.kill() };
 }
 
 const ok = async (server: Server, path: string, body: unknown) => {
@@ -45,16 +63,9 @@ const ok = async (server: Server, path: string, body: unknown) => {
 async function open(name: string, count: number, flags: string[], isCluster = true): Promise<Site> {
   const nodes: Server[] = [];
   for (let n = 0; n < count; n++) nodes.push(await startServer({ ...command, flags }));
-  const sink = Bun.spawn(
-    [...boundCommand, process.execPath, `${import.meta.dir}/pipeline-sink.ts`],
-    {
-      stdout: "pipe",
-    },
-  );
-  const port = new TextDecoder().decode((await sink.stdout.getReader().read()).value).trim();
-  const url = `http://127.0.0.1:${port}/`;
+  const sink = await startSink();
   const configured = isCluster ? nodes.slice(0, 1) : nodes;
-  const pixels = await Promise.all(configured.map((it) => configure(it, name, url)));
+  const pixels = await Promise.all(configured.map((it) => configure(it, name, sink.url)));
   if (isCluster) {
     await waitFor(async () => {
       const { body } = await nodes[0]!.api("GET", "/v2/cluster");
@@ -62,8 +73,36 @@ async function open(name: string, count: number, flags: string[], isCluster = tr
       return count === 1 || busy.length === count;
     }, "the nodes to share the partitions");
   }
-  const stop = () => sink.kill();
-  return { name, nodes, pixels: nodes.map((_, n) => pixels[n] ?? pixels[0]!), sink: url, stop };
+  const stop = async () => {
+    sink.kill();
+    await Promise.all(nodes.map((node) => node.stop()));
+    for (const { directory } of nodes) removeDirectory(directory);
+  };
+  const pixelFor = nodes.map((_, n) => pixels[n] ?? pixels[0]!);
+  return { name, nodes, pixels: pixelFor, sink: sink.url, stop };
+}
+
+/** Starts processes of the floor, which share a topic with as many replicas as the cluster's. */
+async function openFloor(name: string, count: number, topic: string): Promise<Site> {
+  const admin = new Admin({ clientId: "floor", bootstrapBrokers: brokers.addresses });
+  const configs = [{ name: "min.insync.replicas", value: "2" }];
+  await admin.createTopics({ topics: [topic], partitions: 12, replicas: 3, configs });
+  await admin.close();
+  const sink = await startSink();
+  const script = `${import.meta.dir}/cluster-floor.ts`;
+  const argv = [process.execPath, script, brokers.addresses.join(","), topic, sink.url];
+  const nodes = await Promise.all(
+    Array.from({ length: count }, async () => {
+      const child = Bun.spawn([...boundCommand, ...argv], { stdout: "pipe" });
+      const dataPlane = `http://127.0.0.1:${await lineOf(child)}`;
+      return { pid: child.pid, dataPlane, stop: async () => child.kill() };
+    }),
+  );
+  const stop = async () => {
+    sink.kill();
+    for (const node of nodes) await node.stop();
+  };
+  return { name, nodes, pixels: nodes.map(() => pixelOf("key", one)), sink: sink.url, stop };
 }
 
 /** Creates a source, a destination at `url` and code between them; resolves with a pixel's path. */
@@ -124,6 +163,8 @@ const sites = [
   await open("three machines, files", 3, [], false),
   await open("one node, Kafka", 1, cluster("one")),
   await open("three nodes, Kafka", 3, cluster("three")),
+  await openFloor("one node, floor", 1, "floor-one"),
+  await openFloor("three nodes, floor", 3, "floor-three"),
 ];
 try {
   // Warm-up: the JIT compiles the code after many thousand events on each node.
@@ -152,11 +193,7 @@ try {
   }
   await report("cluster-nodes", rows);
 } finally {
-  for (const { nodes, stop } of sites) {
-    stop();
-    await Promise.all(nodes.map((node) => node.stop()));
-    for (const { directory } of nodes) removeDirectory(directory);
-  }
+  for (const { stop } of sites) await stop();
   await brokers.stop();
 }
 process.exit(0);
