@@ -125,10 +125,13 @@ export class HttpConnection implements HttpExchange, EvictableConnection {
     return true;
   }
 
-  /** Closes the connection. Drops what the client has not received of a response. */
+  /**
+   * Closes the connection. Drops the part of a response that was not sent yet. The client can still
+   * receive what was sent.
+   */
   end(): void {
-    if (this.#state === "reading") this.#socket.end();
-    else this.#socket.terminate();
+    if (this.#state === "sending") this.#socket.terminate();
+    else this.#socket.end();
   }
 
   /** Closes the connection, and lets the client receive what was sent of a response. */

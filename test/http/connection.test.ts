@@ -539,13 +539,13 @@ describe("the end of a connection", () => {
     expect(seen.isEnded).toBe(true);
   });
 
-  test("terminates a client that stays after our side is closed", () => {
+  test("leaves a client that stays after our side is closed what it was sent", () => {
     const { shared, open } = setUp();
     const { connection, seen } = open();
     connection.stop();
     shared.seconds = 61;
     expect(connection.expire(60)).toBe(true);
-    expect(seen).toMatchObject({ isEnded: false, isCut: true });
+    expect(seen).toMatchObject({ isEnded: true, isCut: false });
   });
 
   test("comes after a refused body as soon as after other requests, however many bytes of it came", () => {
@@ -557,7 +557,7 @@ describe("the end of a connection", () => {
     expect(statuses(seen.text)).toEqual([400]);
     shared.seconds = 61;
     expect(connection.expire(60)).toBe(true);
-    expect(seen.isCut).toBe(true);
+    expect(seen.isEnded).toBe(true);
   });
 
   test("leaves no buffered bytes counted", () => {

@@ -463,6 +463,24 @@ test("a full server evicts connections that it has half-closed", async () => {
   await full.stop();
 });
 
+test("an evicted client can read the response that it was sent", async () => {
+  const full = open({ connectionsMax: 1 });
+  const count = owed.length;
+  const late = dial({ port: full.port, allowHalfOpen: true });
+  const answers = readAll(late.pause());
+  late.write(get("/never", CLOSE));
+  while (owed.length === count) await Bun.sleep(1);
+  owed.at(-1)!.respond(new HttpResponse(200, {}, "n0"));
+  const next = dial({ port: full.port });
+  const others = readAll(next);
+  next.write(get("/?n1", CLOSE));
+  expect(bodies(await others)).toEqual(["n1"]);
+  late.resume();
+  expect(bodies(await answers)).toEqual(["n0"]);
+  late.destroy();
+  await full.stop();
+});
+
 test("a client that disconnects gets no response, and costs no other one", async () => {
   const count = owed.length;
   const socket = dial();
