@@ -12,20 +12,28 @@ export class Deadline {
   awaited = "complete answer";
   readonly #outer: AbortSignal;
   readonly #timer: Timer;
+  #lastRead: Timer | undefined;
   #isOver = false;
   #reason: unknown;
   #end: ((reason: unknown) => void) | undefined;
 
   constructor(ms: number, outer: AbortSignal) {
     this.#outer = outer;
-    this.#timer = setTimeout(() => this.#stop(new Error(`No ${this.awaited} within ${ms} ms`)), ms);
+    const stop = () => this.#stop(new Error(`No ${this.awaited} within ${ms} ms`));
+    // An answer that arrived while this process stood still is read before the second timer. As a
+    // failure, it would be a delivery to repeat.
+    this.#timer = setTimeout(() => {
+      this.#lastRead = setTimeout(stop);
+    }, ms);
     outer.addEventListener("abort", this.#onAbort);
     if (outer.aborted) this.#onAbort();
   }
 
   /** Gives the request its whole time again, unless the time is over. */
   restart(): void {
-    if (!this.#isOver) this.#timer.refresh();
+    if (this.#isOver) return;
+    clearTimeout(this.#lastRead);
+    this.#timer.refresh();
   }
 
   throwIfOver(): void {
@@ -66,6 +74,7 @@ export class Deadline {
 
   clear(): void {
     clearTimeout(this.#timer);
+    clearTimeout(this.#lastRead);
     this.#outer.removeEventListener("abort", this.#onAbort);
     this.#end = undefined;
   }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, spyOn, test } from "bun:test";
 import { createServer } from "node:https";
-import type { Socket } from "node:net";
+import { connect, type Socket } from "node:net";
 import { networkInterfaces } from "node:os";
 import { createAddressRules } from "../../src/egress/address-rules.ts";
 import { Deadline } from "../../src/egress/deadline.ts";
@@ -359,6 +359,22 @@ test("restarting a deadline restarts its timer, and one that is over stays over"
   deadline.restart();
   expect(refresh).toHaveBeenCalledTimes(1);
   refresh.mockRestore();
+});
+
+test("a deadline that passed while the process stood still lets what has arrived be read first", async () => {
+  const first = Promise.withResolvers<string>();
+  const sink = new RawSink((socket) => {
+    socket.write("answer");
+    const deadline = new Deadline(1, new AbortController().signal);
+    deadline.onEnd(() => first.resolve("end"));
+    Bun.sleepSync(20);
+  });
+  const client = connect(await sink.listen(), "127.0.0.1");
+  client.once("data", () => first.resolve("answer"));
+  client.write("request");
+  expect(await first.promise).toBe("answer");
+  client.destroy();
+  sink.close();
 });
 
 test("a request is not sent to a second address after the receiver closed the connection", async () => {
