@@ -36,13 +36,13 @@ const jsonOf = (event: object) => Buffer.from(JSON.stringify(event));
 /** An output of an event with this number. Counts how often its bytes are read. */
 function output(
   n: number,
-  more: { bytes?: number; made?: object; sourceId?: string } = {},
+  more: { bytes?: number; made?: object; sourceId?: string; receivedAt?: number } = {},
 ): Output {
   const received = jsonOf({ n, filler: "x".repeat(more.bytes ?? 0) });
   const input = {
     messageId: `m${n}`,
     sourceId: more.sourceId ?? "source",
-    receivedAt: 1_000 + n,
+    receivedAt: more.receivedAt ?? 1_000 + n,
     type: "track",
     event: { json: received, user: "", userId: "", anonymousId: "" },
   };
@@ -120,6 +120,14 @@ describe("recent outcomes", () => {
     expect(numbers("workspace", { outcome: "dropped" }, 1)).toEqual([1, 1]);
     expect(numbers("workspace", {}, 1)).toEqual([2]);
     expect(numbers("workspace", {}, 2)).toEqual([2, 1, 1]);
+  });
+
+  test("of events with one messageId are those of several events", () => {
+    const one = destination("one");
+    recent.add([output(1), output(1, { receivedAt: 9 })], delivered, one, 1);
+    recent.add([output(1, { sourceId: "other" })], dropped, one, 2);
+    expect(numbers("workspace", { outcome: "dropped" })).toEqual([1]);
+    expect(numbers("workspace", {}, 2)).toEqual([1, 1]);
   });
 
   test("leave out destinations that were deleted or belong to another workspace", () => {

@@ -11,6 +11,7 @@ import {
   RECENT_EVENTS_PER_SECOND_MAX,
 } from "../../settings/limits.ts";
 import type { Clock } from "../clock.ts";
+import { eventKey } from "../model/event-key.ts";
 import { parseJsonOrText } from "../model/input-event.ts";
 import type { EventOutcome, Output } from "../model/lane-event.ts";
 import { shownOutput } from "../model/shown-event.ts";
@@ -123,12 +124,12 @@ export class LatestOutcomes {
       .sort((one, other) => other.kept.at - one.kept.at);
     const matching = all.filter(({ list }) => outcome === undefined || list.outcome === outcome);
     const events = new Set<string>();
-    for (const { kept } of matching) if (events.size < eventsMax) events.add(kept.messageId);
+    for (const { kept } of matching) if (events.size < eventsMax) events.add(eventKey(kept));
     const found: LatestOutcome[] = [];
     let bytes = 0;
     for (const listed of all) {
-      const { json, received, messageId } = listed.kept;
-      if (!events.has(messageId)) continue;
+      const { json, received } = listed.kept;
+      if (!events.has(eventKey(listed.kept))) continue;
       bytes += (json?.length ?? 0) + (received?.length ?? 0);
       if (bytes > RECENT_ANSWER_BYTES_MAX) break;
       found.push(this.#shown(listed));

@@ -227,7 +227,11 @@ describe("outcomes of the ledgers and of the nodes' memory", () => {
     const waiting = { destinationId: "e", outcome: "in-flight" };
     const merged = mergeRecent(
       [stored([settled, waiting])],
-      [outcome("m", 9, { outcome: "dropped" }), outcome("m", 5), outcome("older", 2)],
+      [
+        outcome("m", 9, { outcome: "dropped", receivedAt: 1 }),
+        outcome("m", 5, { receivedAt: 1 }),
+        outcome("older", 2),
+      ],
     );
     expect(merged).toEqual([
       {
@@ -246,15 +250,35 @@ describe("outcomes of the ledgers and of the nodes' memory", () => {
     ]);
   });
 
+  test("are those of one event, and not of others with its messageId", () => {
+    const first = stored([{ destinationId: "d", outcome: "settled" }]);
+    const again = { ...stored([{ destinationId: "d", outcome: "repeated" }]), receivedAt: 2 };
+    const elsewhere = { ...stored([]), sourceId: "other" };
+    const merged = mergeRecent(
+      [elsewhere, again, first],
+      [outcome("m", 3, { receivedAt: 1 }), outcome("m", 4, { receivedAt: 5 })],
+    );
+    const outcomesOf = merged.map(({ sourceId, receivedAt, outcomes }) => [
+      ...[sourceId, receivedAt, outcomes.map((it) => it.outcome)],
+    ]);
+    expect(outcomesOf).toEqual([
+      ["s", 5, ["delivered"]],
+      ["s", 1, ["delivered"]],
+      ["s", 2, ["repeated"]],
+      ["other", 1, []],
+    ]);
+  });
+
   test("keep a dead letter that memory does not have, and give its id to one that it has", () => {
     const letter = { destinationId: "d", outcome: "dead-letter", deadLetterId: "l", reason: "r" };
     const outcomesWith = (recent: LatestOutcome) =>
       mergeRecent([stored([letter])], [recent])[0]!.outcomes;
-    expect(outcomesWith(outcome("m", 5))).toEqual([
+    expect(outcomesWith(outcome("m", 5, { receivedAt: 1 }))).toEqual([
       { destinationId: "d", outcome: "delivered", at: 5 },
       letter,
     ] as never);
-    expect(outcomesWith(outcome("m", 5, { outcome: "dead-letter" }))).toEqual([
+    const failed = outcome("m", 5, { outcome: "dead-letter", receivedAt: 1 });
+    expect(outcomesWith(failed)).toEqual([
       { destinationId: "d", outcome: "dead-letter", at: 5, deadLetterId: "l" },
     ] as never);
   });

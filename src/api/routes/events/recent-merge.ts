@@ -1,3 +1,4 @@
+import { eventKey } from "../../../pipeline/model/event-key.ts";
 import type { LatestOutcome } from "../../../pipeline/recent/latest-outcomes.ts";
 import type { FoundOutcome } from "../../../pipeline/search/event-outcomes.ts";
 import type { FoundEvent } from "../../../pipeline/search/search.ts";
@@ -32,12 +33,12 @@ export function mergeRecent(
   stored: readonly StoredEvent[],
   recent: readonly LatestOutcome[],
 ): MergedEvent[] {
-  const byMessage = Map.groupBy(recent, ({ messageId }) => messageId);
+  const byEvent = Map.groupBy(recent, eventKey);
   const merged = stored.map((event) =>
-    mergedEvent({ ...event, at: event.receivedAt }, event.outcomes, byMessage.get(event.messageId)),
+    mergedEvent({ ...event, at: event.receivedAt }, event.outcomes, byEvent.get(eventKey(event))),
   );
-  for (const { messageId } of stored) byMessage.delete(messageId);
-  for (const outcomes of byMessage.values()) {
+  for (const event of stored) byEvent.delete(eventKey(event));
+  for (const outcomes of byEvent.values()) {
     const { messageId, sourceId, receivedAt, received } = outcomes[0]!;
     const event = { messageId, sourceId, receivedAt, at: receivedAt };
     merged.push(mergedEvent(received === undefined ? event : { ...event, received }, [], outcomes));
