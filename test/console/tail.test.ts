@@ -195,12 +195,15 @@ describeWith(chromiumMissing)("the events of the live tail", () => {
     await row("Before").waitFor();
   }
 
-  /** Sends a message about an event to all open tails. */
+  const toldAt = Date.now();
+
+  /** Sends a message about an event, which all were received at `toldAt`, to all open tails. */
   function tell(name: string, more: object = {}): void {
     api.tell(api.workspaceId, {
       stage: "received",
       sourceId,
       at: Date.now(),
+      receivedAt: toldAt,
       messageId: name,
       event: { type: "page", name },
       ...more,

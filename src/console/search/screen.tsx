@@ -10,6 +10,7 @@ import { Time } from "../components/time.tsx";
 import { eventName } from "../data/event-name.ts";
 import { useFirstNames } from "../data/use-names.ts";
 import { hrefTo, type ScreenProps } from "../router.ts";
+import { tailEventKey } from "../tail/event-buffer.ts";
 import { EventDialog } from "../tail/event-dialog.tsx";
 import { OutcomeBadge } from "../tail/tail-table.tsx";
 import { commonTexts } from "../texts/common.ts";
@@ -52,7 +53,7 @@ export function Screen({ query }: ScreenProps) {
         label={commonTexts.results}
         columns={columnsOf(setOpenEvent)}
         rows={events}
-        keyOf={({ messageId }) => messageId}
+        keyOf={(event) => tailEventKey({ ...event, at: event.receivedAt })}
         empty={
           isComplete
             ? { icon: "search", ...searchTexts.noResults }

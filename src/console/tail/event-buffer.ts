@@ -27,6 +27,13 @@ export interface TailEvent {
   hasAllOutcomes: boolean;
 }
 
+/** Returns the key of an event. Several events may have one messageId. */
+export const tailEventKey = ({
+  sourceId,
+  at,
+  messageId,
+}: Pick<TailEvent, "sourceId" | "at" | "messageId">): string => `${sourceId} ${at} ${messageId}`;
+
 const EVENTS_MAX = 1_000;
 /** Maximum number of characters of an event that the text filter searches. */
 const SEARCHED_CHARS_MAX = 20_000;
@@ -42,7 +49,7 @@ export class EventBuffer {
 
   add({ name, data }: FollowedMessage): void {
     const { messageId, sourceId, at, receivedAt = at, event } = data as Record<string, string>;
-    const before = this.#events.get(messageId!) ?? {
+    const first: TailEvent = {
       messageId: messageId!,
       sourceId: sourceId!,
       at: receivedAt!,
@@ -50,6 +57,7 @@ export class EventBuffer {
       outcomes: [],
       hasAllOutcomes: false,
     };
+    const before = this.get(tailEventKey(first)) ?? first;
     this.#put(
       name === "received"
         ? { ...before, received: event }
@@ -62,8 +70,8 @@ export class EventBuffer {
   addRecent(events: readonly RecentEvent[]): void {
     // The server lists the newest first. Events of one millisecond keep this order.
     for (const event of events.toReversed()) {
-      const known = this.#events.get(event.messageId);
       const recent = tailEventOf(event);
+      const known = this.get(tailEventKey(recent));
       const outcomes = mergeOutcomes(recent.outcomes, known?.outcomes ?? []);
       this.#put({ ...recent, ...known, outcomes, hasAllOutcomes: true });
     }
@@ -82,8 +90,8 @@ export class EventBuffer {
     return this.#events.size;
   }
 
-  get(messageId: string): TailEvent | undefined {
-    return this.#events.get(messageId);
+  get(key: string): TailEvent | undefined {
+    return this.#events.get(key);
   }
 
   /** Returns all events, oldest first. */
@@ -92,14 +100,15 @@ export class EventBuffer {
   }
 
   #put(event: TailEvent): void {
-    if (!this.#events.has(event.messageId)) this.added++;
-    this.#events.set(event.messageId, event);
+    const key = tailEventKey(event);
+    if (!this.#events.has(key)) this.added++;
+    this.#events.set(key, event);
   }
 
   #deleteOldest(): void {
-    for (const id of this.#events.keys()) {
+    for (const key of this.#events.keys()) {
       if (this.#events.size <= EVENTS_MAX) return;
-      this.#events.delete(id);
+      this.#events.delete(key);
     }
   }
 }

@@ -10,7 +10,7 @@ import { useResource } from "../data/use-resource.ts";
 import { hrefTo } from "../router.ts";
 import { commonTexts } from "../texts/common.ts";
 import { tailTexts } from "../texts/tail.ts";
-import { tailEventOf } from "./event-buffer.ts";
+import { tailEventKey, tailEventOf } from "./event-buffer.ts";
 import { EventDialog } from "./event-dialog.tsx";
 import { outcomeOptions, TailTable } from "./tail-table.tsx";
 
@@ -34,7 +34,7 @@ function RecentEventsPanel({ of }: { of: { sourceId: string } | { destinationId:
   useFirstNames();
   const [outcome, setOutcome] = useState<Outcome | "">("");
   const [isWhole, setWhole] = useState(false);
-  const [openId, setOpenId] = useState<string>();
+  const [openKey, setOpenKey] = useState<string>();
   const [isHeld, setHeld] = useState(false);
   const { value, error, reload } = useResource(
     async () => {
@@ -46,11 +46,11 @@ function RecentEventsPanel({ of }: { of: { sourceId: string } | { destinationId:
     POLL_MS,
   );
   const held = useRef(value);
-  const isFrozen = openId !== undefined || isHeld;
+  const isFrozen = openKey !== undefined || isHeld;
   if (!isFrozen || held.current?.outcome !== outcome) held.current = value;
   const { events, missingNodes = [], reachedAt } = held.current ?? {};
   const search = hrefTo("search", "sourceId" in of ? of : {});
-  const openEvent = events?.find(({ messageId }) => messageId === openId);
+  const openEvent = events?.find((event) => tailEventKey(event) === openKey);
   return (
     <Panel
       title={tailTexts.recentEvents}
@@ -78,7 +78,7 @@ function RecentEventsPanel({ of }: { of: { sourceId: string } | { destinationId:
         <TailTable
           label={tailTexts.recentEvents}
           events={isWhole ? events : events.slice(0, ROWS_FIRST)}
-          open={setOpenId}
+          open={setOpenKey}
           of={"sourceId" in of ? "source" : "destination"}
           onHold={setHeld}
         />
@@ -98,7 +98,7 @@ function RecentEventsPanel({ of }: { of: { sourceId: string } | { destinationId:
           )}
         </p>
       )}
-      {openEvent && <EventDialog event={openEvent} onClose={() => setOpenId(undefined)} />}
+      {openEvent && <EventDialog event={openEvent} onClose={() => setOpenKey(undefined)} />}
     </Panel>
   );
 }

@@ -11,7 +11,13 @@ import { formatRate } from "../format.ts";
 import { hrefTo, replaceQuery, type ScreenProps } from "../router.ts";
 import { commonTexts } from "../texts/common.ts";
 import { tailTexts } from "../texts/tail.ts";
-import { type EventBuffer, latestOf, searchedText, type TailEvent } from "./event-buffer.ts";
+import {
+  type EventBuffer,
+  latestOf,
+  searchedText,
+  type TailEvent,
+  tailEventKey,
+} from "./event-buffer.ts";
 import { EventDialog } from "./event-dialog.tsx";
 import { outcomeOptions, TailTable } from "./tail-table.tsx";
 import { type TailState, useTail } from "./use-tail.ts";
@@ -26,7 +32,7 @@ export function Screen({ query }: ScreenProps) {
   const outcome = query.get("outcome") ?? "";
   const [text, setText] = useState("");
   const [isPaused, setPaused] = useState(false);
-  const [openId, setOpenId] = useState<string>();
+  const [openKey, setOpenKey] = useState<string>();
   const filter = { ...(sourceId && { sourceId }), ...(destinationId && { destinationId }) };
   const tail = useTail(filter);
   const { buffer, tick } = tail;
@@ -44,7 +50,7 @@ export function Screen({ query }: ScreenProps) {
         (trimmed === "" || holdsText(searchedText(event))),
     );
   }, [tick, frozen, trimmed, outcome, sourceId, destinationId]);
-  const openEvent = useOpenEvent(openId, tail);
+  const openEvent = useOpenEvent(openKey, tail);
 
   return (
     <>
@@ -91,14 +97,14 @@ export function Screen({ query }: ScreenProps) {
         {events.length === 0 ? (
           <NoEvents isFiltered={buffer.size > 0} state={tail.state} />
         ) : (
-          <TailTable events={events} open={setOpenId} onHold={setHeld} />
+          <TailTable events={events} open={setOpenKey} onHold={setHeld} />
         )}
         <p class="pages">
           <span>{tailTexts.shown(events.length, buffer.size)}</span>
           {tail.missed > 0 && <span class="warn">{tailTexts.skipped(tail.missed)}</span>}
         </p>
       </Panel>
-      {openEvent && <EventDialog event={openEvent} onClose={() => setOpenId(undefined)} />}
+      {openEvent && <EventDialog event={openEvent} onClose={() => setOpenKey(undefined)} />}
     </>
   );
 }
@@ -107,13 +113,13 @@ export function Screen({ query }: ScreenProps) {
  * Returns the event in the open dialog, in its latest state. The event remains available after
  * newer events have displaced it from the buffer.
  */
-function useOpenEvent(id: string | undefined, { buffer, tick }: TailState): TailEvent | undefined {
+function useOpenEvent(key: string | undefined, { buffer, tick }: TailState): TailEvent | undefined {
   const [event, setEvent] = useState<TailEvent>();
   useEffect(() => {
-    const buffered = id === undefined ? undefined : buffer.get(id);
+    const buffered = key === undefined ? undefined : buffer.get(key);
     if (buffered !== undefined) setEvent(buffered);
-  }, [id, tick]);
-  return event?.messageId === id ? event : undefined;
+  }, [key, tick]);
+  return event && tailEventKey(event) === key ? event : undefined;
 }
 
 /** Events shown while the tail is paused, during which the buffer receives new events. */

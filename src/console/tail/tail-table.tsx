@@ -9,14 +9,14 @@ import { eventName } from "../data/event-name.ts";
 import { useNames } from "../data/use-names.ts";
 import { commonTexts } from "../texts/common.ts";
 import { tailTexts } from "../texts/tail.ts";
-import type { DestinationOutcome, TailEvent } from "./event-buffer.ts";
+import { type DestinationOutcome, type TailEvent, tailEventKey } from "./event-buffer.ts";
 
 /** Table of events. While the pointer is over it, or it has the focus, no row may move. */
 export function TailTable(props: {
   /** Name of the table for screen readers. */
   label?: string;
   events: readonly TailEvent[];
-  open: (messageId: string) => void;
+  open: (key: string) => void;
   /**
    * `source` if all events have the same source, `destination` if all outcomes are of the same
    * destination. The table then omits the name of this source or destination. Absent if there are
@@ -44,14 +44,14 @@ export function TailTable(props: {
       }}
       onFocusOut={() => hold({ focus: false })}
     >
-      <Table label={label} columns={columns} rows={events} keyOf={({ messageId }) => messageId} />
+      <Table label={label} columns={columns} rows={events} keyOf={tailEventKey} />
     </div>
   );
 }
 
 type Scope = "source" | "destination" | undefined;
 
-function columnsOf(open: (messageId: string) => void, of: Scope): Column<TailEvent>[] {
+function columnsOf(open: (key: string) => void, of: Scope): Column<TailEvent>[] {
   const source = column.plain<TailEvent>(commonTexts.source, ({ sourceId }) => (
     <span class="quiet">
       <ItemName kind="source" id={sourceId} />
@@ -59,9 +59,9 @@ function columnsOf(open: (messageId: string) => void, of: Scope): Column<TailEve
   ));
   return [
     column.narrow(commonTexts.received, ({ at }) => <Time at={at} exact />),
-    column.name(commonTexts.event, ({ messageId, received, outcomes }) => (
-      <button type="button" class="link cut" onClick={() => open(messageId)}>
-        {eventName(received ?? outcomes[0]?.event)}
+    column.name(commonTexts.event, (event) => (
+      <button type="button" class="link cut" onClick={() => open(tailEventKey(event))}>
+        {eventName(event.received ?? event.outcomes[0]?.event)}
       </button>
     )),
     ...(of === "source" ? [] : [source]),

@@ -7,21 +7,28 @@ import {
   latestOf,
   searchedText,
   type TailEvent,
+  tailEventKey,
   tailEventOf,
 } from "../../../src/console/tail/event-buffer.ts";
 
 const EVENTS_MAX = 1_000;
 
 const message = (name: string, data: object) =>
-  ({ name, data: { messageId: "m", sourceId: "s", at: "2", ...data } }) as FollowedMessage;
+  ({
+    name,
+    data: { messageId: "m", sourceId: "s", at: "2", receivedAt: "1", ...data },
+  }) as FollowedMessage;
 const recent = (event: object) =>
   ({ messageId: "m", sourceId: "s", at: "2", receivedAt: "1", outcomes: [], ...event }) as never;
+/** Returns the event with this messageId, received from the source at the time 1. */
+const eventIn = (buffer: EventBuffer, messageId: string) =>
+  buffer.get(tailEventKey(tailEventOf(recent({ messageId }))));
 const idsOf = (events: readonly TailEvent[]) => events.map(({ messageId }) => messageId);
 
 describe("the events of a live tail", () => {
   test("have the time of their receipt, and are sorted by that of the first message", () => {
     const buffer = new EventBuffer();
-    buffer.add(message("received", { receivedAt: "1", event: { a: 1 } }));
+    buffer.add(message("received", { event: { a: 1 } }));
     buffer.add(message("delivered", { at: "3", destinationId: "d" }));
     buffer.add(message("delivered", { messageId: "n", at: "4", destinationId: "d" }));
     expect([buffer.added, buffer.size]).toEqual([2, 2]);
@@ -34,12 +41,22 @@ describe("the events of a live tail", () => {
         },
       },
       {
-        ...{ messageId: "n", sourceId: "s", at: "4", firstAt: "4", hasAllOutcomes: false },
+        ...{ messageId: "n", sourceId: "s", at: "1", firstAt: "4", hasAllOutcomes: false },
         outcomes: [{ destinationId: "d", outcome: "delivered", at: "4" }],
       },
     ]);
     buffer.clear();
-    expect([buffer.size, buffer.added, buffer.get("m")]).toEqual([0, 2, undefined]);
+    expect([buffer.size, buffer.added, eventIn(buffer, "m")]).toEqual([0, 2, undefined]);
+  });
+
+  test("with one messageId are several, from another source or received at another time", () => {
+    const buffer = new EventBuffer();
+    const repeated = [{ destinationId: "d", outcome: "repeated" }];
+    buffer.addRecent([recent({ receivedAt: "2", outcomes: repeated }), recent({})]);
+    buffer.add(message("delivered", { destinationId: "d" }));
+    buffer.add(message("delivered", { sourceId: "other", destinationId: "e" }));
+    const shown = buffer.all().map(({ outcomes }) => outcomes.map(({ outcome }) => outcome));
+    expect(shown).toEqual([["delivered"], ["repeated"], ["delivered"]]);
   });
 
   test("have what a message says about an outcome, by destination", () => {
@@ -47,7 +64,7 @@ describe("the events of a live tail", () => {
     const failure = { event: { b: 1 }, reason: "HTTP 500", response: { status: 500 } };
     buffer.add(message("failed", { destinationId: "z", ...failure }));
     buffer.add(message("dropped", { destinationId: "a", at: undefined }));
-    expect(buffer.get("m")?.outcomes as unknown).toStrictEqual([
+    expect(eventIn(buffer, "m")?.outcomes as unknown).toStrictEqual([
       { destinationId: "a", outcome: "dropped" },
       { destinationId: "z", outcome: "failed", at: "2", ...failure },
     ]);
@@ -57,12 +74,12 @@ describe("the events of a live tail", () => {
     const buffer = new EventBuffer();
     for (let n = 0; n <= EVENTS_MAX; n++) buffer.add(message("received", { messageId: `${n}` }));
     expect([buffer.size, buffer.added]).toEqual([EVENTS_MAX, EVENTS_MAX + 1]);
-    expect([buffer.get("0"), buffer.get("1")?.messageId]).toEqual([undefined, "1"]);
+    expect([eventIn(buffer, "0"), eventIn(buffer, "1")?.messageId]).toEqual([undefined, "1"]);
     // A message about an event in the list displaces none.
     buffer.add(message("delivered", { messageId: "1", destinationId: "d" }));
     expect(buffer.all()[0]?.outcomes).toHaveLength(1);
     buffer.addRecent([recent({ messageId: "old", at: "0" })]);
-    expect([buffer.size, buffer.get("old")]).toEqual([EVENTS_MAX, undefined]);
+    expect([buffer.size, eventIn(buffer, "old")]).toEqual([EVENTS_MAX, undefined]);
   });
 
   test("are joined by recent ones in the order of time, the newest last", () => {
@@ -86,9 +103,9 @@ describe("the events of a live tail", () => {
       { destinationId: "c", outcome: "dropped", at: "1" },
     ];
     buffer.addRecent([recent({ at: "9", received: { a: 1 }, outcomes })]);
-    expect(buffer.get("m")).toMatchObject({ firstAt: "2", received: { a: 1 } });
-    expect(buffer.get("m")?.hasAllOutcomes).toBe(true);
-    expect(buffer.get("m")?.outcomes as unknown).toEqual([
+    expect(eventIn(buffer, "m")).toMatchObject({ firstAt: "2", received: { a: 1 } });
+    expect(eventIn(buffer, "m")?.hasAllOutcomes).toBe(true);
+    expect(eventIn(buffer, "m")?.outcomes as unknown).toEqual([
       outcomes[1],
       outcomes[0],
       { destinationId: "e", outcome: "dropped", at: "4" },
