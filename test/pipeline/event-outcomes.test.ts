@@ -198,3 +198,46 @@ test("an event has the outcomes of a hundred destinations at most", async () => 
   const connections = Array.from({ length: 101 }, (_, n) => ({ destinationId: `d${n}` }));
   expect((await outcomesOf(connections, [{}])).outcomes).toHaveLength(100);
 });
+
+test("the outcomes of many events read the progress of a destination once", async () => {
+  const ledger = {
+    reads: 0,
+    lane() {
+      this.reads += 1;
+      return { logs: { "0": { next: 6, pending: [5] } } };
+    },
+    repetitions: { find() {} },
+    letters: { hasLetters: () => false },
+  };
+  const connections = [{ sourceId: "s", destinationId: "a", from: {} }];
+  const lanes = [{ destination: { id: "a", workspaceId: "w" }, connections }];
+  const events = Array.from({ length: 7 }, (_, sequence) => ({
+    ...{ log: "0", sequence, sourceId: "s", receivedAt: 1, messageId: "m" },
+  }));
+  const parts = { live: { lanes: () => lanes }, ledgers: () => [ledger] };
+  const outcomes = await eventOutcomes(parts as never, "w", events as never);
+  expect(outcomes.flat().filter(({ outcome }) => outcome === "settled")).toHaveLength(5);
+  expect(ledger.reads).toBe(1);
+});
+
+test("an event that becomes a dead letter during the search is not settled", async () => {
+  let isDead = false;
+  const ledger = {
+    lane: () => ({ logs: { "0": { next: 6, pending: isDead ? [] : [5] } } }),
+    repetitions: { find() {} },
+    letters: {
+      hasLetters: () => isDead,
+      scan: () => ({ ids: ["l"], reached: undefined }),
+      get: () => ({ id: "l", sourceId: "s", receivedAt: 1, messageId: "m", reason: "Refused" }),
+    },
+  };
+  const connections = [{ sourceId: "s", destinationId: "a", from: {} }];
+  const lanes = [{ destination: { id: "a", workspaceId: "w" }, connections }];
+  const event = { log: "0", sequence: 5, sourceId: "s", receivedAt: 1, messageId: "m" };
+  const parts = { live: { lanes: () => lanes }, ledgers: () => [ledger] };
+  setImmediate(() => {
+    isDead = true;
+  });
+  const [outcomes] = await eventOutcomes(parts as never, "w", [event as never]);
+  expect(outcomes).toMatchObject([{ outcome: "in-flight" }]);
+});

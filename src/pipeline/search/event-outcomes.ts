@@ -4,6 +4,7 @@ import type { Ledger } from "../ledger/ledger.ts";
 import { LAST_KEY } from "../ledger/letter-keys.ts";
 import type { RepetitionRow } from "../ledger/repetition-table.ts";
 import { eventKey } from "../model/event-key.ts";
+import type { LaneRecord } from "../model/lane-record.ts";
 import { covers } from "../model/routes.ts";
 import type { FoundEvent } from "./search.ts";
 
@@ -44,6 +45,11 @@ interface Letters {
   isComplete: boolean;
 }
 
+/** Facts about one destination from all ledgers, read at one time. */
+interface Known extends Letters {
+  lanes: readonly LaneRecord[];
+}
+
 /** Maximum number of dead letters that one call of `eventOutcomes` searches. */
 const OUTCOME_LETTERS_MAX = 1_000;
 /**
@@ -69,12 +75,13 @@ export async function eventOutcomes(
     .lanes()
     .filter(({ destination }) => destination.workspaceId === workspaceId)
     .flatMap(({ connections }) => connections.filter(({ sourceId }) => sources.has(sourceId)));
-  const letters = new Map<string, Letters>();
+  const known = new Map<string, Known>();
   const since = Math.min(...events.map(({ receivedAt }) => receivedAt)) - CLOCK_AHEAD_MS_MAX;
   let left = OUTCOME_LETTERS_MAX;
   for (const destinationId of new Set(routes.map((route) => route.destinationId))) {
     const found = findLetters(ledgers(), { workspaceId, destinationId, since, count: left });
-    letters.set(destinationId, found);
+    const lanes = ledgers().flatMap((ledger) => ledger.lane(destinationId) ?? []);
+    known.set(destinationId, { ...found, lanes });
     left -= found.byEvent.size;
     // Lets the event loop run other requests.
     await new Promise((resolve) => setImmediate(resolve));
@@ -87,7 +94,7 @@ export async function eventOutcomes(
       .map(
         (route) =>
           repeatedOutcome(event, route, repetition) ??
-          outcomeOf(event, route, ledgers(), letters.get(route.destinationId)!),
+          outcomeOf(event, route, known.get(route.destinationId)!),
       );
   });
 }
@@ -123,8 +130,7 @@ function repeatedOutcome(
 function outcomeOf(
   event: FoundEvent,
   route: Connection,
-  ledgers: readonly Ledger[],
-  { byEvent, isComplete }: Letters,
+  { byEvent, isComplete, lanes }: Known,
 ): FoundOutcome {
   const { log, sequence } = event;
   const { destinationId } = route;
@@ -134,10 +140,7 @@ function outcomeOf(
     return { destinationId, outcome: "dead-letter", deadLetterId: id, reason };
   }
   if (!covers(route, log, sequence)) return { destinationId, outcome: "not-connected" };
-  const cursor = ledgers
-    .values()
-    .map((ledger) => ledger.lane(destinationId)?.logs[log])
-    .find((found) => found !== undefined);
+  const cursor = lanes.find(({ logs }) => logs[log] !== undefined)?.logs[log];
   const isSettled =
     cursor !== undefined && sequence < cursor.next && !cursor.pending.includes(sequence);
   if (!isSettled) return { destinationId, outcome: "in-flight" };
