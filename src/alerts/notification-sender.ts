@@ -5,6 +5,7 @@ import type {
   AlertReceiver,
   NotificationKey,
   NotificationResult,
+  QuietHours,
 } from "../catalog/alerts/model.ts";
 import { backoffMs } from "../concurrency/backoff.ts";
 import { TokenBuckets } from "../concurrency/rate-limiter.ts";
@@ -153,49 +154,53 @@ export class NotificationSender {
     for (const { key } of results) this.#unstored.delete(textOf(key));
   }
 
-  /** Returns the notifications to send now, oldest alerts first, and those to drop. */
+  /**
+   * Returns the notifications to send now, and those to drop. First come notifications with the
+   * fewest attempts, then those of the oldest alerts: a receiver that fails leaves the budget to
+   * the others.
+   */
   #due(workspaceId: string): { due: Due[]; dropped: Settled[] } {
-    const due: Due[] = [];
+    const { alerts } = this.#parts;
+    const receivers = new Map(
+      alerts.receivers.list(workspaceId, 1).items.map((it) => [it.id, it] as const),
+    );
+    const waiting: Due[] = [];
     const dropped: Settled[] = [];
-    for (const alert of this.#parts.alerts.pending(workspaceId)) {
+    for (const alert of alerts.pending(workspaceId)) {
       for (const notification of alert.notifications) {
         if (notification.state !== "pending") continue;
         const { receiverId, phase } = notification;
         const key = { alertId: alert.id, receiverId, phase };
         if (this.#unstored.has(textOf(key))) continue;
-        const receiver = this.#receiver(workspaceId, receiverId);
+        const receiver = receivers.get(receiverId);
         const reason = dropReason(alert, notification, receiver);
         if (receiver === undefined || reason !== undefined) {
           dropped.push({ key, result: { kind: "dropped", reason: reason ?? "" } });
-        } else if (due.length < BATCH_MAX && this.#isDue(alert, key, receiver)) {
-          due.push({ key, alert, notification, receiver });
-        }
+        } else waiting.push({ key, alert, notification, receiver });
       }
+    }
+    waiting.sort((one, other) => one.notification.attempts - other.notification.attempts);
+    const rules = new Map(
+      alerts.rules.list(workspaceId, 1).items.map((it) => [it.id, it] as const),
+    );
+    const due: Due[] = [];
+    for (const it of waiting) {
+      const quietHours = rules.get(it.alert.ruleId)?.quietHours;
+      if (due.length < BATCH_MAX && this.#isDue(it, quietHours)) due.push(it);
     }
     return { due, dropped };
   }
 
-  #isDue(alert: Alert, key: NotificationKey, receiver: AlertReceiver): boolean {
+  #isDue({ alert, key, receiver }: Due, quietHours: QuietHours | undefined): boolean {
     const { elapsed, now } = this.#parts;
     if ((this.#retryAt.get(textOf(key)) ?? 0) > elapsed()) return false;
     const isEnd = key.phase === "end";
     const isBeginPending = beginningOf(alert, receiver.id)?.state === "pending";
     if (isEnd && isBeginPending) return false;
-    const quietHours = this.#quietHours(alert);
     // An incident in PagerDuty escalates until it is resolved, so its end does not wait.
     const isUrgent = isEnd && receiver.type === "pagerduty";
     if (quietHours && !isUrgent && isQuiet(quietHours, now())) return false;
     return this.takeFromBudget(alert.workspaceId);
-  }
-
-  #receiver(workspaceId: string, id: string): AlertReceiver | undefined {
-    const all = this.#parts.alerts.receivers.list(workspaceId, 1).items;
-    return all.find((receiver) => receiver.id === id && receiver.enabled);
-  }
-
-  #quietHours({ workspaceId, ruleId }: Alert) {
-    const rules = this.#parts.alerts.rules.list(workspaceId, 1).items;
-    return rules.find(({ id }) => id === ruleId)?.quietHours;
   }
 }
 
@@ -205,7 +210,7 @@ function dropReason(
   { phase, receiverId }: AlertNotification,
   receiver: AlertReceiver | undefined,
 ): string | undefined {
-  if (receiver === undefined) return "The receiver was removed or disabled";
+  if (!receiver?.enabled) return "The receiver was removed or disabled";
   const begin = beginningOf(alert, receiverId)?.state;
   if (phase === "end" && (begin === "failed" || begin === "dropped")) {
     return "The receiver did not get the beginning";

@@ -39,7 +39,13 @@ function startSender(
   });
   let isLost = (_: NotificationKey) => false;
   let settling = async () => {};
-  const list = <T>(items: T[]) => ({ list: () => ({ items }) });
+  let lists = 0;
+  const list = <T>(items: T[]) => ({
+    list() {
+      lists += 1;
+      return { items };
+    },
+  });
   const change = (key: NotificationKey, next: (it: AlertNotification) => AlertNotification) => {
     const alert = alerts.find(({ id }) => id === key.alertId)!;
     alert.notifications = alert.notifications.map((it) =>
@@ -95,6 +101,8 @@ function startSender(
     settleWith(next: typeof settling) {
       settling = next;
     },
+    /** Number of lists that were read: of receivers, or of rules. */
+    lists: () => lists,
     states: () =>
       alerts.flatMap(({ notifications }) =>
         notifications.map(({ phase, state }) => `${phase} ${state}`),
@@ -323,6 +331,27 @@ test("a workspace sends at most its number an hour, and its tests count", async 
   await scene.sendDue();
   expect(scene.sent).toHaveLength(half);
   await scene.sender.idle();
+});
+
+test("a receiver that always fails leaves room for the notifications of others", async () => {
+  const alerts = Array.from({ length: ALERT_NOTIFICATIONS_PER_HOUR_MAX / 2 }, (_, n) =>
+    alertWith([pending("broken")], { id: `a${n}` }),
+  );
+  const scene = startSender(alerts, [{ id: "broken" }, { id: "whole" }]);
+  scene.answer((id) => (id === "broken" ? { kind: "retry", reason: "x" } : { kind: "sent" }));
+  await scene.sendDue();
+  alerts.push(alertWith([pending("whole")], { id: "new" }));
+  scene.clock.ms += 60_000;
+  await scene.sendDue();
+  expect(scene.sent.at(-1)).toMatchObject({ receiver: { id: "whole" } });
+});
+
+test("receivers and rules are read once for all notifications that wait", async () => {
+  const alerts = Array.from({ length: 50 }, (_, n) => alertWith([pending()], { id: `a${n}` }));
+  const quietHours = { from: "00:00", to: "23:59", timeZone: "UTC" };
+  const scene = startSender(alerts, [{ id: "r1" }], [{ id: "rule", quietHours }]);
+  await scene.sendDue();
+  expect([scene.sent.length, scene.lists()]).toEqual([0, 2]);
 });
 
 test("the notifications of an alert that ends are those that a receiver got or may have got", () => {
