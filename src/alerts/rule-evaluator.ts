@@ -10,9 +10,9 @@ import { type Condition, evaluateRule } from "./conditions.ts";
 import type { AlertFacts } from "./facts.ts";
 
 /**
- * Measures how long each condition has held. A key identifies a condition. At most `stepMsMax`
- * milliseconds count between two checks of a condition: a pause of this process is not time in
- * which the condition held.
+ * Measures how long each condition of a workspace has held. A key identifies a condition. At most
+ * `stepMsMax` milliseconds count between two checks of a condition: a pause of this process is not
+ * time in which the condition held.
  */
 export class Holds {
   readonly #stepMsMax: number;
@@ -46,11 +46,9 @@ export class Holds {
     return held.ms >= ms;
   }
 
-  /** Forgets all conditions whose key begins with `prefix` and for which `isKept` is false. */
-  keepOnly(prefix: string, isKept: (key: string) => boolean): void {
-    for (const key of this.#held.keys()) {
-      if (key.startsWith(prefix) && !isKept(key)) this.#held.delete(key);
-    }
+  /** Forgets all conditions except those with these keys. */
+  keepOnly(keys: ReadonlySet<string>): void {
+    for (const key of this.#held.keys()) if (!keys.has(key)) this.#held.delete(key);
   }
 }
 
@@ -63,13 +61,15 @@ const STEP_MS_MAX = 2 * ALERT_EVALUATION_MS;
  */
 export class RuleEvaluator {
   readonly #alerts: Alerts;
-  readonly #holds: Holds;
+  readonly #elapsed: () => number;
+  /** By workspace id, so that an evaluation reads nothing of other workspaces. */
+  readonly #holds = new Map<string, Holds>();
   /** Dead letters at the last evaluation, by workspace id and destination id. */
   readonly #counts = new Map<string, ReadonlyMap<string, number>>();
 
   constructor(alerts: Alerts, elapsed: () => number) {
     this.#alerts = alerts;
-    this.#holds = new Holds(STEP_MS_MAX, elapsed);
+    this.#elapsed = elapsed;
   }
 
   /** Evaluates a workspace's rules. Returns alerts that begin or end, and marks to store. */
@@ -78,20 +78,29 @@ export class RuleEvaluator {
     const open = Map.groupBy(this.#alerts.open(workspaceId), ({ ruleId }) => ruleId);
     const change: AlertChange = { begun: [], ended: [], marks: [] };
     const seen = new Set<string>();
+    const durations = this.#durationsOf(workspaceId);
     for (const rule of rules) {
       if (isServerAlertKind(rule.kind) && facts.server === undefined) continue;
       const { conditions, marks } = this.#evaluate(rule, facts, open.get(rule.id) ?? []);
       change.marks.push(...marks);
       const { isComplete } = facts;
-      this.#decide(rule, conditions, { open: open.get(rule.id) ?? [], change, seen, isComplete });
+      const ofRule = open.get(rule.id) ?? [];
+      this.#decide(rule, conditions, { open: ofRule, change, seen, durations, isComplete });
       open.delete(rule.id);
     }
     // These alerts are no longer evaluated: their rules are disabled or removed.
     for (const alert of [...open.values()].flat()) change.ended.push(alert.id);
-    this.#holds.keepOnly(`${workspaceId} `, (key) => seen.has(key));
+    durations.keepOnly(seen);
     const counts = facts.destinations.map(({ id, deadLetters }) => [id, deadLetters] as const);
     this.#counts.set(workspaceId, new Map(counts));
     return change;
+  }
+
+  #durationsOf(workspaceId: string): Holds {
+    return this.#holds.getOrInsertComputed(
+      workspaceId,
+      () => new Holds(STEP_MS_MAX, this.#elapsed),
+    );
   }
 
   #evaluate(rule: AlertRule, facts: AlertFacts, open: readonly Alert[]) {
@@ -109,11 +118,13 @@ export class RuleEvaluator {
       open,
       change,
       seen,
+      durations,
       isComplete,
     }: {
       open: readonly Alert[];
       change: AlertChange;
       seen: Set<string>;
+      durations: Holds;
       isComplete: boolean;
     },
   ): void {
@@ -122,12 +133,12 @@ export class RuleEvaluator {
       const alert = alerts.get(subject.id);
       alerts.delete(subject.id);
       const phase = alert === undefined ? "begin" : "end";
-      const key = `${rule.workspaceId} ${rule.id} ${phase} ${subject.id}`;
+      const key = `${rule.id} ${phase} ${subject.id}`;
       seen.add(key);
       // An open alert ends once the condition has not held for a time.
       const wanted = alert === undefined || holds === undefined ? holds : !holds;
       const seconds = alert === undefined ? rule.forSeconds : rule.clearSeconds;
-      if (!this.#holds.hasHeld(key, wanted, seconds * 1_000)) continue;
+      if (!durations.hasHeld(key, wanted, seconds * 1_000)) continue;
       if (alert !== undefined) change.ended.push(alert.id);
       else change.begun.push({ ruleId: rule.id, subject, message });
     }
