@@ -1,4 +1,5 @@
 import { utf8Text } from "../json/bytes.ts";
+import { parseExact } from "../json/parse-exact.ts";
 import { textSearch } from "./text-search.ts";
 
 /** Conditions of a search that can be checked only on the JSON of an event. */
@@ -37,7 +38,7 @@ export function contentMatcher({
     const whole = utf8Text(json);
     if (holdsText?.(whole) === false) return false;
     if (property === undefined) return true;
-    return wanted !== undefined && textAt(JSON.parse(whole), wanted.path) === wanted.value;
+    return wanted !== undefined && textAt(parseExact(whole), wanted.path) === wanted.value;
   };
 }
 

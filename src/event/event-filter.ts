@@ -1,4 +1,5 @@
 import { utf8Text } from "../json/bytes.ts";
+import { parseExact } from "../json/parse-exact.ts";
 import { textAt } from "./content-filter.ts";
 
 /** Chooses events by the values of their fields, without code. */
@@ -32,7 +33,7 @@ export function filterOf(filter: FieldFilter | undefined): (json: Uint8Array) =>
     return { path: path.split("."), exact, starts };
   });
   return (json) => {
-    const event: unknown = JSON.parse(utf8Text(json));
+    const event = parseExact(utf8Text(json));
     const meets = tests.every(({ path, exact, starts }) => {
       const text = textAt(event, path);
       if (text === undefined) return false;

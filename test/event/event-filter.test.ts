@@ -36,6 +36,18 @@ test.each<[FieldCondition[], boolean]>([
   expect(passes("except", conditions)).toBe(!isMet);
 });
 
+test("integers beyond 2^53 are compared digit by digit", () => {
+  const json =
+    '{"note":"\\"1","properties":{"page":10153423121234567,"price":1.5,"n":-9007199254740993}}';
+  const isPage = (value: string) =>
+    filterOf({ mode: "only", conditions: [{ path: "properties.page", values: [value] }] });
+  expect(isPage("10153423121234567")(Buffer.from(json))).toBe(true);
+  expect(isPage("10153423121234568")(Buffer.from(json))).toBe(false);
+  expect(isFound({ property: "properties.n=-9007199254740993" }, json)).toBe(true);
+  expect(isFound({ property: "properties.n=-9007199254740992" }, json)).toBe(false);
+  expect(isFound({ property: "properties.price=1.5" }, json)).toBe(true);
+});
+
 test("every event passes where there is no filter", () => {
   expect(filterOf(undefined)(Buffer.from("{}"))).toBe(true);
 });

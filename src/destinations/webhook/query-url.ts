@@ -1,3 +1,5 @@
+import { isObject } from "../../is-object.ts";
+import { parseExact } from "../../json/parse-exact.ts";
 import { WEBHOOK_QUERY_LEVELS_MAX, WEBHOOK_QUERY_URL_CHARS_MAX } from "./limits.ts";
 import { RequestBuildError } from "./request-build-error.ts";
 
@@ -28,8 +30,11 @@ function expectFits(chars: number): void {
 }
 
 function parametersOf(event: Uint8Array): unknown {
-  const { type, properties, traits, context } = JSON.parse(Buffer.from(event).toString()) ?? {};
-  return type === "identify" ? (traits ?? context?.traits) : properties;
+  const parsed = parseExact(Buffer.from(event).toString());
+  if (!isObject(parsed)) return undefined;
+  const { type, properties, traits, context } = parsed;
+  if (type !== "identify") return properties;
+  return traits ?? (isObject(context) ? context.traits : undefined);
 }
 
 /** Yields path and text of each primitive, empty object and empty array inside `value`. */

@@ -79,6 +79,13 @@ describe("an event in a query", () => {
     expect(queryOf(event)).toEqual(query);
   });
 
+  test("has all digits of integers beyond 2^53", () => {
+    const event = Buffer.from('{"properties":{"id":10153423121234567,"ids":[-9007199254740993]}}');
+    expect(new URL(queryUrl(base, event)).search).toBe(
+      "?a=b&id=10153423121234567&ids%5B0%5D=-9007199254740993",
+    );
+  });
+
   test("comes after the query that the URL has, escaped", () => {
     expect(queryUrl(base, bytes({ properties: { "ü&": "=#\r\n" } }))).toBe(
       "https://a.test/in?a=b&%C3%BC%26=%3D%23%0D%0A",
