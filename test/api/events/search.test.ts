@@ -216,6 +216,24 @@ describe("a search by content and outcome", () => {
     expect(lines).toEqual((await search({ sourceId: shop, outcome: "dead-letter" })).events);
   });
 
+  test("is exported as it was received, on one line", async () => {
+    const body = { name: "Server", type: "http" as const };
+    const { id } = (await api.client.call("POST /v2/sources", { body })).source;
+    const sent = ['{"type":"no","traits":{"id":\r\n12345678901234567}}', " [1e400]"];
+    for (const json of sent) {
+      await api.append({
+        ...{ format: "json", type: "track", receivedAt: Date.now(), sourceId: id },
+        ...{ clientAddress: "", messageId: new Uint8Array(16), sentAt: undefined },
+        ...{ json: Buffer.from(json), refused: "Expected an event type" },
+      });
+    }
+    const { text } = await api.send("GET", `/v2/events/search/export?sourceId=${id}`);
+    const lines = text.trim().split(/[\r\n]/);
+    expect(lines[0]).toEndWith(',"event":{"value": [1e400]}}');
+    expect(lines[1]).toEndWith(',"event":{"type":"no","traits":{"id":12345678901234567}}}');
+    expect(lines).toHaveLength(2);
+  });
+
   test("feeds a replay, by its events and by its filter", async () => {
     const { events } = await search({ sourceId: shop });
     const ids = events.map(({ messageId }: any) => messageId);

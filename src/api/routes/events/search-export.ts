@@ -1,10 +1,19 @@
 import { Type } from "@sinclair/typebox";
+import { utf8Text } from "../../../json/bytes.ts";
 import { SEARCH_EVENTS_MAX, SEARCH_EXPORT_EVENTS_MAX } from "../../../settings/limits.ts";
 import { responseHeaders } from "../../response/errors.ts";
 import { partStream } from "../../response/list-stream.ts";
 import { route } from "../../route.ts";
 import * as example from "../../schema/examples.ts";
-import { ownSources, type SearchCall, searchQuery, shownEvents, toSearch } from "./search.ts";
+import {
+  aboutEvent,
+  type EventWithOutcomes,
+  ownSources,
+  type SearchCall,
+  searchQuery,
+  toSearch,
+  withOutcomes,
+} from "./search.ts";
 import { sealCursor } from "./search-cursor.ts";
 
 /** Maximum number of searches of one export, each with its own limits of bytes and time. */
@@ -54,15 +63,16 @@ function exportEvents(call: SearchCall, key: Uint8Array): Response {
   resources.defer(() => aborted.abort());
   const stream = partStream(async () => {
     const { events, stopped } = await deps.pipeline.search(wanted, signal);
-    const shown = await shownEvents(call, events);
+    const lines = (await withOutcomes(call, events)).map(lineOf);
     searches += 1;
-    count += shown.length;
+    count += lines.length;
     const isBounded = count >= SEARCH_EXPORT_EVENTS_MAX || searches >= SEARCHES_OF_EXPORT_MAX;
-    const lines: object[] = [...shown];
-    if (stopped !== undefined && isBounded) lines.push({ cursor: sealCursor(stopped.rest, key) });
+    if (stopped !== undefined && isBounded) {
+      lines.push(`${JSON.stringify({ cursor: sealCursor(stopped.rest, key) })}\n`);
+    }
     const done = stopped === undefined || isBounded;
     if (!done) wanted = { ...wanted, rest: stopped.rest };
-    return { text: lines.map((line) => `${JSON.stringify(line)}\n`).join(""), done };
+    return { text: lines.join(""), done };
   }, resources);
   const headers = {
     ...responseHeaders,
@@ -70,4 +80,15 @@ function exportEvents(call: SearchCall, key: Uint8Array): Response {
     "Content-Disposition": 'attachment; filename="events.jsonl"',
   };
   return new Response(stream, { headers });
+}
+
+/**
+ * Writes a found event as a line. Its JSON, which has no line breaks, is not parsed, because that
+ * would round long numbers.
+ */
+function lineOf(it: EventWithOutcomes): string {
+  const json = utf8Text(it.found.event.json);
+  // A refused event may be any JSON.
+  const event = /^\s*\{/.test(json) ? json : `{"value":${json}}`;
+  return `${JSON.stringify(aboutEvent(it)).slice(0, -1)},"event":${event}}\n`;
 }

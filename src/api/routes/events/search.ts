@@ -4,6 +4,7 @@ import { defined } from "../../../defined.ts";
 import { ApiError } from "../../../errors.ts";
 import { PROPERTY_PATTERN, propertyExpected } from "../../../event/content-filter.ts";
 import { isObject } from "../../../is-object.ts";
+import { utf8Text } from "../../../json/bytes.ts";
 import type { Positions } from "../../../log/positions.ts";
 import {
   type FoundOutcome,
@@ -165,7 +166,8 @@ export const searchRoutes = [
         const isSource = ownSources(call);
         const result = await deps.pipeline.search({ ...wanted, isSource }, signal);
         assert(result.events.length <= wanted.limit, "A search finds at most its limit of events");
-        return searchAnswer(result, await shownEvents(call, result.events), key);
+        const found = await withOutcomes(call, result.events);
+        return searchAnswer(result, found.map(eventAnswer), key);
       } catch (error) {
         throw signal.aborted ? new ApiError("unavailable", "The search was aborted") : error;
       }
@@ -220,39 +222,42 @@ function searchAnswer(
   };
 }
 
+export interface EventWithOutcomes {
+  found: FoundEvent;
+  outcomes: FoundOutcome[];
+}
+
 /**
  * Returns the found events with their outcomes. If the query names a destination, has only outcomes
  * at this destination. If the query names an outcome, leaves out events without this outcome.
  */
-export async function shownEvents(
+export async function withOutcomes(
   { deps, workspaceId, query }: Pick<SearchCall, "deps" | "workspaceId" | "query">,
   events: readonly FoundEvent[],
-) {
+): Promise<EventWithOutcomes[]> {
   const { destinationId, outcome: wanted } = query;
-  const outcomes = await deps.pipeline.outcomes(workspaceId, events);
+  const all = await deps.pipeline.outcomes(workspaceId, events);
+  const isWanted = (it: FoundOutcome) =>
+    destinationId === undefined || it.destinationId === destinationId;
   return events
-    .map((event, index) => {
-      const all = outcomes[index] ?? [];
-      const own = all.filter(
-        (it) => destinationId === undefined || it.destinationId === destinationId,
-      );
-      return eventAnswer(event, own);
-    })
-    .filter((event) => wanted === undefined || event.outcomes.some((it) => it.outcome === wanted));
+    .map((found, index) => ({ found, outcomes: (all[index] ?? []).filter(isWanted) }))
+    .filter(({ outcomes }) => wanted === undefined || outcomes.some((it) => it.outcome === wanted));
 }
 
-function eventAnswer(
-  { sourceId, messageId, receivedAt, event, refused }: FoundEvent,
-  outcomes: readonly FoundOutcome[],
-) {
+/** Returns what a search answers about a found event, beside the event itself. */
+export function aboutEvent({ found, outcomes }: EventWithOutcomes) {
+  const { sourceId, messageId, receivedAt, refused } = found;
   return {
-    outcomes: [...outcomes],
+    outcomes,
     sourceId,
     messageId,
     receivedAt: isoTime(receivedAt),
-    event: objectOf(JSON.parse(Buffer.from(event.json).toString())),
     ...(refused !== undefined && { refused }),
   };
+}
+
+function eventAnswer(it: EventWithOutcomes) {
+  return { ...aboutEvent(it), event: objectOf(JSON.parse(utf8Text(it.found.event.json))) };
 }
 
 /** Returns a value if it is an object; otherwise wraps it: a refused event may be any JSON. */
