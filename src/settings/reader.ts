@@ -97,7 +97,7 @@ function parseSetting({ key, value, name }: Setting): unknown {
   const schema = schemas[key as Key];
   if (!schema) throw new StartError(`Unknown setting ${name}${nearestSettingHint(key, name)}`);
   const meant = converted(schema, value);
-  if (!Value.Check(schema, meant) || !itemsFit(schema, meant)) {
+  if (!Value.Check(schema, meant) || !fits(schema, meant)) {
     throw new StartError(
       `Setting ${name} must be ${expectation(schema)}${got(schema, value)}: ${schema.description}`,
     );
@@ -155,18 +155,20 @@ function list(value: unknown): unknown {
 }
 
 /**
- * Checks of list items that a regular expression cannot express. The key is the title of the item's
- * schema.
+ * Checks of texts that a regular expression cannot express. The key is the title of the schema of
+ * the text, or of the items of a list.
  */
-const itemFits: Record<string, (item: string) => boolean> = {
+const checks: Record<string, (text: string) => boolean> = {
   "CIDR ranges": isValidCIDR,
   "ADDRESS or ADDRESS:PORT": isServer,
-  "HOST:PORT": (item) => Number(/\d+$/.exec(item)) <= 65_535,
+  "HOST:PORT": (text) => Number(/\d+$/.exec(text)) <= 65_535,
+  "a URL that begins with http:// or https://": (text) => URL.canParse(text),
 };
 
-function itemsFit(schema: TSchema, value: unknown): boolean {
-  const fits = schema.type === "array" ? itemFits[schema.items.title] : undefined;
-  return fits === undefined || (value as string[]).every(fits);
+function fits(schema: TSchema, value: unknown): boolean {
+  const { title } = schema.type === "array" ? schema.items : schema;
+  const check = checks[title];
+  return check === undefined || [value as string | string[]].flat().every((text) => check(text));
 }
 
 function isServer(text: string): boolean {

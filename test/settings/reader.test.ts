@@ -129,6 +129,16 @@ describe("name servers", () => {
   );
 });
 
+test.each([
+  ["public-url", "http://[::1", "a URL that begins with http:// or https://"],
+  ["admin-url", "https://a:b:c", "a URL that begins with http:// or https://"],
+  ["oidc-issuer", "https://%", "a URL that begins with http:// or https://"],
+  ["smtp-server", "mail.test:65536", "HOST:PORT"],
+  ["cluster-kafka", "kafka.test:65536", "a comma-separated list of HOST:PORT"],
+])("--%s of %s is refused", (flag, value, expected) => {
+  expect(() => loadConfig({ [flag]: value }, {})).toThrow(`Setting --${flag} must be ${expected}`);
+});
+
 describe("a secret in a file", () => {
   const path = join(directory, "secret");
   const variable = "PIXELMILL_CLUSTER_PASSWORD_FILE";
