@@ -16,7 +16,7 @@ const text = (description: string) => ({ type: "string", description, valueHint:
 
 const filters: ArgsDef = {
   type: text("events of this type, such as track"),
-  event: text("events of this name"),
+  event: text("track events of this name"),
   user: text("events of this userId"),
   grep: text("events with this text in their JSON"),
 };

@@ -7,7 +7,7 @@ export const replayTexts = {
   sourceHint: "A selected source need not be connected to the destination",
   allConnectedSources: "All connected to the destination",
   receivedBeforeHint: "Leave blank for now",
-  eventHint: "Name of a track event, or of a page",
+  eventHint: "Name of a track event",
   maxRate: "Max events/s",
   rateHint: "Live events go first",
   selectDestination: "Select a destination",

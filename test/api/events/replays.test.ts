@@ -57,6 +57,21 @@ describe("/v2/replays", () => {
     expect(list.paging.total).toBe(list.replays.length);
   });
 
+  test("send track events of a name, and no pages of it", async () => {
+    const sourceId = await newSource();
+    const query = "anonymousId=a&name=Prices&event=Prices";
+    await api.page(sourceId, query);
+    const messageId = crypto.getRandomValues(new Uint8Array(16));
+    const at = { receivedAt: Date.now(), sourceId, clientAddress: "", messageId };
+    await api.append({ type: "track", ...at, query });
+    const destinationId = await newDestination();
+    taken.length = 0;
+    const body = { sourceId, destinationId, from: hourAgo(), filter: { event: "Prices" } };
+    const { id } = (await start(body)).body.replay;
+    await until(async () => (await get(id)).state === "done");
+    expect(taken.map(({ type }) => type)).toEqual(["track"]);
+  });
+
   test.each([
     { connected: true, kind: "events" },
     { connected: false, kind: "events" },

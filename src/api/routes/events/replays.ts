@@ -31,7 +31,7 @@ const FilterText = Type.String({ minLength: 1, maxLength: REPLAY_FILTER_CHARS_MA
 const EventFilter = Type.Object(
   {
     type: Type.Optional({ ...FilterText, description: "`page`, `track`, …" }),
-    event: Type.Optional({ ...FilterText, description: "Of a track event, or name of a page" }),
+    event: Type.Optional({ ...FilterText, description: "Name of a track event" }),
     userId: Type.Optional(FilterText),
     anonymousId: Type.Optional(FilterText),
     property: Type.Optional({
