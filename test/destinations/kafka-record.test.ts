@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { kafkaFaults } from "../../src/destinations/kafka/config.ts";
 import { createRecordEncoder } from "../../src/destinations/kafka/record.ts";
 import type { BuiltEvent } from "../../src/event/built-event.ts";
 import { eventOf } from "../../src/event/event.ts";
@@ -93,4 +94,13 @@ test("a topic has the name of a track event, else its type, else the type of the
   expect(topicOf("no JSON")).toBe("x.track");
   const fixed = encode({ bytes: Buffer.from('{"event":"Order"}'), input: origin, byCode: false });
   expect(fixed.topic).toBe("events");
+});
+
+test.each([
+  ["x".repeat(249), true],
+  [`${"x".repeat(248)}{{event}}`, true],
+  [`${"x".repeat(247)}{{event}}{{event}}`, true],
+  [`${"x".repeat(240)}{{event}}${"x".repeat(9)}`, false],
+])("a topic has room for its letters and one of the event's name: %s", (topic, fits) => {
+  expect(kafkaFaults({ brokers: "b:1", topic }).length === 0).toBe(fits);
 });

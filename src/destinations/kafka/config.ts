@@ -92,8 +92,9 @@ export function kafkaFaults(config: Record<string, unknown>): Detail[] {
 const ownHeaders = new Set(["messageId", "type", "sourceId", "receivedAt"]);
 
 function topicFits(topic: string): boolean {
-  const fixed = topic.replaceAll("{{event}}", "");
-  return fixed.length < TOPIC_CHARS_MAX && topic !== "." && topic !== "..";
+  // The name of an event has at least one letter.
+  const shortest = topic.replaceAll("{{event}}", "_");
+  return shortest.length <= TOPIC_CHARS_MAX && topic !== "." && topic !== "..";
 }
 
 /** Parses the brokers of a config. Throws `EgressRefused` for an item that is not host:port. */
