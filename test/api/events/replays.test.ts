@@ -103,6 +103,8 @@ describe("/v2/replays", () => {
     expect(waiting.map((it: { id: string }) => it.id)).toEqual([id]);
     status = 200;
     await until(async () => (await get(id)).waitsFor === undefined);
+    // The next tests start as many replays as a workspace may have.
+    await until(async () => (await get(id)).state === "done");
   });
 
   test("are cancelled", async () => {
