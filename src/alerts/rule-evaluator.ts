@@ -25,15 +25,11 @@ export class Holds {
   }
 
   /**
-   * Records whether a condition holds at this check. Returns true if the condition has held at
-   * every check of the last `ms` milliseconds. If `holds` is undefined (unknown), returns false,
-   * and the time since the previous check does not count.
+   * Records that a condition holds at this check. Returns true if the condition has held at every
+   * check of the last `ms` milliseconds. If `holds` is undefined (unknown), returns false, and the
+   * time since the previous check does not count.
    */
-  hasHeld(key: string, holds: boolean | undefined, ms: number): boolean {
-    if (holds === false) {
-      this.#held.delete(key);
-      return false;
-    }
+  hasHeld(key: string, holds: true | undefined, ms: number): boolean {
     const at = this.#elapsed();
     const before = this.#held.get(key);
     if (holds === undefined) {
@@ -132,11 +128,13 @@ export class RuleEvaluator {
     for (const { subject, holds, message } of conditions) {
       const alert = alerts.get(subject.id);
       alerts.delete(subject.id);
+      // An open alert ends once the condition has not held for a time.
+      const wanted = alert === undefined || holds === undefined ? holds : !holds;
+      // Most conditions do not hold, and cost nothing. `keepOnly` forgets that they held.
+      if (wanted === false) continue;
       const phase = alert === undefined ? "begin" : "end";
       const key = `${rule.id} ${phase} ${subject.id}`;
       seen.add(key);
-      // An open alert ends once the condition has not held for a time.
-      const wanted = alert === undefined || holds === undefined ? holds : !holds;
       const seconds = alert === undefined ? rule.forSeconds : rule.clearSeconds;
       if (!durations.hasHeld(key, wanted, seconds * 1_000)) continue;
       if (alert !== undefined) change.ended.push(alert.id);
