@@ -1,6 +1,6 @@
 import { signal } from "@preact/signals";
 import type { ComponentType } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { ConfirmationHost } from "./components/dialog.tsx";
 import { ErrorNotice } from "./components/error-notice.tsx";
 import { EmptyState, PermissionRequired, ScreenHeader } from "./components/layout.tsx";
@@ -77,7 +77,7 @@ function ScreenOutlet() {
   const main = useRef<HTMLElement>(null);
   const isFirst = useRef(true);
 
-  useEffect(() => {
+  useLayoutEffect(() => {
     isSidebarOpen.value = false;
     // Screen readers then announce the new screen. The first screen needs no focus, because
     // reading starts there.

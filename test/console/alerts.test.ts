@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from "bun:test";
-import type { Browser } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import { startReceiver } from "../alerts/_scene.ts";
 import { chromiumMissing } from "../api/_chromium.ts";
 import type { TestApi } from "../api/_setup.ts";
@@ -14,6 +14,21 @@ useConsole((opened) => {
   ({ api, browser } = opened);
 });
 afterAll(() => receiver.stop());
+
+/**
+ * Waits until the page has an element for `selector`, and resolves with whether the element has the
+ * focus at this moment, before the browser paints it.
+ */
+const isFocusedAtOnce = (page: Page, selector: string) =>
+  page.evaluate(`new Promise((resolve) => {
+    const observer = new MutationObserver(() => {
+      const found = document.querySelector(${JSON.stringify(selector)});
+      if (found === null) return;
+      observer.disconnect();
+      resolve(found === document.activeElement);
+    });
+    observer.observe(document, { attributes: true, childList: true, subtree: true });
+  })`);
 
 describeWith(chromiumMissing)("alerts", () => {
   test("the empty list leads to the form of the first receiver, without which no alert is sent", async () => {
@@ -184,6 +199,39 @@ describeWith(chromiumMissing)("alerts", () => {
     await form.waitFor({ state: "detached" });
     const { receiver: now } = await api.client.call("GET /v2/alerts/receivers/{id}", { params });
     expect(now).toMatchObject({ name: "Day", secretsSet: ["/url", "/authorization"] });
+    await api.client.call("DELETE /v2/alerts/receivers/{id}", { params });
+    await close();
+  });
+
+  test("a form, a wrong field and a conflict have the focus as soon as they are shown, before a person types", async () => {
+    const created = await api.client.call("POST /v2/alerts/receivers", {
+      body: { name: "Dusk", type: "webhook", url: receiver.url },
+    });
+    const params = { id: created.receiver.id };
+    const { page, close } = await openPage(browser);
+    await signIn(page, api.url, api.token, "#/alerts/receivers");
+    const expectFocus = async (selector: string, show: () => Promise<void>) => {
+      const isFocused = isFocusedAtOnce(page, selector);
+      await show();
+      expect(await isFocused).toBe(true);
+    };
+    const form = page.getByRole("dialog");
+    const press = (name: string) => page.getByRole("button", { name, exact: true }).click();
+
+    await expectFocus("dialog.palette input", () => page.keyboard.press("Control+k"));
+    await page.keyboard.press("Escape");
+    await expectFocus("dialog form input", () => press("New receiver"));
+    await form.getByLabel("Name").fill("Mail");
+    await form.getByLabel("Type").selectOption("email");
+    await form.getByLabel("Email addresses").fill("ops");
+    await expectFocus("[aria-invalid=true]", () => press("Add receiver"));
+    await press("Cancel");
+    await form.waitFor({ state: "detached" });
+
+    await expectFocus("dialog form input", () => press("Dusk"));
+    await form.getByLabel("Authorization header").fill("Bearer s3cret");
+    await api.client.call("PUT /v2/alerts/receivers/{id}", { params, body: { name: "Dawn" } });
+    await expectFocus(".conflicts", () => press("Save receiver"));
     await api.client.call("DELETE /v2/alerts/receivers/{id}", { params });
     await close();
   });

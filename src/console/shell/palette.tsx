@@ -1,5 +1,5 @@
 import { signal } from "@preact/signals";
-import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Icon } from "../components/icon.tsx";
 import { navigate } from "../router.ts";
 import { commonTexts } from "../texts/common.ts";
@@ -25,8 +25,8 @@ function PaletteDialog() {
   const entries = searchPalette(text);
   const at = Math.min(selected, Math.max(0, entries.length - 1));
 
+  useLayoutEffect(() => dialog.current?.showModal(), []);
   useEffect(() => {
-    dialog.current?.showModal();
     void searchServer("");
     // The end of the session removes the dialog without closing it.
     return () => {

@@ -1,4 +1,4 @@
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import type { SaveConflict } from "../../data/save.ts";
 import { commonTexts } from "../../texts/common.ts";
 import { conflictTexts } from "../../texts/conflicts.ts";
@@ -22,7 +22,7 @@ export function FieldConflicts(props: {
 }) {
   const { conflict, labelOf, schemaOf, takenFromOthers, onChoose } = props;
   const notice = useRef<HTMLDivElement>(null);
-  useEffect(() => {
+  useLayoutEffect(() => {
     notice.current?.focus();
     notice.current?.scrollIntoView({ block: "nearest" });
   }, [conflict]);

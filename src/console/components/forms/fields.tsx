@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { useEffect, useId, useRef } from "preact/hooks";
+import { useId, useLayoutEffect, useRef } from "preact/hooks";
 import { isolated } from "../../format.ts";
 import { commonTexts } from "../../texts/common.ts";
 import { withCode } from "../inline-code.tsx";
@@ -57,7 +57,8 @@ export function TextField(props: TextProps) {
   const { value, onInput, type = "text", code, autoFocus, autoComplete = "off" } = props;
   const { placeholder, required, min, max, maxLength } = props;
   const input = useRef<HTMLInputElement>(null);
-  useEffect(() => {
+  // Not an effect after the paint, which would take the focus from a field chosen meanwhile.
+  useLayoutEffect(() => {
     if (autoFocus) input.current?.focus();
   }, []);
   return (

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import type { Permission } from "../../data/model.ts";
 import { commonTexts } from "../../texts/common.ts";
 import { Button } from "../button.tsx";
@@ -29,7 +29,7 @@ export function Form(props: {
   const { trial, disabledReason } = props;
   const { submit, run, busy, error, clearError } = useSubmit(onSubmit);
   const form = useRef<HTMLFormElement>(null);
-  useEffect(() => {
+  useLayoutEffect(() => {
     form.current?.querySelector<HTMLElement>("[aria-invalid=true]")?.focus();
   }, [error]);
   /** Paths of error details that fields show. The `ErrorNotice`, rendered later, omits them. */
