@@ -307,11 +307,11 @@ describe("a form in conflict", () => {
 });
 
 describe("a form of a stored item", () => {
-  const open = (send: () => Promise<unknown>) =>
+  const open = (send: () => Promise<unknown>, reload = async () => {}) =>
     renderHook(() =>
       useItemForm({
         ...{ name: "item", base: { a: 1, b: 1 }, tag: "old", send, valuesOf },
-        ...{ savedText: "saved", labelOf: String, reload: async () => {} },
+        ...{ savedText: "saved", labelOf: String, reload },
       }),
     );
 
@@ -333,6 +333,26 @@ describe("a form of a stored item", () => {
     await shown.current.submit();
     await settled();
     expect(shown.current.isEdited).toBe(false);
+    await shown.close();
+  });
+
+  test("shows what was saved while it is loaded again, and what the user types then", async () => {
+    const loaded = Promise.withResolvers<void>();
+    const shown = open(
+      async () => {},
+      () => loaded.promise,
+    );
+    shown.current.edit({ a: 2, b: 1 });
+    await settled();
+    const saved = shown.current.submit();
+    await settled();
+    expect(shown.current.values).toEqual({ a: 2, b: 1 });
+    shown.current.edit({ ...shown.current.values, b: 7 });
+    loaded.resolve();
+    await saved;
+    await settled();
+    expect(shown.current).toMatchObject({ values: { a: 2, b: 7 }, base: { a: 2, b: 1 } });
+    shown.current.discard();
     await shown.close();
   });
 

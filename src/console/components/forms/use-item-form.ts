@@ -32,9 +32,10 @@ export function useItemForm(
     },
     async submit(values: Values = form.values): Promise<void> {
       if (!(await save(values))) return;
-      form.settle(values);
       showToast(item.savedText);
+      // Until it is loaded, the stored item that an unedited form shows is the former one.
       await item.reload();
+      form.settle(values);
     },
   };
 }
