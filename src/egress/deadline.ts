@@ -20,8 +20,8 @@ export class Deadline {
   constructor(ms: number, outer: AbortSignal) {
     this.#outer = outer;
     const stop = () => this.#stop(new Error(`No ${this.awaited} within ${ms} ms`));
-    // An answer that arrived while this process stood still is read before the second timer. As a
-    // failure, it would be a delivery to repeat.
+    // An answer that arrived while this process stood still is read before the second timer.
+    // Otherwise, a delivery that the receiver has accepted would be made again.
     this.#timer = setTimeout(() => {
       this.#lastRead = setTimeout(stop);
     }, ms);
