@@ -15,6 +15,7 @@ export async function checkUserCode(language: GuestLanguage): Promise<CheckResul
     guestCommand: [...selfCommand, "guest"],
     insecure: false,
     log: pino({ level: "silent" }),
+    limits: { spares: 0 },
   });
   try {
     await sandbox.inspect("check", language, "");

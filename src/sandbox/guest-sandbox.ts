@@ -55,6 +55,7 @@ export function createSandbox(options: SandboxOptions) {
     metrics,
     graceMs: limits.graceMs,
     watchMs: GUEST_MEMORY_POLL_MS,
+    spares: limits.spares,
   });
   const liveOptions = { limits, hostFunctions: options, bytesMax: GUEST_BATCH_OUTPUT_BYTES_MAX };
   const suspensions = new ProgramSuspensions(metrics, options.log);

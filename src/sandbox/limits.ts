@@ -21,6 +21,12 @@ const GUEST_KILL_GRACE_MS = 500;
 const FREE_LOSSES = 4;
 
 /**
+ * Number of spare guest processes per language. They are started and confined in advance, and have
+ * no work yet.
+ */
+const GUEST_WARM_SPARES = 1;
+
+/**
  * Limits of a sandbox. Tests lower them so that, for example, sixty endless loops end in seconds.
  */
 export interface SandboxLimits {
@@ -37,6 +43,8 @@ export interface SandboxLimits {
   freeLosses: number;
   throwAways: number;
   throwAwaysOfWorkspace: number;
+  /** Number of spare guest processes per language. */
+  spares: number;
 }
 
 export const defaultLimits: SandboxLimits = {
@@ -48,4 +56,5 @@ export const defaultLimits: SandboxLimits = {
   freeLosses: FREE_LOSSES,
   throwAways: THROW_AWAY_GUESTS_MAX,
   throwAwaysOfWorkspace: THROW_AWAY_GUESTS_OF_WORKSPACE_MAX,
+  spares: GUEST_WARM_SPARES,
 };

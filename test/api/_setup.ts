@@ -315,7 +315,7 @@ function createdAtFirstUse(create: () => GuestSandbox): GuestSandbox {
 async function openParts(
   directory: string,
   logger: Logger,
-  { order, guestLimits: limits = {}, commitMsMax }: TestApiOptions = {},
+  { order, guestLimits = {}, commitMsMax }: TestApiOptions = {},
 ) {
   const metrics = createMetrics();
   const catalog = await openCatalog({
@@ -327,7 +327,7 @@ async function openParts(
       guestCommand: [...pixelmillCommand, "guest"],
       insecure: false,
       log: logger,
-      limits,
+      limits: { spares: 0, ...guestLimits },
     }),
   );
   const kinds = destinationKinds({

@@ -24,14 +24,20 @@ const engineOptions = Object.entries(process.env)
   .map(([name, value]) => `${name}=${value}`);
 
 /**
- * Command that starts pixelmill. Under the runner it is the executable, which starts with a third
- * of the CPU time that the checkout needs, with the options of the engine that the runner has set:
+ * Words before a command that give its process the options of the engine which the runner has set:
  * tests start servers and guests in environments of their own.
+ */
+export const withEngineOptions =
+  engineOptions.length > 0 ? [Bun.which("env")!, ...engineOptions] : [];
+
+/**
+ * Command that starts pixelmill. Under the runner it is the executable, which starts with a third
+ * of the CPU time that the checkout needs.
  */
 export const pixelmillCommand =
   executable === undefined
     ? [process.execPath, join(import.meta.dir, "../../src/main.ts")]
-    : [...(engineOptions.length > 0 ? [Bun.which("env")!, ...engineOptions] : []), executable];
+    : [...withEngineOptions, executable];
 
 /** Runs pixelmill to its end, in an environment of these variables alone. */
 export async function runPixelmill(

@@ -1,7 +1,8 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { pino } from "pino";
 import { Registry } from "prom-client";
 import { createSandbox, type SandboxOptions } from "../../src/sandbox/guest-sandbox.ts";
+import { defaultLimits } from "../../src/sandbox/limits.ts";
 import {
   type Program,
   type ProgramBatch,
@@ -25,7 +26,10 @@ export const hasty = { cpuMs: 200 };
 /** Starts a guest, as the server does. Under the runner it is the executable's. */
 export const guestCommand = [...pixelmillCommand, "guest"];
 
-/** A sandbox with real guests, budgets that no honest code of a test comes near, and no log. */
+/**
+ * A sandbox with real guests, budgets that no honest code of a test comes near, and no log. It
+ * starts no guest before one is needed: a spare one costs as much as one that works.
+ */
 export function testSandbox(options: Partial<SandboxOptions> = {}) {
   return createSandbox({
     guestCommand,
@@ -35,10 +39,16 @@ export function testSandbox(options: Partial<SandboxOptions> = {}) {
     ...options,
     // Tests kill one guest after another in one workspace.
     limits: {
-      ...{ cpuMs: 20_000, graceMs: 200, wallMs: 120_000, freeLosses: 1_000 },
+      ...{ cpuMs: 20_000, graceMs: 200, wallMs: 120_000, freeLosses: 1_000, spares: 0 },
       ...options.limits,
     },
   });
+}
+
+/** A test sandbox that keeps spare guests, as the server's does. */
+export function sandboxWithSpares(options: Partial<SandboxOptions> = {}) {
+  const { spares } = defaultLimits;
+  return testSandbox({ ...options, limits: { spares, ...options.limits } });
 }
 
 let programs = 0;
@@ -86,26 +96,17 @@ export function shown(outcomes: readonly ProgramOutcome[]): unknown[] {
   );
 }
 
-/** Ids of the processes that this one has started and that live. */
+/** Ids of the processes that the main thread of this one has started and that live. */
 export function childProcesses(): number[] {
-  return readdirSync("/proc/self/task").flatMap(childrenOfThread);
+  const pids = readFileSync(`/proc/self/task/${process.pid}/children`, "latin1").trim();
+  return pids === "" ? [] : pids.split(" ").map(Number);
 }
 
-function childrenOfThread(thread: string): number[] {
-  try {
-    const pids = readFileSync(`/proc/self/task/${thread}/children`, "latin1").trim();
-    return pids === "" ? [] : pids.split(" ").map(Number);
-  } catch (error) {
-    // The thread has ended.
-    if (["ENOENT", "ESRCH"].includes((error as NodeJS.ErrnoException).code!)) return [];
-    throw error;
-  }
-}
+const PAGE_BYTES = 4_096;
 
 export function residentBytes(pid: number): number {
   try {
-    const status = readFileSync(`/proc/${pid}/status`, "latin1");
-    return Number(/^VmRSS:\s+(\d+)/m.exec(status)?.[1] ?? 0) * 1024;
+    return Number(readFileSync(`/proc/${pid}/statm`, "latin1").split(" ")[1]) * PAGE_BYTES;
   } catch {
     return 0;
   }

@@ -9,8 +9,8 @@ import {
   hasty,
   PATIENCE_MS,
   program,
+  sandboxWithSpares,
   shown,
-  testSandbox,
 } from "./support.ts";
 
 setDefaultTimeout(PATIENCE_MS);
@@ -19,7 +19,7 @@ const looping = "export const transformEvent = () => { for (;;); }";
 const identity = "export const transformEvent = (event) => event";
 const many = batch(...Array.from({ length: 500 }, (_, n) => ({ n })));
 
-const sandbox = testSandbox({ limits: hasty });
+const sandbox = sandboxWithSpares({ limits: hasty });
 afterAll(() => sandbox.close());
 
 test("one event that loops gives the others of a test little time", async () => {
@@ -60,7 +60,7 @@ test("the tests of one request end with its CPU time, and say so", async () => {
 });
 
 test("tests that sleep end by the clock", async () => {
-  const sleeping = testSandbox({ fetch: () => new Promise(() => {}) });
+  const sleeping = sandboxWithSpares({ fetch: () => new Promise(() => {}) });
   const code = "export const transformEvent = async () => fetch('https://example.com')";
   // A guest starts within this time on a busy machine too.
   const budget = new TestBudget(undefined, { cpuMs: 60_000, wallMs: 5_000 });
@@ -86,7 +86,7 @@ test("the clock restarts with each guest", async () => {
 });
 
 test("guests end and waiting tests give up when the caller hangs up", async () => {
-  const crowded = testSandbox({ limits: { throwAwaysOfWorkspace: 1 } });
+  const crowded = sandboxWithSpares({ limits: { throwAwaysOfWorkspace: 1 } });
   const before = new Set(childProcesses());
   const own = () => childProcesses().filter((pid) => !before.has(pid)).length;
   await crowded.check(program(identity), batch({}));
@@ -108,7 +108,7 @@ test("guests end and waiting tests give up when the caller hangs up", async () =
 });
 
 test("tests of one workspace leave places to those of another", async () => {
-  const crowded = testSandbox({
+  const crowded = sandboxWithSpares({
     limits: { throwAways: 3, throwAwaysOfWorkspace: 2 },
   });
   const caller = new AbortController();
@@ -123,7 +123,7 @@ test("tests of one workspace leave places to those of another", async () => {
 
 test("tests are no culprits of live code, and suspend nothing", async () => {
   const metrics = new Registry();
-  const hasty = testSandbox({ metrics, limits: { cpuMs: 100 } });
+  const hasty = sandboxWithSpares({ metrics, limits: { cpuMs: 100 } });
   const culprits = async () =>
     /^pixelmill_program_culprits_total\{cause="timeout"\} (\d+)$/m.exec(await metrics.metrics());
   const bad = program(looping);
@@ -137,7 +137,7 @@ test("tests are no culprits of live code, and suspend nothing", async () => {
 
 test("a test whose every event loops ends with its CPU time", async () => {
   // A busy machine may need more than 100 ms of CPU time to load the program.
-  const whole = testSandbox({ limits: { cpuMs: 300 } });
+  const whole = sandboxWithSpares({ limits: { cpuMs: 300 } });
   using budget = new TestBudget(undefined, { cpuMs: 2_000, wallMs: 200_000 });
   const { outcomes } = await whole.check(program(looping), many, budget);
   const texts = shown(outcomes);

@@ -19,11 +19,6 @@ export const GUEST_RECYCLE_MEMORY_BYTES = 150 << 20;
  */
 const GUEST_IDLE_CPU_MS_MAX = 2_000;
 /**
- * Number of spare guest processes per language. They are started and confined in advance, and have
- * no work yet.
- */
-const GUEST_WARM_SPARES = 1;
-/**
  * Memory in bytes, beyond that of an idle guest process, above which a Python guest is replaced
  * between two batches.
  */
@@ -71,8 +66,6 @@ export interface LanguageProfile {
   threadsMax: number;
   /** Maximum number of programs that are loaded in one guest process. */
   programsMax: number;
-  /** Number of spare guest processes, which are started and confined before work needs them. */
-  spares: number;
   /**
    * Whether the spare guest processes start together with the sandbox. If not, the first use of the
    * language starts them.
@@ -109,7 +102,6 @@ export const languageProfiles: Readonly<Record<GuestLanguage, LanguageProfile>> 
     memoryBytesMax: GUEST_MEMORY_BYTES_MAX,
     recycleBytes: GUEST_RECYCLE_MEMORY_BYTES,
     programsMax: GUEST_PROGRAMS_MAX,
-    spares: GUEST_WARM_SPARES,
     sparesFromStart: true,
     refillPauseMs: 0,
   },
@@ -129,7 +121,6 @@ export const languageProfiles: Readonly<Record<GuestLanguage, LanguageProfile>> 
     memoryBytesMax: GUEST_PYTHON_MEMORY_BYTES_MAX,
     recycleBytes: GUEST_PYTHON_RECYCLE_MEMORY_BYTES,
     programsMax: GUEST_PYTHON_PROGRAMS_MAX,
-    spares: GUEST_WARM_SPARES,
     // A spare takes 0.3 s of CPU and 200 MB, so it starts only where Python is used.
     sparesFromStart: false,
     refillPauseMs: GUEST_PYTHON_REFILL_PAUSE_MS,

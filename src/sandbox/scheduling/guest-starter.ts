@@ -45,6 +45,8 @@ export interface GuestStarterOptions {
   metrics: SandboxMetrics;
   graceMs: number;
   watchMs: number;
+  /** Number of spare guest processes per language. */
+  spares: number;
 }
 
 /**
@@ -168,7 +170,7 @@ export class GuestStarter {
     const spares = this.#spares.get(language) ?? [];
     this.#spares.set(language, spares);
     const { delayMs } = this.#startHealth[language];
-    while (!this.#isClosed && delayMs === 0 && spares.length < languageProfiles[language].spares) {
+    while (!this.#isClosed && delayMs === 0 && spares.length < this.#options.spares) {
       const spare = this.#startWithPermit(language, 0);
       spare.catch(() => {
         const index = spares.indexOf(spare);

@@ -1,5 +1,6 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
 import type { Publisher } from "../../../src/publishing/create-publisher.ts";
+import { defaultLimits } from "../../../src/sandbox/limits.ts";
 import { childProcesses, eventually, PATIENCE_MS } from "../../sandbox/support.ts";
 import { startApi } from "../_setup.ts";
 
@@ -61,7 +62,7 @@ test("publishing gets an aborted signal when the client of a test run disconnect
 test("guests of a test run end when its client disconnects", async () => {
   const others = new Set(childProcesses());
   const guests = () => childProcesses().filter((pid) => !others.has(pid)).length;
-  const api = await startApi();
+  const api = await startApi({}, { guestLimits: { spares: defaultLimits.spares } });
   const draft = await api.client.call("POST /transformations", { body: looping });
   const hanging = new AbortController();
   const request = fetch(`${api.url}/transformations/libraries/test`, {

@@ -9,6 +9,7 @@ import {
   languageProfiles,
 } from "../../../src/sandbox/process/language-profiles.ts";
 import { parseInspectReply } from "../../../src/sandbox/protocol/reply-parser.ts";
+import { runs } from "../../tier.ts";
 import {
   batch,
   childProcesses,
@@ -16,8 +17,8 @@ import {
   guestCommand,
   PATIENCE_MS,
   program,
+  sandboxWithSpares,
   shown,
-  testSandbox,
 } from "../support.ts";
 
 setDefaultTimeout(PATIENCE_MS);
@@ -135,7 +136,7 @@ test("the time in which a guest is paused does not count", async () => {
 });
 
 test("guests that do not start make the sandbox unavailable, with the reason", async () => {
-  const sandbox = testSandbox({ guestCommand: ["/bin/sh", "-c", "exit 3"] });
+  const sandbox = sandboxWithSpares({ guestCommand: ["/bin/sh", "-c", "exit 3"] });
   expect(sandbox.status().state).toBe("starting");
   await expect(sandbox.run(program(""), batch({}))).rejects.toThrow("Guests do not start");
   await eventually(() => sandbox.status().state === "unavailable");
@@ -145,7 +146,7 @@ test("guests that do not start make the sandbox unavailable, with the reason", a
 test("a guest whose process cannot be created is retried, and later starts", async () => {
   // Longer than the system takes, so that it makes no process.
   const command = ["x".repeat(1 << 20)];
-  const sandbox = testSandbox({ guestCommand: command });
+  const sandbox = sandboxWithSpares({ guestCommand: command });
   const identity = program("export const transformEvent = (event) => event");
   const run = async () => shown(await sandbox.run(identity, batch({ n: 1 })));
   const patience = Bun.sleep(PATIENCE_MS / 2).then(() => "still tries");
@@ -172,7 +173,7 @@ test("a guest that cannot be confined does not run code by default", async () =>
     "-c",
     `${hear}; ${say({ kind: "unconfined", reason })}; exec sleep 60`,
   ];
-  const sandbox = testSandbox({ guestCommand: command });
+  const sandbox = sandboxWithSpares({ guestCommand: command });
   await expect(sandbox.run(program(""), batch({}))).rejects.toThrow(
     `User code cannot run: ${reason}`,
   );
@@ -182,7 +183,7 @@ test("a guest that cannot be confined does not run code by default", async () =>
 });
 
 test("two workspaces never share a guest", async () => {
-  const sandbox = testSandbox();
+  const sandbox = sandboxWithSpares();
   const marking = (workspaceId: string) =>
     program("globalThis.n = (globalThis.n ?? 0) + 1; export const transformEvent = () => ({ n })", {
       workspaceId,
@@ -192,7 +193,7 @@ test("two workspaces never share a guest", async () => {
 });
 
 test("guests leave the server the larger share of a processor, as processes and as sessions", async () => {
-  const sandbox = testSandbox();
+  const sandbox = sandboxWithSpares();
   const identity = program("export const transformEvent = (event) => event");
   const before = new Set(childProcesses());
   await sandbox.run(identity, batch({ n: 1 }));
@@ -211,7 +212,7 @@ test("guests leave the server the larger share of a processor, as processes and 
 test("a new guest takes over when one dies idle", async () => {
   const lines: string[] = [];
   const log = pino({ level: "warn" }, { write: (line: string) => lines.push(line) });
-  const sandbox = testSandbox({ log });
+  const sandbox = sandboxWithSpares({ log });
   const identity = program("export const transformEvent = (event) => event");
   expect(shown(await sandbox.run(identity, batch({ n: 1 })))).toEqual([[{ n: 1 }]]);
   for (const pid of childProcesses()) process.kill(pid, "SIGKILL");
@@ -221,10 +222,10 @@ test("a new guest takes over when one dies idle", async () => {
 });
 
 test("guests that die just before they are asked cost nothing", async () => {
-  const sandbox = testSandbox();
+  const sandbox = sandboxWithSpares();
   const identity = program("export const transformEvent = (event) => event");
   const text = "x".repeat(2_000);
-  for (let n = 0; n < 24; n += 1) {
+  for (let n = 0; n < runs(12, 24); n += 1) {
     // Nothing has told the host yet; a small batch fits in the dead pipe, a large one does not.
     for (const pid of childProcesses()) process.kill(pid, "SIGKILL");
     if (n % 2 === 1) Bun.sleepSync(20);
@@ -236,7 +237,7 @@ test("guests that die just before they are asked cost nothing", async () => {
 });
 
 test("programs that are loaded side by side keep their numbers apart", async () => {
-  const sandbox = testSandbox();
+  const sandbox = sandboxWithSpares();
   const runs = Array.from({ length: 40 }, async (_, n) => {
     const one = program(`export const transformEvent = () => ({ n: ${n} })`, {
       workspaceId: `w${n % 5}`,

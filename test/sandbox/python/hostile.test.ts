@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { pino } from "pino";
 import { GUEST_PYTHON_MEMORY_BYTES_MAX } from "../../../src/settings/limits.ts";
+import { withEngineOptions } from "../../e2e/command.ts";
 import { testsOfTier } from "../../tier.ts";
 import { type Canaries, otherWorkspacesSecret, setCanaries } from "../hostile/canaries.ts";
 import { batch, guestCommand, PATIENCE_MS, program, shown, watchMemory } from "../support.ts";
@@ -62,7 +63,7 @@ beforeAll(() => {
   canaries = setCanaries();
   sealed = sandboxes(guestCommand);
   const entry = join(import.meta.dir, "unsealed-guest-entry.ts");
-  unsealed = sandboxes([process.execPath, entry, "guest"]);
+  unsealed = sandboxes([...withEngineOptions, process.execPath, entry, "guest"]);
 });
 afterAll(async () => {
   const all = [sealed.hasty, sealed.patient, unsealed.hasty, unsealed.patient];

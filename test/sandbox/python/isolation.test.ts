@@ -67,9 +67,8 @@ test("two programs that alternate share nothing", async () => {
   expect(first![0]).toBe(0.13436424411240122);
   expect(second![0]).toBe(0.9560342718892494);
   expect(new Set([...first!, ...second!]).size).toBe(2 * ROUNDS);
-  // All of that in one guest; the two others are the spares of each language. Guests of the tests
-  // before this one may still be ending.
-  await eventually(() => childProcesses().length <= 3);
+  // All of that in one guest. Guests of the tests before this one may still be ending.
+  await eventually(() => childProcesses().length <= 1);
 });
 
 test("a program that breaks built-in objects breaks them only for itself", async () => {

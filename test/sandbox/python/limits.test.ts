@@ -1,5 +1,6 @@
 import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync } from "node:fs";
+import { defaultLimits } from "../../../src/sandbox/limits.ts";
 import { GUEST_LOGS_CHARS_MAX, GUEST_LOGS_MAX } from "../../../src/settings/limits.ts";
 import { sample } from "../../tier.ts";
 import {
@@ -89,7 +90,7 @@ test("a Python guest stays warm after its first batch, and after one that takes 
 });
 
 test("a Python guest takes its memory once, and spares come with the first program", async () => {
-  const other = pythonSandbox();
+  const other = pythonSandbox({ limits: { spares: defaultLimits.spares } });
   try {
     const before = new Set(childProcesses());
     const program = python("def transformEvent(event, metadata):\n    return event\n");

@@ -5,8 +5,8 @@ import {
   library,
   PATIENCE_MS,
   program,
+  sandboxWithSpares,
   shown,
-  testSandbox,
 } from "../support.ts";
 
 setDefaultTimeout(PATIENCE_MS);
@@ -18,7 +18,7 @@ const SLOW = `for (let seen = 0, last = 0; seen < 300; ) {
   last = now;
 }`;
 
-const sandbox = testSandbox({ limits: { cpuMs: 1_000 } });
+const sandbox = sandboxWithSpares({ limits: { cpuMs: 1_000 } });
 afterAll(() => sandbox.close());
 
 /** Lets the guests run for about a tenth of the time until the result is disposed of. */

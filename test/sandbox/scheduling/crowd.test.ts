@@ -1,6 +1,13 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { Registry } from "prom-client";
-import { batch, childProcesses, PATIENCE_MS, program, shown, testSandbox } from "../support.ts";
+import {
+  batch,
+  childProcesses,
+  PATIENCE_MS,
+  program,
+  sandboxWithSpares,
+  shown,
+} from "../support.ts";
 
 setDefaultTimeout(PATIENCE_MS);
 
@@ -11,7 +18,7 @@ test("more workspaces than guests never exceed the limit of live guests", async 
   const metrics = new Registry();
   const awaited = async () =>
     /^pixelmill_guests_awaited (\d+)$/m.exec(await metrics.metrics())?.[1];
-  const sandbox = testSandbox({ metrics, limits: { guests: 3 } });
+  const sandbox = sandboxWithSpares({ metrics, limits: { guests: 3 } });
   let most = 0;
   const look = setInterval(() => {
     const own = childProcesses().filter((pid) => !before.has(pid));
@@ -32,7 +39,7 @@ test("more workspaces than guests never exceed the limit of live guests", async 
 });
 
 test("guests that take all memory make room for the others, without blame", async () => {
-  const sandbox = testSandbox({ limits: { memoryBytes: 90 << 20 } });
+  const sandbox = sandboxWithSpares({ limits: { memoryBytes: 90 << 20 } });
   const hoarding = `let kept;
     export const transformEvent = ({ mib }) => {
       kept = new Uint8Array(mib << 20).fill(1);

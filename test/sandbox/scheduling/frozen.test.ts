@@ -5,14 +5,14 @@ import {
   eventually,
   PATIENCE_MS,
   program,
+  sandboxWithSpares,
   shown,
-  testSandbox,
 } from "../support.ts";
 
 setDefaultTimeout(PATIENCE_MS);
 
 let asked = 0;
-const sandbox = testSandbox({
+const sandbox = sandboxWithSpares({
   limits: { wallMs: 2_000 },
   fetch: async ({ url }) => {
     asked += 1;

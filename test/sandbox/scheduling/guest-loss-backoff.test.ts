@@ -2,7 +2,7 @@ import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
 import { Registry } from "prom-client";
 import { SandboxUnavailable } from "../../../src/sandbox/sandbox.ts";
 import { GuestLossBackoff } from "../../../src/sandbox/scheduling/guest-loss-backoff.ts";
-import { batch, PATIENCE_MS, program, shown, testSandbox } from "../support.ts";
+import { batch, PATIENCE_MS, program, sandboxWithSpares, shown } from "../support.ts";
 
 setDefaultTimeout(PATIENCE_MS);
 
@@ -30,7 +30,7 @@ test("losses are forgotten one by one", () => {
 });
 
 const metrics = new Registry();
-const sandbox = testSandbox({ metrics, limits: { freeLosses: 1 } });
+const sandbox = sandboxWithSpares({ metrics, limits: { freeLosses: 1 } });
 afterAll(() => sandbox.close());
 
 /** Good events between the fatal ones: nothing is to be said against the program as a whole. */

@@ -14,8 +14,8 @@ import {
   guestCommand,
   PATIENCE_MS,
   program,
+  sandboxWithSpares,
   shown,
-  testSandbox,
 } from "../support.ts";
 
 setDefaultTimeout(PATIENCE_MS);
@@ -85,7 +85,7 @@ for (const [what, error, guest, said] of failures) {
 }
 
 test("a guest's output before its death is in the reason", async () => {
-  const sandbox = testSandbox({ guestCommand: ["/nowhere/pixelmill"] });
+  const sandbox = sandboxWithSpares({ guestCommand: ["/nowhere/pixelmill"] });
   const said = /^Guests do not start: they cannot be run \(code 127\): .*not found$/;
   await eventually(() => said.test(sandbox.status().reason ?? ""));
   await eventually(() => sandbox.status().state === "unavailable");
@@ -94,7 +94,7 @@ test("a guest's output before its death is in the reason", async () => {
 
 test("guests are started again without work, and the reason is in the status at once", async () => {
   const command = ["/nowhere/pixelmill"];
-  const sandbox = testSandbox({ guestCommand: command });
+  const sandbox = sandboxWithSpares({ guestCommand: command });
   await eventually(() => sandbox.status().reason !== undefined);
   expect(sandbox.status().state).toBe("starting");
   command.splice(0, 1, ...guestCommand);
@@ -105,7 +105,7 @@ test("guests are started again without work, and the reason is in the status at 
 
 test("Python guests that do not start hold up no JavaScript", async () => {
   const script = 'case "$*" in *python) exit 9;; *) exec "$0" "$@";; esac';
-  const sandbox = testSandbox({
+  const sandbox = sandboxWithSpares({
     guestCommand: ["/bin/sh", "-c", script, ...guestCommand],
   });
   const python = program("def transformEvent(event, metadata): return event", {

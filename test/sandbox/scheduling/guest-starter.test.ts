@@ -16,6 +16,7 @@ test("the next Python guest starts a moment after one that was waited for, not b
     metrics: createSandboxMetrics(),
     graceMs: 200,
     watchMs: 25,
+    spares: 1,
   });
   try {
     // The spare JavaScript guest starts with the starter.
