@@ -15,6 +15,8 @@ export class MemoryLog implements OrderedLog {
   readonly entries: (Uint8Array | undefined)[] = [];
   first = 0;
   readonly #options: MemoryLogOptions;
+  /** Resolves at the next append, so that a follower of a quiet log takes no CPU time. */
+  #appended = Promise.withResolvers<void>();
   /** While it is set, nothing is kept, read or answered. */
   away = false;
 
@@ -27,6 +29,8 @@ export class MemoryLog implements OrderedLog {
     await this.#step();
     if (fate === "lost") throw new Error("Append lost");
     const position = this.entries.push(entry.slice()) - 1;
+    this.#appended.resolve();
+    this.#appended = Promise.withResolvers();
     await this.#step();
     if (fate === "unanswered") throw new Error("No response");
     return position;
@@ -46,6 +50,7 @@ export class MemoryLog implements OrderedLog {
 
   follow(position: number, take: (entries: readonly LogEntry[]) => Promise<void>) {
     let isOpen = true;
+    const closed = Promise.withResolvers<void>();
     const following = (async () => {
       for (let at = position; isOpen; ) {
         await Bun.sleep(this.#options.delayMs());
@@ -55,7 +60,10 @@ export class MemoryLog implements OrderedLog {
           at,
           at + 1 + Math.floor(Math.random() * 50),
         ) as Uint8Array[];
-        if (some.length === 0) continue;
+        if (some.length === 0) {
+          await Promise.race([this.#appended.promise, closed.promise]);
+          continue;
+        }
         try {
           await take(some.map((bytes, i) => ({ position: at + i, bytes })));
           at += some.length;
@@ -67,6 +75,7 @@ export class MemoryLog implements OrderedLog {
     return {
       close() {
         isOpen = false;
+        closed.resolve();
         return following;
       },
     };
