@@ -343,6 +343,8 @@ describe("the house", () => {
   test("a function is at most a screen long, those inside it left out", () => {
     const long = sources.flatMap((path) => {
       const max = path.endsWith(".tsx") ? 110 : 70;
+      // A file that is no longer than a function may be is not parsed.
+      if (text[path]!.split("\n").length <= max) return [];
       const found = functionsOf(path).filter(({ lines }) => lines > max);
       return found.map(({ line, lines }) => `${path}:${line} has ${lines} lines`);
     });

@@ -6,7 +6,7 @@ import { table } from "./table.ts";
 
 /** Status of each refusal, from the table of src/api/response/errors.ts. */
 async function statusesOfRefusals(): Promise<Map<string, number>> {
-  const [file] = await sourceFiles("api/response/errors");
+  const [file] = await sourceFiles(/const statuses\b/, "api/response/errors");
   const statuses = [...nodesOf(file!.tree)].find(
     ({ type, id }) => type === "VariableDeclarator" && id.name === "statuses",
   );
@@ -23,8 +23,7 @@ interface Message {
  * Calls with a status or a refusal, and a message: `new ApiError("missing", "…")`, `refuse(400,
  * "…")`.
  */
-async function messagesOf(files: SourceFile[]): Promise<Message[]> {
-  const statuses = await statusesOfRefusals();
+async function messagesOf(files: SourceFile[], statuses: Map<string, number>): Promise<Message[]> {
   const limits = new Map(
     [...(await limitGroups()).values()].flat().map(({ name, value }) => [name, value]),
   );
@@ -106,10 +105,15 @@ export async function errorsPage(): Promise<string> {
     );
   };
 
-  const files = await sourceFiles();
+  const statuses = await statusesOfRefusals();
+  const refusals = [...statuses.keys()].join("|");
+  const files = await sourceFiles(new RegExp(`\\b[45]\\d\\d\\b|"(${refusals})"`));
   const isDataPlane = ({ path }: SourceFile) => /^src\/(ingest|http)\//.test(path);
-  const dataPlane = await messagesOf(files.filter(isDataPlane));
-  const controlPlane = await messagesOf(files.filter((file) => !isDataPlane(file)));
+  const dataPlane = await messagesOf(files.filter(isDataPlane), statuses);
+  const controlPlane = await messagesOf(
+    files.filter((file) => !isDataPlane(file)),
+    statuses,
+  );
 
   return `# Errors
 

@@ -12,7 +12,7 @@ const KINDS = /^(Counter|Gauge|Histogram)$/;
 
 /** The server's own metrics, as the code defines them, by name. */
 export async function metricsOfCode(): Promise<Metric[]> {
-  const metrics = (await sourceFiles()).flatMap(({ tree }) => [
+  const metrics = (await sourceFiles(/new (Counter|Gauge|Histogram)\b/)).flatMap(({ tree }) => [
     ...direct(tree),
     ...byFunction(tree),
   ]);
