@@ -1,16 +1,16 @@
 import { afterAll, expect, test } from "bun:test";
 import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { pixelmillCommand } from "../e2e/command.ts";
 import { removeDirectory, temporaryDirectory } from "../e2e/server.ts";
 
-const main = join(import.meta.dir, "../../src/main.ts");
 const withoutLandlock = join(import.meta.dir, "../e2e/without-landlock.ts");
 const cwd = temporaryDirectory();
 afterAll(() => removeDirectory(cwd));
 
 async function check(flags: string[], options: { before?: string[]; env?: object } = {}) {
   const { before = [], env = {} } = options;
-  const command = [...before, process.execPath, main, "check"];
+  const command = [...before, ...pixelmillCommand, "check"];
   const free = ["--host", "127.0.0.1", "--port", "0", "--admin-port", "0"];
   const child = Bun.spawn([...command, ...free, ...flags], {
     cwd,

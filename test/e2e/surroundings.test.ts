@@ -1,5 +1,6 @@
 import { afterAll, expect, test } from "bun:test";
 import { join } from "node:path";
+import { pixelmillCommand } from "./command.ts";
 import {
   childrenOf,
   pixel,
@@ -12,7 +13,6 @@ import {
 } from "./server.ts";
 
 /** Effects of the machine, the terminal and the orchestrator on a server. */
-const main = join(import.meta.dir, "../../src/main.ts");
 const cwd = temporaryDirectory();
 afterAll(() => removeDirectory(cwd));
 
@@ -37,7 +37,7 @@ test.each(["SIGHUP", "SIGUSR1", "SIGUSR2"] as const)(
 
 test("without Landlock the demo serves pixels, and reports what user code needs", async () => {
   const bare = [process.execPath, join(import.meta.dir, "without-landlock.ts")];
-  const command = [...bare, process.execPath, main];
+  const command = [...bare, ...pixelmillCommand];
   const server = await startServer({ command, flags: ["--demo"] });
   expect(server.output()).toContain("demo: User code cannot run: this kernel has no Landlock");
   expect(server.output()).toContain("--sandbox-insecure");
@@ -68,7 +68,7 @@ test("without Landlock the demo serves pixels, and reports what user code needs"
 test.each(["--version", "--help", "serve --help", "workspace create --help"])(
   "%s needs no temporary directory",
   async (line) => {
-    const child = Bun.spawn([process.execPath, main, ...line.split(" ")], {
+    const child = Bun.spawn([...pixelmillCommand, ...line.split(" ")], {
       cwd,
       env: { TMPDIR: "/nowhere", BUN_TMPDIR: "/nowhere" },
       stdout: "pipe",
@@ -83,7 +83,7 @@ test("a server whose port is taken creates no admin token", async () => {
   const taken = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
   const address = ["--host", "127.0.0.1", "--port", "0", "--admin-port", String(taken.port)];
   const serve = () =>
-    Bun.spawn([process.execPath, main, "serve", "--data", join(cwd, "first"), ...address], {
+    Bun.spawn([...pixelmillCommand, "serve", "--data", join(cwd, "first"), ...address], {
       cwd,
       env: {},
       stdout: "pipe",
