@@ -79,7 +79,7 @@ function refusalFaults(answered: Answered, more?: TSchema): string[] {
   if (headers.get("content-type") !== "application/json") faults.push("is not JSON");
   const body = parsed(text);
   const schema = path === "/ready" && status === 503 ? strictReadiness : strictRefusal;
-  if (!Value.Check(schema, body) && !(more && Value.Check(strict(more), body)))
+  if (!Value.Check(schema, body) && !(more && Value.Check(strictOnce(more), body)))
     return [...faults, `has another body: ${text.slice(0, 200)}`];
   const { message, error } = body as { message: string; error?: string };
   if (error !== (path.startsWith("/v2/") ? message : undefined)) faults.push("error is wrong");
@@ -98,7 +98,18 @@ function refusalFaults(answered: Answered, more?: TSchema): string[] {
 
 /** Where a value is not what a schema allows: a key that it does not name counts. */
 export function misfits(schema: TSchema, value: unknown): string[] {
-  return [...Value.Errors(strict(schema), value)].map(({ path, message }) => `${path}: ${message}`);
+  return [...Value.Errors(strictOnce(schema), value)].map(
+    ({ path, message }) => `${path}: ${message}`,
+  );
+}
+
+/** The strict copies of schemas: an answer's check costs less than the copy of its schema. */
+const strictCopies = new WeakMap<TSchema, TSchema>();
+
+function strictOnce(schema: TSchema): TSchema {
+  const copy = strictCopies.get(schema) ?? strict(schema);
+  strictCopies.set(schema, copy);
+  return copy;
 }
 
 function strict<S>(schema: S): S {
