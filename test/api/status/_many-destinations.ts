@@ -41,15 +41,19 @@ export async function startManyDestinations(): Promise<ManyDestinations> {
     },
   });
   const source = await api.catalog.sources.create(api.workspaceId, { name: "Website" });
-  for (let n = 0; n < DESTINATIONS; n += 1) {
-    const { id } = await api.catalog.destinations.create(api.workspaceId, {
-      name: `Billing webhook ${n}`,
-      type: "webhook",
-      config: { webhookUrl: "https://receiver.test/" },
-    });
-    ids.push(id);
-    const ends = { sourceId: source.id, destinationId: id };
-    await api.catalog.connections.create(api.workspaceId, ends, {});
-  }
+  // All at once, so that they share commits.
+  const made = await Promise.all(
+    Array.from({ length: DESTINATIONS }, (_, n) =>
+      api.catalog.destinations.create(api.workspaceId, {
+        name: `Billing webhook ${n}`,
+        type: "webhook",
+        config: { webhookUrl: "https://receiver.test/" },
+      }),
+    ),
+  );
+  ids.push(...made.map(({ id }) => id));
+  const connect = (destinationId: string) =>
+    api.catalog.connections.create(api.workspaceId, { sourceId: source.id, destinationId }, {});
+  await Promise.all(ids.map(connect));
   return { api, ids };
 }
