@@ -3,8 +3,8 @@ const PATIENCE_MS = 240_000;
 /** Pauses grow from one to the other: a short wait ends soon, and a long one costs little. */
 const [PAUSE_MS_MIN, PAUSE_MS_MAX] = [1, 100];
 
-/** The pause that follows one of `pauseMs`: about a quarter of the time waited so far. */
-const longer = (pauseMs: number) => Math.min(PAUSE_MS_MAX, pauseMs * 1.25);
+/** The pause that follows one of `pauseMs`: about half of the time waited so far. */
+const longer = (pauseMs: number) => Math.min(PAUSE_MS_MAX, pauseMs * 1.5);
 
 /**
  * Waits until `probe` returns a value other than undefined, null and false, and resolves with it;
