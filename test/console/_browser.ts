@@ -82,6 +82,9 @@ export async function openPage(browser: Browser, options?: BrowserContextOptions
   };
 }
 
+/** A screen that shows and loads nothing, for tests that go elsewhere: the overview draws charts. */
+export const EMPTY_SCREEN = "#/nowhere";
+
 /**
  * Gives the browser of a new page a session, and opens the console at `hash`. Spares each test the
  * sign-in form and the overview; `signInByForm` is for tests that are at the form.

@@ -4,7 +4,7 @@ import { chromiumMissing } from "../api/_chromium.ts";
 import type { TestApi } from "../api/_setup.ts";
 import { describeWith } from "../counterpart.ts";
 import { soon } from "../until.ts";
-import { openPage, signIn, useConsole } from "./_browser.ts";
+import { EMPTY_SCREEN, openPage, signIn, useConsole } from "./_browser.ts";
 
 let api: TestApi;
 let browser: Browser;
@@ -31,7 +31,7 @@ describeWith(chromiumMissing)("the audit log", () => {
     }
 
     const { page, close } = await openPage(browser);
-    await signIn(page, api.url, api.token);
+    await signIn(page, api.url, api.token, EMPTY_SCREEN);
     // From the page of the source to its entries.
     await page.goto(`${api.url}/#/sources/${id}`);
     await page.getByRole("main").getByRole("link", { name: "Audit log" }).click();

@@ -5,7 +5,7 @@ import { chromiumMissing } from "../api/_chromium.ts";
 import type { TestApi } from "../api/_setup.ts";
 import { describeWith } from "../counterpart.ts";
 import { soon } from "../until.ts";
-import { openPage, signIn, useConsole } from "./_browser.ts";
+import { EMPTY_SCREEN, openPage, signIn, useConsole } from "./_browser.ts";
 
 /** Answers with the status that the event's page name is. */
 const receiver = Bun.serve({
@@ -88,7 +88,7 @@ async function reachOf({ ids, filter = {} }: BulkRequest) {
 describeWith(chromiumMissing)("replays and purges of dead letters", () => {
   test("reach only what their confirmation names", async () => {
     const { page, close } = await openPage(browser);
-    await signIn(page, api.url, api.token);
+    await signIn(page, api.url, api.token, EMPTY_SCREEN);
     const sent = await interceptRequests(page, () => ({
       status: 200,
       body: { replayed: 1, purged: 1 },
@@ -113,7 +113,7 @@ describeWith(chromiumMissing)("replays and purges of dead letters", () => {
     await page.locator(`tbody td[data-title=First] time[datetime="${firstAt}"]`).first().waitFor();
     for (const [name, hash, select, count] of cases) {
       for (const action of ["Purge", "Replay"]) {
-        await page.goto(`${api.url}/#/`);
+        await page.goto(`${api.url}/${EMPTY_SCREEN}`);
         await page.goto(`${api.url}/#/dead-letters${hash}`);
         await page.locator("tbody td").first().waitFor();
         await select();
@@ -145,7 +145,7 @@ describeWith(chromiumMissing)("replays and purges of dead letters", () => {
 
   test("ask again with the current count when there are more than confirmed", async () => {
     const { page, close } = await openPage(browser);
-    await signIn(page, api.url, api.token);
+    await signIn(page, api.url, api.token, EMPTY_SCREEN);
     const refusal = { message: "Expected at most 6 dead letters", current: { count: 8 } };
     let answer = { status: 412, body: refusal as object };
     const sent = await interceptRequests(page, () => answer);
@@ -171,7 +171,7 @@ describeWith(chromiumMissing)("replays and purges of dead letters", () => {
 
   test("name at most as many groups as the server takes", async () => {
     const { page, close } = await openPage(browser);
-    await signIn(page, api.url, api.token);
+    await signIn(page, api.url, api.token, EMPTY_SCREEN);
     const list = await listGroups();
     let groups = DEAD_LETTER_FILTER_GROUPS_MAX;
     await page.route("**/v2/dead-letter-groups", (route) => {
@@ -185,7 +185,7 @@ describeWith(chromiumMissing)("replays and purges of dead letters", () => {
       return route.fulfill({ json: { ...list, deadLetterGroups, paging } });
     });
     const open = async () => {
-      await page.goto(`${api.url}/#/`);
+      await page.goto(`${api.url}/${EMPTY_SCREEN}`);
       await page.goto(`${api.url}/#/dead-letters`);
       await page.getByLabel("Search reasons").fill("receiver");
     };
@@ -206,7 +206,7 @@ describeWith(chromiumMissing)("replays and purges of dead letters", () => {
 describeWith(chromiumMissing)("a failed delivery", () => {
   test("shows first what the receiver answered, and returns to the list of its group", async () => {
     const { page, close } = await openPage(browser);
-    await signIn(page, api.url, api.token);
+    await signIn(page, api.url, api.token, EMPTY_SCREEN);
     const answer = "The field seats of 422 is missing";
     const region = page.getByLabel("response", { exact: true });
     await page.goto(`${api.url}/#/destinations/${destinationIds[0]}`);

@@ -6,7 +6,7 @@ import { chromiumMissing } from "../api/_chromium.ts";
 import type { TestApi } from "../api/_setup.ts";
 import { describeWith } from "../counterpart.ts";
 import { soon } from "../until.ts";
-import { openPage, signIn, useConsole } from "./_browser.ts";
+import { EMPTY_SCREEN, openPage, signIn, useConsole } from "./_browser.ts";
 
 setDefaultTimeout(300_000);
 
@@ -84,7 +84,7 @@ describeWith(chromiumMissing)("the page of a source", () => {
       body: { name: "Tried", type: "http" },
     });
     const { page, close } = await openPage(browser);
-    await signIn(page, api.url, api.token);
+    await signIn(page, api.url, api.token, EMPTY_SCREEN);
     await page.route(/v2\/events\?/, (route) => route.abort());
     const isAnswered = Promise.withResolvers<void>();
     await page.route(/pixel\/v1\/track/, async (route) => {
@@ -109,7 +109,7 @@ describeWith(chromiumMissing)("the page of a source", () => {
       body: { name: "Cut off", type: "file", config: { path: "a.jsonl" } },
     });
     const { page, close } = await openPage(browser);
-    await signIn(page, api.url, api.token);
+    await signIn(page, api.url, api.token, EMPTY_SCREEN);
     await page.route(/v2\/(status\/names|code\?)/, (route) => route.abort());
     const error = page.locator(".wrong").filter({ hasText: "Can't reach the server" });
     for (const [path, label] of [

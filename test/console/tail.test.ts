@@ -6,7 +6,7 @@ import { chromiumMissing } from "../api/_chromium.ts";
 import type { TestApi } from "../api/_setup.ts";
 import { describeWith } from "../counterpart.ts";
 import { soon } from "../until.ts";
-import { axeViolations, openPage, signIn, useConsole } from "./_browser.ts";
+import { axeViolations, EMPTY_SCREEN, openPage, signIn, useConsole } from "./_browser.ts";
 
 let api: TestApi;
 let browser: Browser;
@@ -173,7 +173,7 @@ describeWith(chromiumMissing)("the events of the live tail", () => {
     }
     link = await openLink(api.url);
     ({ page, close } = await openPage(browser));
-    await signIn(page, link.url, api.token);
+    await signIn(page, link.url, api.token, EMPTY_SCREEN);
     await openTail();
   }, 300_000);
   afterAll(async () => {
