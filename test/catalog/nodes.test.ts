@@ -5,6 +5,7 @@ import { ApiError } from "../../src/errors.ts";
 import { encodeChangeSet, SHARED_FORMAT } from "../../src/store/ordered/change-set.ts";
 import type { OrderedLog } from "../../src/store/ordered/ordered-log.ts";
 import { MemoryLog } from "../store/memory-log.ts";
+import { runs } from "../tier.ts";
 import { until } from "../until.ts";
 import { destination, freshCatalog, freshDirectory, logger } from "./_setup.ts";
 import { contradictions } from "./consistency.ts";
@@ -12,7 +13,7 @@ import { runTriggers, tight } from "./on-nodes.ts";
 
 /** Workspaces that work at once: in each other's way on the log, and not to see each other. */
 const AT_ONCE = 64;
-const RUNS = 3;
+const RUNS = runs(2, 6);
 
 async function openNodes(count: number, log = new MemoryLog({ delayMs: () => Math.random() })) {
   const directories = await Promise.all(Array.from({ length: count }, () => freshDirectory()));

@@ -16,14 +16,14 @@ async function growth(work: string, count: number): Promise<number> {
   return Number(text);
 }
 
-const EVENTS = runs(100_000, 1_000_000);
+const EVENTS = runs(50_000, 1_000_000);
 
 test(`${EVENTS} events are built without an allocation`, async () => {
   expect(await growth("event", EVENTS)).toBeLessThan(1);
 }, 300_000);
 
 test("events that go through the tree are built without an allocation", async () => {
-  expect(await growth("tree", EVENTS / 4)).toBeLessThan(1);
+  expect(await growth("tree", EVENTS / 2)).toBeLessThan(1);
 }, 300_000);
 
 test("an inspection allocates its result, and nothing for a parameter", async () => {
@@ -40,13 +40,13 @@ test("records of SDKs are encoded, and their members are found, without an alloc
 }, 300_000);
 
 test("the measure detects a parser that allocates", async () => {
-  expect(await growth("control", 2_000)).toBeGreaterThan(1_000);
+  expect(await growth("control", 500)).toBeGreaterThan(1_000);
 }, 300_000);
 
 test("the heap does not grow with garbage collection either", () => {
   const record = recordOf(QUERY, "track");
   const build = () => {
-    for (let i = 0; i < runs(20_000, 50_000); i++) writeEvent(record);
+    for (let i = 0; i < runs(10_000, 50_000); i++) writeEvent(record);
     Bun.gc(true);
     const { heapSize, objectCount } = heapStats();
     return { heapSize, objectCount };

@@ -88,7 +88,8 @@ describe.each(shapes)("an event that always fails, batches of %j", (shape) => {
         const index = { first: 0, middle: 10, last: 19 }[place];
         const forMs = seconds(150);
         const isPoison = (n: number) => n === 20 + index;
-        const perSecond = shape.batchSize * shape.concurrency === 1 ? 100 : 200;
+        const isSlow = isQuickTier || shape.batchSize * shape.concurrency === 1;
+        const perSecond = isSlow ? 100 : 200;
         const events = await stream(rig, clock, { perSecond, forMs, poison: isPoison });
         await clock.runUntil(forMs + seconds(1));
         const good = rig.delivered();

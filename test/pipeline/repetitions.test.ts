@@ -66,7 +66,7 @@ test("events are delivered as by a model that keeps all ids, across logs and res
         });
       },
     ),
-    { numRuns: runs(5, 50), endOnFailure: true },
+    { numRuns: runs(3, 50), endOnFailure: true },
   );
 }, 300_000);
 
@@ -96,7 +96,7 @@ test("at least one of the copies that several processes take at once is delivere
         expect(delivered).toEqual(new Set(ids.values()));
       });
     }),
-    { numRuns: runs(5, 50), endOnFailure: true },
+    { numRuns: runs(3, 50), endOnFailure: true },
   );
 }, 300_000);
 
