@@ -7,7 +7,7 @@ import { LaneReader } from "../../src/pipeline/reading/lane-reader.ts";
 import { encodeRecord, record } from "./doubles.ts";
 import { numbersTo, Rig, Sink, until } from "./rig.ts";
 
-const LANES = 200;
+const LANES = 100;
 let rig: Rig;
 let aheadMs = 0;
 const clock = { ...systemClock, elapsed: () => systemClock.elapsed() + aheadMs };
