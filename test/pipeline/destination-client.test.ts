@@ -3,16 +3,13 @@ import { pino } from "pino";
 import type { DeliveryResult, DestinationKind } from "../../src/destinations/destination.ts";
 import { systemClock } from "../../src/pipeline/clock.ts";
 import { DestinationClient } from "../../src/pipeline/delivering/destination-client.ts";
+import { createOutput, type Output } from "../../src/pipeline/model/lane-event.ts";
 import { HealthLogger } from "../../src/pipeline/monitoring/health-logger.ts";
 import { holds, until } from "../until.ts";
-import { laneMetrics } from "./doubles.ts";
+import { FakeLive, laneEvent, laneMetrics } from "./doubles.ts";
 
 /** A client whose destination delivers and closes in this way; `change` gives it another config. */
-function setUp(
-  close: () => Promise<void>,
-  verdict: DeliveryResult = { kind: "delivered" },
-  credentials: () => Record<string, string> | undefined = () => undefined,
-) {
+function setUp(close: () => Promise<void>, verdict: DeliveryResult = { kind: "delivered" }) {
   const lines: string[] = [];
   const kind = {
     kind: "test",
@@ -30,7 +27,6 @@ function setUp(
     logger,
     labels: { destination: "one", name: "One", kind: "test" },
     earlierFailure: {},
-    credentials,
     health: new HealthLogger({
       clock: systemClock,
       logger,
@@ -79,21 +75,24 @@ test("a new config clears the failures of the one before", async () => {
   await receiver.close();
 });
 
-test("no attempt is made while the credentials cannot be read, which its result must not show", async () => {
-  let isBroken = true;
-  const credentials = { token: "s3cret-token" };
-  const { receiver } = setUp(
-    async () => {},
-    { kind: "rejected", reason: "No s3cret-token" },
-    () => {
-      if (isBroken) throw new Error("The catalog is being opened again");
-      return credentials;
-    },
-  );
-  const reason = "The catalog is being opened again";
-  expect(await receiver.deliver([])).toEqual({ kind: "retry", reason });
-  expect([receiver.failure, receiver.isWell]).toEqual([undefined, true]);
-  isBroken = false;
-  expect(await receiver.deliver([])).toMatchObject({ kind: "rejected", reason: "No ***" });
+test("an answer shows no credentials of its events, however often these have changed since", async () => {
+  const verdict = { kind: "rejected", reason: "No first-secret, second-secret" } as const;
+  const { receiver, change } = setUp(async () => {}, verdict);
+  const live = new FakeLive();
+  live.publish("one", "", "1");
+  const program = live.program("one")!;
+  const madeWith = (token: string) =>
+    createOutput(laneEvent(), Buffer.from("{}"), { ...program, credentials: { token } });
+  const [first, second] = [madeWith("first-secret"), madeWith("second-secret")];
+  const reasonOf = async (...events: Output[]) => {
+    const result = await receiver.deliver(events);
+    return "reason" in result && result.reason;
+  };
+  expect(await reasonOf(first)).toBe("No ***, second-secret");
+  await reasonOf(second);
+  await reasonOf(madeWith("third-secret"));
+  change(1);
+  expect(await reasonOf(first)).toBe("No ***, second-secret");
+  expect(await reasonOf(first, second)).toBe("No ***, ***");
   await receiver.close();
 });

@@ -58,7 +58,6 @@ export class LaneDeliveryRig {
         ...{ clock, logger, retryWindowMs, metrics: laneMetrics(), recovered: undefined },
         fail: (error) => this.onFail(error),
         earlierFailure: earlierOutageMs > 0 ? { outageMs: earlierOutageMs } : {},
-        credentials: () => undefined,
         health: new HealthLogger({ clock, logger, destination: () => destination }),
         labels: { destination: "d", name: "D", kind: kind.kind },
         refresh() {},

@@ -152,11 +152,7 @@ function receiverOf() {
   const onRecovery = () => recoveredAt.push(now);
   const parts = {
     ...{ clock, metrics: laneMetrics(), logger },
-    ...{
-      labels: { destination: "d", name: "D", kind: "test" },
-      earlierFailure: {},
-      credentials: () => undefined,
-    },
+    ...{ labels: { destination: "d", name: "D", kind: "test" }, earlierFailure: {} },
     health: new HealthLogger({ clock, logger, destination: () => destination }),
   };
   const receiver = new DestinationClient(kind, destination, parts, onRecovery);

@@ -10,11 +10,12 @@ import type {
 import type { Logger } from "../../observe/log.ts";
 import type { Clock } from "../clock.ts";
 import { type AttemptResult, fullRefusal } from "../model/attempt.ts";
+import type { Output } from "../model/lane-event.ts";
 import type { FailureRecord } from "../model/lane-record.ts";
 import type { HealthLogger } from "../monitoring/health-logger.ts";
 import type { FailureState, LaneLabels, LastFailure } from "../monitoring/lane-gauges.ts";
 import type { LaneMetrics } from "../monitoring/metrics.ts";
-import { AttemptMasking, type AttemptMaskingParts } from "./attempt-masking.ts";
+import { AttemptMasking } from "./attempt-masking.ts";
 
 interface OpenClient {
   destination: OpenDestination;
@@ -49,8 +50,6 @@ export interface DestinationClientParts {
   /** The failure that earlier processes recorded. */
   earlierFailure: FailureRecord;
   past?: DestinationPast | undefined;
-  /** Credentials that user code may send; see `AttemptMaskingParts.credentials`. */
-  credentials: AttemptMaskingParts["credentials"];
 }
 
 /**
@@ -96,7 +95,7 @@ export class DestinationClient {
     this.#labels = parts.labels;
     this.#workspaceId = destination.workspaceId;
     this.#config = destination.config;
-    this.#masking = this.#createMasking();
+    this.#masking = new AttemptMasking(kind, this.#config);
     const { outageMs, refusedMs, reason = "All attempts failed" } = parts.earlierFailure;
     const known = { reason, at: Number.NEGATIVE_INFINITY, count: REFUSALS_MIN };
     if (outageMs !== undefined) this.failure = { ...this.#now(outageMs), ...known };
@@ -155,7 +154,7 @@ export class DestinationClient {
   update({ config }: Destination): void {
     if (JSON.stringify(config) === JSON.stringify(this.#config)) return;
     this.#config = config;
-    this.#masking = this.#createMasking();
+    this.#masking = new AttemptMasking(this.#kind, config);
     this.failure = undefined;
     this.lastFailure = undefined;
     this.#refusals = undefined;
@@ -165,19 +164,16 @@ export class DestinationClient {
   /**
    * Sends events to the destination. If the config is replaced during the attempt, a failure or a
    * refusal says nothing about the new config: the result is then a retry, and the recorded state
-   * of the destination stays unchanged. While the catalog cannot be read, makes no attempt, and the
-   * result is a retry.
+   * of the destination stays unchanged.
    */
-  async deliver(events: readonly OutgoingEvent[], name?: string): Promise<AttemptResult> {
+  async deliver(events: readonly Output[], name?: string): Promise<AttemptResult> {
     const { clock, metrics, health } = this.#parts;
     const config = this.#config;
     const started = performance.now();
     const masking = this.#masking;
-    const reason = masking.prepare();
-    if (reason !== undefined) return { kind: "retry", reason };
     const delivery = await this.#attempt(events, name);
     const ms = performance.now() - started;
-    const result = masking.shown(delivery, clock.now() - ms, ms);
+    const result = masking.shown(delivery, events, clock.now() - ms, ms);
     metrics.deliverySeconds.observe({ kind: this.#kind.kind }, ms / 1_000);
     metrics.attempts.inc({ ...this.#labels, verdict: result.kind });
     // Attempts that a stop aborts say nothing about the receiver.
@@ -219,11 +215,6 @@ export class DestinationClient {
       const [reason] = result.refused?.values() ?? [];
       if (reason !== undefined) this.lastFailure = { at, reason };
     }
-  }
-
-  #createMasking(): AttemptMasking {
-    const { credentials } = this.#parts;
-    return new AttemptMasking({ kind: this.#kind, config: this.#config, credentials });
   }
 
   #now(earlierMs = 0): { since: number; startedAt: number } {

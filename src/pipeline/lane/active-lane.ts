@@ -240,7 +240,6 @@ export class ActiveLane {
       committer: this.#committer,
       recovered,
       past,
-      credentials: () => this.#context.live.program(this.destination.id)?.credentials,
       earlierFailure,
       fail: this.#fail,
     };

@@ -28,8 +28,8 @@ test("an answer of a store keeps its words, without access key id, signature and
   const result = await kind
     .open(config, "workspace")
     .deliver([outgoing({ n: 1 })], new AbortController().signal, "a");
-  const masking = new AttemptMasking({ kind, config, credentials: () => undefined });
-  const shown = masking.shown(result, 0, 1);
+  const masking = new AttemptMasking(kind, config);
+  const shown = masking.shown(result, [], 0, 1);
   expect(shown).toMatchObject({
     reason: "The secret access key does not fit the access key (403 SignatureDoesNotMatch)",
   });
