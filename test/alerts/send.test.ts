@@ -339,11 +339,27 @@ describe("a mail server", () => {
     }
     expect((await mail(serverOf("implicit", { tls: "implicit", ca: "" }))).kind).toBe("retry");
     expect(mails).toEqual([]);
-    const closed = await mail({ ...none, port: 1 });
-    expect(closed).toMatchObject({
-      kind: "retry",
-      reason: expect.stringContaining("ECONNREFUSED"),
-    });
+  });
+
+  test("that cannot be reached is described without its address and its text", async () => {
+    const reasonOf = async (server: MailServer) => {
+      const { reason } = (await mail(server)) as { reason: string };
+      expect(await verifyMailServer(egress, server)).toBe(reason);
+      return reason;
+    };
+    const failed = "The connection to the mail server failed";
+    const closed = { ...serverOf("plain"), port: 1 };
+    expect(await reasonOf(closed)).toBe(`${failed}: connection refused (ECONNREFUSED)`);
+    const implicit = serverOf("implicit", { tls: "implicit", host: "internal.test" });
+    expect(await reasonOf(implicit)).toStartWith("The mail server's certificate is not accepted");
+    expect(await reasonOf(serverOf("starttls", { host: "internal.test" }))).not.toContain(".test");
+    const web = net.createServer((socket) => socket.write("HTTP/1.1 400 Bad Request\r\n\r\n"));
+    await new Promise<void>((resolve) => web.listen(0, "127.0.0.1", resolve));
+    const { port } = web.address() as net.AddressInfo;
+    expect(await reasonOf({ ...serverOf("plain"), port })).toBe(
+      "The mail server's answer is not one of SMTP",
+    );
+    web.close();
   });
 
   test("is not waited for when the server stops", async () => {

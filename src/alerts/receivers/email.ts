@@ -2,8 +2,8 @@ import type { Socket } from "node:net";
 import { domainToASCII } from "node:url";
 import type { Transporter } from "nodemailer";
 import type { AlertReceiver, NotificationResult } from "../../catalog/alerts/model.ts";
-import type { Egress } from "../../egress/egress.ts";
-import { messageOf } from "../../errors.ts";
+import { type Egress, networkReason } from "../../egress/egress.ts";
+import { failureText } from "../../errors.ts";
 import { ALERT_SEND_MS_MAX } from "../../settings/limits.ts";
 import type { AlertMessage } from "./message.ts";
 
@@ -141,12 +141,27 @@ function beginningOf({ id }: AlertMessage): string {
 
 /**
  * Returns a sentence about why a mail failed. If `late` is aborted, the reason is a timeout. The
- * server's own text is left out, because it may be long.
+ * server's own text is left out, because it may be long, and so is its address, because the members
+ * of every workspace with a receiver of this type may read the sentence.
  */
 function mailReason(error: unknown, late: AbortSignal): string {
-  const { code, responseCode } = error as { code?: string; responseCode?: number };
+  const { code, originalCode, command, response, responseCode, message } = error as MailError;
   if (late.aborted) return "The mail server did not answer in time";
   if (code === "EAUTH") return "The mail server refused the user or the password (smtp.user)";
   if (responseCode !== undefined) return `The mail server answered ${responseCode}`;
-  return messageOf(error);
+  if (response !== undefined) return "The mail server's answer is not one of SMTP";
+  const words = ["The connection to the mail server failed", "The mail server's"] as const;
+  if (originalCode !== undefined) return failureText(originalCode, ...words);
+  // The library's sentences have names of hosts only after a colon.
+  return command === undefined ? networkReason(error, ...words) : message.split(":", 1)[0]!;
 }
+
+/** Error of a connection or of the library, which replaces a `code` of the system by its own. */
+type MailError = Error & {
+  code?: string;
+  originalCode?: string;
+  /** Step of the exchange in which the library met the error. */
+  command?: string;
+  response?: string;
+  responseCode?: number;
+};
