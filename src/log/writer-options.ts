@@ -42,6 +42,9 @@ export interface LogWriterOptions<T> extends SegmentBounds {
    * that end to `first`; their records are missing.
    */
   onMissing?(gap: Gap): void;
-  /** Called after a change of `durable` or `healthy`, before the promise of any record settles. */
+  /**
+   * Called after a change of `durable`, `healthy` or `failure`, before the promise of any record
+   * settles.
+   */
   onChange?(): void;
 }

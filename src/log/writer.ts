@@ -292,9 +292,8 @@ class SegmentLogWriter<T> implements LogWriter<T> {
   }
 
   #setFailure(error: unknown): void {
-    const hasChanged = (error === undefined) !== this.healthy();
     this.#failure = error;
     this.#metrics?.healthy.set(error === undefined ? 1 : 0);
-    if (hasChanged) this.#options.onChange?.();
+    this.#options.onChange?.();
   }
 }

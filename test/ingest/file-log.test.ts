@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from "bun:test";
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
@@ -109,7 +109,7 @@ test("a report names the sources of its records, unless there are more than 2,00
   }
 });
 
-test("a log whose disk fails says so once, and once more when it is written again", async () => {
+test("a log whose disk fails tells its present cause, and when it is written again", async () => {
   const { directory, log, healths } = await openLog({ segmentBytesMax: 1 });
   const well = { failing: 0, writable: 1, faults: [] };
   expect(log.health()).toEqual(well);
@@ -118,13 +118,21 @@ test("a log whose disk fails says so once, and once more when it is written agai
   rmSync(directory, { recursive: true });
   await expect(log.append(record(), 0)).rejects.toThrow("The disk failed");
   await expect(log.append(record(), 0)).rejects.toThrow("The disk failed");
-  const fault = expect.stringMatching(/^The event log is not written: a write to .* fails: /);
-  const unwell = { failing: 1, writable: 0, faults: [fault] };
-  expect(healths).toEqual([unwell]);
-  expect(log.health()).toEqual(unwell);
+  const unwell = (cause: string) => {
+    const fault = `The event log is not written: a write to ${directory} fails: ${cause}`;
+    return { failing: 1, writable: 0, faults: [fault] };
+  };
+  const first = unwell("no such file or directory (ENOENT)");
+  expect(new Set(healths.map((it) => JSON.stringify(it)))).toEqual(
+    new Set([JSON.stringify(first)]),
+  );
+  expect(log.health()).toEqual(first);
+  writeFileSync(directory, "");
+  await soon(async () => expect(healths.at(-1)).toEqual(unwell("not a directory (ENOTDIR)")));
+  rmSync(directory);
   mkdirSync(directory);
-  await soon(async () => expect(log.health()).toEqual(well));
-  expect(healths).toEqual([unwell, well]);
+  await soon(async () => expect(healths.at(-1)).toEqual(well));
+  expect(log.health()).toEqual(well);
   await log.close();
 });
 

@@ -30,7 +30,8 @@ export async function openFileLog(
   let wasHealthy = true;
   const onChange = () => {
     mark.set(log.durable());
-    if (log.healthy() !== wasHealthy) onHealth(health());
+    // While the log fails, its cause may change.
+    if (!log.healthy() || !wasHealthy) onHealth(health());
     wasHealthy = log.healthy();
     report();
   };
