@@ -94,8 +94,10 @@ export function loadConfig(
 }
 
 function parseSetting({ key, value, name }: Setting): unknown {
+  if (!Object.hasOwn(schemas, key)) {
+    throw new StartError(`Unknown setting ${name}${nearestSettingHint(key, name)}`);
+  }
   const schema = schemas[key as Key];
-  if (!schema) throw new StartError(`Unknown setting ${name}${nearestSettingHint(key, name)}`);
   const meant = converted(schema, value);
   if (!Value.Check(schema, meant) || !fits(schema, meant)) {
     throw new StartError(

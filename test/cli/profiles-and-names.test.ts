@@ -33,6 +33,7 @@ test("a profile is read by its name, or is the default one if there is one", () 
 test.each([
   ["of another name", "[shop]", "shpo", /^Unknown profile shpo in .*; the nearest is shop$/],
   ["of no known name", "[shop]", "default", /^Unknown profile default in [^;]*$/],
+  ["named as a member of objects", "[shop]", "__proto__", /^Unknown profile __proto__ in /],
   ["that is no table", "shop = 7", "shop", /^Expected a table for shop in /],
   ["that is a list", "default = [1]", undefined, /^Expected a table for default in /],
   ["with another key", "[shop]\nurl = 'x'", "shop", /^Unknown key url in .*; expected server and/],

@@ -78,6 +78,14 @@ describe("a file that is no TOML", () => {
   });
 });
 
+test.each(["toString = 1", "[constructor]", "[hasOwnProperty]\nname = 1", "__proto__ = 1"])(
+  "a file with the name of a member of all objects is refused by that name: %j",
+  async (content) => {
+    const name = /\w+/.exec(content)![0];
+    expect(await fromFile(`${content}\nlength = 1`)).toThrow(`Unknown setting ${name}`);
+  },
+);
+
 describe("a whole number", () => {
   test("is digits in flags and the environment, an integer in the file", async () => {
     expect(loadConfig({ port: "9000" }, { PIXELMILL_INGEST_RATE: "0" })).toMatchObject({

@@ -21,7 +21,7 @@ interface Profile {
 export function readProfile(path: string, name: string | undefined): Profile {
   const profiles = readProfiles(path, name);
   const chosen = name ?? "default";
-  const found = profiles[chosen];
+  const found = Object.hasOwn(profiles, chosen) ? profiles[chosen] : undefined;
   if (found === undefined) {
     if (name === undefined) return {};
     const nearest = nearestName(chosen, Object.keys(profiles));
