@@ -137,6 +137,18 @@ test("a dead letter of any ledger tells its reason, also where the connection ha
   expect(scans).toEqual([[{ destinationId: "a", from: 8_000 }, 1_000]]);
 });
 
+test("dead letters of one event are counted one by one towards those that a call searches", async () => {
+  const letters = Array.from({ length: 1_000 }, (_, n) => {
+    return { id: `l${n}`, destinationId: "a", messageId: "m" };
+  });
+  letters.push({ id: "b", destinationId: "b", messageId: "other" });
+  const cursor = { next: 6, pending: [] };
+  const ledger = { letters, cursors: { a: cursor, b: cursor } };
+  const { outcomes, scans } = await outcomesOf([{}, { destinationId: "b" }], [ledger, { letters }]);
+  expect(outcomes.map(({ outcome }) => outcome)).toEqual(["dead-letter", "unknown"]);
+  expect(scans.map((scan) => (scan as unknown[])[1])).toEqual([1_000, 0, 0, 0]);
+});
+
 test("a repetition tells the time of the event before it, where the destination gets that one", async () => {
   const repeating: FakeLedger = { ...passed, repetition: ["1", 3] };
   const outcomeAt = async (from: object) =>

@@ -41,6 +41,8 @@ type FoundLetter = { id: string; reason: string };
 /** Dead letters of one destination by event; see `eventKey`. */
 interface Letters {
   byEvent: ReadonlyMap<string, FoundLetter>;
+  /** Number of dead letters that were searched. One event may have several. */
+  searched: number;
   /** Whether all dead letters stored since the receipt of the oldest event were searched. */
   isComplete: boolean;
 }
@@ -82,7 +84,7 @@ export async function eventOutcomes(
     const found = findLetters(ledgers(), { workspaceId, destinationId, since, count: left });
     const lanes = ledgers().flatMap((ledger) => ledger.lane(destinationId) ?? []);
     known.set(destinationId, { ...found, lanes });
-    left -= found.byEvent.size;
+    left -= found.searched;
     // Lets the event loop run other requests.
     await new Promise((resolve) => setImmediate(resolve));
   }
@@ -154,18 +156,20 @@ function findLetters(
 ): Letters {
   const { workspaceId, destinationId, since, count } = of;
   const byEvent = new Map<string, FoundLetter>();
+  let searched = 0;
   let isComplete = true;
   for (const { letters } of ledgers) {
     if (!letters.hasLetters(destinationId)) continue;
     const filter = { destinationId, from: since };
-    const left = Math.max(0, count - byEvent.size);
+    const left = count - searched;
     const page = { after: "", before: LAST_KEY, count: left };
     const { ids, reached } = letters.scan(workspaceId, filter, page);
     if (reached !== undefined || left === 0) isComplete = false;
+    searched += ids.length;
     for (const id of ids) {
       const letter = letters.get(workspaceId, id);
       if (letter) byEvent.set(eventKey(letter), { id, reason: letter.reason });
     }
   }
-  return { byEvent, isComplete };
+  return { byEvent, searched, isComplete };
 }
