@@ -9,10 +9,24 @@ export const STEP_MS_MIN = 2_000;
 const STEPS_MAX = 16;
 
 /**
- * Returns the milliseconds that have passed since a time of the wall clock (milliseconds since the
- * epoch), at least 0. If the wall clock was set since, the smallest number that is possible.
+ * Earliest time that a wall clock shows once it is set, in milliseconds since the epoch. A machine
+ * whose clock has no battery starts in 1970.
  */
-type AgeOf = (at: number) => number;
+const SET_CLOCK_MS_MIN = Date.UTC(2026, 0);
+
+interface AgeOf {
+  /**
+   * Returns the milliseconds that have passed since a time of the wall clock (milliseconds since
+   * the epoch), at least 0. If the wall clock was set since, the smallest number that is possible.
+   */
+  (at: number): number;
+  /**
+   * Returns the earliest time that it can be now, in milliseconds since the epoch. Once the wall
+   * clock is set, a time before `SET_CLOCK_MS_MIN` is not possible: otherwise a machine that
+   * started in 1970 would delete nothing that is deleted by a range of times.
+   */
+  earliestNow(): number;
+}
 
 /**
  * Creates the function that computes ages. When the wall clock is set, its difference to the
@@ -30,13 +44,26 @@ export function createAges(wall: () => number, elapsed: () => number): AgeOf {
   }
 
   setInterval(checkStep, STEP_CHECK_MS).unref();
-  return (at) => {
+  /** Returns the present time by each difference. */
+  function times(): number[] {
     checkStep();
-    const ages = distances.map((distance) => elapsed() + distance - at);
+    return distances.map((distance) => elapsed() + distance);
+  }
+
+  function ageOf(at: number): number {
+    const ages = times().map((time) => time - at);
     // The clock of the node that received an event may be a little ahead of this one.
     const possible = ages.filter((age) => age > -STEP_MS_MIN);
     return possible.length === 0 ? 0 : Math.max(0, Math.min(...possible));
-  };
+  }
+
+  function earliestNow(): number {
+    const all = times();
+    const possible = all.filter((time) => time >= SET_CLOCK_MS_MIN);
+    return Math.min(...(possible.length > 0 ? possible : all));
+  }
+
+  return Object.assign(ageOf, { earliestNow });
 }
 
 /**
@@ -48,5 +75,4 @@ export const ageOf: AgeOf = createAges(
   () => performance.now(),
 );
 
-/** Returns the earliest time that it can be now, in milliseconds since the epoch. */
-export const earliestNow = () => ageOf(0);
+export const { earliestNow } = ageOf;

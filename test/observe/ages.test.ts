@@ -6,9 +6,9 @@ const HOUR = 3_600_000;
 const STARTED = 1_700_000_000_000;
 
 /** A machine whose wall clock can be set. */
-function machine() {
+function machine(started = STARTED) {
   let elapsed = 0;
-  let wall = STARTED;
+  let wall = started;
   const age = createAges(
     () => wall,
     () => elapsed,
@@ -79,6 +79,21 @@ describe("an age by a clock that is set", () => {
     }
     // A gradual correction of the wall clock adds nothing to the age.
     expect(age(at)).toBe(90_000);
+  });
+
+  test("the earliest time that it can be now is in no year before a clock that is set", () => {
+    const { age, pass, set } = machine(0);
+    pass(5_000);
+    expect(age.earliestNow()).toBe(5_000);
+    const now = Date.UTC(2027, 0);
+    set(now - 5_000);
+    expect(age.earliestNow()).toBe(now);
+    // What was stored before the clock was set is new nevertheless.
+    expect(age(1_000)).toBe(4_000);
+    set(HOUR);
+    expect(age.earliestNow()).toBe(now);
+    set(-2 * HOUR);
+    expect(age.earliestNow()).toBe(now - HOUR);
   });
 
   test("an age counts the time before the start of the process", () => {
