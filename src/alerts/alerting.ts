@@ -99,7 +99,9 @@ export function createAlerting(parts: AlertingParts) {
       evaluator = new RuleEvaluator(alerts, elapsed);
       return;
     }
-    await Promise.all(alerts.workspaces().map((id) => evaluateWorkspace(id, facts).catch(warn)));
+    const workspaces = alerts.workspaces();
+    evaluator.keepOnly(workspaces);
+    await Promise.all(workspaces.map((id) => evaluateWorkspace(id, facts).catch(warn)));
   }
 
   return {

@@ -92,6 +92,14 @@ export class RuleEvaluator {
     return change;
   }
 
+  /** Forgets the workspaces that are not among `workspaceIds`, since they are evaluated no more. */
+  keepOnly(workspaceIds: readonly string[]): void {
+    const kept = new Set(workspaceIds);
+    for (const map of [this.#holds, this.#counts]) {
+      for (const id of map.keys()) if (!kept.has(id)) map.delete(id);
+    }
+  }
+
   #durationsOf(workspaceId: string): Holds {
     return this.#holds.getOrInsertComputed(
       workspaceId,

@@ -2,7 +2,8 @@ import { expect, spyOn, test } from "bun:test";
 import { evaluateRule } from "../../src/alerts/conditions.ts";
 import type { AlertFacts } from "../../src/alerts/facts.ts";
 import { isQuiet, isTimeZone } from "../../src/alerts/quiet-hours.ts";
-import { Holds } from "../../src/alerts/rule-evaluator.ts";
+import { Holds, RuleEvaluator } from "../../src/alerts/rule-evaluator.ts";
+import type { Alerts } from "../../src/catalog/alerts/alerts.ts";
 import type { AlertKind, AlertRule } from "../../src/catalog/alerts/model.ts";
 
 const rule = (kind: AlertKind): AlertRule => ({
@@ -34,6 +35,26 @@ test.each([
 ])("the quiet hours %j last from their begin to before their end", (hours, quiet, loud) => {
   const isQuietAt = (time: string) => isQuiet({ ...hours, timeZone: "UTC" }, at(time));
   expect([quiet.filter(isQuietAt), loud.filter(isQuietAt)]).toEqual([quiet, []]);
+});
+
+test("dead letters of workspaces that are evaluated no more are forgotten", () => {
+  const alerts = {
+    rules: { list: () => ({ items: [{ ...rule("dead-letters"), threshold: 1 }] }) },
+    open: () => [{ id: "a", ruleId: "r", subject: { type: "destination", id: "d", name: "D" } }],
+    marks: () => new Map(),
+  } as unknown as Alerts;
+  const evaluator = new RuleEvaluator(alerts, () => 0);
+  const ended = (deadLetters: number) => {
+    const destination = { id: "d", name: "D", state: "ok", lagEvents: 0, lagSeconds: 0 };
+    const destinations = [{ ...destination, deadLetters }];
+    const facts: AlertFacts = { isComplete: true, destinations, transformations: [], sources: [] };
+    return evaluator.evaluate("w", facts).ended;
+  };
+  ended(5);
+  evaluator.keepOnly(["w"]);
+  expect(ended(7)).toEqual([]);
+  evaluator.keepOnly(["other"]);
+  expect(ended(9)).toEqual(["a"]);
 });
 
 test("a condition's duration is the time between checks that found it, without checks of unknown result", () => {
