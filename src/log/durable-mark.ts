@@ -1,6 +1,8 @@
+import { statSync } from "node:fs";
 import { join } from "node:path";
 import { makeMappable } from "../disk/mapped.ts";
 import { makeDirectory } from "../disk/sync.ts";
+import { StartError } from "../errors.ts";
 import { PAGE_BYTES } from "./io/page.ts";
 
 /**
@@ -13,12 +15,18 @@ export type DurableMark = ReturnType<typeof openMark>;
 
 /**
  * Opens the mark in a log's directory, and creates the file when it is missing. A new mark holds 0
- * until the log's writer sets it.
+ * until the log's writer sets it. Throws `StartError` if the file is too short for a number.
  */
 export function openMark(directory: string) {
   makeDirectory(directory);
   const path = join(directory, "durable");
   makeMappable(path, new Uint8Array(PAGE_BYTES));
+  const { size } = statSync(path);
+  if (size < Float64Array.BYTES_PER_ELEMENT) {
+    throw new StartError(
+      `Expected ${PAGE_BYTES} bytes in ${path}, got ${size}; without the file, the next start looks for the end of the log itself`,
+    );
+  }
   const mapped = Bun.mmap(path, { shared: true });
   const number = new Float64Array(mapped.buffer, mapped.byteOffset, 1);
   return {

@@ -1,5 +1,7 @@
 import { expect, test } from "bun:test";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { StartError } from "../../src/errors.ts";
 import { openMark, readStoredMark } from "../../src/log/durable-mark.ts";
 import { temporaryDirectory } from "./support.ts";
 
@@ -10,6 +12,15 @@ test("a process that opens a mark reads its writer's number at once and later", 
   writer.set(12);
   expect(reader.get()).toBe(12);
   expect(readStoredMark(openMark(directory))).toBe(12);
+});
+
+test.each([0, 4])("a mark in a file of %p bytes is refused, and the file is named", (size) => {
+  const directory = temporaryDirectory();
+  const path = join(directory, "durable");
+  writeFileSync(path, new Uint8Array(size));
+  const message = `Expected 4096 bytes in ${path}, got ${size}`;
+  expect(() => openMark(directory)).toThrow(StartError);
+  expect(() => openMark(directory)).toThrow(message);
 });
 
 test.each([
