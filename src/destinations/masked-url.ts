@@ -26,7 +26,7 @@ const secretHosts = [
  * Returns a URL as the API shows it. If `isSecret` is true, the path and the query are masked. If
  * it is false, nothing is. If it is undefined, the path and the query are masked for hosts in
  * `secretHosts`, and for other hosts only the values of query parameters with names such as
- * `token`. A URL without secret parts is returned unchanged.
+ * `token`, and the fragment, which no receiver gets, is left out.
  */
 export function maskedUrl(text: string, isSecret?: boolean): string {
   const url = URL.parse(text);
@@ -35,8 +35,8 @@ export function maskedUrl(text: string, isSecret?: boolean): string {
   if (isSecret ?? secretHosts.some((host) => host.test(hostname))) {
     return pathname === "/" && search === "" ? text : `${origin}/${MASK}`;
   }
-  const [, base = text, query = ""] = /^([^?#]*\?)([^#]*)/.exec(text) ?? [];
-  return query === "" ? text : base + query.split("&").map(maskedPair).join("&");
+  const [, base = "", query = ""] = /^([^?#]*\??)([^#]*)/.exec(text) ?? [];
+  return base + query.split("&").map(maskedPair).join("&");
 }
 
 function maskedPair(pair: string): string {

@@ -35,6 +35,8 @@ test.each([
 
 test.each([
   ["https://h.test/a?x=1&api_key=s3&y=%20#f?key=1", "https://h.test/a?x=1&api_key=***&y=%20"],
+  ["https://h.test/a?x=1#f", "https://h.test/a?x=1"],
+  ["https://h.test/a#token=s3?x", "https://h.test/a"],
   ["https://h.test/a?ac%63ess_token=s3", "https://h.test/a?ac%63ess_token=***"],
   ["https://h.test/?sig=s3&signature=s3&sigma=1", "https://h.test/?sig=***&signature=***&sigma=1"],
   ["https://h.test/?SECRET=s=3", "https://h.test/?SECRET=***"],
