@@ -10,6 +10,11 @@ const RUN_CHARS = 8;
  * every digit 1.
  */
 const WORD_CHARS_MAX = 3;
+/**
+ * Maximum number of runs of `RUN_CHARS` characters that are stored of each form of all secrets
+ * together. Each takes memory and time of the server, and a workspace may have many long secrets.
+ */
+const STORED_RUNS_MAX = 65_536;
 /** Factor of the rolling hash: an odd number, so that every character affects the hash. */
 const HASH_FACTOR = 0x01000193;
 const OLDEST_FACTOR = powerOf(HASH_FACTOR, RUN_CHARS);
@@ -17,20 +22,27 @@ const OLDEST_FACTOR = powerOf(HASH_FACTOR, RUN_CHARS);
 /**
  * Masks secrets in text from a receiver, which may repeat what pixelmill sent to it. Finds whole
  * secrets and parts of at least `RUN_CHARS` characters, in upper and lower case, plain and in the
- * encodings in which receivers repeat them.
+ * encodings in which receivers repeat them. If a secret is longer than its share of
+ * `STORED_RUNS_MAX`, only longer parts are found, and what stands beside them is masked too.
  */
 export class SecretMask {
-  /** Hashes of all substrings of the secrets that have `RUN_CHARS` characters. */
-  readonly #runs = new Set<number>();
+  /**
+   * Substrings of the secrets that have `RUN_CHARS` characters: the hash of each, with the number
+   * of substrings that are left out before the next one.
+   */
+  readonly #runs = new Map<number, number>();
   /** Matches the secrets that are shorter than `RUN_CHARS`. Undefined if there are none. */
   readonly #short: RegExp | undefined;
 
   constructor(secrets: Iterable<string>) {
+    const all = [...new Set(secrets)];
+    const runsMax = STORED_RUNS_MAX / all.length;
     const short = new Set<string>();
-    for (const secret of secrets) {
+    for (const secret of all) {
+      const step = Math.ceil(secret.length / runsMax);
       for (const form of formsOf(secret)) {
         if (form.length < RUN_CHARS) short.add(form);
-        else for (const [, hash] of runsOf(form)) this.#runs.add(hash);
+        else this.#addRuns(form, step);
       }
     }
     const patterns = [...short].filter((it) => it !== "").map(patternOf);
@@ -42,6 +54,13 @@ export class SecretMask {
     return this.#short === undefined ? masked : masked.replace(this.#short, MASK);
   }
 
+  #addRuns(form: string, step: number): void {
+    for (let at = 0; at <= form.length - RUN_CHARS; at += step) {
+      const hash = hashAt(form, at);
+      this.#runs.set(hash, Math.max(this.#runs.get(hash) ?? 0, step - 1));
+    }
+  }
+
   #maskRuns(text: string): string {
     let result = "";
     /** Offset up to which `result` is complete. `from` and `to` delimit the next range to mask. */
@@ -49,15 +68,16 @@ export class SecretMask {
     let from = -1;
     let to = -1;
     for (const [end, hash] of runsOf(text)) {
-      if (!this.#runs.has(hash)) continue;
-      const start = end - RUN_CHARS;
+      const gap = this.#runs.get(hash);
+      if (gap === undefined) continue;
+      const start = Math.max(copied, end - RUN_CHARS - gap);
       if (from >= 0 && start > to) {
         result += text.slice(copied, from) + MASK;
         copied = to;
         from = start;
       }
-      if (from < 0) from = start;
-      to = end;
+      from = from < 0 ? start : Math.min(from, start);
+      to = Math.max(to, end + gap);
     }
     return from < 0 ? text : `${result}${text.slice(copied, from)}${MASK}${text.slice(to)}`;
   }
@@ -76,6 +96,15 @@ function* runsOf(text: string): Generator<[end: number, hash: number]> {
     }
     if (end >= RUN_CHARS) yield [end, hash];
   }
+}
+
+/** Returns the hash of the run that begins at `start`, as `runsOf` yields it. */
+function hashAt(text: string, start: number): number {
+  let hash = 0;
+  for (let index = start; index < start + RUN_CHARS; index++) {
+    hash = (Math.imul(hash, HASH_FACTOR) + lowerCode(text, index)) | 0;
+  }
+  return hash;
 }
 
 function lowerCode(text: string, index: number): number {

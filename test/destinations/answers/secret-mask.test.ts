@@ -1,4 +1,4 @@
-import { describe, expect, test } from "bun:test";
+import { describe, expect, spyOn, test } from "bun:test";
 import fc from "fast-check";
 import { shownAnswer, shownReason } from "../../../src/destinations/answers/receiver-answer.ts";
 import {
@@ -42,6 +42,26 @@ describe("a secret that a receiver repeats is masked", () => {
     const mask = new SecretMask(["pw1", "hunter"]);
     expect(mask.mask("pw1 pw12 hunter hunters")).toBe("*** pw12 *** ***s");
     expect(new SecretMask([""]).mask("text")).toBe("text");
+  });
+
+  test("many long ones too, of which few runs are stored", () => {
+    const stored = spyOn(Map.prototype, "set");
+    const long = Array.from({ length: 40 }, (_, n) => {
+      const hash = (part: number) => Bun.hash(`${n} ${part}`).toString(36).padStart(13, "0");
+      return Array.from({ length: 5_000 }, (_, part) => hash(part)).join("");
+    });
+    const mask = new SecretMask([...long, SECRET]);
+    const count = stored.mock.calls.length;
+    stored.mockRestore();
+    expect(count).toBeLessThan(1_000_000);
+    expect(mask.mask(`got ${SECRET} and ${SECRET.slice(9)}.`)).toBe("got *** and ***.");
+    for (const secret of long) {
+      for (const at of [0, 12_345, secret.length - 120]) {
+        const piece = secret.slice(at, at + 120);
+        const shown = mask.mask(`${"=".repeat(60)}${piece}${"=".repeat(60)}`);
+        expect(shown).toMatch(/^=+\*\*\*=+$/);
+      }
+    }
   });
 
   test("whatever stands around it, and texts without it stay as they are", () => {
