@@ -205,11 +205,12 @@ export class ResponseReader {
    */
   #keep(part: Buffer): boolean {
     const room = this.#bytesMax - this.#bodyBytes;
+    let kept = part;
     if (part.length > room) {
       this.#state = "done";
       this.isReusable = false;
+      kept = part.subarray(0, room);
     }
-    const kept = part.length > room ? part.subarray(0, room) : part;
     if (this.#bodyBytes === 0) {
       this.#body = kept;
     } else {
@@ -223,6 +224,6 @@ export class ResponseReader {
     }
     this.#bodyBytes += kept.length;
     assert(this.#bodyBytes <= this.#bytesMax, "A response body never exceeds its bound");
-    return part.length <= room;
+    return kept === part;
   }
 }
