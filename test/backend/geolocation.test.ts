@@ -44,3 +44,32 @@ test("a damaged database is logged once", () => {
     "the geolocation database is damaged",
   ]);
 });
+
+test("a reload opens another database or none, and one that cannot be read changes nothing", () => {
+  const at = (name: string) => join(directory, name);
+  writeFileSync(at("good.mmdb"), cityDatabase());
+  writeFileSync(at("bad.mmdb"), "no database");
+  const flags: Record<string, string> = {};
+  const settings = new LiveSettings(() => readSettings(flags, {}));
+  const logger = pino({ level: "silent" });
+  const { config } = settings;
+  const { record, place } = openGeolocationDatabase({ config, settings, logger });
+  const use = (name: string) => {
+    flags["geolocation-database"] = at(name);
+    settings.reload();
+  };
+  const ip = "203.0.113.0";
+  expect(() => record(ip)).toThrow("Not configured");
+  expect(place(ip)).toBeUndefined();
+  use("good.mmdb");
+  const city = { city: { names: { en: "Ghent" } } };
+  expect(record(ip)).toMatchObject(city);
+  expect(place(ip)).toContain("Ghent");
+  const cannot = "Cannot read the geolocation database";
+  expect(() => use("none.mmdb")).toThrow(`${cannot} ${at("none.mmdb")}: ENOENT`);
+  expect(() => use("bad.mmdb")).toThrow(`${cannot} ${at("bad.mmdb")}: `);
+  expect(record(ip)).toMatchObject(city);
+  delete flags["geolocation-database"];
+  settings.reload();
+  expect(() => record(ip)).toThrow("Not configured");
+});

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, jest, test } from "bun:test";
+import { afterEach, describe, expect, jest, mock, spyOn, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { startAuditRetention } from "../../src/backend/audit-retention.ts";
@@ -7,21 +7,29 @@ import { syncOffsetBase } from "../../src/backend/offset-base.ts";
 import { openAlerts } from "../../src/backend/open-alerts.ts";
 import { openDataDirectory } from "../../src/backend/open-data-directory.ts";
 import { openPipeline } from "../../src/backend/open-pipeline.ts";
+import { openSandbox } from "../../src/backend/open-sandbox.ts";
+import { openIngest } from "../../src/backend/reloadable/open-ingest.ts";
 import { startApi } from "../../src/backend/reloadable/start-api.ts";
 import { openStandalone } from "../../src/backend/standalone.ts";
 import type { PartitionLogs } from "../../src/cluster/events/partition-logs.ts";
+import { RECEIVED } from "../../src/figures/row.ts";
 import { formatFile, holdFile, isDataLocked } from "../../src/first-start/data-directory.ts";
+import * as supervisor from "../../src/ingest/supervisor/supervisor.ts";
 import { createMetrics } from "../../src/observe/metrics.ts";
 import { StartSteps } from "../../src/observe/start-steps.ts";
+import * as guestSandbox from "../../src/sandbox/guest-sandbox.ts";
+import { selfCommand } from "../../src/self-command.ts";
 import { LiveSettings } from "../../src/settings/live-settings.ts";
 import { readSettings } from "../../src/settings/reader.ts";
 import { removeDirectory, temporaryDirectory } from "../e2e/server.ts";
+import { NameServer } from "../egress/name-server.ts";
 import { listeningLogger } from "../log/support.ts";
 import { decode, eventOf } from "../pipeline/doubles.ts";
 
 const ends: (() => Promise<void> | void)[] = [];
 afterEach(async () => {
   jest.useRealTimers();
+  mock.restore();
   for (const end of ends.splice(0).reverse()) await end();
 });
 
@@ -168,6 +176,125 @@ test("the control plane listens where the settings say, and takes new certificat
     { host: "127.0.0.9", port: 4711, socket: sockets["control-plane"], tls: keys },
     { cert: "two", key: "two" },
   ]);
+});
+
+test("ingest processes get the settings, and new limits and certificates while they run", async () => {
+  const { context, flags } = starting({
+    ...{
+      "ingest-processes": "3",
+      host: "127.0.0.9",
+      port: "4712",
+      "trusted-proxies": "10.0.0.0/8",
+    },
+    ...{ "request-ip": "false", "public-url": "https://pixels.example", "ingest-rate": "500" },
+    ...{ "ingest-connections": "7", "log-level": "warn" },
+  });
+  const configured: unknown[] = [];
+  let isStopped = false;
+  const ingest = {
+    configure: (changed: unknown) => void configured.push(changed),
+    async stop() {
+      isStopped = true;
+    },
+  } as never;
+  const start = spyOn(supervisor, "startIngestProcesses").mockResolvedValue(ingest);
+  let keys = "first";
+  let change = () => {};
+  const data = {
+    keys: () => keys,
+    onChange(user: typeof change) {
+      change = user;
+    },
+  };
+  const counted: unknown[] = [];
+  const backend = { logs: "the logs", catalogDirectory: "/catalog" };
+  const received = { add: (...of: unknown[]) => void counted.push(of) };
+  const sockets = { "data-plane": { fd: 7, port: 4712 } };
+  const sources = { backend, received, certificates: { data }, sockets } as never;
+  expect(await openIngest(context, sources)).toBe(ingest);
+  const limits = { eventsPerSecondMax: 500, connectionsPerNetworkMax: 7, logLevel: "warn" };
+  const [options] = start.mock.calls[0]!;
+  expect(options).toMatchObject({
+    ...{ ...backend, ...limits, command: [...selfCommand, "ingest"], count: 3, tls: "first" },
+    ...{ host: "127.0.0.9", port: 4712, socket: sockets["data-plane"] },
+    ...{ trustedProxies: ["10.0.0.0/8"], recordClientAddress: false },
+    publicUrl: "https://pixels.example",
+  } as never);
+  options.onReceived!("source", 4);
+  expect(counted).toEqual([["source", expect.any(Number), RECEIVED, 4]]);
+  keys = "second";
+  change();
+  const changes = { "ingest-rate": "9", "ingest-connections": "8", "log-level": "error" };
+  Object.assign(flags, changes);
+  const { changed } = context.settings.reload();
+  expect(changed.toSorted()).toEqual(["ingest.connections", "ingest.rate", "log.level"]);
+  expect(configured).toEqual([
+    { ...limits, tls: "second" },
+    { eventsPerSecondMax: 9, connectionsPerNetworkMax: 8, logLevel: "error", tls: "second" },
+  ]);
+  await context.stack.disposeAsync();
+  expect(isStopped).toBe(true);
+});
+
+describe("the sandbox of a server", () => {
+  /** Opens a sandbox that starts no guest, and returns the options that it got. */
+  function open(flags: Record<string, string>) {
+    const { context } = starting(flags);
+    let isClosed = false;
+    const sandbox = {
+      async close() {
+        isClosed = true;
+      },
+    } as never;
+    const create = spyOn(guestSandbox, "createSandbox").mockReturnValue(sandbox);
+    const record = () => null;
+    expect(openSandbox(context, record)).toBe(sandbox);
+    const [options] = create.mock.lastCall!;
+    const fetch = (url: string) => {
+      const request = { workspaceId: "w", url, method: "GET", headers: {}, body: "" };
+      const bounds = { timeoutMs: 60_000, answerBytesMax: 100 };
+      return options.fetch!({ ...request, ...bounds }, new AbortController().signal);
+    };
+    return { options, record, fetch, stack: context.stack, isClosed: () => isClosed };
+  }
+
+  test("is confined, and has its own share of the memory, unless the settings say otherwise", () => {
+    const { options, record } = open({});
+    expect(options).toMatchObject({ insecure: false, geolocation: record });
+    expect(options.guestCommand).toEqual([...selfCommand, "guest"]);
+    expect(options).not.toHaveProperty("limits");
+    const { options: changed } = open({ "sandbox-memory": "1", "sandbox-insecure": "true" });
+    expect(changed).toMatchObject({ insecure: true, limits: { memoryBytes: 1_048_576 } });
+  });
+
+  test("reaches no private address that the setting does not allow", async () => {
+    const { fetch } = open({});
+    await expect(fetch("http://127.0.0.1:1/")).rejects.toThrow("sandbox.fetch.allow");
+  });
+
+  test("asks the name servers of the settings, and closes its connections at the end", async () => {
+    const names = new NameServer({ "site.test": { four: ["127.0.0.1"] } });
+    const closed = Promise.withResolvers<void>();
+    const site = Bun.listen({
+      ...{ hostname: "127.0.0.1", port: 0 },
+      socket: {
+        data: (socket) => void socket.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"),
+        close: () => closed.resolve(),
+      },
+    });
+    ends.push(
+      () => names.close(),
+      () => site.stop(true),
+    );
+    const { fetch, stack, isClosed } = open({
+      ...{ "egress-resolver": await names.listen(), "sandbox-fetch-allow": "127.0.0.0/8" },
+    });
+    const answer = await fetch(`http://site.test:${site.port}/`);
+    expect(answer).toMatchObject({ status: 200, body: "ok" });
+    await stack.disposeAsync();
+    await closed.promise;
+    expect(isClosed()).toBe(true);
+  });
 });
 
 test("old entries of the audit log are deleted every hour, and a failure is logged", async () => {
