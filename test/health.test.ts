@@ -1,6 +1,16 @@
 import { expect, test } from "bun:test";
-import { readiness } from "../src/health.ts";
+import { writeFileSync } from "node:fs";
+import { holdFile } from "../src/first-start/data-directory.ts";
+import {
+  DELIVERIES_HELD,
+  programSuspensions,
+  readiness,
+  SANDBOX_INSECURE,
+  slowRevisions,
+  systemFigures,
+} from "../src/health.ts";
 import { loadConfig } from "../src/settings/reader.ts";
+import { removeDirectory, temporaryDirectory } from "./e2e/server.ts";
 
 const silent = "Broker 2 (b:9092) does not answer";
 
@@ -39,4 +49,97 @@ test("a cause of a failed check and of warnings has one sentence, with all that 
 test("a warning without a failed check of its cause stays a warning", () => {
   expect(ready(undefined, [silent]).warnings).toEqual([silent]);
   expect(ready("The catalog is closed", [silent]).warnings).toEqual([silent]);
+});
+
+test("figures of the system have each process's own, and what the parts know", async () => {
+  const metric = (name: string, value: number, labels = {}) => ({
+    ...{ name, values: [{ value, labels }] },
+  });
+  const cpuSeconds = () => {
+    const { user, system } = process.cpuUsage();
+    return (user + system) / 1e6;
+  };
+  const before = cpuSeconds();
+  const figures = await systemFigures({
+    ingest: {
+      metrics: async () => [
+        [
+          metric("process_cpu_seconds_total", 2.5, { process: "other" }),
+          metric("process_resident_memory_bytes", 1_000, { process: "ingest-0" }),
+        ],
+        [],
+      ],
+    },
+    sandbox: { guestCounts: () => ({ alive: 2, awaited: 1 }) },
+    pipeline: { keptEvents: async () => ({ bytes: 7, oldestAt: 9 }) },
+    disk: { usedBytes: () => ({ events: 5 }), freeBytes: () => 11 },
+    retention: { ageMsMax: 60_000, bytesMax: 13 },
+  } as unknown as Parameters<typeof systemFigures>[0]);
+  expect(figures).toMatchObject({
+    processes: [
+      { name: "server" },
+      { name: "ingest-0", residentBytes: 1_000, cpuSeconds: 2.5 },
+      { name: "", residentBytes: 0, cpuSeconds: 0 },
+    ],
+    guests: { alive: 2, awaited: 1 },
+    disk: { used: { events: 5 }, freeBytes: 11 },
+    events: { bytes: 7, oldestAt: 9, retention: { seconds: 60, bytes: 13 } },
+  });
+  const [server] = figures.processes;
+  expect(server!.cpuSeconds).toBeGreaterThanOrEqual(before);
+  expect(server!.cpuSeconds).toBeLessThanOrEqual(cpuSeconds());
+  expect(server!.residentBytes).toBeGreaterThan(1 << 20);
+});
+
+test("suspended and slow programs of a workspace are told by the revision of the transformation", () => {
+  const of = (workspaceId: string, programId: string) => ({ workspaceId, programId });
+  const suspended = [
+    { ...of("w", "v1+l1"), name: "Shop", until: 9, reason: "It fails" },
+    { ...of("other", "v2"), name: "Else", until: 9, reason: "It fails" },
+  ];
+  const slow = [
+    { ...of("w", "v3+l1+l2"), since: 5 },
+    { ...of("other", "v4"), since: 6 },
+  ];
+  const sandbox = { suspended: () => suspended, slow: () => slow } as never;
+  expect(programSuspensions(sandbox, "w")).toEqual([
+    { transformationVersionId: "v1", name: "Shop", until: 9, reason: "It fails" },
+  ]);
+  expect([...slowRevisions(sandbox, "w")]).toEqual([["v3", 5]]);
+});
+
+test("a sandbox that has not started, and deliveries that are held, are told", () => {
+  const data = temporaryDirectory();
+  const config = loadConfig({ data }, {});
+  const none = { trouble: () => undefined };
+  const told = (state: object, more: object = {}) =>
+    readiness({
+      ...{ config, ingest: { health: () => ({ trouble: "No process", warnings: ["a"] }) } },
+      backend: {
+        ...{ catalog: none, checks: () => ({}), warnings: () => ["c"] },
+        logs: { warnings: () => ["b"] },
+      },
+      ...{ sandbox: { status: () => state }, pipeline: { warnings: () => ["d"] } },
+      ...{ backups: { warnings: () => ["e"] }, starting: "Not stored yet" },
+      certificates: { data: { warnings: () => ["f"] }, control: { warnings: () => ["g"] } },
+      ...more,
+    } as unknown as Parameters<typeof readiness>[0]);
+  const first = told({ state: "starting", insecure: false });
+  expect(first).toEqual({
+    ready: false,
+    checks: {
+      ingest: { ok: false, message: "No process" },
+      sandbox: { ok: false, message: "Not started yet" },
+      catalog: { ok: false, message: "Not stored yet" },
+    },
+    warnings: ["a", "b", "c", "d", "e", "f", "g"],
+  });
+  writeFileSync(holdFile(config), "");
+  const second = told(
+    { state: "unavailable", reason: "No memory", insecure: true },
+    { backups: undefined },
+  );
+  removeDirectory(data);
+  expect(second.checks.sandbox).toEqual({ ok: false, message: "No memory" });
+  expect(second.warnings).toEqual([SANDBOX_INSECURE, DELIVERIES_HELD, ..."abcdfg"]);
 });
