@@ -1,7 +1,8 @@
 import { expect, test } from "bun:test";
 import { type TSchema, Type } from "@sinclair/typebox";
 import { FAULTS_WALKED_MAX, QUERY_PARAMETERS_MAX } from "../../../src/api/limits.ts";
-import { expectShape, readQuery } from "../../../src/api/request/validation.ts";
+import { unknownKeys } from "../../../src/api/request/unknown-keys.ts";
+import { expectBody, expectShape, readQuery } from "../../../src/api/request/validation.ts";
 import { routes } from "../../../src/api/route-table.ts";
 import { nullable, strict } from "../../../src/api/schema/common.ts";
 import { ApiError } from "../../../src/errors.ts";
@@ -48,6 +49,140 @@ test("a number beyond its bounds or null is expected in words", () => {
   const seconds = nullable(Type.Integer({ minimum: 0, maximum: 9 }));
   const refused = refusalOf(() => expectShape(Type.Object({ seconds }), { seconds: 10 }));
   expect(refused.message).toBe("Expected an integer of 0 to 9 or null at /seconds, got a number");
+});
+
+test.each<[schema: TSchema, value: unknown, message: string]>([
+  [Type.String(), 1, "a string, got a number"],
+  [
+    Type.String({ minLength: 2 }),
+    "a",
+    "a string of at least 2 characters, got a string of 1 character",
+  ],
+  [
+    Type.String({ maxLength: 1 }),
+    "ab",
+    "a string of at most 1 characters, got a string of 2 characters",
+  ],
+  [
+    Type.String({ minLength: 1, maxLength: 3 }),
+    true,
+    "a string of 1 to 3 characters, got a boolean",
+  ],
+  [Type.Boolean(), null, "true or false, got null"],
+  [Type.Integer({ minimum: 5 }), 4, "an integer of at least 5, got a number"],
+  [Type.Integer({ maximum: 5 }), 5.5, "an integer of at most 5, got a number"],
+  [
+    Type.Array(Type.Null(), { minItems: 1 }),
+    [],
+    "an array of at least 1 items, got an array of 0 items",
+  ],
+  [Type.Array(Type.Null()), {}, "an array, got an object"],
+  [Type.Null(), "", "null, got a string of 0 characters"],
+  [Type.Object({}), [1], "an object, got an array of 1 item"],
+  [
+    Type.Union([Type.Literal("a"), Type.Literal("b")]),
+    "c",
+    "one of a, b, got a string of 1 character",
+  ],
+  [
+    Type.Union([Type.String(), Type.Integer(), Type.Integer()]),
+    true,
+    "a string or an integer, got a boolean",
+  ],
+  [Type.String({ "x-expected": "a colour" }), 7, "a colour, got a number"],
+])(
+  "a value that the schema %j does not allow, %j, is refused in words",
+  (schema, value, message) => {
+    expect(refusalOf(() => expectShape(schema, value)).message).toBe(`Expected ${message}`);
+  },
+);
+
+test("a refusal names the place in the first sentence, and has all faults with their places", () => {
+  const choices = Type.Union([
+    Type.String(),
+    Type.Object({ size: Type.Integer() }),
+    Type.Array(Type.Null()),
+  ]);
+  const schema = Type.Object({ name: Type.String(), each: Type.Array(choices) }, strict);
+  const value = { each: ["a", { size: "b" }, [1], 2], nam: 1 };
+  const { message, details } = refusalOf(() => expectShape(schema, value));
+  expect(message).toBe("Expected a string at /name, got nothing");
+  expect(details).toEqual([
+    { path: "/name", message: "Expected a string, got nothing" },
+    { path: "", message: 'Unknown key "nam", did you mean name?' },
+    { path: "/each/1/size", message: "Expected an integer, got a string of 1 character" },
+    { path: "/each/2/0", message: "Expected null, got a number" },
+    { path: "/each/3", message: "Expected a string or an object or an array, got a number" },
+  ]);
+  const unknown = refusalOf(() => expectShape(schema, { name: "a", each: [], colour: 1 }));
+  expect(unknown.message).toBe('Unknown key "colour", expected one of name, each');
+});
+
+test("a body is taken without the keys that its schema does not have, and without inherited ones", () => {
+  const schema = Type.Object({ name: Type.String(), valueOf: Type.Optional(Type.Any()) });
+  expect(expectBody(schema, { name: "a", other: 1 })).toEqual({ name: "a" });
+});
+
+test("a query is read with the types of its schema, and refused with the name of the parameter", () => {
+  const schema = Type.Object({
+    all: Type.Optional(Type.Boolean()),
+    page: Type.Optional(Type.Integer({ minimum: 1 })),
+    text: Type.Optional(Type.String()),
+    sort: Type.Optional(Type.Union([Type.Literal("Name"), Type.Literal("-Name")])),
+  });
+  const read = (query: string) => readQuery(schema, `http://x/y${query}`);
+  expect(read("")).toEqual({});
+  expect(read("?all=true&page=12&text=true&sort=-NAME&utm=1")).toEqual({
+    ...{ all: true, page: 12, text: "true", sort: "-Name" },
+  });
+  expect(read("?all=false&text=")).toEqual({ all: false, text: "" });
+  for (const [query, path, message] of [
+    ["?page=1&page=2", "?page", "Expected one value at ?page, got several"],
+    ["?page=0", "?page", "Expected an integer of at least 1 at ?page, got a number"],
+    [
+      "?page=1e1",
+      "?page",
+      "Expected an integer of at least 1 at ?page, got a string of 3 characters",
+    ],
+    ["?all=yes", "?all", "Expected true or false at ?all, got a string of 3 characters"],
+    ["?sort=size", "?sort", "Expected one of Name, -Name at ?sort, got a string of 4 characters"],
+    ["?txet=a", "?text", "Expected the parameter text, got a name that is almost the same"],
+  ] as const) {
+    const refusal = refusalOf(() => read(query));
+    expect([refusal.message, refusal.details?.[0]?.path]).toEqual([message, path]);
+  }
+});
+
+test("keys that a schema does not have are told at any depth, with what was perhaps meant", () => {
+  const few = { url: Type.String(), timeoutSeconds: Type.Integer() };
+  const many = Object.fromEntries(Array.from("abcdefghi", (name) => [name.repeat(3), Type.Null()]));
+  const schema = Type.Object({
+    ...{ ...few, many: Type.Object(many), items: Type.Array(Type.Object(few)) },
+    free: Type.Object(few, { additionalProperties: true }),
+    map: Type.Record(Type.String(), Type.Object(few)),
+  });
+  const told = (value: unknown) =>
+    [...unknownKeys(schema, value, "/config")].map(({ path, message }) => `${path}: ${message}`);
+  expect(told({ url: 1, items: [few], free: { x: 1 }, map: { x: { y: 1 } }, many: [1] })).toEqual(
+    [],
+  );
+  expect(told(null)).toEqual([]);
+  expect(told({ URl: 1, timeout: 1, colour: 1 })).toEqual([
+    '/config: Unknown key "URl", did you mean url?',
+    '/config: Unknown key "timeout", did you mean timeoutSeconds?',
+    '/config: Unknown key "colour", expected one of url, timeoutSeconds, many, items, free, map',
+  ]);
+  expect(told({ items: [{}, { myurl: 1, no: 1 }], many: { zzz: 1 } })).toEqual([
+    '/config/items/1: Unknown key "myurl", did you mean url?',
+    '/config/items/1: Unknown key "no", expected one of url, timeoutSeconds',
+    '/config/many: Unknown key "zzz"',
+  ]);
+  const [long, odd] = ["url".padEnd(101, "l"), "a secret: x"];
+  expect(told({ many: { [long]: 1, [odd]: 1, [`${"x".repeat(97)}aaa`]: 1 } })).toEqual([
+    "/config/many: Unknown key",
+    "/config/many: Unknown key",
+    `/config/many: Unknown key "${"x".repeat(97)}aaa", did you mean aaa?`,
+  ]);
 });
 
 test("355,000 unknown keys cost as few suggestions as a hundred", () => {

@@ -1,0 +1,93 @@
+import { expect, test } from "bun:test";
+import {
+  filtered,
+  firstItems,
+  matching,
+  pageOf,
+  searched,
+  sortRows,
+} from "../../../src/api/request/list-query.ts";
+import { TimeSlicer } from "../../../src/concurrency/time-slicer.ts";
+import { PAGE_ITEMS_MAX, STATUS_ITEMS_MAX } from "../../../src/settings/limits.ts";
+
+const slicing = { slices: new TimeSlicer(), signal: new AbortController().signal };
+const numbers = (count: number) => Array.from({ length: count }, (_, n) => n);
+
+test("a page has its part of a list, the first 50 without parameters", () => {
+  const items = numbers(120);
+  expect(pageOf(items, {})).toEqual(items.slice(0, 50));
+  expect(pageOf(items, { page: 3 })).toEqual(items.slice(100));
+  expect(pageOf(items, { page: 2, count: 7 })).toEqual(items.slice(7, 14));
+  expect(pageOf(items, { page: 4 })).toEqual([]);
+});
+
+test("a text matches a part of a name in any case, or a whole id", () => {
+  const names = ["Shop", "Workshop", "Other", "id-2"].map((name, n) => ({ id: `id-${n}`, name }));
+  const found = (text?: string) => names.filter(matching(text)).map(({ name }) => name);
+  expect(found()).toEqual(["Shop", "Workshop", "Other", "id-2"]);
+  expect(found(" SHOP ")).toEqual(["Shop", "Workshop"]);
+  expect(found(" id-2 ")).toEqual(["Other", "id-2"]);
+  expect(found("ID-1")).toEqual([]);
+});
+
+test("a filtered list counts all matches, and has those of the page", async () => {
+  const items = numbers(3 * PAGE_ITEMS_MAX).map((n) => ({
+    ...{ n, ...(n % 3 === 0 && { externalId: `e${n}` }) },
+  }));
+  const even = filtered(
+    () => items,
+    ({ n }) => n % 2 === 0,
+    slicing,
+  );
+  const read = async (page: number, hasExternalId?: boolean) => {
+    const { items, total } = await even.list("w", page, hasExternalId);
+    return { total, ns: items.map(({ n }) => n) };
+  };
+  const evens = items.map(({ n }) => n).filter((n) => n % 2 === 0);
+  const [first, second] = [await read(1), await read(2)];
+  expect([...first.ns, ...second.ns]).toEqual(evens);
+  expect(first.ns).toHaveLength(PAGE_ITEMS_MAX);
+  expect([first.total, second.total]).toEqual([evens.length, evens.length]);
+  const marked = evens.filter((n) => n % 3 === 0);
+  expect(await read(1, true)).toEqual({
+    total: marked.length,
+    ns: marked.slice(0, PAGE_ITEMS_MAX),
+  });
+  expect((await read(1, false)).total).toBe(evens.length - marked.length);
+});
+
+test("a list is searched only for a text, of one workspace", async () => {
+  const each = (workspaceId: string) => [{ id: workspaceId, name: "Shop" }];
+  const items = { each, list: () => ({ items: [], total: 7 }) };
+  expect(searched(items, undefined, slicing)).toBe(items);
+  const found = await searched(items, "shop", slicing).list("w", 1);
+  expect(found).toEqual({ items: [{ id: "w", name: "Shop" }], total: 1 });
+});
+
+test("rows are sorted by numbers, or by texts as people read them, and equal ones keep their order", () => {
+  const rows = ["b10", "B9", "ä", "a", "A"].map((name, n) => ({ name, n, size: n % 2 }));
+  const keys = {
+    name: ({ name }: (typeof rows)[number]) => name,
+    size: ({ size }: (typeof rows)[number]) => size,
+  };
+  const sorted = (sort?: string) => {
+    const copy = [...rows];
+    sortRows(copy, sort, keys);
+    return copy.map(({ n }) => n);
+  };
+  expect(sorted("name")).toEqual([2, 3, 4, 1, 0]);
+  expect(sorted("-name")).toEqual([0, 1, 2, 3, 4]);
+  expect(sorted("size")).toEqual([0, 2, 4, 1, 3]);
+  expect(sorted("-size")).toEqual([1, 3, 0, 2, 4]);
+  for (const none of [undefined, "", "-", "other"]) expect(sorted(none)).toEqual([0, 1, 2, 3, 4]);
+});
+
+test("the first items of a workspace are read, and others only counted", async () => {
+  const read = (count: number) => {
+    const of = { each: () => numbers(count), count: () => count };
+    return firstItems(of, "w", slicing);
+  };
+  expect(await read(3)).toEqual({ items: [0, 1, 2], total: 3 });
+  const { items, total } = await read(STATUS_ITEMS_MAX + 5);
+  expect([items.length, total]).toEqual([STATUS_ITEMS_MAX, STATUS_ITEMS_MAX + 5]);
+});
