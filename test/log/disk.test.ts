@@ -80,6 +80,16 @@ test("a block is filled to its last byte", () => {
   expect(batcher.waiting.count).toBe(4);
 });
 
+test("a block does not count more records than its bytes have lengths of", () => {
+  const count = 8;
+  const end = HEADER_BYTES + count * RECORD_HEADER_BYTES;
+  const block = Buffer.alloc(end);
+  sealBlock(block, end, 0, count);
+  expect(blockAt(block, 0, 0)).toMatchObject({ first: 0, end: count });
+  expect(() => sealBlock(block, end, 0, count + 1)).toThrow("records that a block counts fit");
+  expect(() => sealBlock(block, end + 1, 0, count)).toThrow("A block ends within its buffer");
+});
+
 test("the records of a request lie in one block when they fit one", () => {
   const codec = {
     bytesMax: (size: number) => size,

@@ -8,7 +8,12 @@ import {
   isolated,
   pluralize,
 } from "../../../src/console/format.ts";
-import { type Metrics, perMinute, pointTimes } from "../../../src/console/metrics/chart-values.ts";
+import {
+  type Metrics,
+  perMinute,
+  pointTimes,
+  SECONDS_STEPS,
+} from "../../../src/console/metrics/chart-values.ts";
 import { systemTexts } from "../../../src/console/texts/system.ts";
 import { tailTexts } from "../../../src/console/texts/tail.ts";
 
@@ -57,6 +62,15 @@ test("points of a chart are events a minute, without those that were hardly reco
   expect(perMinute(metrics, "received")).toEqual([60, 120, 60, null, null]);
   const first = Date.parse("2026-02-16T01:11:00.000Z") / 1_000;
   expect(pointTimes(metrics)).toEqual([0, 60, 120, 180, 240].map((after) => first + after));
+});
+
+test("labels of a chart's axis divide a minute, an hour or a day evenly, or are whole days apart", () => {
+  const [minute, hour, day] = [60, 3_600, 86_400];
+  expect(SECONDS_STEPS).toEqual([
+    ...[minute / 60, minute / 30, minute / 12, minute / 6, minute / 3, minute / 2, minute],
+    ...[hour / 30, hour / 12, hour / 6, hour / 3, hour / 2, hour],
+    ...[day / 12, day / 4, day / 2, day, 2 * day, 5 * day, 10 * day],
+  ]);
 });
 
 test("a sentence names the changes of an event", () => {
