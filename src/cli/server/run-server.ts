@@ -59,7 +59,6 @@ export async function runServer(options: RunOptions): Promise<number> {
     logger.error("the other server ended before it served; this one continues");
     sockets = held;
     demo = false;
-    options.settings.removeParts();
   }
 }
 
