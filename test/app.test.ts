@@ -1,8 +1,16 @@
 import { afterEach, beforeEach, expect, mock, spyOn, test } from "bun:test";
-import { writeFileSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
 import { type AppOptions, openApp } from "../src/app.ts";
-import { holdFile, isDataLocked, prepareDataDirectory } from "../src/first-start/data-directory.ts";
+import * as alerts from "../src/backend/open-alerts.ts";
+import * as listening from "../src/backend/reloadable/start-api.ts";
+import {
+  controlSocket,
+  holdFile,
+  isDataLocked,
+  prepareDataDirectory,
+} from "../src/first-start/data-directory.ts";
 import * as demo from "../src/first-start/demo.ts";
+import * as beginning from "../src/first-start/first-workspace.ts";
 import { openListeningSocket } from "../src/http/listening-socket.ts";
 import * as supervisor from "../src/ingest/supervisor/supervisor.ts";
 import * as guestSandbox from "../src/sandbox/guest-sandbox.ts";
@@ -46,10 +54,24 @@ function settingsOf(flags: Record<string, string> = {}): LiveSettings {
 }
 
 function open(settings: LiveSettings, more: Partial<AppOptions> = {}) {
-  const listening = listeningLogger();
-  lines = listening.lines;
+  const { logger, lines: logged } = listeningLogger();
+  lines = logged;
   const print = (line: string) => void printed.push(line);
-  return openApp(settings, { demo: false, logger: listening.logger, print, ...more });
+  return openApp(settings, { demo: false, logger, print, ...more });
+}
+
+/**
+ * Notes when the control plane begins to listen and when the first workspace is there, and the
+ * console's URL for links in alerts.
+ */
+function watchStart() {
+  const listens = spyOn(listening, "startApi");
+  const begins = spyOn(beginning, "firstWorkspace");
+  const opens = spyOn(alerts, "openAlerts");
+  return {
+    listensFirst: () => listens.mock.invocationCallOrder[0]! < begins.mock.invocationCallOrder[0]!,
+    consoleUrl: () => opens.mock.lastCall![2](),
+  };
 }
 
 async function ask(app: { controlPlaneUrl: string }, path: string, token = ADMIN_TOKEN) {
@@ -65,7 +87,12 @@ test("a server answers what its parts know, until it is stopped in the order of 
     ...{ "events-retention-age": "7200", "events-retention-bytes": "5000000000" },
     ...{ "admin-hosts": "console.test", "api-headers": "clear" },
   });
+  const start = watchStart();
   const app = await open(settings);
+  expect(start.listensFirst()).toBe(true);
+  expect(start.consoleUrl()).toBe(app.controlPlaneUrl);
+  expect(lines.filter(({ level }) => level >= 40)).toEqual([]);
+  expect(existsSync(controlSocket(settings.config))).toBe(true);
   expect([app.dataPlaneUrl, app.transformerUrl, printed]).toEqual([
     ...["http://0.0.0.0:81", undefined, []],
   ]);
@@ -94,6 +121,8 @@ test("a server answers what its parts know, until it is stopped in the order of 
   await app.close();
   expect(told).toEqual(["stop pixels", "stop pixels", "close the sandbox"]);
   expect(isDataLocked(settings.config)).toBe(false);
+  // A server that opens again adds its parts again.
+  expect(() => settings.expectComplete()).toThrow();
   await expect(fetch(`${app.controlPlaneUrl}/ready`)).rejects.toThrow();
 });
 
@@ -106,8 +135,11 @@ test("a server that hands over takes pixels until its deliveries have stopped", 
   });
   prepareDataDirectory(settings.config);
   writeFileSync(holdFile(settings.config), "");
+  const start = watchStart();
   const app = await open(settings, { demo: true, sockets: { "control-plane": handed } });
   expect(app.controlPlaneUrl).toEndWith(`:${handed.port}`);
+  expect(start.listensFirst()).toBe(false);
+  expect(start.consoleUrl()).toBe("https://console.test");
   expect(lines.map(({ msg }) => msg)).toEqual([
     "User code may run although it is not confined (sandbox.insecure)",
     "Deliveries are held until `pixelmill release` is called for this data directory",

@@ -141,5 +141,6 @@ test("a sandbox that has not started, and deliveries that are held, are told", (
   );
   removeDirectory(data);
   expect(second.checks.sandbox).toEqual({ ok: false, message: "No memory" });
+  expect(told({ state: "ready", reason: "Insecure" }).checks.sandbox).toEqual({ ok: true });
   expect(second.warnings).toEqual([SANDBOX_INSECURE, DELIVERIES_HELD, ..."abcdfg"]);
 });

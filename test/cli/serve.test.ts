@@ -43,16 +43,18 @@ async function serve(
   const before = new Map(signals.map((signal) => [signal, process.listeners(signal)]));
   const { ended, errors } = start(["serve", "--data", data, ...args]);
   const code = await ended;
+  const ignored: string[] = [];
   for (const signal of signals) {
     const added = process.listeners(signal).filter((it) => !before.get(signal)!.includes(it));
     for (const listener of added) {
       listener(signal);
+      ignored.push(signal);
       process.off(signal, listener);
     }
   }
   const options = runServer.mock.lastCall?.[0];
   return {
-    ...{ code, errors: errors.text, lines, options, asked: takeOver.mock.calls },
+    ...{ code, errors: errors.text, lines, options, ignored, asked: takeOver.mock.calls },
     level: level.mock.lastCall?.[0],
   };
 }
@@ -60,8 +62,13 @@ async function serve(
 const messages = (lines: { msg: string }[]) => lines.map(({ msg }) => msg);
 
 test("a server begins with its settings, and survives the signals of terminals and of log rotation", async () => {
-  const { code, level, lines, options, asked } = await serve(["--port", "81", "--log-level=warn"]);
+  const { code, level, lines, options, ignored, asked } = await serve([
+    "--port",
+    "81",
+    "--log-level=warn",
+  ]);
   expect([code, level, asked]).toEqual([7, "warn", []]);
+  expect(ignored).toEqual(["SIGHUP", "SIGUSR1", "SIGUSR2"]);
   const { settings, ...others } = options!;
   expect([settings.config.port, settings.config.data]).toEqual([81, data]);
   expect(others).toMatchObject({ demo: false, isActivated: false, sockets: {}, taken: undefined });
@@ -110,4 +117,13 @@ test("a server that cannot use the data directory takes nothing over", async () 
   const { code, errors, options, asked } = await serve(["--take-over"]);
   expect([code, options, asked]).toEqual([1, undefined, []]);
   expect(errors).toContain("Expected the setting cluster.kafka");
+});
+
+test("a server runs only where the system can confine user code", async () => {
+  const { platform } = process;
+  Object.defineProperty(process, "platform", { value: "darwin" });
+  const { code, errors, options } = await serve([]);
+  Object.defineProperty(process, "platform", { value: platform });
+  expect([code, options]).toEqual([1, undefined]);
+  expect(errors).toContain("pixelmill runs only on Linux, this is darwin");
 });

@@ -134,7 +134,7 @@ test.each([
   [basic("good:bad"), "Invalid, expired or revoked token"],
   [basic("a:b:good"), "Invalid, expired or revoked token"],
   ["Bearer bad", "Invalid, expired or revoked token"],
-  ["Digest good", "Expected an Authorization header with a Bearer token"],
+  [basic("a:good").replace("Basic", "Digest"), "Expected an Authorization header"],
   ["Bearer", "Expected an Authorization header with a Bearer token"],
   ["Bearer good bad", "Expected an Authorization header with a Bearer token"],
   ["", "Expected an Authorization header with a Bearer token"],

@@ -219,6 +219,24 @@ describe("guests for tests", () => {
     pool.close();
   });
 
+  test("that have ended, or of which the request has one already, give their place back", async () => {
+    const { pool, guestOf } = poolOf({ throwAways: 2, throwAwaysOfWorkspace: 2 });
+    using budget = new TestBudget();
+    const parse = (work: (guest: FakeGuest) => void = () => {}) =>
+      pool.parseInThrowAway("a", "javascript", budget, async (source) => {
+        const guest = await guestOf(source);
+        work(guest);
+        return guest;
+      });
+    const [first, second] = await Promise.all([parse(), parse()]);
+    expect([first.dying, second.dying]).toEqual([false, true]);
+    const crash = (guest: FakeGuest) => guest.kill("crash");
+    for (let times = 0; times < 3; times += 1) await parse(crash);
+    const [third, fourth] = await Promise.all([parse(), parse()]);
+    expect([third.dying, fourth.dying]).toEqual([false, true]);
+    pool.close();
+  });
+
   test("are as many as they may be, of which each workspace has its share", async () => {
     const { pool, guestOf } = poolOf({ throwAways: 2, throwAwaysOfWorkspace: 1 });
     using budget = new TestBudget();
