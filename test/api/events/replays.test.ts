@@ -87,6 +87,9 @@ describe("/v2/replays", () => {
     const destinationId = (await call("POST /v2/destinations", { body })).destination.id;
     if (at.connected) await call("POST /v2/connections", { body: { sourceId, destinationId } });
     for (let n = 0; n < 5; n++) await api.page(sourceId, `anonymousId=a&properties.n=${n}`);
+    // One that has ended waits for nothing.
+    const ended = (await start({ sourceId, destinationId, from: hourAgo() })).body.replay.id;
+    await api.send("POST", `/v2/replays/${ended}/cancel`);
     let id: string;
     if (at.kind === "events") {
       id = (await start({ sourceId, destinationId, from: hourAgo() })).body.replay.id;

@@ -13,22 +13,29 @@ const STOPPED: Partial<Record<(typeof destinationStates)[number], string>> = {
 };
 
 /**
- * Returns why destinations of these jobs accept nothing now, by the id of the destination. Only
- * asks about destinations with events on their way.
+ * Returns why a job's events wait, by the id of the job. Only has jobs with events on their way to a
+ * destination that accepts nothing now.
  */
 export async function replayWaits(
   deps: StatusDeps,
   workspaceId: string,
   jobs: readonly ReplayJob[],
-): Promise<ReadonlyMap<string | undefined, string>> {
-  const ids = jobs.flatMap((job) => (isUnderWay(job) ? (job.destinationId ?? []) : []));
-  const destinations = deps.catalog.destinations.withIds(workspaceId, [...new Set(ids)]);
+): Promise<ReadonlyMap<string, string>> {
+  const underWay = jobs.filter(isUnderWay);
+  const ids = new Set(underWay.flatMap(({ destinationId }) => destinationId ?? []));
+  const destinations = deps.catalog.destinations.withIds(workspaceId, [...ids]);
   if (destinations.length === 0) return new Map();
   const measured = await measure(deps, workspaceId, destinations);
-  return new Map(
+  const stopped = new Map(
     measured.destinations.flatMap(({ id, state, reason }) => {
       const sentence = STOPPED[state];
-      return sentence === undefined ? [] : [[id, reason ?? sentence]];
+      return sentence === undefined ? [] : [[id, reason ?? sentence] as const];
+    }),
+  );
+  return new Map(
+    underWay.flatMap(({ id, destinationId = "" }) => {
+      const reason = stopped.get(destinationId);
+      return reason === undefined ? [] : [[id, reason] as const];
     }),
   );
 }

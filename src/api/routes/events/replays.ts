@@ -151,7 +151,7 @@ export const replayRoutes = [
     async handle({ deps, workspaceId }) {
       const jobs = deps.pipeline.replays.list(workspaceId);
       const waits = await replayWaits(deps, workspaceId, jobs);
-      const replays = jobs.map((job) => replayAnswer(job, waits.get(job.destinationId)));
+      const replays = jobs.map((job) => replayAnswer(job, waits.get(job.id)));
       return { replays, paging: { total: replays.length } };
     },
   }),
@@ -191,7 +191,7 @@ export const replayRoutes = [
     async handle({ deps, workspaceId, params }) {
       const job = deps.pipeline.replays.get(workspaceId, params.id);
       const waits = await replayWaits(deps, workspaceId, job === undefined ? [] : [job]);
-      return foundReplay(job, waits.get(job?.destinationId));
+      return foundReplay(job, waits.get(params.id));
     },
   }),
 
