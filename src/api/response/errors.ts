@@ -84,7 +84,7 @@ export function toErrorResponse(error: unknown, path: string, logger: Logger): R
     });
   }
   if (error instanceof SandboxUnavailable) {
-    return errorResponse(path, 503, "User code cannot run at the moment");
+    return errorResponse(path, 503, "User code cannot run at the moment", { headers: retrySoon });
   }
   const isBug = error instanceof InvariantError;
   logger.error({ err: error }, isBug ? "invariant broken" : "control plane request failed");
@@ -100,6 +100,9 @@ export function internalError(path: string): Response {
   );
 }
 
+/** Headers of a response that asks the client to try again. */
+const retrySoon = { "Retry-After": "1" };
+
 function errorHeaders(error: ApiError, path: string): Record<string, string> {
   switch (error.refusal) {
     case "unauthenticated":
@@ -114,7 +117,7 @@ function errorHeaders(error: ApiError, path: string): Record<string, string> {
         ? { "Retry-After": String(error.retryAfterSeconds) }
         : {};
     case "unavailable":
-      return { "Retry-After": "1" };
+      return retrySoon;
     default:
       return {};
   }

@@ -10,7 +10,11 @@ import {
 } from "../../../src/api/limits.ts";
 import { readBody } from "../../../src/api/request/body.ts";
 import { jsonShape } from "../../../src/api/request/json-shape.ts";
+import { toErrorResponse } from "../../../src/api/response/errors.ts";
 import type { Permit } from "../../../src/concurrency/permit.ts";
+import { ApiError } from "../../../src/errors.ts";
+import { SandboxUnavailable } from "../../../src/sandbox/sandbox.ts";
+import { logger } from "../../catalog/_setup.ts";
 import { until } from "../../pipeline/rig.ts";
 import { holds } from "../../until.ts";
 import { startApi, type TestApi } from "../_setup.ts";
@@ -260,6 +264,16 @@ test("a body with more keys, objects and arrays than the limit is refused before
   expect(await statusOf(events(JSON_PARTS_MAX - 5))).toBe(refused);
   expect(await statusOf(events(JSON_PARTS_MAX - 6))).toStartWith("Expected ");
   expect(await statusOf(events(JSON_PARTS_MAX - 6))).not.toBe(refused);
+});
+
+test("a 503 says when to try again, whatever is unavailable", () => {
+  for (const error of [
+    new ApiError("unavailable", "Not now"),
+    new SandboxUnavailable("No guest"),
+  ]) {
+    const { status, headers } = toErrorResponse(error, "/v2/run", logger);
+    expect([status, headers.get("retry-after")]).toEqual([503, "1"]);
+  }
 });
 
 test("a head of 200 KB gets an error of this API", async () => {
