@@ -6,7 +6,7 @@ import { ErrorNotice } from "./components/error-notice.tsx";
 import { EmptyState, PermissionRequired, ScreenHeader } from "./components/layout.tsx";
 import { ToastList } from "./components/toast-list.tsx";
 import { loadPart } from "./data/load-part.ts";
-import { missingOneOf, restoreSession, session } from "./data/session.ts";
+import { isExpired, missingOneOf, restoreSession, session } from "./data/session.ts";
 import { useResource } from "./data/use-resource.ts";
 import { currentRoute, type ScreenProps } from "./router.ts";
 import { screens } from "./screens.ts";
@@ -14,13 +14,13 @@ import { Palette } from "./shell/palette.tsx";
 import { ServerTrouble } from "./shell/server-trouble.tsx";
 import { listenForShortcuts, ShortcutList } from "./shell/shortcuts.tsx";
 import { isSidebarOpen, Sidebar, TopBar } from "./shell/sidebar.tsx";
-import { SignIn } from "./sign-in/screen.tsx";
+import { SignIn, SignInAgain } from "./sign-in/screen.tsx";
 import { commonTexts } from "./texts/common.ts";
 import { shellTexts } from "./texts/shell.ts";
 
 /**
  * The root component of the console. It shows the sign-in screen without a session, otherwise the
- * sidebar and the current screen.
+ * sidebar and the current screen. The sign-in form covers the screen of a session that has expired.
  */
 export function App() {
   const { error } = useResource(restoreSession, []);
@@ -30,6 +30,7 @@ export function App() {
   return (
     <>
       {session.value === null ? <SignIn /> : <Frame />}
+      {isExpired.value && <SignInAgain />}
       <ToastList />
     </>
   );

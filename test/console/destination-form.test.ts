@@ -239,7 +239,7 @@ describeWith(chromiumMissing)("the form of a new destination", () => {
     await api.catalog.tokens.revoke(api.workspaceId, created.token.id);
     await button(page, "Create destination").click();
     await page.getByText("Your session has ended").waitFor();
-    await page.getByLabel("Token").fill(api.token);
+    await page.getByLabel("Token", { exact: true }).fill(api.token);
     await page.getByRole("button", { name: "Sign in" }).click();
     await isKept();
     await button(page, "Create destination").click();

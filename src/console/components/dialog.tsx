@@ -9,17 +9,9 @@ import { Button, type ButtonProps } from "./button.tsx";
 import { ErrorNotice } from "./error-notice.tsx";
 import { showError, showToast } from "./toasts.ts";
 
-/** Modal dialog. Escape or a click outside closes it. */
-export function Dialog(props: {
-  title: string;
-  children: ComponentChildren;
-  onClose: () => void;
-  broad?: boolean;
-}) {
-  const { title, children, onClose, broad } = props;
+/** Shows a dialog as modal while its component is rendered, and then gives the focus back. */
+export function useModal() {
   const dialog = useRef<HTMLDialogElement>(null);
-  const heading = useId();
-  const pressed = useRef<EventTarget>(null);
   useEffect(() => {
     const opener = document.activeElement;
     dialog.current?.showModal();
@@ -28,6 +20,20 @@ export function Dialog(props: {
       if (document.activeElement === document.body && opener instanceof HTMLElement) opener.focus();
     };
   }, []);
+  return dialog;
+}
+
+/** Modal dialog. Escape or a click outside closes it. */
+export function Dialog(props: {
+  title: string;
+  children: ComponentChildren;
+  onClose: () => void;
+  broad?: boolean;
+}) {
+  const { title, children, onClose, broad } = props;
+  const dialog = useModal();
+  const heading = useId();
+  const pressed = useRef<EventTarget>(null);
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: Escape closes a dialog by itself
     <dialog

@@ -1,6 +1,6 @@
 import { RequestRefused } from "../../api/client.ts";
 import { PartNotLoaded } from "../data/load-part.ts";
-import { OutcomeUnknown } from "../data/retry.ts";
+import { OutcomeUnknown, SessionEnded } from "../data/retry.ts";
 import { commonTexts } from "../texts/common.ts";
 import { Button } from "./button.tsx";
 import { withCode } from "./inline-code.tsx";
@@ -58,6 +58,7 @@ export function errorMessage(error: unknown): string {
   }
   // `fetch` throws a TypeError when there is no answer. Each browser words it differently.
   if (error instanceof OutcomeUnknown) return commonTexts.outcomeUnknown(error.isRepeatable);
+  if (error instanceof SessionEnded) return commonTexts.sessionEnded;
   if (error instanceof PartNotLoaded) return commonTexts.partNotLoaded;
   if (error instanceof TypeError) return commonTexts.serverUnreachable;
   return error instanceof Error ? error.message : String(error);

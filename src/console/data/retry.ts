@@ -17,6 +17,9 @@ export class OutcomeUnknown extends TypeError {
   }
 }
 
+/** Thrown if the server refuses a change because the session has ended. Nothing was changed. */
+export class SessionEnded extends Error {}
+
 /** Whether an error may be temporary: no answer, an overloaded server or an internal error. */
 function mayPass(error: unknown): boolean {
   if (error instanceof RequestRefused) return error.status === 429 || error.status >= 500;

@@ -1,14 +1,17 @@
 import { signal } from "@preact/signals";
 import { createClient, RequestRefused } from "../../api/client.ts";
 import type { ConsoleSession, Permission } from "./model.ts";
-import { OutcomeUnknown } from "./retry.ts";
+import { OutcomeUnknown, SessionEnded } from "./retry.ts";
 import { clearSampleEvents, openSampleEvents } from "./sample-events.ts";
 
-/** Session of the signed-in user: undefined while it loads, null if no user is signed in. */
+/**
+ * Session of the signed-in user: undefined while it loads, null if no user is signed in. An expired
+ * session stays until the next sign-in, so that its screen keeps what the user has typed.
+ */
 export const session = signal<ConsoleSession | null | undefined>(undefined);
 /** Functions that delete what the user has typed. A sign-out calls them at its end. */
 export const onSignOut = new Set<() => void>();
-/** Whether the session has expired. If so, the sign-in form says it. */
+/** Whether the session has expired. If so, the sign-in form covers the screen. */
 export const isExpired = signal(false);
 /** Number of requests since the page was loaded that got no answer or a status of 500 or above. */
 export const failedRequests = signal(0);
@@ -20,6 +23,7 @@ const READ_MS_MAX = 20_000;
 /** Maximum milliseconds of a request with another method. It may run tests of user code. */
 const REQUEST_MS_MAX = 180_000;
 
+const SESSION_PATH = "/v2/session";
 /**
  * Matches the paths whose POST requests change nothing on the server: sign-in, test runs, and tests
  * of destinations and receivers.
@@ -38,12 +42,23 @@ async function fetchSignedIn(url: string, init: RequestInit = {}): Promise<Respo
     );
   });
   if (response.status >= 500) failedRequests.value += 1;
+  if (response.status !== 401 || !asking || url === SESSION_PATH) return response;
   // A late answer says nothing about a session that began after the request.
-  if (response.status === 401 && asking && session.value === asking) {
-    isExpired.value = true;
-    session.value = null;
-  }
-  return response;
+  if (session.value === asking) isExpired.value = true;
+  // The next session may be of another user, who has not asked for the change.
+  if (method !== "GET") throw new SessionEnded();
+  await endOf(asking);
+  return await fetchSignedIn(url, init);
+}
+
+/** Resolves when another session has begun, or the user has signed out. */
+async function endOf(ended: ConsoleSession): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const stop = session.subscribe((current) => {
+    if (current !== ended) resolve();
+  });
+  await promise;
+  stop();
 }
 
 /**
@@ -88,24 +103,47 @@ export async function restoreSession(): Promise<void> {
     begin((await client.call("GET /v2/session")).session);
     openRememberedScreen();
   } catch (error) {
-    if (error instanceof RequestRefused && error.status === 401) session.value = null;
-    else throw error;
+    if (!(error instanceof RequestRefused && error.status === 401)) throw error;
+    isExpired.value = false;
+    session.value = null;
   }
 }
 
+/** Returns whose session it is: a member's, or that of a workspace's service tokens. */
+const ownerOf = ({ workspace, member }: ConsoleSession) => [workspace.id, member?.id].join(" ");
+
+/** Begins a session. The page is loaded again if it has what another owner has typed. */
 function begin(begun: ConsoleSession): void {
+  if (session.value && ownerOf(session.value) !== ownerOf(begun)) {
+    location.reload();
+    return;
+  }
   openSampleEvents(begun.workspace.id);
   session.value = begun;
-  otherTabs.postMessage(begun.workspace.id);
+  isExpired.value = false;
+  otherTabs.postMessage({ owner: ownerOf(begun), tokenId: begun.token.id });
+}
+
+/** Forgets the session, and all that the user has typed. */
+function end(): void {
+  for (const forget of onSignOut) forget();
+  clearSampleEvents();
+  isExpired.value = false;
+  session.value = null;
 }
 
 /**
- * Channel to the console's other tabs in this browser, which have the same session cookie. A tab
- * that still shows another workspace would send its requests to the workspace of the new session.
+ * Channel to the console's other tabs in this browser, which have the same session cookie. A
+ * sign-in or sign-out in one tab takes effect in all of them. The message of a sign-out is null.
  */
 const otherTabs = new BroadcastChannel("pixelmill.session");
-otherTabs.onmessage = ({ data }) => {
-  if (session.value && session.value.workspace.id !== data) location.reload();
+otherTabs.onmessage = ({ data: begun }) => {
+  const shown = session.value;
+  if (shown === undefined) return;
+  if (begun === null) end();
+  else if (shown && ownerOf(shown) !== begun.owner) location.reload();
+  // If this fails, the form of this tab still signs in.
+  else if (isExpired.value || shown?.token.id !== begun.tokenId) restoreSession().catch(() => {});
 };
 
 /** Session storage key of the route to open after a sign-in at the identity provider. */
@@ -125,15 +163,12 @@ function openRememberedScreen(): void {
 
 export async function signIn(token: string): Promise<void> {
   begin((await client.call("POST /v2/session", { body: { token } })).session);
-  isExpired.value = false;
 }
 
 export async function signOut(): Promise<void> {
   await client.call("DELETE /v2/session").catch((error) => {
     if (!(error instanceof RequestRefused && error.status === 401)) throw error;
   });
-  for (const forget of onSignOut) forget();
-  clearSampleEvents();
-  isExpired.value = false;
-  session.value = null;
+  otherTabs.postMessage(null);
+  end();
 }

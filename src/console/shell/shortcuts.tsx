@@ -1,7 +1,7 @@
 import { signal } from "@preact/signals";
 import { Dialog } from "../components/dialog.tsx";
 import { FactList } from "../components/layout.tsx";
-import { session } from "../data/session.ts";
+import { isExpired, session } from "../data/session.ts";
 import { shellTexts } from "../texts/shell.ts";
 import { openPalette } from "./palette.tsx";
 
@@ -41,7 +41,7 @@ export function ShortcutList() {
  */
 export function listenForShortcuts(): () => void {
   const onKey = (event: KeyboardEvent) => {
-    if (session.value === null) return;
+    if (session.value === null || isExpired.value) return;
     if ((event.metaKey || event.ctrlKey) && event.key.toLowerCase() === "k") {
       event.preventDefault();
       openPalette();

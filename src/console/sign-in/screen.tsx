@@ -1,5 +1,6 @@
 import { useState } from "preact/hooks";
 import { Button } from "../components/button.tsx";
+import { useModal } from "../components/dialog.tsx";
 import { ErrorNotice } from "../components/error-notice.tsx";
 import { TextField } from "../components/forms/fields.tsx";
 import { useSubmit } from "../components/forms/use-submit.ts";
@@ -21,11 +22,37 @@ function takeFailure(): string | undefined {
   return shellTexts.signInFailures[failure];
 }
 
-/**
- * Sign-in form. It exchanges the API token that the user enters for a session cookie that scripts
- * cannot read. The console does not store the token.
- */
+/** Sign-in screen. It is shown when no user is signed in. */
 export function SignIn() {
+  return (
+    <main class="sign-in" id="main">
+      <SignInForm />
+    </main>
+  );
+}
+
+/** Sign-in form over the screen of a session that has expired. The screen keeps its state. */
+export function SignInAgain() {
+  const dialog = useModal();
+  return (
+    <dialog
+      ref={dialog}
+      class="sign-in"
+      aria-label={shellTexts.signIn}
+      onCancel={(event) => event.preventDefault()}
+      // Browsers let a second press of Escape close any dialog.
+      onClose={() => dialog.current?.showModal()}
+    >
+      <SignInForm />
+    </dialog>
+  );
+}
+
+/**
+ * Form that exchanges the API token that the user enters for a session cookie that scripts cannot
+ * read. The console does not store the token.
+ */
+function SignInForm() {
   const [token, setToken] = useState("");
   const { submit, busy, error } = useSubmit(() => signIn(token.trim()));
   // Without an answer, the form still accepts a token, and reports the failure itself.
@@ -35,46 +62,44 @@ export function SignIn() {
   );
   const [failure] = useState(takeFailure);
   return (
-    <main class="sign-in" id="main">
-      <form class="panel" onSubmit={submit}>
-        <div class="inside">
-          <div class="brand">
-            <Logo />
-            {shellTexts.productName}
-          </div>
-          <h1>{shellTexts.signIn}</h1>
-          {isExpired.value && <p class="notice">{shellTexts.sessionEnded}</p>}
-          {failure !== undefined && (
-            <p class="notice bad" role="alert">
-              {failure}
-            </p>
-          )}
-          {provider && (
-            <>
-              <a class="button main" href={provider.path} onClick={rememberScreen}>
-                {shellTexts.signInWith(provider.name)}
-              </a>
-              <p class="quiet small">{shellTexts.orWithToken}</p>
-            </>
-          )}
-          <TextField
-            label={commonTexts.token}
-            type="password"
-            value={token}
-            onInput={setToken}
-            required
-            autoFocus={!provider}
-            code
-            autoComplete="current-password"
-            placeholder={shellTexts.tokenPlaceholder}
-            hint={shellTexts.whereTokensComeFrom(<code>{shellTexts.tokenCommand}</code>)}
-          />
-          <ErrorNotice error={error} />
-          <Button kind={provider ? "plain" : "main"} type="submit" busy={busy}>
-            {shellTexts.signIn}
-          </Button>
+    <form class="panel" onSubmit={submit}>
+      <div class="inside">
+        <div class="brand">
+          <Logo />
+          {shellTexts.productName}
         </div>
-      </form>
-    </main>
+        <h1>{shellTexts.signIn}</h1>
+        {isExpired.value && <p class="notice">{shellTexts.sessionEnded}</p>}
+        {failure !== undefined && (
+          <p class="notice bad" role="alert">
+            {failure}
+          </p>
+        )}
+        {provider && (
+          <>
+            <a class="button main" href={provider.path} onClick={rememberScreen}>
+              {shellTexts.signInWith(provider.name)}
+            </a>
+            <p class="quiet small">{shellTexts.orWithToken}</p>
+          </>
+        )}
+        <TextField
+          label={commonTexts.token}
+          type="password"
+          value={token}
+          onInput={setToken}
+          required
+          autoFocus={!provider}
+          code
+          autoComplete="current-password"
+          placeholder={shellTexts.tokenPlaceholder}
+          hint={shellTexts.whereTokensComeFrom(<code>{shellTexts.tokenCommand}</code>)}
+        />
+        <ErrorNotice error={error} />
+        <Button kind={provider ? "plain" : "main"} type="submit" busy={busy}>
+          {shellTexts.signIn}
+        </Button>
+      </div>
+    </form>
   );
 }

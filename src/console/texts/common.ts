@@ -58,6 +58,7 @@ export const commonTexts = {
   auditLog: "Audit log",
   tryAgain: "Try again",
   serverUnreachable: "Can't reach the server",
+  sessionEnded: "Nothing was changed, because your session had ended. Try again.",
   partNotLoaded:
     "This part of the console could not be loaded. If the server has been upgraded, load the page again.",
   /**

@@ -33,7 +33,7 @@ export class Page {
     hidden: false,
     documentElement: { style: {}, dataset: {} as Record<string, string> },
   });
-  readonly location = { hash: "" };
+  readonly location = { hash: "", reload: () => {} };
   readonly history = {
     replaceState: (_: unknown, __: string, href: string) => {
       this.location.hash = href;

@@ -3,7 +3,7 @@ import { type Asked, renderHook, settled, startPage } from "./page.ts";
 
 const page = startPage();
 const it = await import("../../../src/console/data/session.ts");
-const { OutcomeUnknown } = await import("../../../src/console/data/retry.ts");
+const { OutcomeUnknown, SessionEnded } = await import("../../../src/console/data/retry.ts");
 const { useNames } = await import("../../../src/console/data/use-names.ts");
 const { useNameSearch } = await import("../../../src/console/data/use-name-search.ts");
 const { addSampleEvent, clearSampleEvents, sampleEvents } = await import(
@@ -12,7 +12,7 @@ const { addSampleEvent, clearSampleEvents, sampleEvents } = await import(
 const { recentSentEvents } = await import("../../../src/console/data/recent-events.ts");
 
 const user = (id: string, permissions = ["events:read"]) =>
-  ({ workspace: { id }, permissions }) as any;
+  ({ workspace: { id }, token: { id: "t" }, permissions }) as any;
 const routes = () => page.asked.map(({ route }) => route);
 
 beforeEach(() => {
@@ -58,28 +58,39 @@ describe("a session", () => {
     expect(it.isExpired.value).toBe(false);
   });
 
-  test("expires when the server no longer knows it, and keeps sample events for its workspace", async () => {
+  test("that expires keeps its screen, whose reads wait for the next session of the workspace", async () => {
     page.answer = () => ({ session: user("w") });
     await it.signIn("pm_token");
     addSampleEvent({ a: 1 });
     page.answer = () => Response.json({ message: "no" }, { status: 401 });
-    await it.client.call("GET /v2/workspace").catch(() => {});
-    expect([it.session.value, it.isExpired.value]).toEqual([null, true]);
-    page.answer = () => ({ session: user("w") });
+    const read = it.client.call("GET /v2/workspace");
+    await settled();
+    expect([it.session.value, it.isExpired.value]).toEqual([user("w"), true]);
+    // Whoever signs in next has not asked for the change.
+    const change = it.client.call("DELETE /v2/sources/{id}", { params: { id: "s" } });
+    expect(await change.catch((error) => error)).toBeInstanceOf(SessionEnded);
+    const workspace = { id: "w" } as never;
+    page.answer = ({ body }) => (body ? { session: user("w") } : { workspace });
     await it.signIn("pm_token");
-    expect(page.asked.at(-1)?.body).toEqual({ token: "pm_token" });
     expect([it.session.value, it.isExpired.value]).toEqual([user("w"), false]);
+    expect(await read).toEqual({ workspace });
     expect(sampleEvents.value).toEqual([{ a: 1 }]);
+  });
+
+  test("of another member or workspace begins with a new page, without sample events", async () => {
+    addSampleEvent({ a: 1 });
+    let reloads = 0;
+    page.location.reload = () => void reloads++;
+    for (const begun of [{ ...user("w"), member: { id: "m" } }, user("other")]) {
+      page.answer = () => ({ session: begun });
+      await it.signIn("pm_token");
+      expect(it.session.value).toEqual(user("w"));
+    }
+    expect(reloads).toBe(2);
+    it.session.value = undefined;
     await it.restoreSession();
-    expect(sampleEvents.value).toEqual([{ a: 1 }]);
-    page.answer = () => ({ session: user("other") });
-    await it.signIn("pm_token");
-    expect(sampleEvents.value).toEqual([]);
-    // A sign-in at the identity provider leaves the page, and restores the session afterwards.
-    addSampleEvent({ a: 2 });
-    page.answer = () => ({ session: user("w") });
-    await it.restoreSession();
-    expect([sampleEvents.value, page.sessionStorage.getItem("sample-events")]).toEqual([[], null]);
+    expect([it.session.value, sampleEvents.value]).toEqual([user("other"), []]);
+    expect(page.sessionStorage.getItem("sample-events")).toBeNull();
   });
 
   test("that began later is not ended by a late refusal of the one before", async () => {
@@ -87,7 +98,7 @@ describe("a session", () => {
     await it.signIn("pm_token");
     const late = Promise.withResolvers<Response>();
     page.answer = () => late.promise;
-    const asked = it.client.call("GET /v2/workspace").catch(() => {});
+    const asked = it.client.call("GET /v2/workspace");
     page.answer = () => ({ session: user("w") });
     await it.signIn("pm_token");
     late.resolve(Response.json({ message: "no" }, { status: 401 }));
