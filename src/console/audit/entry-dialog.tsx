@@ -1,4 +1,3 @@
-import { Button } from "../components/button.tsx";
 import { Dialog } from "../components/dialog.tsx";
 import { FactList } from "../components/layout.tsx";
 import { type Column, column, Table } from "../components/table.tsx";
@@ -30,9 +29,6 @@ export function EntryDialog({ entry, onClose }: { entry: AuditEntry; onClose: ()
       {changesLeftOut !== undefined && (
         <p class="quiet">{auditTexts.changesLeftOut(changesLeftOut)}</p>
       )}
-      <div class="ends">
-        <Button onClick={onClose}>{commonTexts.close}</Button>
-      </div>
     </Dialog>
   );
 }

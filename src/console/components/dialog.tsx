@@ -23,7 +23,7 @@ export function useModal() {
   return dialog;
 }
 
-/** Modal dialog. Escape or a click outside closes it. */
+/** Modal dialog. Escape, a click outside or the button in its corner closes it. */
 export function Dialog(props: {
   title: string;
   children: ComponentChildren;
@@ -53,6 +53,8 @@ export function Dialog(props: {
         <h2 id={heading}>{title}</h2>
         {children}
       </div>
+      {/* The last in order, so that the dialog's first control gets the focus. */}
+      <Button kind="plain" icon="close" label={commonTexts.close} onClick={onClose} />
     </dialog>
   );
 }

@@ -65,9 +65,6 @@ export function EventDialog({ event, onClose }: { event: TailEvent; onClose: () 
           {tailTexts.useAsTestEvent}
         </Button>
         <MakeTestCase event={received} />
-        <Button kind="main" onClick={onClose}>
-          {commonTexts.close}
-        </Button>
       </div>
     </Dialog>
   );
