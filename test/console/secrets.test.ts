@@ -3,7 +3,7 @@ import type { Browser } from "playwright-core";
 import { chromiumMissing } from "../api/_chromium.ts";
 import type { TestApi } from "../api/_setup.ts";
 import { describeWith } from "../counterpart.ts";
-import { soon } from "../until.ts";
+import { holds, soon } from "../until.ts";
 import { openPage, signIn, useConsole } from "./_browser.ts";
 
 setDefaultTimeout(300_000);
@@ -90,6 +90,42 @@ describeWith(chromiumMissing)("a secret field", () => {
     await page.getByText("Not set").waitFor();
     const { receivers } = (await api.send("GET", "/v2/alerts/receivers")).body;
     expect(receivers[0].secretsSet).toEqual(["/url"]);
+
+    const dialog = page.getByRole("dialog", { name: "On call" });
+    const name = dialog.getByLabel("Name");
+    const leave = async () => {
+      await dialog.getByRole("button", { name: "Close" }).click();
+      await dialog.waitFor({ state: "detached" });
+    };
+    await leave();
+    // A save that ends later neither closes the form that is open then, nor fails in silence.
+    for (const status of [200, 503]) {
+      const held = Promise.withResolvers<void>();
+      await page.route("**/v2/alerts/receivers/*", async (route) => {
+        if (route.request().method() !== "PUT") return await route.continue();
+        await held.promise;
+        await route.fulfill({ status, json: { receiver: receivers[0], message: "Busy" } });
+      });
+      await row.click();
+      await dialog.getByRole("button", { name: "Save receiver" }).click();
+      await leave();
+      await row.click();
+      await name.fill("Typed");
+      const after = status === 200 ? page.waitForResponse("**/v2/alerts/receivers?*") : undefined;
+      held.resolve();
+      if (after === undefined) await page.getByText("Busy").waitFor();
+      await after;
+      await holds(200, async () => expect(await name.inputValue()).toBe("Typed"));
+      await leave();
+      await page.unrouteAll({ behavior: "wait" });
+    }
+    // A form that cannot be loaded can be left.
+    await page.route("**/v2/alerts/receivers/*", (route) =>
+      route.fulfill({ status: 503, json: { message: "Not now" } }),
+    );
+    await row.click();
+    await dialog.getByText("Not now").waitFor();
+    await leave();
     await close();
   });
 });

@@ -54,7 +54,8 @@ export function PagedList<
   const [page, setPage] = useState(1);
   const [opened, setOpened] = useState<{ item?: Item }>();
   const { value, error, reload } = useResource(() => load(page), [title, page]);
-  const close = () => setOpened(undefined);
+  // A form that is saved later than the user has opened another one closes only itself.
+  const close = () => setOpened((shown) => (shown === opened ? undefined : shown));
   const deleteColumn: Column<Item> = column.narrow("", (item) => (
     <DeleteButton
       isIcon
