@@ -109,8 +109,9 @@ function Combobox(props: SelectProps & Searched & { attributes: Attributes }) {
   }
   function onKeyDown(event: KeyboardEvent): void {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    if (step !== undefined && isOpen) setSelected((at + step + rows.length) % rows.length);
-    else if (step !== undefined) write("");
+    if (step !== undefined && isOpen) {
+      setSelected((at + step + rows.length) % Math.max(1, rows.length));
+    } else if (step !== undefined) write("");
     // The names found for an earlier text are not the ones that the key refers to.
     else if (event.key === "Enter" && isOpen) choose(names.isCurrent ? rows[at] : undefined);
     else if (event.key === "Escape" && isOpen) write(undefined);
