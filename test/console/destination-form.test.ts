@@ -463,6 +463,11 @@ describeWith(chromiumMissing)("the page of a destination", () => {
     await page.keyboard.press("Escape");
     await button(page, "Delete").waitFor({ state: "hidden" });
     await focus(page, menu);
+    // It does not stay over what has the focus next.
+    await page.keyboard.press("Enter");
+    for (let tabs = 0; tabs < 3; tabs++) await page.keyboard.press("Tab");
+    await button(page, "Delete").waitFor({ state: "hidden" });
+    await menu.focus();
     await page.keyboard.press("Enter");
     await button(page, "Delete").click();
     await button(page, "Cancel").click();

@@ -4,8 +4,8 @@ import { commonTexts } from "../texts/common.ts";
 import { Icon } from "./icon.tsx";
 
 /**
- * Button that opens a menu with further actions of a screen, such as deletions. Escape, a choice or
- * a click elsewhere closes the menu.
+ * Button that opens a menu with further actions of a screen, such as deletions. Escape, a choice, or
+ * a click or the focus elsewhere closes the menu.
  */
 export function ActionMenu({ children }: { children: ComponentChildren }) {
   const details = useRef<HTMLDetailsElement>(null);
@@ -30,6 +30,9 @@ export function ActionMenu({ children }: { children: ComponentChildren }) {
       class="menu"
       onKeyDown={(event) => {
         if (event.key === "Escape") close();
+      }}
+      onFocusOut={({ currentTarget, relatedTarget }) => {
+        if (relatedTarget && !currentTarget.contains(relatedTarget as Node)) close();
       }}
     >
       <summary class="button round" aria-label={commonTexts.moreActions}>
