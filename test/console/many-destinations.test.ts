@@ -222,6 +222,22 @@ describeWith(chromiumMissing)("the console with 500 destinations", () => {
     const pair = { sourceId: items[0]!.id, destinationId: unconnected.id };
     expect([...api.catalog.connections.eachOf(api.workspaceId, pair)]).toHaveLength(1);
     expect(lists.every((it) => /connections(\?sourceId|$)/.test(it))).toBe(true);
+    // Without connections there is no row for no choice. The list is empty until names are found.
+    const other = await api.catalog.sources.create(api.workspaceId, { name: "Unconnected" });
+    await page.goto(`${api.url}/#/sources/${other.id}`);
+    await field.fill("none such");
+    await page.getByText("No results for").waitFor();
+    const answer = Promise.withResolvers<void>();
+    await page.route("**/v2/status/names?*", async (request) => {
+      await answer.promise;
+      await request.continue();
+    });
+    await field.fill("zoo");
+    await page.keyboard.press("ArrowDown");
+    answer.resolve();
+    await page.getByRole("option", { name: "Zoo" }).waitFor();
+    await page.keyboard.press("Enter");
+    await expectValue(field, "Zoo");
     await close();
   }, 300_000);
 });

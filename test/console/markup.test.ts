@@ -107,6 +107,8 @@ describeWith(chromiumMissing)("markup", () => {
     await page.getByRole("button", { name: `Live ${markup}` }).click();
     await page.locator("dialog .bad").filter({ hasText: markup }).first().waitFor();
     await page.getByRole("button", { name: "Use as test event" }).click();
+    // The page behind the dialog is inert, and would show it to nobody.
+    await page.getByRole("dialog").getByText("Saved as a test event").waitFor();
     await page.keyboard.press("Escape");
     await page.keyboard.press("Control+k");
     await page.getByRole("combobox", { name: "Search screens" }).fill("onerror");

@@ -7,7 +7,8 @@ import { isolated } from "../format.ts";
 import { commonTexts } from "../texts/common.ts";
 import { Button, type ButtonProps } from "./button.tsx";
 import { ErrorNotice } from "./error-notice.tsx";
-import { showError, showToast } from "./toasts.ts";
+import { ToastList } from "./toast-list.tsx";
+import { openDialogs, showError, showToast } from "./toasts.ts";
 
 /** Shows a dialog as modal while its component is rendered, and then gives the focus back. */
 export function useModal() {
@@ -15,7 +16,9 @@ export function useModal() {
   useEffect(() => {
     const opener = document.activeElement;
     dialog.current?.showModal();
+    openDialogs.value = [...openDialogs.value, dialog];
     return () => {
+      openDialogs.value = openDialogs.value.filter((it) => it !== dialog);
       // The browser gives no focus back when a dialog is removed while it is open.
       if (document.activeElement === document.body && opener instanceof HTMLElement) opener.focus();
     };
@@ -55,6 +58,7 @@ export function Dialog(props: {
       </div>
       {/* The last in order, so that the dialog's first control gets the focus. */}
       <Button kind="plain" icon="close" label={commonTexts.close} onClick={onClose} />
+      <ToastList dialog={dialog} />
     </dialog>
   );
 }

@@ -2,12 +2,19 @@ import { commonTexts } from "../texts/common.ts";
 import { Button } from "./button.tsx";
 import { ErrorText } from "./error-notice.tsx";
 import { Icon } from "./icon.tsx";
-import { dismissToast, toasts } from "./toasts.ts";
+import { dismissToast, openDialogs, toasts } from "./toasts.ts";
 
-export function ToastList() {
+/** List of toasts of a dialog, or of the page. The topmost one that is open shows them. */
+export function ToastList({ dialog }: { dialog?: object }) {
+  const shown = openDialogs.value.at(-1) === dialog ? toasts.value : [];
   return (
-    <section class="toasts" aria-live="polite" aria-label={commonTexts.messages}>
-      {toasts.value.map((toast) => (
+    <section
+      class="toasts"
+      aria-live="polite"
+      // A second landmark of the same name would lead nowhere.
+      aria-label={dialog ? undefined : commonTexts.messages}
+    >
+      {shown.map((toast) => (
         <div class="toast" key={toast}>
           <span class={toast.error === undefined ? "good" : "bad"}>
             <Icon name={toast.error === undefined ? "check" : "alert"} />

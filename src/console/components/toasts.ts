@@ -6,6 +6,8 @@ interface Toast {
 }
 
 export const toasts = signal<readonly Toast[]>([]);
+/** Open dialogs, the topmost last. It shows the toasts, because all behind it is inert. */
+export const openDialogs = signal<readonly object[]>([]);
 const TOASTS_MAX = 4;
 const SHOWN_MS = 5_000;
 
