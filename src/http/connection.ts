@@ -1,5 +1,5 @@
 import type { Socket } from "bun";
-import { HTTP_BODY_BYTES_PER_SECOND_MIN } from "../settings/limits.ts";
+import { HTTP_BODY_BYTES_PER_SECOND_MIN, SDK_BODY_BYTES_MAX } from "../settings/limits.ts";
 import type { EvictableConnection } from "./connection-eviction.ts";
 import type { HttpExchange } from "./exchange.ts";
 import { head, headerValue } from "./head.ts";
@@ -49,6 +49,8 @@ export class HttpConnection implements HttpExchange, EvictableConnection {
   #unsent: Buffer = Buffer.alloc(0);
   /** Whether the connection closes after the current response and drops later bytes. */
   #isLast = false;
+  /** Number of bytes that were dropped. */
+  #dropped = 0;
   #running = false;
 
   constructor(socket: Socket<HttpConnection>, server: ServerState<HttpConnection>) {
@@ -83,7 +85,10 @@ export class HttpConnection implements HttpExchange, EvictableConnection {
 
   /** Handles bytes from the socket. The connection takes over the buffer and may change it. */
   receive(chunk: Buffer): void {
-    if (this.#isLast) return;
+    if (this.#isLast) {
+      this.#dropped += chunk.length;
+      return;
+    }
     this.#reader.append(chunk);
     this.#run();
     this.#countBuffer();
@@ -114,11 +119,13 @@ export class HttpConnection implements HttpExchange, EvictableConnection {
   /**
    * Closes the connection if it has waited for its client for over `seconds`, and returns whether
    * it did. A request body may take longer while it arrives with at least
-   * `HTTP_BODY_BYTES_PER_SECOND_MIN`.
+   * `HTTP_BODY_BYTES_PER_SECOND_MIN`, also a refused one: many clients read the response only after
+   * they have sent the body, and would see a reset instead.
    */
   expire(seconds: number): boolean {
     if (this.#state === "handling") return false;
-    const received = this.#reader.isInBody ? this.#reader.input.length : 0;
+    const { isInBody, input } = this.#reader;
+    const received = isInBody ? input.length + Math.min(this.#dropped, SDK_BODY_BYTES_MAX) : 0;
     const allowed = seconds + received / HTTP_BODY_BYTES_PER_SECOND_MIN;
     if (this.#server.seconds - this.#since <= allowed) return false;
     this.end();

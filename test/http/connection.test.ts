@@ -460,6 +460,20 @@ describe("the body of a request", () => {
     expect(statuses(seen.text)).toEqual([200]);
   });
 
+  test("that is refused may take as long, for a client that reads after it has sent", () => {
+    const { shared, open } = setUp();
+    const { connection, seen } = open();
+    const framing = `Content-Length: ${3 * LARGE_BODY_BYTES}`;
+    connection.receive(Buffer.from(post("/large", framing)));
+    expect([statuses(seen.text), seen.isClosed]).toEqual([[413], true]);
+    connection.receive(Buffer.alloc(5 * HTTP_BODY_BYTES_PER_SECOND_MIN));
+    shared.seconds = 15;
+    expect(connection.expire(10)).toBe(false);
+    shared.seconds = 16;
+    expect(connection.expire(10)).toBe(true);
+    expect(seen.isCut).toBe(true);
+  });
+
   test("may take longer than a client may be silent while its bytes arrive, and ends a connection that drips", () => {
     const { shared, open } = setUp();
     const { connection } = open();
