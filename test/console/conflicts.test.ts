@@ -149,6 +149,19 @@ describeWith(chromiumMissing)("two people who change one item", () => {
     const dialog = page.getByRole("dialog");
     await dialog.getByText("None", { exact: true }).waitFor();
     await dialog.locator(".cm-changedLine").first().waitFor();
+    // A refusal that comes after the dialog was closed is shown, too.
+    const held = Promise.withResolvers<void>();
+    await page.route("**/publish*", async (route) => {
+      await held.promise;
+      await route.fulfill({ status: 503, json: { message: "Busy" } });
+    });
+    await dialog.getByRole("button", { name: "Roll back" }).click();
+    await page.keyboard.press("Escape");
+    await dialog.waitFor({ state: "detached" });
+    held.resolve();
+    await page.getByText("Busy").waitFor();
+    await page.unrouteAll({ behavior: "wait" });
+    await page.getByRole("button", { name: "Roll back" }).click();
     await dialog.getByRole("button", { name: "Roll back" }).click();
     await page.getByText("Rolled back", { exact: true }).first().waitFor();
     expect(await stored(id)).toBe(good);

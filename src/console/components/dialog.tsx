@@ -1,14 +1,15 @@
 import { effect, signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { useEffect, useId, useRef } from "preact/hooks";
 import type { Permission } from "../data/model.ts";
 import { session } from "../data/session.ts";
 import { isolated } from "../format.ts";
 import { commonTexts } from "../texts/common.ts";
 import { Button, type ButtonProps } from "./button.tsx";
 import { ErrorNotice } from "./error-notice.tsx";
+import { useSubmit } from "./forms/use-submit.ts";
 import { ToastList } from "./toast-list.tsx";
-import { openDialogs, showError, showToast } from "./toasts.ts";
+import { openDialogs, showToast } from "./toasts.ts";
 
 /** Shows a dialog as modal while its component is rendered, and then gives the focus back. */
 export function useModal() {
@@ -162,20 +163,14 @@ export function ConfirmationHost() {
 
 function ConfirmationDialog({ request }: { request: ConfirmationRequest }) {
   const { text, details, danger, onConfirm, ...more } = request;
-  const isShown = () => pendingConfirmation.value === request;
   const close = () => {
     // The action may have asked for another confirmation.
-    if (isShown()) pendingConfirmation.value = undefined;
+    if (pendingConfirmation.value === request) pendingConfirmation.value = undefined;
   };
 
   async function confirm() {
-    try {
-      await onConfirm();
-      close();
-    } catch (error) {
-      if (isShown()) throw error;
-      showError(error);
-    }
+    await onConfirm();
+    close();
   }
 
   return (
@@ -196,14 +191,14 @@ export function ConfirmDialog(
   },
 ) {
   const { children, action, danger = false, onConfirm, ...dialog } = props;
-  const [error, setError] = useState<unknown>();
+  const { run, error } = useSubmit(onConfirm);
   return (
     <Dialog {...dialog}>
       {children}
       <ErrorNotice error={error} />
       <div class="ends">
         <Button onClick={dialog.onClose}>{commonTexts.cancel}</Button>
-        <Button kind="main" danger={danger} onClick={() => onConfirm().catch(setError)}>
+        <Button kind="main" danger={danger} onClick={() => run(onConfirm)}>
           {action}
         </Button>
       </div>
