@@ -81,6 +81,10 @@ describeWith(chromiumMissing)("console sessions", () => {
     await page.getByRole("cell", { name: 'getCredential("SHOP_KEY")' }).waitFor();
     // The other tab has the same cookie.
     await second.getByText("Your session has ended").waitFor({ state: "detached" });
+    // The button that opened the dialog is gone with its row.
+    await page.getByRole("button", { name: "Delete SHOP_KEY" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Delete credential" }).click();
+    await page.locator("#main:focus").waitFor();
     await close();
   }, 300_000);
 

@@ -20,8 +20,12 @@ export function useModal() {
     openDialogs.value = [...openDialogs.value, dialog];
     return () => {
       openDialogs.value = openDialogs.value.filter((it) => it !== dialog);
-      // The browser gives no focus back when a dialog is removed while it is open.
-      if (document.activeElement === document.body && opener instanceof HTMLElement) opener.focus();
+      // The browser gives no focus back when a dialog is removed while it is open. What opened the
+      // dialog may be gone, such as the row of a deleted item.
+      const next = opener?.isConnected ? opener : document.getElementById("main");
+      if (document.activeElement === document.body && next instanceof HTMLElement) {
+        next.focus({ preventScroll: true });
+      }
     };
   }, []);
   return dialog;
