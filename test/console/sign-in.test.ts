@@ -73,6 +73,24 @@ describeWith(chromiumMissing)("the sign-in screen with a provider", () => {
     }
   });
 
+  test("signs in from another tab after a session has expired, so that nothing typed is lost", async () => {
+    provider.current = "ada";
+    const { page, close } = await openPage(browser);
+    await page.goto(`${api.url}/#/sources/new`);
+    await withProvider(page).click();
+    const name = page.getByRole("dialog").getByLabel("Name");
+    await name.fill("Typed");
+    await page.context().clearCookies();
+    const ended = page.getByText("Your session has ended");
+    await ended.waitFor();
+    const tab = page.context().waitForEvent("page");
+    await withProvider(page).click();
+    await (await tab).locator(".frame").waitFor();
+    await ended.waitFor({ state: "detached" });
+    await soon(async () => expect(await name.inputValue()).toBe("Typed"));
+    await close();
+  });
+
   test("says of each failure what to do, and says it once", async () => {
     const { page, close } = await openPage(browser);
     const alert = page.getByRole("alert");

@@ -77,7 +77,13 @@ function SignInForm() {
         )}
         {provider && (
           <>
-            <a class="button main" href={provider.path} onClick={rememberScreen}>
+            <a
+              class="button main"
+              href={provider.path}
+              // The tab of an expired session keeps what was typed, and follows the sign-in.
+              target={isExpired.value ? "_blank" : undefined}
+              onClick={rememberScreen}
+            >
               {shellTexts.signInWith(provider.name)}
             </a>
             <p class="quiet small">{shellTexts.orWithToken}</p>
