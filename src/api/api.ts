@@ -213,9 +213,10 @@ function noRouteMessage(path: string): string {
   return `There is nothing at this path${similar ? `, but at ${similar.path}` : ""}`;
 }
 
-const paths = routes.flatMap((route) =>
-  [route.path, ...route.aliases].map((path) => ({
-    method: route.method,
+const consolePage = { method: "GET", path: "/", aliases: [] };
+const paths = [...routes, consolePage].flatMap(({ method, path, aliases }) =>
+  [path, ...aliases].map((path) => ({
+    method,
     path,
     pattern: new RegExp(`^${path.replace(/\{\w+\}/g, "[^/]+")}/?$`),
   })),

@@ -70,6 +70,7 @@ test.each([
   ["DELETE", "/v2/destinations", "GET, POST"],
   ["OPTIONS", "/v2/tokens/x", "DELETE"],
   ["POST", "/health", "GET"],
+  ["POST", "/", "GET"],
   ["HEAD", "/health", "GET"],
   ["HEAD", "/v2/events", "GET"],
 ])("%s %s is 405 and allows %s", async (method, path, allow) => {
