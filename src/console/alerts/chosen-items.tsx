@@ -8,10 +8,12 @@ import { commonTexts } from "../texts/common.ts";
 /** Field that chooses items of one kind, such as a rule's destinations. No choice means all. */
 export function ChosenItems(props: {
   kind: SearchedKind;
+  /** JSON pointer to the list in the request's body. */
+  path: string;
   ids: readonly string[];
   onChange: (ids: string[]) => void;
 }) {
-  const { kind, ids, onChange } = props;
+  const { kind, path, ids, onChange } = props;
   const { title, all, add } = alertsTexts.chosen[kind];
   const names = useNameSearch(kind);
   return (
@@ -36,6 +38,8 @@ export function ChosenItems(props: {
       )}
       <SearchedNameField
         label={add}
+        path={path}
+        isList
         value=""
         none={commonTexts.selectOne}
         names={names}

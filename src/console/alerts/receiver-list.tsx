@@ -1,13 +1,6 @@
 import type { AnswerOf, InputOf } from "../../api/client.ts";
 import { Button } from "../components/button.tsx";
-import { FieldConflicts } from "../components/forms/field-conflicts.tsx";
-import {
-  Checkbox,
-  listError,
-  optionsByValue,
-  SelectField,
-  TextField,
-} from "../components/forms/fields.tsx";
+import { Checkbox, optionsByValue, SelectField, TextField } from "../components/forms/fields.tsx";
 import { Form } from "../components/forms/form.tsx";
 import { SecretField } from "../components/forms/secret-field.tsx";
 import { useFields } from "../components/forms/use-fields.ts";
@@ -117,6 +110,7 @@ function ReceiverForm({ item: receiver, tag, close, reload }: FormContext<Receiv
     <Form
       action={isNew ? alertsTexts.addReceiver : alertsTexts.saveReceiver}
       onCancel={close}
+      conflict={conflict}
       onSubmit={async () => {
         const yours = {
           name,
@@ -130,55 +124,44 @@ function ReceiverForm({ item: receiver, tag, close, reload }: FormContext<Receiv
         close();
       }}
     >
-      {(errorAt) => (
-        <>
-          <TextField
-            label={commonTexts.name}
-            required
-            autoFocus
-            error={errorAt("/name")}
-            {...input("name")}
-          />
-          {isNew && (
-            <SelectField
-              label={commonTexts.type}
-              options={optionsByValue(alertsTexts.types)}
-              {...select("type")}
-            />
-          )}
-          {type === "email" ? (
-            <TextField
-              label={alertsTexts.addresses}
-              hint={alertsTexts.addressesHint}
-              required
-              error={listError(errorAt, "/to", addressesOf(to))}
-              {...input("to")}
-            />
-          ) : (
-            <SecretField
-              label={type === "pagerduty" ? alertsTexts.routingKey : alertsTexts.url}
-              error={errorAt(`/${secretKey}`)}
-              value={secret}
-              onChange={(typed) => set({ secret: typed })}
-              isSet={isSet(secretKey)}
-              required={isNew}
-            />
-          )}
-          {type === "webhook" && (
-            <SecretField
-              label={alertsTexts.authorization}
-              error={errorAt("/authorization")}
-              value={authorization}
-              onChange={(typed) => set({ authorization: typed })}
-              isSet={isSet("authorization")}
-              required={false}
-              optional
-            />
-          )}
-          <Checkbox {...checkbox("enabled")}>{commonTexts.enabled}</Checkbox>
-          {conflict && <FieldConflicts {...conflict} />}
-        </>
+      <TextField label={commonTexts.name} required autoFocus {...input("name")} />
+      {isNew && (
+        <SelectField
+          label={commonTexts.type}
+          options={optionsByValue(alertsTexts.types)}
+          {...select("type")}
+        />
       )}
+      {type === "email" ? (
+        <TextField
+          label={alertsTexts.addresses}
+          hint={alertsTexts.addressesHint}
+          required
+          isList
+          {...input("to")}
+        />
+      ) : (
+        <SecretField
+          label={type === "pagerduty" ? alertsTexts.routingKey : alertsTexts.url}
+          path={`/${secretKey}`}
+          value={secret}
+          onChange={(typed) => set({ secret: typed })}
+          isSet={isSet(secretKey)}
+          required={isNew}
+        />
+      )}
+      {type === "webhook" && (
+        <SecretField
+          label={alertsTexts.authorization}
+          path="/authorization"
+          value={authorization}
+          onChange={(typed) => set({ authorization: typed })}
+          isSet={isSet("authorization")}
+          required={false}
+          optional
+        />
+      )}
+      <Checkbox {...checkbox("enabled")}>{commonTexts.enabled}</Checkbox>
     </Form>
   );
 }

@@ -1,6 +1,5 @@
 import type { AnswerOf } from "../../api/client.ts";
 import { ErrorNotice } from "../components/error-notice.tsx";
-import { FieldConflicts } from "../components/forms/field-conflicts.tsx";
 import { Checkbox, SelectField, TextField } from "../components/forms/fields.tsx";
 import { Form } from "../components/forms/form.tsx";
 import { useFields } from "../components/forms/use-fields.ts";
@@ -121,6 +120,7 @@ function RuleForm({ item: rule, tag, close, reload }: FormContext<Rule>) {
     <Form
       action={rule ? alertsTexts.saveRule : alertsTexts.addRule}
       onCancel={close}
+      conflict={conflict}
       onSubmit={async () => {
         const yours = {
           ...(name !== "" && { name }),
@@ -137,89 +137,81 @@ function RuleForm({ item: rule, tag, close, reload }: FormContext<Rule>) {
         close();
       }}
     >
-      {(errorAt) => (
-        <>
-          <ErrorNotice error={offered.error} retry={offered.reload} />
-          {rule === undefined && (
-            <SelectField
-              label={alertsTexts.condition}
-              options={(offered.value ?? [{ kind }]).map((it) => ({
-                value: it.kind,
-                text: alertsTexts.kinds[it.kind],
-              }))}
-              value={kind}
-              // Items and a threshold of one kind are none of another.
-              onChange={(next) => set({ kind: next as Kind, subjectIds: [], threshold: "" })}
-            />
-          )}
-          <TextField
-            label={commonTexts.name}
-            optional={!rule}
-            required={rule !== undefined}
-            error={errorAt("/name")}
-            {...input("name")}
-          />
-          {units[kind] !== undefined && (
-            <TextField
-              label={`${alertsTexts.threshold} (${units[kind]})`}
-              type="number"
-              min={1}
-              placeholder={alertsTexts.useDefault}
-              error={errorAt("/threshold")}
-              {...input("threshold")}
-            />
-          )}
-          {(["forSeconds", "clearSeconds"] as const).map((key) => (
-            <TextField
-              key={key}
-              label={alertsTexts[key]}
-              type="number"
-              min={0}
-              placeholder={alertsTexts.useDefault}
-              error={errorAt(`/${key}`)}
-              {...input(key)}
-            />
-          ))}
-          {subject !== undefined && subject !== "server" && (
-            <ChosenItems
-              key={subject}
-              kind={subject}
-              ids={subjectIds}
-              onChange={(ids) => set({ subjectIds: ids })}
-            />
-          )}
-          <ChosenItems
-            kind="receiver"
-            ids={receiverIds}
-            onChange={(ids) => set({ receiverIds: ids })}
-          />
-          <TextField
-            label={alertsTexts.quietFrom}
-            placeholder="22:00"
-            hint={alertsTexts.quietHint}
-            optional
-            error={errorAt("/quietHours/from")}
-            {...input("from")}
-          />
-          <TextField
-            label={alertsTexts.quietTo}
-            placeholder="07:00"
-            optional
-            error={errorAt("/quietHours/to")}
-            {...input("to")}
-          />
-          {(from !== "" || to !== "") && (
-            <TextField
-              label={alertsTexts.timeZone}
-              required
-              error={errorAt("/quietHours/timeZone")}
-              {...input("timeZone")}
-            />
-          )}
-          <Checkbox {...checkbox("enabled")}>{commonTexts.enabled}</Checkbox>
-          {conflict && <FieldConflicts {...conflict} />}
-        </>
+      <ErrorNotice error={offered.error} retry={offered.reload} />
+      {rule === undefined && (
+        <SelectField
+          label={alertsTexts.condition}
+          options={(offered.value ?? [{ kind }]).map((it) => ({
+            value: it.kind,
+            text: alertsTexts.kinds[it.kind],
+          }))}
+          path="/kind"
+          value={kind}
+          // Items and a threshold of one kind are none of another.
+          onChange={(next) => set({ kind: next as Kind, subjectIds: [], threshold: "" })}
+        />
       )}
+      <TextField
+        label={commonTexts.name}
+        optional={!rule}
+        required={rule !== undefined}
+        {...input("name")}
+      />
+      {units[kind] !== undefined && (
+        <TextField
+          label={`${alertsTexts.threshold} (${units[kind]})`}
+          type="number"
+          min={1}
+          placeholder={alertsTexts.useDefault}
+          {...input("threshold")}
+        />
+      )}
+      {(["forSeconds", "clearSeconds"] as const).map((key) => (
+        <TextField
+          key={key}
+          label={alertsTexts[key]}
+          type="number"
+          min={0}
+          placeholder={alertsTexts.useDefault}
+          {...input(key)}
+        />
+      ))}
+      {subject !== undefined && subject !== "server" && (
+        <ChosenItems
+          key={subject}
+          kind={subject}
+          path="/subjectIds"
+          ids={subjectIds}
+          onChange={(ids) => set({ subjectIds: ids })}
+        />
+      )}
+      <ChosenItems
+        kind="receiver"
+        path="/receiverIds"
+        ids={receiverIds}
+        onChange={(ids) => set({ receiverIds: ids })}
+      />
+      <TextField
+        label={alertsTexts.quietFrom}
+        placeholder="22:00"
+        hint={alertsTexts.quietHint}
+        optional
+        {...input("from", "/quietHours/from")}
+      />
+      <TextField
+        label={alertsTexts.quietTo}
+        placeholder="07:00"
+        optional
+        {...input("to", "/quietHours/to")}
+      />
+      {(from !== "" || to !== "") && (
+        <TextField
+          label={alertsTexts.timeZone}
+          required
+          {...input("timeZone", "/quietHours/timeZone")}
+        />
+      )}
+      <Checkbox {...checkbox("enabled")}>{commonTexts.enabled}</Checkbox>
     </Form>
   );
 }

@@ -42,35 +42,25 @@ export function NewCodeDialog({ kind }: { kind: CodeKindInfo }) {
           navigate(hrefTo(kind.screen, id));
         }}
       >
-        {(errorAt) => (
-          <>
-            <TextField
-              label={commonTexts.name}
-              error={errorAt("/name")}
-              required
-              autoFocus
-              {...input("name")}
-            />
-            <TextField label={codeTexts.description} optional {...input("description")} />
-            <SelectField
-              label={codeTexts.language}
-              options={languages}
-              hint={codeTexts.languageHint}
-              {...select("language")}
-            />
-            {offered.length > 0 && (
-              <SelectField
-                label={codeTexts.template}
-                options={[
-                  { value: "", text: codeTexts.noTemplate },
-                  ...offered.map(({ name }) => ({ value: name, text: codeTexts.templates[name] })),
-                ]}
-                hint={codeTexts.templateHint}
-                {...select("template")}
-                value={template?.name ?? ""}
-              />
-            )}
-          </>
+        <TextField label={commonTexts.name} required autoFocus {...input("name")} />
+        <TextField label={codeTexts.description} optional {...input("description")} />
+        <SelectField
+          label={codeTexts.language}
+          options={languages}
+          hint={codeTexts.languageHint}
+          {...select("language")}
+        />
+        {offered.length > 0 && (
+          <SelectField
+            label={codeTexts.template}
+            options={[
+              { value: "", text: codeTexts.noTemplate },
+              ...offered.map(({ name }) => ({ value: name, text: codeTexts.templates[name] })),
+            ]}
+            hint={codeTexts.templateHint}
+            {...select("template")}
+            value={template?.name ?? ""}
+          />
         )}
       </Form>
     </Dialog>

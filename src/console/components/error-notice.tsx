@@ -7,14 +7,14 @@ import { withCode } from "./inline-code.tsx";
 
 interface ErrorProps {
   error: unknown;
-  /** Paths of details that the notice omits, as they are shown elsewhere, such as at fields. */
-  shownPaths?: ReadonlySet<string>;
+  /** Whether the detail at a path is shown elsewhere, such as at its field, and omitted here. */
+  isShown?: (path: string) => boolean;
 }
 
-/** Shows an error's message, and its details with path or line except those in `shownPaths`. */
-export function ErrorText({ error, shownPaths = new Set() }: ErrorProps) {
+/** Shows an error's message, and its details with path or line except those shown elsewhere. */
+export function ErrorText({ error, isShown = () => false }: ErrorProps) {
   const all = error instanceof RequestRefused ? error.details : [];
-  const details = all.filter(({ path }) => !shownPaths.has(path));
+  const details = all.filter(({ path }) => !isShown(path));
   if (all.length > details.length && details.length === 0) return <p>{commonTexts.markedFields}</p>;
   return (
     <>
@@ -35,11 +35,11 @@ export function ErrorText({ error, shownPaths = new Set() }: ErrorProps) {
 }
 
 /** Shows an error, such as in place of content, and with `retry` a button to try again. */
-export function ErrorNotice({ error, retry, shownPaths }: ErrorProps & { retry?: () => unknown }) {
-  if (error === undefined || error === null) return null;
+export function ErrorNotice({ retry, ...shown }: ErrorProps & { retry?: () => unknown }) {
+  if (shown.error === undefined || shown.error === null) return null;
   return (
     <div class="error" role="alert">
-      <ErrorText error={error} {...(shownPaths && { shownPaths })} />
+      <ErrorText {...shown} />
       {retry && (
         <div>
           <Button compact icon="turn" onClick={retry}>
@@ -62,10 +62,4 @@ export function errorMessage(error: unknown): string {
   if (error instanceof PartNotLoaded) return commonTexts.partNotLoaded;
   if (error instanceof TypeError) return commonTexts.serverUnreachable;
   return error instanceof Error ? error.message : String(error);
-}
-
-/** Returns the message of the error's detail for the form field at `path`, if there is one. */
-export function fieldError(error: unknown, path: string): string | undefined {
-  if (!(error instanceof RequestRefused)) return undefined;
-  return error.details.find((detail) => detail.path === path)?.message;
 }

@@ -28,6 +28,14 @@ interface SelectProps {
   none?: string;
   onChange: (id: string) => void;
 }
+
+interface FieldProps extends SelectProps {
+  hint?: string;
+  /** JSON pointer to the id, or the list of ids, in the request's body. */
+  path?: string;
+  isList?: boolean;
+}
+
 /**
  * Properties of a name field whose caller searches the names. `without` has the ids of the items
  * that the user cannot select.
@@ -44,7 +52,7 @@ export function NameFilter(props: SelectProps & { kind: SearchedKind }) {
 }
 
 /** Form field in which the user selects an item by its name. Its value is the item's id. */
-export function NameField(props: SelectProps & { kind: SearchedKind; hint?: string }) {
+export function NameField(props: FieldProps & { kind: SearchedKind }) {
   return <SearchedNameField {...props} names={useNameSearch(props.kind)} />;
 }
 
@@ -52,7 +60,7 @@ export function NameField(props: SelectProps & { kind: SearchedKind; hint?: stri
  * Form field like `NameField`, but the caller passes the search for names, so that it can show the
  * found names elsewhere too.
  */
-export function SearchedNameField(props: SelectProps & Searched & { hint?: string }) {
+export function SearchedNameField(props: FieldProps & Searched) {
   return (
     <Field {...props} error={errorOf(props.names)}>
       {(attributes) => <NameSelect {...props} attributes={attributes} />}

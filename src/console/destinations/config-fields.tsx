@@ -1,11 +1,11 @@
 import { useState } from "preact/hooks";
-import { Field, LinesField } from "../components/forms/fields.tsx";
+import { Field, TextAreaField } from "../components/forms/fields.tsx";
 import type { FormProps } from "../components/forms/schema-form.tsx";
 import { type FormValues, SchemaForm } from "../components/forms/schema-form.tsx";
 import { destinationTexts } from "../texts/destinations.ts";
 import type { DestinationType } from "./destination-types.ts";
 
-interface ConfigFieldsProps extends Pick<FormProps, "values" | "onChange" | "errorAt" | "stored"> {
+interface ConfigFieldsProps extends Pick<FormProps, "values" | "onChange" | "stored"> {
   type: DestinationType | undefined;
   /** Ids of the consents that the destination needs, one per line. */
   consents: string;
@@ -26,13 +26,15 @@ export function ConfigFields(props: ConfigFieldsProps) {
   const schema = type?.config ?? {};
   if (type?.deliveredBy !== "rudder-server") {
     const field = (
-      <LinesField
+      <TextAreaField
         label={destinationTexts.consents}
         hint={destinationTexts.consentsHint}
         value={consents}
         onInput={onConsents}
         path="/consentIds"
-        errorAt={props.errorAt}
+        optional
+        isList
+        code
       />
     );
     const advanced = { fields: field, isSet: consents !== "" };
@@ -54,11 +56,11 @@ export function ConfigFields(props: ConfigFieldsProps) {
 
 /** Text area for settings as JSON, without those in `secrets`, which have their own fields. */
 function JsonField(
-  props: Pick<ConfigFieldsProps, "values" | "onChange" | "errorAt"> & {
+  props: Pick<ConfigFieldsProps, "values" | "onChange"> & {
     secrets: ReadonlySet<string>;
   },
 ) {
-  const { values, onChange, errorAt, secrets } = props;
+  const { values, onChange, secrets } = props;
   const [typed, setTyped] = useState<string>();
   const entries = Object.entries(values);
   const others = Object.fromEntries(entries.filter(([key]) => !secrets.has(key)));
@@ -72,7 +74,8 @@ function JsonField(
     <Field
       label={destinationTexts.opaqueSettings}
       hint={destinationTexts.opaqueSettingsHint}
-      error={isWrong ? destinationTexts.expectedJsonObject : errorAt("/config")}
+      path="/config"
+      error={isWrong ? destinationTexts.expectedJsonObject : undefined}
     >
       {(attributes) => (
         <textarea

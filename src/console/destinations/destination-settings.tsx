@@ -1,4 +1,4 @@
-import { FieldConflicts, UnsavedChanges } from "../components/forms/field-conflicts.tsx";
+import { UnsavedChanges } from "../components/forms/field-conflicts.tsx";
 import { linesOf, TextField } from "../components/forms/fields.tsx";
 import { Form } from "../components/forms/form.tsx";
 import { appliedValues, labelOf } from "../components/forms/json-schema.ts";
@@ -74,32 +74,21 @@ function SettingsForm(props: SettingsProps & { type: DestinationType | undefined
       isNarrow
       action={destinationTexts.saveSettings}
       {...(isOurs && { trial: test.trial })}
+      conflict={form.conflict}
       onSubmit={() => form.submit()}
     >
-      {(errorAt) => (
-        <>
-          <UnsavedChanges form={form} />
-          <TextField
-            label={commonTexts.name}
-            value={name as string}
-            onInput={(next) => form.edit({ ...form.values, name: next })}
-            required
-            error={errorAt("/name")}
-          />
-          <ConfigFields
-            type={type}
-            values={withoutPrefix(config)}
-            onChange={(next) => form.edit({ name, consentIds, ...withPrefix(next) })}
-            errorAt={errorAt}
-            stored={storedValues(destination.config, destination.secretsSet)}
-            discards={form.discards}
-            consents={consentIds as string}
-            onConsents={(next) => form.edit({ ...form.values, consentIds: next })}
-          />
-          {test.result}
-          {form.conflict && <FieldConflicts {...form.conflict} />}
-        </>
-      )}
+      <UnsavedChanges form={form} />
+      <TextField label={commonTexts.name} required {...form.input("name")} />
+      <ConfigFields
+        type={type}
+        values={withoutPrefix(config)}
+        onChange={(next) => form.edit({ name, consentIds, ...withPrefix(next) })}
+        stored={storedValues(destination.config, destination.secretsSet)}
+        discards={form.discards}
+        consents={consentIds as string}
+        onConsents={(next) => form.set({ consentIds: next })}
+      />
+      {test.result}
     </Form>
   );
 }

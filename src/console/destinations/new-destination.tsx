@@ -3,6 +3,7 @@ import { linesOf, SelectField, TextField } from "../components/forms/fields.tsx"
 import { Form } from "../components/forms/form.tsx";
 import { appliedValues } from "../components/forms/json-schema.ts";
 import type { FormValues } from "../components/forms/schema-form.tsx";
+import { fieldsOf } from "../components/forms/use-fields.ts";
 import { Panel, ScreenHeader, SkeletonLine } from "../components/layout.tsx";
 import { Loaded } from "../components/loaded.tsx";
 import { useKeptValues } from "../data/kept-values.ts";
@@ -85,6 +86,7 @@ function NewDestinationForm(props: {
   return (
     <Form
       isNarrow
+      itemType={option}
       action={destinationTexts.createDestination}
       {...(deliveredBy === "pixelmill" && { trial: test.trial })}
       onCancel={() => {
@@ -107,50 +109,41 @@ function NewDestinationForm(props: {
         navigate(hrefTo("destinations", destination.id));
       }}
     >
-      {(errorAt, clearError) => (
-        <>
-          {copied && <p class="notice">{destinationTexts.copyExplained(copied.name)}</p>}
-          {missing.length > 0 && (
-            <div class="notice warn" role="status">
-              <p>{destinationTexts.secretsToEnter}</p>
-              <ul>
-                {missing.map((pointer) => (
-                  <li key={pointer}>{secretLabel(type?.config ?? {}, config, pointer)}</li>
-                ))}
-              </ul>
-            </div>
-          )}
-          <TextField
-            label={commonTexts.name}
-            value={name}
-            onInput={(typed) => change({ name: typed })}
-            required
-            autoFocus
-            placeholder={destinationTexts.nameExample}
-            error={errorAt("/name")}
-          />
-          <SelectField
-            label={commonTexts.type}
-            value={option}
-            options={types.map((it) => ({ value: optionOf(it), text: labelOfType(it) }))}
-            onChange={(next) => {
-              change({ type: next, config: {}, consentIds: "" });
-              clearError();
-            }}
-          />
-          <ConfigFields
-            key={option}
-            type={type}
-            values={config}
-            onChange={(next) => change({ config: next })}
-            errorAt={errorAt}
-            stored={undefined}
-            consents={consentIds}
-            onConsents={(typed) => change({ consentIds: typed })}
-          />
-          {test.result}
-        </>
+      {copied && <p class="notice">{destinationTexts.copyExplained(copied.name)}</p>}
+      {missing.length > 0 && (
+        <div class="notice warn" role="status">
+          <p>{destinationTexts.secretsToEnter}</p>
+          <ul>
+            {missing.map((pointer) => (
+              <li key={pointer}>{secretLabel(type?.config ?? {}, config, pointer)}</li>
+            ))}
+          </ul>
+        </div>
       )}
+      <TextField
+        label={commonTexts.name}
+        required
+        autoFocus
+        placeholder={destinationTexts.nameExample}
+        {...fieldsOf(form.values as NewValues, change).input("name")}
+      />
+      <SelectField
+        label={commonTexts.type}
+        path="/type"
+        value={option}
+        options={types.map((it) => ({ value: optionOf(it), text: labelOfType(it) }))}
+        onChange={(next) => change({ type: next, config: {}, consentIds: "" })}
+      />
+      <ConfigFields
+        key={option}
+        type={type}
+        values={config}
+        onChange={(next) => change({ config: next })}
+        stored={undefined}
+        consents={consentIds}
+        onConsents={(typed) => change({ consentIds: typed })}
+      />
+      {test.result}
     </Form>
   );
 }

@@ -47,75 +47,60 @@ export function NewReplay({ query }: { query: URLSearchParams }) {
             navigate(hrefTo("replays"));
           }}
         >
-          {(errorAt) => (
-            <>
-              <NameField
-                kind="destination"
-                label={commonTexts.destination}
-                none={commonTexts.selectOne}
-                {...select("destinationId")}
-              />
-              <NameField
-                kind="source"
-                label={commonTexts.source}
-                hint={replayTexts.sourceHint}
-                none={replayTexts.allConnectedSources}
-                {...select("sourceId")}
-              />
-              <DateTimeField
-                label={commonTexts.receivedFrom}
-                required
-                error={errorAt("/from")}
-                {...input("from")}
-              />
-              <DateTimeField
-                label={commonTexts.receivedBefore}
-                optional
-                hint={replayTexts.receivedBeforeHint}
-                error={errorAt("/to")}
-                {...input("to")}
-              />
-              <TextField
-                label={commonTexts.event}
-                optional
-                hint={replayTexts.eventHint}
-                maxLength={1_024}
-                error={errorAt("/filter/event")}
-                {...input("event")}
-              />
-              <TextField
-                label={commonTexts.userId}
-                optional
-                maxLength={1_024}
-                error={errorAt("/filter/userId")}
-                {...input("userId")}
-              />
-              <TextField
-                label={commonTexts.property}
-                optional
-                maxLength={1_024}
-                error={errorAt("/filter/property")}
-                {...input("property")}
-              />
-              <TextField
-                label={commonTexts.anyText}
-                optional
-                maxLength={1_024}
-                error={errorAt("/filter/text")}
-                {...input("text")}
-              />
-              <TextField
-                label={replayTexts.maxRate}
-                type="number"
-                required
-                hint={replayTexts.rateHint}
-                min={1}
-                max={100_000}
-                error={errorAt("/rate")}
-                {...input("rate")}
-              />
-            </>
-          )}
+          <NameField
+            kind="destination"
+            label={commonTexts.destination}
+            none={commonTexts.selectOne}
+            {...select("destinationId")}
+          />
+          <NameField
+            kind="source"
+            label={commonTexts.source}
+            hint={replayTexts.sourceHint}
+            none={replayTexts.allConnectedSources}
+            {...select("sourceId")}
+          />
+          <DateTimeField label={commonTexts.receivedFrom} required {...input("from")} />
+          <DateTimeField
+            label={commonTexts.receivedBefore}
+            optional
+            hint={replayTexts.receivedBeforeHint}
+            {...input("to")}
+          />
+          <TextField
+            label={commonTexts.event}
+            optional
+            hint={replayTexts.eventHint}
+            maxLength={1_024}
+            {...input("event", "/filter/event")}
+          />
+          <TextField
+            label={commonTexts.userId}
+            optional
+            maxLength={1_024}
+            {...input("userId", "/filter/userId")}
+          />
+          <TextField
+            label={commonTexts.property}
+            optional
+            maxLength={1_024}
+            {...input("property", "/filter/property")}
+          />
+          <TextField
+            label={commonTexts.anyText}
+            optional
+            maxLength={1_024}
+            {...input("text", "/filter/text")}
+          />
+          <TextField
+            label={replayTexts.maxRate}
+            type="number"
+            required
+            hint={replayTexts.rateHint}
+            min={1}
+            max={100_000}
+            {...input("rate")}
+          />
         </Form>
       </Panel>
     </>

@@ -59,28 +59,22 @@ function CredentialForm({ close, reload }: FormContext<Credential>) {
         close();
       }}
     >
-      {(errorAt) => (
-        <>
-          <TextField
-            label={commonTexts.name}
-            required
-            autoFocus
-            code
-            placeholder={settingsTexts.credentialNameExample}
-            hint={settingsTexts.credentialNameHint}
-            error={errorAt("/name")}
-            {...input("name")}
-          />
-          <TextField
-            label={commonTexts.value}
-            type="password"
-            autoComplete="new-password"
-            required
-            error={errorAt("/value")}
-            {...input("value")}
-          />
-        </>
-      )}
+      <TextField
+        label={commonTexts.name}
+        required
+        autoFocus
+        code
+        placeholder={settingsTexts.credentialNameExample}
+        hint={settingsTexts.credentialNameHint}
+        {...input("name")}
+      />
+      <TextField
+        label={commonTexts.value}
+        type="password"
+        autoComplete="new-password"
+        required
+        {...input("value")}
+      />
     </Form>
   );
 }

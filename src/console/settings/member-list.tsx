@@ -1,5 +1,4 @@
 import type { AnswerOf } from "../../api/client.ts";
-import { FieldConflicts } from "../components/forms/field-conflicts.tsx";
 import { optionsByValue, SelectField, TextField } from "../components/forms/fields.tsx";
 import { Form } from "../components/forms/form.tsx";
 import { useFields } from "../components/forms/use-fields.ts";
@@ -84,6 +83,7 @@ function MemberForm({ item: member, tag, close, reload }: FormContext<Member>) {
     <Form
       action={member ? settingsTexts.saveMember : settingsTexts.addMember}
       onCancel={close}
+      conflict={conflict}
       onSubmit={async () => {
         const { role, ...others } = values;
         if (!(await save({ ...others, workspaceRole: role === "" ? null : role }))) return;
@@ -91,36 +91,19 @@ function MemberForm({ item: member, tag, close, reload }: FormContext<Member>) {
         close();
       }}
     >
-      {(errorAt) => (
-        <>
-          <TextField
-            label={commonTexts.name}
-            required
-            autoFocus
-            error={errorAt("/name")}
-            {...input("name")}
-          />
-          <TextField
-            label={settingsTexts.email}
-            type="email"
-            required
-            error={errorAt("/email")}
-            {...input("email")}
-          />
-          <SelectField
-            label={settingsTexts.workspaceRole}
-            hint={member?.identity && settingsTexts.roleFromProvider}
-            options={roleOptions}
-            {...select("role")}
-          />
-          <PermissionCheckboxes
-            legend={settingsTexts.morePermissions}
-            granted={values.permissions}
-            onChange={(permissions) => set({ permissions })}
-          />
-          {conflict && <FieldConflicts {...conflict} />}
-        </>
-      )}
+      <TextField label={commonTexts.name} required autoFocus {...input("name")} />
+      <TextField label={settingsTexts.email} type="email" required {...input("email")} />
+      <SelectField
+        label={settingsTexts.workspaceRole}
+        hint={member?.identity && settingsTexts.roleFromProvider}
+        options={roleOptions}
+        {...select("role", "/workspaceRole")}
+      />
+      <PermissionCheckboxes
+        legend={settingsTexts.morePermissions}
+        granted={values.permissions}
+        onChange={(permissions) => set({ permissions })}
+      />
     </Form>
   );
 }

@@ -112,38 +112,23 @@ function TokenForm({ close, reload }: FormContext<Token>) {
         await reload();
       }}
     >
-      {(errorAt) => (
-        <>
-          <TextField
-            label={commonTexts.name}
-            required
-            autoFocus
-            error={errorAt("/name")}
-            {...input("name")}
-          />
-          <SelectField
-            label={settingsTexts.owner}
-            hint={items.length < total && settingsTexts.membersCut(items.length, total)}
-            options={[
-              { value: "", text: settingsTexts.ownerService },
-              ...items.map((it) => ({ value: it.id, text: `${isolated(it.name)} (${it.email})` })),
-            ]}
-            {...select("memberId")}
-          />
-          {memberId === "" && (
-            <PermissionCheckboxes
-              granted={permissions}
-              onChange={(granted) => set({ permissions: granted })}
-            />
-          )}
-          <DateTimeField
-            label={settingsTexts.expiresAt}
-            optional
-            error={errorAt("/expiresAt")}
-            {...input("expires")}
-          />
-        </>
+      <TextField label={commonTexts.name} required autoFocus {...input("name")} />
+      <SelectField
+        label={settingsTexts.owner}
+        hint={items.length < total && settingsTexts.membersCut(items.length, total)}
+        options={[
+          { value: "", text: settingsTexts.ownerService },
+          ...items.map((it) => ({ value: it.id, text: `${isolated(it.name)} (${it.email})` })),
+        ]}
+        {...select("memberId")}
+      />
+      {memberId === "" && (
+        <PermissionCheckboxes
+          granted={permissions}
+          onChange={(granted) => set({ permissions: granted })}
+        />
       )}
+      <DateTimeField label={settingsTexts.expiresAt} optional {...input("expires", "/expiresAt")} />
     </Form>
   );
 }

@@ -1,10 +1,10 @@
-import { FieldConflicts, UnsavedChanges } from "../components/forms/field-conflicts.tsx";
+import { UnsavedChanges } from "../components/forms/field-conflicts.tsx";
 import {
   Checkbox,
-  LinesField,
   linesOf,
   optionsByValue,
   SelectField,
+  TextAreaField,
   TextField,
 } from "../components/forms/fields.tsx";
 import { Form } from "../components/forms/form.tsx";
@@ -39,54 +39,47 @@ export function SettingsForm({ source, tag, reload }: StoredState & { source: So
     labelOf: (key) => texts.labels[key as keyof Settings],
   });
   const values = form.values as unknown as Settings;
-  const set = (change: Partial<Settings>) => form.edit({ ...values, ...change });
   const origins = values.allowedOrigins.join("\n");
   return (
     <Form
       action={texts.save}
+      conflict={form.conflict}
       onSubmit={() => form.submit({ ...values, allowedOrigins: linesOf(origins) })}
     >
-      {(errorAt) => (
-        <>
-          <UnsavedChanges form={form} />
-          <SelectField
-            label={texts.labels.ip}
-            hint={texts.ipHint}
-            value={values.ip}
-            options={ips}
-            onChange={(ip) => set({ ip: ip as Settings["ip"] })}
-          />
-          <SelectField
-            label={texts.labels.bots}
-            hint={texts.botsHint}
-            value={values.bots}
-            options={bots}
-            onChange={(mode) => set({ bots: mode as Settings["bots"] })}
-          />
-          <Checkbox on={values.geoEnrichment} onChange={(on) => set({ geoEnrichment: on })}>
-            {texts.geoEnrichment}
-          </Checkbox>
-          <LinesField
-            label={texts.labels.allowedOrigins}
-            hint={texts.allowedOriginsHint}
-            value={origins}
-            onInput={(lines) => set({ allowedOrigins: lines.split("\n") })}
-            path="/settings/allowedOrigins"
-            errorAt={errorAt}
-          />
-          <TextField
-            label={texts.labels.dedupSeconds}
-            hint={texts.dedupSecondsHint}
-            type="number"
-            required
-            min={0}
-            value={String(values.dedupSeconds)}
-            onInput={(seconds) => set({ dedupSeconds: Number(seconds) })}
-            error={errorAt("/settings/dedupSeconds")}
-          />
-          {form.conflict && <FieldConflicts {...form.conflict} />}
-        </>
-      )}
+      <UnsavedChanges form={form} />
+      <SelectField
+        label={texts.labels.ip}
+        hint={texts.ipHint}
+        options={ips}
+        {...form.select("ip", "/settings/ip")}
+      />
+      <SelectField
+        label={texts.labels.bots}
+        hint={texts.botsHint}
+        options={bots}
+        {...form.select("bots", "/settings/bots")}
+      />
+      <Checkbox {...form.checkbox("geoEnrichment")}>{texts.geoEnrichment}</Checkbox>
+      <TextAreaField
+        label={texts.labels.allowedOrigins}
+        hint={texts.allowedOriginsHint}
+        value={origins}
+        onInput={(lines) => form.set({ allowedOrigins: lines.split("\n") })}
+        path="/settings/allowedOrigins"
+        optional
+        isList
+        code
+      />
+      <TextField
+        label={texts.labels.dedupSeconds}
+        hint={texts.dedupSecondsHint}
+        type="number"
+        required
+        min={0}
+        value={String(values.dedupSeconds)}
+        onInput={(seconds) => form.set({ dedupSeconds: Number(seconds) })}
+        path="/settings/dedupSeconds"
+      />
     </Form>
   );
 }

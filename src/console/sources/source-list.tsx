@@ -1,8 +1,8 @@
-import { useState } from "preact/hooks";
 import type { AnswerOf, QueryOf } from "../../api/client.ts";
 import { Dialog } from "../components/dialog.tsx";
 import { TextField } from "../components/forms/fields.tsx";
 import { Form } from "../components/forms/form.tsx";
+import { useFields } from "../components/forms/use-fields.ts";
 import { Badge } from "../components/layout.tsx";
 import {
   halfOf,
@@ -88,7 +88,7 @@ export function SourceList({ isNew }: { isNew: boolean }) {
 }
 
 function NewSource() {
-  const [name, setName] = useState("");
+  const { values, input } = useFields({ name: "" });
   const close = () => navigate(hrefTo("sources"));
   return (
     <Dialog title={commonTexts.newSource} onClose={close}>
@@ -96,23 +96,19 @@ function NewSource() {
         action={sourceTexts.createSource}
         onCancel={close}
         onSubmit={async () => {
-          const body = { name, type: "http" as const };
+          const body = { ...values, type: "http" as const };
           const { source } = await client.call("POST /v2/sources", { body });
           navigate(hrefTo("sources", source.id));
         }}
       >
-        {(errorAt) => (
-          <TextField
-            label={commonTexts.name}
-            value={name}
-            onInput={setName}
-            required
-            autoFocus
-            placeholder={sourceTexts.nameExample}
-            hint={sourceTexts.nameHint}
-            error={errorAt("/name")}
-          />
-        )}
+        <TextField
+          label={commonTexts.name}
+          required
+          autoFocus
+          placeholder={sourceTexts.nameExample}
+          hint={sourceTexts.nameHint}
+          {...input("name")}
+        />
       </Form>
     </Dialog>
   );

@@ -183,12 +183,7 @@ function RenameForm({ source: { id, name: before }, tag, reload }: SourceProps) 
   const name = form.values.name as string;
   return (
     <form class="form" onSubmit={submit}>
-      <TextField
-        label={commonTexts.name}
-        value={name}
-        onInput={(name) => form.edit({ name })}
-        required
-      />
+      <TextField label={commonTexts.name} required {...form.input("name")} />
       <ErrorNotice error={error} />
       {form.conflict && <FieldConflicts {...form.conflict} />}
       {name !== before && (

@@ -2,7 +2,6 @@ import { useState } from "preact/hooks";
 import { Button } from "../components/button.tsx";
 import { Dialog } from "../components/dialog.tsx";
 import { errorMessage } from "../components/error-notice.tsx";
-import { FieldConflicts } from "../components/forms/field-conflicts.tsx";
 import { TextField } from "../components/forms/fields.tsx";
 import { Form } from "../components/forms/form.tsx";
 import { useSave } from "../components/forms/use-save.ts";
@@ -64,6 +63,7 @@ export function TestCaseForm(props: {
         action={testCaseTexts.save}
         needs="transformations:edit"
         onCancel={onClose}
+        conflict={conflict}
         onSubmit={() =>
           withInput(async (events) => {
             const expectedOutput = parseOutputs(expected);
@@ -72,57 +72,52 @@ export function TestCaseForm(props: {
           })
         }
       >
-        {(errorAt) => (
-          <>
-            <TextField
-              label={commonTexts.name}
-              error={errorAt("/name")}
-              value={name}
-              onInput={setName}
-              required
-              autoFocus
+        <TextField
+          label={commonTexts.name}
+          path="/name"
+          value={name}
+          onInput={setName}
+          required
+          autoFocus
+        />
+        <div class="columns even">
+          <section class="stack close" aria-label={testCaseTexts.input}>
+            <h3 class="row">{testCaseTexts.input}</h3>
+            <CodeEditor
+              label={testCaseTexts.inputEvents}
+              language="json"
+              value={input}
+              onChange={setInput}
             />
-            <div class="columns even">
-              <section class="stack close" aria-label={testCaseTexts.input}>
-                <h3 class="row">{testCaseTexts.input}</h3>
-                <CodeEditor
-                  label={testCaseTexts.inputEvents}
-                  language="json"
-                  value={input}
-                  onChange={setInput}
-                />
-                <p class="quiet small">{testCaseTexts.inputHint}</p>
-              </section>
-              <section class="stack close" aria-label={testCaseTexts.expectedSide}>
-                <h3 class="row">
-                  {testCaseTexts.expectedSide}
-                  <Button
-                    compact
-                    kind="plain"
-                    needs="transformations:edit"
-                    onClick={() =>
-                      withInput(async (events) => setExpected(jsonText(await outputsOf(events))))
-                    }
-                  >
-                    {testCaseTexts.fillFromRun}
-                  </Button>
-                </h3>
-                <CodeEditor
-                  label={testCaseTexts.expectedOutput}
-                  language="json"
-                  value={expected}
-                  onChange={setExpected}
-                />
-                <p class="quiet small">{testCaseTexts.expectedHint}</p>
-              </section>
-            </div>
-            {error && (
-              <p class="wrong" role="alert">
-                {error}
-              </p>
-            )}
-            {conflict && <FieldConflicts {...conflict} />}
-          </>
+            <p class="quiet small">{testCaseTexts.inputHint}</p>
+          </section>
+          <section class="stack close" aria-label={testCaseTexts.expectedSide}>
+            <h3 class="row">
+              {testCaseTexts.expectedSide}
+              <Button
+                compact
+                kind="plain"
+                needs="transformations:edit"
+                onClick={() =>
+                  withInput(async (events) => setExpected(jsonText(await outputsOf(events))))
+                }
+              >
+                {testCaseTexts.fillFromRun}
+              </Button>
+            </h3>
+            <CodeEditor
+              label={testCaseTexts.expectedOutput}
+              language="json"
+              value={expected}
+              onChange={setExpected}
+            />
+            <p class="quiet small">{testCaseTexts.expectedHint}</p>
+          </section>
+        </div>
+        {error && (
+          <p class="wrong" role="alert">
+            {error}
+          </p>
         )}
       </Form>
     </Dialog>

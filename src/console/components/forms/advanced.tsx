@@ -1,6 +1,7 @@
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useContext, useEffect, useRef, useState } from "preact/hooks";
 import { commonTexts } from "../../texts/common.ts";
+import { FormErrors } from "./form-errors.ts";
 
 /**
  * Part of a form for the fields that few people need. It is folded until the user opens it. It
@@ -15,6 +16,8 @@ export function Advanced(props: {
   const details = useRef<HTMLDetailsElement>(null);
   const [isOpenAtFirst] = useState(props.isOpen);
   const errors = useRef(0);
+  // Renders this part again when the form gets an error.
+  useContext(FormErrors);
   const open = () => {
     if (details.current) details.current.open = true;
   };

@@ -3,11 +3,16 @@ import { useId, useLayoutEffect, useRef } from "preact/hooks";
 import { isolated } from "../../format.ts";
 import { commonTexts } from "../../texts/common.ts";
 import { withCode } from "../inline-code.tsx";
+import { useErrorAt } from "./form-errors.ts";
 
 interface FieldProps {
   label: string;
   hint?: ComponentChildren;
-  /** Reason why the value is invalid, shown below the field. */
+  /** JSON pointer to the value in the request's body. The form's error there is shown below. */
+  path?: string;
+  /** Whether the value is a list, so that errors of its items are shown below too. */
+  isList?: boolean;
+  /** Reason, known without a request, why the value is invalid. */
   error?: string | undefined;
   optional?: boolean;
 }
@@ -22,8 +27,10 @@ export interface ControlAttributes {
 export function Field(
   props: FieldProps & { children: (attributes: ControlAttributes) => ComponentChildren },
 ) {
-  const { label, hint, error, optional, children } = props;
+  const { label, hint, optional, children } = props;
   const id = useId();
+  const refused = useErrorAt(props.path, props.isList);
+  const error = props.error ?? refused;
   return (
     <div class="field">
       <label for={id}>
@@ -222,34 +229,6 @@ export function Checkbox(props: {
       <span>{children}</span>
     </label>
   );
-}
-
-/**
- * Field for a list of strings, one per line. `value` is the typed text. The caller splits it with
- * `linesOf`.
- */
-export function LinesField(props: {
-  label: string;
-  hint: string;
-  value: string;
-  onInput: (value: string) => void;
-  /** JSON pointer to the list in the request's body. */
-  path: string;
-  errorAt: (path: string) => string | undefined;
-}) {
-  const { path, errorAt, ...shown } = props;
-  const error = listError(errorAt, path, linesOf(props.value));
-  return <TextAreaField {...shown} optional code error={error} />;
-}
-
-/** Returns the error of the list at a JSON pointer, or of its first wrong item. */
-export function listError(
-  errorAt: (path: string) => string | undefined,
-  path: string,
-  items: readonly string[],
-): string | undefined {
-  const paths = [path, ...items.map((_, index) => `${path}/${index}`)];
-  return paths.map(errorAt).find((found) => found !== undefined);
 }
 
 /** Returns the lines of a text without spaces at both ends, and without the blank lines. */

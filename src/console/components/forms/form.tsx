@@ -1,19 +1,20 @@
+import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import type { Permission } from "../../data/model.ts";
 import { commonTexts } from "../../texts/common.ts";
 import { Button } from "../button.tsx";
-import { ErrorNotice, fieldError } from "../error-notice.tsx";
+import { ErrorNotice } from "../error-notice.tsx";
+import { FieldConflicts } from "./field-conflicts.tsx";
+import { concerns, type FieldPath, FormErrors } from "./form-errors.ts";
 import { useSubmit } from "./use-submit.ts";
 
 /**
- * Form with a submit button. If `onSubmit` rejects, the form keeps its values and shows each error
- * at the field that it concerns. Errors that concern no field are shown below the fields.
+ * Form with a submit button. If `onSubmit` rejects, the form keeps its values, and each field with
+ * a `path` shows the error that concerns it. Other errors are shown below the fields.
  */
 export function Form(props: {
-  children:
-    | ComponentChildren
-    | ((errorAt: (path: string) => string | undefined, clear: () => void) => ComponentChildren);
+  children: ComponentChildren;
   /** Label of the submit button. */
   action: string;
   needs?: Permission | undefined;
@@ -23,25 +24,31 @@ export function Form(props: {
   onCancel?: () => void;
   /** Second button, such as one that tests the form's values without saving them. */
   trial?: { action: string; run: () => Promise<unknown> };
+  /** Fields that another user has changed too. */
+  conflict?: Parameters<typeof FieldConflicts>[0] | undefined;
+  /** Type of the item that the fields describe. The form forgets errors about another type. */
+  itemType?: string;
   isNarrow?: boolean;
 }) {
   const { children, action, needs = "workspace:admin", onSubmit, onCancel, isNarrow } = props;
-  const { trial, disabledReason } = props;
+  const { trial, disabledReason, conflict, itemType } = props;
   const { submit, run, busy, error, clearError } = useSubmit(onSubmit);
   const form = useRef<HTMLFormElement>(null);
+  const fields = useSignal<readonly FieldPath[]>([]);
   useLayoutEffect(() => {
-    form.current?.querySelector<HTMLElement>("[aria-invalid=true]")?.focus();
+    // The fields, which take the error from the context, are rendered after this, but before the
+    // paint.
+    queueMicrotask(() => form.current?.querySelector<HTMLElement>("[aria-invalid=true]")?.focus());
   }, [error]);
-  /** Paths of error details that fields show. The `ErrorNotice`, rendered later, omits them. */
-  const shownPaths = new Set<string>();
-  const errorAt = (path: string) => {
-    shownPaths.add(path);
-    return fieldError(error, path);
-  };
+  useLayoutEffect(clearError, [itemType]);
   return (
     <form ref={form} class={isNarrow ? "form narrow" : "form"} onSubmit={submit}>
-      {typeof children === "function" ? children(errorAt, clearError) : children}
-      <ErrorNotice error={error} shownPaths={shownPaths} />
+      <FormErrors.Provider value={{ error, fields }}>{children}</FormErrors.Provider>
+      {conflict && <FieldConflicts {...conflict} />}
+      <ErrorNotice
+        error={error}
+        isShown={(path) => fields.value.some((field) => concerns(field, path))}
+      />
       <div class="ends">
         {onCancel && <Button onClick={onCancel}>{commonTexts.cancel}</Button>}
         {trial && (

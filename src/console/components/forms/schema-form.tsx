@@ -5,6 +5,7 @@ import { Button } from "../button.tsx";
 import { withCode } from "../inline-code.tsx";
 import { Advanced } from "./advanced.tsx";
 import { Checkbox, SelectField, TextAreaField, TextField } from "./fields.tsx";
+import { useErrorAt } from "./form-errors.ts";
 import { choicesOf, type JsonSchema, kindOf, labelOf } from "./json-schema.ts";
 import { SecretField } from "./secret-field.tsx";
 import { hasSecret, STORED_SECRET, storedItemsOf } from "./stored-values.ts";
@@ -15,11 +16,6 @@ export interface FormProps {
   schema: JsonSchema;
   values: FormValues;
   onChange: (values: FormValues) => void;
-  /**
-   * Returns the error message for the value at a JSON pointer, or undefined when the value is
-   * valid.
-   */
-  errorAt: (path: string) => string | undefined;
   /** JSON pointer to the object that the form edits. */
   path: string;
   /**
@@ -94,7 +90,7 @@ function withValue(values: FormValues, key: string, value: unknown): FormValues 
   return value === undefined || value === "" ? rest : { ...rest, [key]: value };
 }
 
-interface PropertyProps extends Pick<FormProps, "errorAt" | "path" | "isNew"> {
+interface PropertyProps extends Pick<FormProps, "path" | "isNew"> {
   name: string;
   schema: JsonSchema;
   required: boolean;
@@ -104,11 +100,11 @@ interface PropertyProps extends Pick<FormProps, "errorAt" | "path" | "isNew"> {
 }
 
 function Property(props: PropertyProps) {
-  const { name, schema, required, value, stored, onChange, errorAt, path, isNew } = props;
+  const { name, schema, required, value, stored, onChange, path, isNew } = props;
   const field = {
     label: schema.title ?? labelOf(name),
     optional: !required,
-    error: errorAt(path),
+    path,
     hint: schema.description,
   };
   const text = typeof value === "string" || typeof value === "number" ? String(value) : "";
@@ -154,7 +150,7 @@ function Property(props: PropertyProps) {
         </Checkbox>
       );
     case "list":
-      return <ObjectList {...props} label={field.label} error={field.error} />;
+      return <ObjectList {...props} label={field.label} />;
     case "lines":
       return (
         <TextAreaField
@@ -173,7 +169,6 @@ function Property(props: PropertyProps) {
             schema={required || value !== undefined ? schema : { ...schema, required: [] }}
             values={(value ?? {}) as FormValues}
             path={path}
-            errorAt={errorAt}
             stored={value === undefined ? undefined : (stored as FormValues | undefined)}
             isNew={isNew}
             onChange={(inner) => onChange(Object.keys(inner).length > 0 ? inner : undefined)}
@@ -204,8 +199,9 @@ function Property(props: PropertyProps) {
 }
 
 /** Editor for a list of objects, such as the headers of a webhook. */
-function ObjectList(props: PropertyProps & { label: string; error: string | undefined }) {
-  const { label, schema, value, onChange, path, errorAt, isNew, error } = props;
+function ObjectList(props: PropertyProps & { label: string }) {
+  const { label, schema, value, onChange, path, isNew } = props;
+  const error = useErrorAt(path);
   const items = Array.isArray(value) ? (value as FormValues[]) : [];
   const stored = storedItemsOf(items, props.stored, schema.items ?? {});
   const set = (next: FormValues[]) => onChange(next.length > 0 ? next : undefined);
@@ -219,7 +215,6 @@ function ObjectList(props: PropertyProps & { label: string; error: string | unde
             schema={schema.items ?? {}}
             values={item}
             path={`${path}/${index}`}
-            errorAt={errorAt}
             stored={stored[index]}
             isNew={isNew}
             onChange={(inner) => set(items.with(index, inner))}

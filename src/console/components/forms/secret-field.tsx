@@ -11,7 +11,8 @@ import { TextField } from "./fields.tsx";
 export function SecretField(props: {
   label: string;
   hint?: string | undefined;
-  error?: string | undefined;
+  /** JSON pointer to the secret in the request's body. */
+  path: string;
   optional?: boolean;
   required: boolean;
   /** Whether the server has stored the secret; undefined in a form that creates an item. */

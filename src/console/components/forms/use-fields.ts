@@ -3,19 +3,30 @@ import { useState } from "preact/hooks";
 export type Fields<Values> = ReturnType<typeof useFields<Values>>;
 
 /** Component state for the values of a form's fields, by field name. */
-export function useFields<Values>(initial: Values | (() => Values)) {
+export function useFields<Values>(initial: Values) {
   const [values, setValues] = useState(initial);
   const set = (change: Partial<Values>) => setValues((before) => ({ ...before, ...change }));
-  const setOne = (name: keyof Values) => (value: unknown) =>
-    set({ [name]: value } as Partial<Values>);
+  return { values, set, ...fieldsOf(values, set) };
+}
+
+/**
+ * Returns functions that return the properties of a form's fields. `name` is the key of the field's
+ * value in `values`, and `path` the JSON pointer to the value in the request's body.
+ */
+export function fieldsOf<Values>(values: Values, set: (change: Partial<Values>) => void) {
+  type Name = keyof Values & string;
+  const setOne = (name: Name) => (value: unknown) => set({ [name]: value } as Partial<Values>);
   return {
-    values,
-    set,
-    /** Returns the properties of the text field with this name. */
-    input: (name: keyof Values) => ({ value: values[name] as string, onInput: setOne(name) }),
-    /** Returns the properties of the select with this name. */
-    select: (name: keyof Values) => ({ value: values[name] as string, onChange: setOne(name) }),
-    /** Returns the properties of the checkbox with this name. */
-    checkbox: (name: keyof Values) => ({ on: values[name] as boolean, onChange: setOne(name) }),
+    input: (name: Name, path = `/${name}`) => ({
+      value: values[name] as string,
+      onInput: setOne(name),
+      path,
+    }),
+    select: (name: Name, path = `/${name}`) => ({
+      value: values[name] as string,
+      onChange: setOne(name),
+      path,
+    }),
+    checkbox: (name: Name) => ({ on: values[name] as boolean, onChange: setOne(name) }),
   };
 }

@@ -2,6 +2,7 @@ import { useState } from "preact/hooks";
 import { useKeptValues } from "../../data/kept-values.ts";
 import type { Values } from "../../data/save.ts";
 import { showToast } from "../toasts.ts";
+import { fieldsOf } from "./use-fields.ts";
 import { useSave } from "./use-save.ts";
 
 /**
@@ -20,8 +21,11 @@ export function useItemForm(
   const form = useKeptValues(item.name, { base: item.base, tag: item.tag });
   const { save, conflict, forgetConflict } = useSave({ ...item, base: form.base, tag: form.tag });
   const [discards, setDiscards] = useState(0);
+  const set = (change: Values) => form.edit({ ...form.values, ...change });
   return {
     ...form,
+    ...fieldsOf(form.values, set),
+    set,
     conflict,
     /** Number of times that the user has discarded what a field may still show. */
     discards,

@@ -1,5 +1,5 @@
 import { Button } from "../../components/button.tsx";
-import { FieldConflicts, UnsavedChanges } from "../../components/forms/field-conflicts.tsx";
+import { UnsavedChanges } from "../../components/forms/field-conflicts.tsx";
 import { SelectField, TextAreaField, TextField } from "../../components/forms/fields.tsx";
 import { Form } from "../../components/forms/form.tsx";
 import { useItemForm } from "../../components/forms/use-item-form.ts";
@@ -44,44 +44,45 @@ export function EventFilterPanel(props: StoredState & { destination: Destination
 
   return (
     <Panel title={filterTexts.filter}>
-      <Form isNarrow action={filterTexts.save} onSubmit={() => form.submit()}>
-        {(errorAt) => (
-          <>
-            <UnsavedChanges form={form} />
-            <SelectField
-              label={commonTexts.events}
-              hint={filterTexts.explained}
-              value={filter?.mode ?? ALL}
-              options={modes.map((value) => ({ value, text: filterTexts.modes[value] }))}
-              onChange={(mode) =>
-                edit(mode === ALL ? null : withMode(filter, mode as EventFilter["mode"]))
-              }
-            />
-            {conditions.map((condition, at) => (
-              <ConditionFields
-                key={at}
-                number={at + 1}
-                condition={condition}
-                errorAt={(field) => errorAt(`/filter/conditions/${at}/${field}`)}
-                onChange={(next) => editConditions(conditions.with(at, next))}
-                {...(conditions.length > 1 && {
-                  onRemove: () => editConditions(conditions.toSpliced(at, 1)),
-                })}
-              />
-            ))}
-            {filter && (
-              <div class="row">
-                <Button
-                  compact
-                  icon="plus"
-                  onClick={() => editConditions([...conditions, { path: "", values: [] }])}
-                >
-                  {filterTexts.add}
-                </Button>
-              </div>
-            )}
-            {form.conflict && <FieldConflicts {...form.conflict} />}
-          </>
+      <Form
+        isNarrow
+        action={filterTexts.save}
+        conflict={form.conflict}
+        onSubmit={() => form.submit()}
+      >
+        <UnsavedChanges form={form} />
+        <SelectField
+          label={commonTexts.events}
+          hint={filterTexts.explained}
+          path="/filter/mode"
+          value={filter?.mode ?? ALL}
+          options={modes.map((value) => ({ value, text: filterTexts.modes[value] }))}
+          onChange={(mode) =>
+            edit(mode === ALL ? null : withMode(filter, mode as EventFilter["mode"]))
+          }
+        />
+        {conditions.map((condition, at) => (
+          <ConditionFields
+            key={at}
+            number={at + 1}
+            condition={condition}
+            path={`/filter/conditions/${at}`}
+            onChange={(next) => editConditions(conditions.with(at, next))}
+            {...(conditions.length > 1 && {
+              onRemove: () => editConditions(conditions.toSpliced(at, 1)),
+            })}
+          />
+        ))}
+        {filter && (
+          <div class="row">
+            <Button
+              compact
+              icon="plus"
+              onClick={() => editConditions([...conditions, { path: "", values: [] }])}
+            >
+              {filterTexts.add}
+            </Button>
+          </div>
         )}
       </Form>
     </Panel>
@@ -92,12 +93,13 @@ export function EventFilterPanel(props: StoredState & { destination: Destination
 function ConditionFields(props: {
   number: number;
   condition: Condition;
-  errorAt: (field: keyof Condition) => string | undefined;
+  /** JSON pointer to the condition in the request's body. */
+  path: string;
   onChange: (condition: Condition) => void;
   /** Removes the condition. Absent if it is the only condition of the filter. */
   onRemove?: () => void;
 }) {
-  const { number, condition, errorAt, onChange, onRemove } = props;
+  const { number, condition, path: at, onChange, onRemove } = props;
   return (
     <fieldset class="group">
       <legend>{filterTexts.condition(number)}</legend>
@@ -106,7 +108,7 @@ function ConditionFields(props: {
         hint={filterTexts.fieldHint}
         value={condition.path}
         onInput={(path) => onChange({ ...condition, path })}
-        error={errorAt("path")}
+        path={`${at}/path`}
         required
         code
       />
@@ -115,7 +117,7 @@ function ConditionFields(props: {
         hint={filterTexts.valuesHint}
         value={condition.values.join("\n")}
         onInput={(text) => onChange({ ...condition, values: text.split("\n") })}
-        error={errorAt("values")}
+        path={`${at}/values`}
       />
       {onRemove && (
         <Button compact onClick={onRemove}>
