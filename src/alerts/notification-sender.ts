@@ -84,13 +84,9 @@ export class NotificationSender {
 
   /** Sends a workspace's due notifications, or waits for the call that is already doing so. */
   sendDue(workspaceId: string, holder: string, signals: SendSignals): Promise<void> {
-    const running = this.#busy.get(workspaceId);
-    if (running !== undefined) return running;
-    const work = this.#sendAll(workspaceId, holder, signals).finally(() =>
-      this.#busy.delete(workspaceId),
+    return this.#busy.getOrInsertComputed(workspaceId, () =>
+      this.#sendAll(workspaceId, holder, signals).finally(() => this.#busy.delete(workspaceId)),
     );
-    this.#busy.set(workspaceId, work);
-    return work;
   }
 
   /** Resolves once the notifications in progress have been sent or have failed. */

@@ -100,8 +100,8 @@ function answer(
   };
   if (!/\bgzip\b/.test(requestHeaders.get("accept-encoding") ?? ""))
     return new Response(text, { headers });
-  const bytes = gzipped.get(name) ?? Bun.gzipSync(Buffer.from(text), { level: 9 });
-  gzipped.set(name, bytes);
+  const zip = () => Bun.gzipSync(Buffer.from(text), { level: 9 });
+  const bytes = gzipped.getOrInsertComputed(name, zip);
   return new Response(bytes, { headers: { ...headers, "Content-Encoding": "gzip" } });
 }
 

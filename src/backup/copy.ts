@@ -50,8 +50,7 @@ async function copyRows<T>(
   };
   for (const row of rows) {
     const store = to(row);
-    const portion = portions.get(store) ?? { rows: [], bytes: 0 };
-    portions.set(store, portion);
+    const portion = portions.getOrInsert(store, { rows: [], bytes: 0 });
     portion.rows.push(row);
     portion.bytes += bytesOf(row);
     count += 1;
@@ -148,10 +147,7 @@ export async function copyDeadLetters(
 ): Promise<number> {
   const opened = new Map<Store, LetterTables>();
   const tablesOf = (letter: StoredLetter) => {
-    const store = ledgerOf(letter);
-    const tables = opened.get(store) ?? new LetterTables(store);
-    opened.set(store, tables);
-    return tables;
+    return opened.getOrInsertComputed(ledgerOf(letter), (store) => new LetterTables(store));
   };
   const letters = await copyRows(from.table<StoredLetter, Key>("letters").getRange({}), {
     to({ value }) {

@@ -75,9 +75,7 @@ export async function appendAll(
     const { log, done } = append(recordOf(bytes));
     // A rejection before the wait below would end the process.
     done.catch(() => {});
-    const known = keys.get(log) ?? [];
-    keys.set(log, known);
-    known.push(key);
+    keys.getOrInsert(log, []).push(key);
     waiting.push(done);
     waitingBytes += bytes.length;
     if (waitingBytes < APPENDED_BYTES_MAX) continue;

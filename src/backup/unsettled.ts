@@ -35,8 +35,7 @@ export async function addUnsettledKeys(
   { live, logs, lane }: { live: Live; logs: LogSet; lane(id: string): LaneRecord | undefined },
 ): Promise<void> {
   for (const { destination, connections } of live.lanes()) {
-    const owed = unsettled.get(destination.id) ?? new Set();
-    unsettled.set(destination.id, owed);
+    const owed = unsettled.getOrInsertComputed(destination.id, () => new Set());
     const reader = new LaneReader(
       logs,
       createRoutes(destination, connections),

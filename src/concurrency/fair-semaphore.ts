@@ -60,8 +60,7 @@ export class FairSemaphore {
     const permit = this.tryAcquire(owner);
     if (permit) return permit;
     return await new Promise<Permit>((resolve, reject) => {
-      const callers = this.#waiting.get(owner) ?? new Set();
-      this.#waiting.set(owner, callers);
+      const callers = this.#waiting.getOrInsertComputed(owner, () => new Set());
       const enter = (granted: Permit) => {
         signal.removeEventListener("abort", giveUp);
         resolve(granted);

@@ -112,11 +112,9 @@ export function createCheckedAddresses({
       while (true) {
         const kept = fresh(host);
         if (kept !== undefined) return kept;
-        const addresses =
-          resolving.get(key) ?? lookUp(host, owner, signal).finally(() => resolving.delete(key));
-        resolving.set(key, addresses);
+        const resolve = () => lookUp(host, owner, signal).finally(() => resolving.delete(key));
         try {
-          return await addresses;
+          return await resolving.getOrInsertComputed(key, resolve);
         } catch (error) {
           if (!(error instanceof PermitAbandoned)) throw error;
           signal.throwIfAborted();

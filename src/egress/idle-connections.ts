@@ -48,9 +48,7 @@ export class IdleConnections {
    * closes the one that has been idle longest.
    */
   keep(connection: ReceiverConnection, ms = EGRESS_IDLE_MS_MAX): void {
-    const sameKey = this.#byKey.get(connection.key);
-    if (sameKey === undefined) this.#byKey.set(connection.key, [connection]);
-    else sameKey.push(connection);
+    this.#byKey.getOrInsert(connection.key, []).push(connection);
     this.#until.set(connection, performance.now() + Math.min(ms, EGRESS_IDLE_MS_MAX));
     if (this.#until.size > this.#max) this.#until.keys().next().value!.destroy();
     assert(this.#until.size <= this.#max, "Idle connections never exceed their bound");

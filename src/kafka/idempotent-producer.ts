@@ -1,3 +1,4 @@
+import { recentResult } from "../observe/recent-result.ts";
 import { PartitionQueue, type ProducerId } from "./partition-queue.ts";
 import type { PartitionResponse } from "./produce.ts";
 import type { ProduceClient } from "./produce-client.ts";
@@ -72,7 +73,10 @@ export class IdempotentProducer {
    * Undefined before the leaders are first known.
    */
   #leaders: readonly number[] | undefined;
-  #asking: Promise<void> | undefined;
+  readonly #askLeaders = recentResult(0, async () => {
+    await this.#options.producer.refreshLeaders(this.#options.topic);
+    this.#takeLeaders();
+  });
 
   constructor(options: IdempotentProducerOptions) {
     this.#options = options;
@@ -166,18 +170,6 @@ export class IdempotentProducer {
     const count = this.#leaders?.length ?? 0;
     if (count > before) onPartitions?.(count);
     return count > 0;
-  }
-
-  #askLeaders(): Promise<void> {
-    const { producer, topic } = this.#options;
-    const ask = async () => {
-      await producer.refreshLeaders(topic);
-      this.#takeLeaders();
-    };
-    this.#asking ??= ask().finally(() => {
-      this.#asking = undefined;
-    });
-    return this.#asking;
   }
 
   async #sendTo(leader: number, group: PartitionState[], producerId: ProducerId): Promise<void> {

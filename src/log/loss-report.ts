@@ -102,8 +102,6 @@ export class LossReport {
   }
 
   #of(directory: string): LogLosses {
-    const lost = this.#lost.get(directory) ?? { records: 0, bytes: 0, gaps: new Map() };
-    this.#lost.set(directory, lost);
-    return lost;
+    return this.#lost.getOrInsert(directory, { records: 0, bytes: 0, gaps: new Map() });
   }
 }

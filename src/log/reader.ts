@@ -147,11 +147,9 @@ class SegmentLogReader implements LogReader {
   }
 
   #search(position: number): Promise<Lookup> {
-    const known = this.#searches.get(position);
-    if (known !== undefined) return known;
-    const search = this.#find(position).finally(() => this.#searches.delete(position));
-    this.#searches.set(position, search);
-    return search;
+    return this.#searches.getOrInsertComputed(position, () =>
+      this.#find(position).finally(() => this.#searches.delete(position)),
+    );
   }
 
   /**

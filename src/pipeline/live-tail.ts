@@ -75,10 +75,10 @@ export class LiveTail implements TailSubscriptions {
 
   subscribe(workspaceId: string, receive: Receive): () => void {
     this.#follow();
-    const receivers = this.#subscribers.get(workspaceId) ?? new Set();
+    const receivers = this.#subscribers.getOrInsertComputed(workspaceId, () => new Set());
     // A new function, so that one receiver may subscribe twice.
     const subscription: Receive = (message) => receive(message);
-    this.#subscribers.set(workspaceId, receivers.add(subscription));
+    receivers.add(subscription);
     const unsubscribe = this.remote?.subscribe(workspaceId, subscription);
     return () => {
       unsubscribe?.();
@@ -164,8 +164,7 @@ export class LiveTail implements TailSubscriptions {
 
   async #read(log: string): Promise<void> {
     while (this.#isWanted) {
-      const position = this.#positions.get(log) ?? this.logs.end(log);
-      this.#positions.set(log, position);
+      const position = this.#positions.getOrInsertComputed(log, () => this.logs.end(log));
       const chunk = await this.logs.read(log, position);
       if (chunk === undefined) return;
       // All subscribers left during the read, and a new one came, which starts at the end.

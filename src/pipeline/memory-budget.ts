@@ -76,8 +76,7 @@ export class MemoryBudget {
   /** Creates the budget of a new lane. `gathers` is true when the lane gathers large deliveries. */
   openLane(workspaceId: string, gathers = false): LaneBudget {
     const empty = { id: workspaceId, bytes: 0, dispatched: 0, lanes: 0 };
-    const workspace = this.#workspaces.get(workspaceId) ?? empty;
-    this.#workspaces.set(workspaceId, workspace);
+    const workspace = this.#workspaces.getOrInsert(workspaceId, empty);
     workspace.lanes += 1;
     return new LaneBudget(this, workspace, gathers ? gatheringBounds : bounds);
   }

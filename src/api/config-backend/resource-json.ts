@@ -59,12 +59,11 @@ function linkJson({ id, versionId, language }: PublishedLink): object {
 }
 
 function definitionJson(definition: DestinationDefinition): string {
-  const known = definitionTexts.get(definition);
-  if (known !== undefined) return known;
-  const { name, displayName, category, config } = definition;
-  const text = JSON.stringify({ id: name, name, displayName, category, config });
-  definitionTexts.set(definition, text);
-  return text;
+  return definitionTexts.getOrInsertComputed(
+    definition,
+    ({ name, displayName, category, config }) =>
+      JSON.stringify({ id: name, name, displayName, category, config }),
+  );
 }
 
 /** Returns the JSON of a source. `destinations` is the JSON of each of its destinations. */

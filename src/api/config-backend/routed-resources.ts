@@ -125,8 +125,8 @@ export class RoutedResources {
     const routed = { destination, definition, connections, link };
     this.#destinations.set(id, routed);
     for (const connection of connections) {
-      const ofSource = this.#bySource.get(connection.sourceId) ?? new Map<string, Connection>();
-      this.#bySource.set(connection.sourceId, ofSource.set(id, connection));
+      const none = () => new Map<string, Connection>();
+      this.#bySource.getOrInsertComputed(connection.sourceId, none).set(id, connection);
     }
     this.#markChanged(routed);
   }

@@ -21,11 +21,8 @@ export class WorkspaceConfigs {
 
   /** Returns the configuration of a workspace. */
   async of(workspaceId: string): Promise<ConfigBody> {
-    const known = this.#configs.get(workspaceId);
-    if (known !== undefined) return await known.current();
-    const made = new WorkspaceConfig(this.#parts, workspaceId);
-    this.#configs.set(workspaceId, made);
-    return await made.current();
+    const make = () => new WorkspaceConfig(this.#parts, workspaceId);
+    return await this.#configs.getOrInsertComputed(workspaceId, make).current();
   }
 
   /**

@@ -32,8 +32,7 @@ export function docsRoutes(documentOf: (deps: ApiDeps) => OpenApiDocument) {
       answer: Type.Object({ openapi: Type.String() }),
       example: { answer: { openapi: "3.1.0" } },
       handle({ deps }) {
-        const text = texts.get(deps) ?? JSON.stringify(documentOf(deps));
-        texts.set(deps, text);
+        const text = texts.getOrInsertComputed(deps, () => JSON.stringify(documentOf(deps)));
         return new Response(text, {
           headers: { "Content-Type": "application/json", ...responseHeaders },
         });

@@ -11,12 +11,7 @@ import { unknownKey } from "./unknown-keys.ts";
 const checks = new WeakMap<TSchema, TypeCheck<TSchema>>();
 
 function compiled(schema: TSchema): TypeCheck<TSchema> {
-  let check = checks.get(schema);
-  if (!check) {
-    check = TypeCompiler.Compile(schema);
-    checks.set(schema, check);
-  }
-  return check;
+  return checks.getOrInsertComputed(schema, (it) => TypeCompiler.Compile(it));
 }
 
 /**

@@ -183,11 +183,9 @@ export class PartitionReader implements LogReader {
   }
 
   #look(offset: bigint): Promise<Found> {
-    const known = this.#looks.get(offset);
-    if (known !== undefined) return known;
-    const look = this.#find(offset).finally(() => this.#looks.delete(offset));
-    this.#looks.set(offset, look);
-    return look;
+    return this.#looks.getOrInsertComputed(offset, () =>
+      this.#find(offset).finally(() => this.#looks.delete(offset)),
+    );
   }
 
   /**

@@ -52,8 +52,7 @@ export class PartitionRelease {
     const stepMs = Math.min(elapsedMs, OBSERVED_MS_MAX);
     this.#sinceReportMs += stepMs;
     for (const [partition, reason] of ability.troubles) {
-      const state = this.#observed.get(partition) ?? newlyObserved();
-      this.#observed.set(partition, state);
+      const state = this.#observed.getOrInsertComputed(partition, newlyObserved);
       const troubledMs = state.troubledMs + stepMs;
       Object.assign(state, { reason, isTroubled: true, wellMs: 0, troubledMs });
       if (state.troubledMs < this.#sessionMs || state.isRefused) continue;

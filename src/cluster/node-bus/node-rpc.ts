@@ -135,8 +135,7 @@ export function createNodeRpc(options: NodeRpcOptions) {
   function take([, id, from, index, count, piece]: Message & { 0: "answers" }): void {
     const question = asked.get(id);
     if (question === undefined || question.answers.has(from) || count > PIECES_MAX) return;
-    const pieces = question.pieces.get(from) ?? [];
-    question.pieces.set(from, pieces);
+    const pieces = question.pieces.getOrInsert(from, []);
     if (index !== pieces.length) return;
     pieces.push(piece);
     if (pieces.length < count) return;

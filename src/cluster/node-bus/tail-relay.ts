@@ -62,8 +62,7 @@ export function createTailRelay<T>(exchange: NodeBus) {
      * function is called.
      */
     subscribe(key: string, see: (message: T) => void) {
-      const sees = looking.get(key) ?? new Set();
-      looking.set(key, sees);
+      const sees = looking.getOrInsertComputed(key, () => new Set());
       // A new function, because the set would hold the same function only once.
       const seeing = (shown: T) => see(shown);
       sees.add(seeing);

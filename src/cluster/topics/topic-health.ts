@@ -87,8 +87,8 @@ export function judgeTopics({ clients, topics }: TopicHealthOptions) {
       for (const { away, clauses } of lacksByBrokers(topics(), view)) {
         const addresses = away.flatMap((id) => view.addressOfBroker(id) ?? []);
         const address = addresses.find((it) => rows.has(it)) ?? addresses.join();
-        const row = rows.get(address) ?? [describeOutOfSync(away, view)];
-        rows.set(address, [...row, ...clauses]);
+        const row = rows.getOrInsertComputed(address, () => [describeOutOfSync(away, view)]);
+        row.push(...clauses);
       }
       const silent = clients.unresponsiveBrokers(SILENT_MS_MIN).find((it) => rows.has(it));
       if (silent !== undefined) rows.get(silent)!.push(...consequences);
@@ -172,11 +172,10 @@ function lacksByBrokers(topics: readonly NeededTopic[], view: Pick<ClusterView, 
       const leaders = copies.length > 0 ? copies : it.replicas;
       const away = (it.leader < 0 ? leaders : missing).toSorted((a, b) => a - b);
       const none = { leader: new Map(), write: new Map(), copy: new Map() };
-      const lacks = all.get(away.join()) ?? { away, ...none };
-      all.set(away.join(), lacks);
+      const lacks = all.getOrInsert(away.join(), { away, ...none });
       const isWritten = copies.length >= majorityOf(replicas);
       const lack = it.leader < 0 ? "leader" : isWritten ? "copy" : "write";
-      lacks[lack].set(name, [...(lacks[lack].get(name) ?? []), partition]);
+      lacks[lack].getOrInsert(name, []).push(partition);
     }
   }
   const clausesOf = ({ leader, write, copy }: Lacks) => [

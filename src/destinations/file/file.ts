@@ -22,9 +22,9 @@ export function fileKind(root: string): DestinationKind<FileConfig> {
   const files = new Map<string, { file: JsonLinesFile; users: number }>();
 
   function use(path: string): JsonLinesFile {
-    const shared = files.get(path) ?? { file: new JsonLinesFile(root, path), users: 0 };
+    const open = () => ({ file: new JsonLinesFile(root, path), users: 0 });
+    const shared = files.getOrInsertComputed(path, open);
     shared.users += 1;
-    files.set(path, shared);
     return shared.file;
   }
 

@@ -126,8 +126,8 @@ export class BrokerConnections {
     if (this.#connections.size >= KAFKA_CONNECTIONS_MAX) {
       throw new KafkaFailure("later", `The cluster has more than ${KAFKA_CONNECTIONS_MAX} brokers`);
     }
-    const opening = this.#connections.get(key) ?? this.#open(address, signal, onStage);
-    this.#connections.set(key, opening);
+    const open = () => this.#open(address, signal, onStage);
+    const opening = this.#connections.getOrInsertComputed(key, open);
     const forget = () => {
       if (this.#connections.get(key) === opening) this.#connections.delete(key);
     };

@@ -195,9 +195,7 @@ export class EventProducer {
 
   #partition(topic: string, index: number): Partition {
     const key = `${topic}:${index}`;
-    const found = this.#partitions.get(key) ?? new Partition(topic, index);
-    this.#partitions.set(key, found);
-    return found;
+    return this.#partitions.getOrInsertComputed(key, () => new Partition(topic, index));
   }
 
   /**
@@ -224,7 +222,7 @@ export class EventProducer {
       } else {
         const { producerId, producerEpoch } = partition.fill(current).producerId;
         const key = `${leader.host}:${leader.port} ${producerId} ${producerEpoch}`;
-        groups.set(key, [...(groups.get(key) ?? []), partition]);
+        groups.getOrInsert(key, []).push(partition);
       }
     }
     return [...groups.values()];

@@ -131,7 +131,7 @@ export class TopicMetadata {
 
   async #metadata(connection: BrokerConnection, names: string[]): Promise<MetadataAnswer> {
     for (const name of this.#isMade ? names : []) {
-      this.#asked.set(name, this.#asked.get(name) ?? performance.now());
+      this.#asked.getOrInsert(name, performance.now());
     }
     try {
       return await connection.request("metadata", names, this.#isMade, false);

@@ -66,9 +66,7 @@ export function parseTemplate(text: string, root: string): Template {
   for (const [index, { path }] of placeholders.entries()) {
     let at = tree;
     for (const key of path) {
-      const next = at.members.get(key) ?? { placeholders: [], members: new Map() };
-      at.members.set(key, next);
-      at = next;
+      at = at.members.getOrInsert(key, { placeholders: [], members: new Map() });
     }
     at.placeholders.push(index);
   }

@@ -44,9 +44,8 @@ export function parseHosts(text: string): Map<string, string[]> {
     const [address, ...names] = line.replace(/#.*/, "").match(/\S+/g) ?? [];
     if (address === undefined || isIP(address) === 0) continue;
     for (const name of names) {
-      const known = hosts.get(name.toLowerCase());
-      if (known === undefined) hosts.set(name.toLowerCase(), [address]);
-      else if (!known.includes(address)) known.push(address);
+      const known = hosts.getOrInsert(name.toLowerCase(), []);
+      if (!known.includes(address)) known.push(address);
     }
   }
   return hosts;

@@ -48,11 +48,7 @@ const HOST_CALL = /fetch|geolocation/i;
 const known = new WeakMap<LiveProgram, boolean>();
 
 function namesHostCall(program: LiveProgram): boolean {
-  let names = known.get(program);
-  if (names === undefined) {
-    const { transformation, libraries } = program;
-    names = [transformation, ...libraries].some(({ code }) => HOST_CALL.test(code));
-    known.set(program, names);
-  }
-  return names;
+  return known.getOrInsertComputed(program, ({ transformation, libraries }) =>
+    [transformation, ...libraries].some(({ code }) => HOST_CALL.test(code)),
+  );
 }

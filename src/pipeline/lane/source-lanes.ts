@@ -40,7 +40,7 @@ export class SourceLanes {
     }
     const open = connections.filter((connection) => !this.#hasEnded(connection));
     for (const { sourceId } of open) {
-      this.#bySource.set(sourceId, (this.#bySource.get(sourceId) ?? new Set()).add(id));
+      this.#bySource.getOrInsertComputed(sourceId, () => new Set()).add(id);
     }
     const isEnding = open.some(({ until }) => until !== undefined);
     if (isEnding) this.#ending.set(id, connections);

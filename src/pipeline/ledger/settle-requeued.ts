@@ -29,12 +29,12 @@ export function settleRequeued(
   const sums = new Map<string, JobOutcomes>();
   for (const { id, workspaceId, jobId, outcome, deadLetter } of settled) {
     if (jobId !== undefined && requeued.has(destinationId, id)) {
-      const sum = sums.get(jobId) ?? { workspaceId, counts: { ...noCounts }, failures: [] };
+      const none = { workspaceId, counts: { ...noCounts }, failures: [] };
+      const sum = sums.getOrInsert(jobId, none);
       sum.counts[outcome] += 1;
       if (deadLetter !== undefined) {
         sum.failures = addFailures(sum.failures, [jobFailureOf(deadLetter)]);
       }
-      sums.set(jobId, sum);
     }
     requeued.remove(destinationId, id);
   }

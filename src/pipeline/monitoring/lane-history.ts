@@ -214,12 +214,7 @@ export class LaneHistories {
   #sweptAt = Number.NEGATIVE_INFINITY;
 
   get(destinationId: string): LaneHistory {
-    let history = this.#all.get(destinationId);
-    if (history === undefined) {
-      history = new LaneHistory(this);
-      this.#all.set(destinationId, history);
-    }
-    return history;
+    return this.#all.getOrInsertComputed(destinationId, () => new LaneHistory(this));
   }
 
   /** Returns what the lanes counted in the minute that began at the time `at`, by destination. */

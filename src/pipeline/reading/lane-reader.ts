@@ -201,12 +201,10 @@ export class LaneReader {
   }
 
   #cursor(log: string): Cursor {
-    const known = this.#cursors.get(log);
-    if (known !== undefined) return known;
-    const next = firstToRead(log, [...this.#routes.bySource.values()], this.#logs);
-    const cursor = new Cursor(this.#stored[log] ?? { next, pending: [] });
-    this.#cursors.set(log, cursor);
-    return cursor;
+    return this.#cursors.getOrInsertComputed(log, () => {
+      const next = firstToRead(log, [...this.#routes.bySource.values()], this.#logs);
+      return new Cursor(this.#stored[log] ?? { next, pending: [] });
+    });
   }
 
   /**

@@ -173,10 +173,9 @@ export class SharedReader {
       ?.find((c) => c.from <= sequence && sequence < c.next + Number(c.newerAt !== undefined));
     if (kept !== undefined) return kept;
     const key = `${log} ${sequence}`;
-    const reading = this.#reading.get(key) ?? this.#read(log, reader, sequence);
-    this.#reading.set(key, reading);
+    const read = () => this.#read(log, reader, sequence);
     try {
-      return await reading;
+      return await this.#reading.getOrInsertComputed(key, read);
     } finally {
       this.#reading.delete(key);
     }

@@ -25,8 +25,7 @@ export class RepetitionMarks {
   }
 
   add(lot: RepetitionLot): void {
-    const marks = this.#byLog.get(lot.log) ?? new Map<number, Occurrence>();
-    this.#byLog.set(lot.log, marks);
+    const marks = this.#byLog.getOrInsertComputed(lot.log, () => new Map());
     for (const [at, log, sequence, receivedAt] of lot.rows) {
       marks.set(at, { log, sequence, receivedAt });
     }

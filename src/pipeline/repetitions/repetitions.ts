@@ -164,11 +164,10 @@ export class Repetitions {
   }
 
   #windowOf(sourceId: string): number {
-    const known = this.#windows.get(sourceId);
-    if (known !== undefined) return known;
-    const { dedupSeconds } = settingsOfSource(this.#parts.live.sourceById(sourceId) ?? {});
-    this.#windows.set(sourceId, dedupSeconds * 1_000);
-    return dedupSeconds * 1_000;
+    return this.#windows.getOrInsertComputed(sourceId, () => {
+      const { dedupSeconds } = settingsOfSource(this.#parts.live.sourceById(sourceId) ?? {});
+      return dedupSeconds * 1_000;
+    });
   }
 
   /** Searches a log up to `end`. `from`, a lane's position, is used if no search has begun yet. */
@@ -227,11 +226,8 @@ export class Repetitions {
 
   #note(log: string, event: SentEvent): Occurrence | undefined {
     const { sequence, sourceId, messageId, receivedAt } = event;
-    let ids = this.#ids.get(sourceId);
-    if (ids === undefined) {
-      ids = new RecentIds(DEDUP_IDS_OF_SOURCE_MAX, this.#parts.budget);
-      this.#ids.set(sourceId, ids);
-    }
+    const make = () => new RecentIds(DEDUP_IDS_OF_SOURCE_MAX, this.#parts.budget);
+    const ids = this.#ids.getOrInsertComputed(sourceId, make);
     const last = ids.note(messageId, { log, sequence, receivedAt });
     // An occurrence in a log that was read further remains the last one.
     if (last !== undefined && last.receivedAt > receivedAt) ids.note(messageId, last);

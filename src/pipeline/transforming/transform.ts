@@ -195,7 +195,5 @@ const programs = new WeakMap<LiveProgram, Program>();
  * which the sandbox recognizes the program.
  */
 function sharedProgramOf(live: LiveProgram): Program {
-  const known = programs.get(live) ?? programOf(live);
-  programs.set(live, known);
-  return known;
+  return programs.getOrInsertComputed(live, programOf);
 }

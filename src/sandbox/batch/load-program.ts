@@ -36,10 +36,9 @@ export async function loadProgram(
     guest.programs.set(program.id, loaded);
     return loaded;
   }
-  const load = guest.loads.get(program.id) ?? loadNew(guest, program, limits, budget, accounting);
-  guest.loads.set(program.id, load);
+  const load = () => loadNew(guest, program, limits, budget, accounting);
   try {
-    return await load;
+    return await guest.loads.getOrInsertComputed(program.id, load);
   } finally {
     guest.loads.delete(program.id);
   }

@@ -131,14 +131,9 @@ export class ProgramSuspensions {
    */
   beginTrial(program: Program): ProgramTrial {
     const { id: programId, workspaceId } = program;
-    const running = this.#running.get(programId) ?? {
-      programId,
-      workspaceId,
-      since: this.#now(),
-      batches: 0,
-    };
+    const begun = { programId, workspaceId, since: this.#now(), batches: 0 };
+    const running = this.#running.getOrInsert(programId, begun);
     running.batches += 1;
-    this.#running.set(programId, running);
     const culprits = () => (this.#isGood(programId) ? 0 : this.#records.get(programId)?.culprits);
     const suspended = () => this.errorFor(program);
     return {

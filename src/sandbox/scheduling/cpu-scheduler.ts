@@ -83,8 +83,7 @@ export class CpuScheduler<T extends SchedulableGuest> {
     const indebted = new Map<unknown, T[]>();
     for (const guest of all) {
       if (guest.runnable && guest.cpuDebtMs > burstMs) {
-        const ofWorkspace = indebted.get(holderOf(guest)) ?? [];
-        indebted.set(holderOf(guest), [...ofWorkspace, guest]);
+        indebted.getOrInsert(holderOf(guest), []).push(guest);
       } else guest.resume();
     }
     this.#queue = this.#queue.filter((holder) => indebted.has(holder));
@@ -133,10 +132,9 @@ function holderOf(guest: SchedulableGuest): unknown {
 function sharesOf(runnable: readonly SchedulableGuest[]): Map<unknown, WorkspaceShare> {
   const shares = new Map<unknown, WorkspaceShare>();
   for (const guest of runnable) {
-    const share = shares.get(holderOf(guest)) ?? { running: 0, debtMs: 0 };
+    const share = shares.getOrInsert(holderOf(guest), { running: 0, debtMs: 0 });
     share.running += 1;
     share.debtMs = Math.max(share.debtMs, guest.cpuDebtMs);
-    shares.set(holderOf(guest), share);
   }
   return shares;
 }

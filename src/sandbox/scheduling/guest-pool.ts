@@ -165,9 +165,7 @@ export class GuestPool {
 
   #guestsOf(workspaceId: string, language: GuestLanguage) {
     const key = `${language} ${workspaceId}`;
-    const guests = this.#guests.get(key) ?? { first: this.#createGuest(language) };
-    this.#guests.set(key, guests);
-    return guests;
+    return this.#guests.getOrInsertComputed(key, () => ({ first: this.#createGuest(language) }));
   }
 
   #createGuest(language: GuestLanguage, first?: WorkspaceGuest): WorkspaceGuest {

@@ -167,8 +167,7 @@ export class GuestStarter {
   }
 
   #refill(language: GuestLanguage): void {
-    const spares = this.#spares.get(language) ?? [];
-    this.#spares.set(language, spares);
+    const spares = this.#spares.getOrInsert(language, []);
     const { delayMs } = this.#startHealth[language];
     while (!this.#isClosed && delayMs === 0 && spares.length < this.#options.spares) {
       const spare = this.#startWithPermit(language, 0);

@@ -43,9 +43,7 @@ export function openEnvironment(
   const tables = new Map<string, Database<unknown, Key>>();
   const table = (name: string) => {
     const options = { name, encoder };
-    const opened = tables.get(name) ?? root.openDB<unknown, Key>(options);
-    tables.set(name, opened);
-    return opened;
+    return tables.getOrInsertComputed(name, () => root.openDB<unknown, Key>(options));
   };
   for (const name of names) table(name);
   // When a function throws, lmdb's plain `transaction` keeps the writes before the throw; these two

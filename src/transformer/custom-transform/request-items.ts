@@ -140,10 +140,8 @@ class GroupFinder {
       span === undefined ? "" : this.#bytes.toString("latin1", span.start, span.end),
     );
     const key = JSON.stringify([wanted.workspaceId, ...parts]);
-    const group = this.#groups.get(key) ?? wanted;
-    this.#groups.set(key, group);
-    this.#last = group;
-    return group;
+    this.#last = this.#groups.getOrInsert(key, wanted);
+    return this.#last;
   }
 
   #isSame(group: ItemGroup, other: ItemGroup): boolean {

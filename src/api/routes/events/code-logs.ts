@@ -76,12 +76,10 @@ export const codeLogRoutes = [
     async handle({ deps, workspaceId, query: { limit = LINES_DEFAULT, ...filter } }) {
       const { lines, missingNodes } = await latestCodeLogs(deps, workspaceId, filter, limit);
       const numbers = new Map<string, number>();
-      const numberOf = (id: string, versionId: string) => {
-        const number =
-          numbers.get(versionId) ?? deps.catalog.code.revisionNumber({ id, versionId });
-        numbers.set(versionId, number);
-        return number;
-      };
+      const numberOf = (id: string, versionId: string) =>
+        numbers.getOrInsertComputed(versionId, () =>
+          deps.catalog.code.revisionNumber({ id, versionId }),
+        );
       return {
         lines: lines.map(({ at, ...line }) => ({
           ...line,

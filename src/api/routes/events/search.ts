@@ -185,15 +185,10 @@ export function ownSources({
   query,
 }: Pick<SearchCall, "deps" | "workspaceId"> & { query: Pick<SearchQuery, "sourceId"> }) {
   const known = new Map<string, boolean>();
-  return (id: string): boolean => {
-    const before = known.get(id);
-    if (before !== undefined) return before;
-    const isOwn =
-      deps.catalog.live.sourceById(id)?.workspaceId === workspaceId &&
-      (query.sourceId === undefined || query.sourceId === id);
-    known.set(id, isOwn);
-    return isOwn;
-  };
+  const isOwn = (id: string) =>
+    deps.catalog.live.sourceById(id)?.workspaceId === workspaceId &&
+    (query.sourceId === undefined || query.sourceId === id);
+  return (id: string): boolean => known.getOrInsertComputed(id, isOwn);
 }
 
 export function toSearch(query: SearchQuery, key: Uint8Array) {
