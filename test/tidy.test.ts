@@ -40,7 +40,7 @@ const levels: string[][] = [
   ["concurrency", "json"],
   ["settings"],
   ["libc"],
-  ["assert", "defined", "errors", "is-object", "self-command", "version"],
+  ["assert", "defined", "errors", "is-object", "remembered", "self-command", "version"],
 ];
 const level = new Map(levels.flatMap((parts, depth) => parts.map((part) => [part, depth])));
 
@@ -50,7 +50,7 @@ const sideways = new Set(["event → log", "catalog → log"]);
 const only: Record<string, string[]> = {
   ingest: [
     ...["assert", "catalog", "concurrency", "disk", "errors", "event"],
-    ...["http", "json", "log", "observe", "settings"],
+    ...["http", "json", "log", "observe", "remembered", "settings"],
   ],
   sandbox: ["concurrency", "json", "observe", "settings", "errors", "assert", "libc"],
   catalog: [

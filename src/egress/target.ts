@@ -1,3 +1,4 @@
+import { remembered } from "../remembered.ts";
 import { EgressRefused } from "./checked-addresses.ts";
 import { hostOf } from "./connect.ts";
 
@@ -17,26 +18,24 @@ export interface Target {
 const KEPT_MAX = 256;
 const KEPT_CHARS_MAX = 1_024;
 
-/** Targets by URL, because most requests have the URL of an earlier one. */
-const kept = new Map<string, Target>();
+// Most requests have the URL of an earlier one.
+const keptTarget = remembered(KEPT_MAX, readTarget);
 
 /** Returns the target of a URL. Throws as `checkedUrl` does. */
 export function targetOf(url: string): Target {
-  const known = kept.get(url);
-  if (known !== undefined) return known;
+  return url.length > KEPT_CHARS_MAX ? readTarget(url) : keptTarget(url);
+}
+
+function readTarget(url: string): Target {
   const { protocol, hostname, host, port, pathname, search } = checkedUrl(url);
   const isSecure = protocol === "https:";
-  const target: Target = {
+  return {
     host: hostOf({ hostname }),
     port: port === "" ? (isSecure ? 443 : 80) : Number(port),
     isSecure,
     authority: host,
     path: pathname + search,
   };
-  if (url.length > KEPT_CHARS_MAX) return target;
-  if (kept.size >= KEPT_MAX) kept.clear();
-  kept.set(url, target);
-  return target;
 }
 
 /**

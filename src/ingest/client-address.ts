@@ -1,12 +1,10 @@
 import { isIP } from "node:net";
 import ipaddr from "ipaddr.js";
 import type { HttpExchange } from "../http/exchange.ts";
+import { remembered } from "../remembered.ts";
 import { FORWARDED_HOPS_MAX } from "../settings/limits.ts";
 
-/**
- * Number of connection peers whose parsed address is cached. When one more would be added, the
- * cache is cleared.
- */
+/** Number of connection peers whose parsed address is cached. */
 const PEERS_REMEMBERED_MAX = 4_096;
 
 export type ClientAddresses = ReturnType<typeof createClientAddresses>;
@@ -19,21 +17,14 @@ export function createClientAddresses(trustedProxies: readonly string[]) {
   const ranges = trustedProxies.map((cidr) => ipaddr.parseCIDR(cidr));
   // Parsing an address costs half as much as handling a request, and most requests come from known
   // peers. So results are cached.
-  const known = new Map<string, KnownPeer>();
-
-  function resolve(text: string): KnownPeer {
+  const peerOf = remembered(PEERS_REMEMBERED_MAX, (text: string): KnownPeer => {
     const address = parse(text);
     const trusted =
       address !== undefined &&
       ranges.some(([range, bits]) => address.kind() === range.kind() && address.match(range, bits));
     const network = address === undefined ? text : networkText(address);
-    const peer = { address: address?.toString() ?? text, network, trusted };
-    if (known.size >= PEERS_REMEMBERED_MAX) known.clear();
-    known.set(text, peer);
-    return peer;
-  }
-
-  const peerOf = (text: string) => known.get(text) ?? resolve(text);
+    return { address: address?.toString() ?? text, network, trusted };
+  });
 
   return {
     /**

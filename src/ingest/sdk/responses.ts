@@ -1,9 +1,10 @@
 import type { HttpExchange } from "../../http/exchange.ts";
 import { HttpResponse } from "../../http/response.ts";
+import { remembered } from "../../remembered.ts";
 import { errorBody, NO_STORE } from "../responses.ts";
 import type { SdkAnswer } from "./source-config.ts";
 
-/** Largest number of origins with cached responses. One more clears the cache. */
+/** Largest number of origins with cached responses. */
 const ORIGINS_REMEMBERED_MAX = 1_000;
 /** Pattern of origins that browsers send. A response repeats only origins that match. */
 const ORIGIN = /^[\x21-\x7e]{1,512}$/;
@@ -61,18 +62,14 @@ export function sdkErrorResponse(
 /** The answer to a request whose events are durable. Segment's SDK for Java expects this body. */
 const success: SdkAnswer = { status: 200, body: JSON.stringify({ success: true }) };
 
-/** Responses to requests whose events are durable, by origin. */
-const successes = new Map<string | undefined, HttpResponse>();
+/** Response to a request from this origin whose events are durable. */
+const successFor = remembered(ORIGINS_REMEMBERED_MAX, (origin: string | undefined) =>
+  sdkResponse(origin, success),
+);
 
 /** Returns the response to a request whose events are durable. `sent` is the request's `Origin`. */
 export function successResponse(sent: string | undefined): HttpResponse {
-  const origin = isRepeated(sent) ? sent : undefined;
-  const known = successes.get(origin);
-  if (known !== undefined) return known;
-  if (successes.size >= ORIGINS_REMEMBERED_MAX) successes.clear();
-  const response = sdkResponse(origin, success);
-  successes.set(origin, response);
-  return response;
+  return successFor(isRepeated(sent) ? sent : undefined);
 }
 
 /** Creates the response to a CORS preflight for an SDK path that allows `methods`. */

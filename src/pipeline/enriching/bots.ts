@@ -1,9 +1,7 @@
 import { isbot } from "isbot";
+import { remembered } from "../../remembered.ts";
 
-/**
- * Maximum number of user agents whose result is cached. The cache is cleared before one more is
- * added.
- */
+/** Maximum number of user agents whose result is cached. */
 const USER_AGENTS_REMEMBERED_MAX = 4_096;
 
 /**
@@ -14,7 +12,9 @@ const USER_AGENT_CHARS_MAX = 1_024;
 
 const BOT_NAME_CHARS_MAX = 100;
 
-const known = new Map<string, string | undefined>();
+const nameOf = remembered(USER_AGENTS_REMEMBERED_MAX, (text: string) =>
+  isbot(text) ? nameIn(text) : undefined,
+);
 
 /**
  * Returns the name of the bot that a user agent belongs to, such as `Googlebot`; undefined when it
@@ -22,12 +22,7 @@ const known = new Map<string, string | undefined>();
  */
 export function botName(userAgent: string): string | undefined {
   if (userAgent === "") return undefined;
-  const text = userAgent.slice(0, USER_AGENT_CHARS_MAX);
-  if (known.has(text)) return known.get(text);
-  const name = isbot(text) ? nameIn(text) : undefined;
-  if (known.size >= USER_AGENTS_REMEMBERED_MAX) known.clear();
-  known.set(text, name);
-  return name;
+  return nameOf(userAgent.slice(0, USER_AGENT_CHARS_MAX));
 }
 
 /**

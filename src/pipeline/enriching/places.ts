@@ -1,6 +1,7 @@
 import { isIP } from "node:net";
+import { remembered } from "../../remembered.ts";
 
-/** Maximum number of cached IP addresses. The cache is cleared before one more is added. */
+/** Maximum number of cached IP addresses. */
 const ADDRESSES_REMEMBERED_MAX = 4_096;
 
 /** Fields read from a record of a city database in MaxMind format. Each may be absent. */
@@ -20,15 +21,8 @@ interface CityRecord {
 export function createPlaces(
   lookup: (ip: string) => object | null,
 ): (ip: string) => string | undefined {
-  const known = new Map<string, string | undefined>();
-  return (ip) => {
-    if (isIP(ip) === 0) return undefined;
-    if (known.has(ip)) return known.get(ip);
-    const text = placeText(ip, lookup);
-    if (known.size >= ADDRESSES_REMEMBERED_MAX) known.clear();
-    known.set(ip, text);
-    return text;
-  };
+  const textFor = remembered(ADDRESSES_REMEMBERED_MAX, (ip: string) => placeText(ip, lookup));
+  return (ip) => (isIP(ip) === 0 ? undefined : textFor(ip));
 }
 
 function placeText(ip: string, lookup: (ip: string) => object | null): string | undefined {
