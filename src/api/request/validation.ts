@@ -82,10 +82,20 @@ const detailStart = /, (?:got|did you mean|expected one of) |$/;
  * Returns the error for an invalid request. Its message is the message of the first detail with the
  * path inserted, such as `Expected a name … at /name, got nothing`.
  */
-export function validationError(details: [Detail, ...Detail[]]): ApiError {
+function validationError(details: readonly [Detail, ...Detail[]]): ApiError {
   const [{ path, message }] = details;
   const sentence = path === "" ? message : message.replace(detailStart, ` at ${path}$&`);
   return new ApiError("invalid", sentence, details);
+}
+
+/** Returns the error for a request in which the value at `path` is invalid. */
+export function invalidValue(path: string, message: string): ApiError {
+  return validationError([{ path, message }]);
+}
+
+/** Throws the error for an invalid request with these details. Does nothing if there are none. */
+export function expectNone([first, ...others]: readonly Detail[]): void {
+  if (first !== undefined) throw validationError([first, ...others]);
 }
 
 /**
@@ -101,7 +111,7 @@ export function readQuery<S extends TObject>(schema: S, url: string): Static<S> 
   for (const [key, property] of Object.entries(schema.properties)) {
     const values = sent.getAll(key);
     if (values.length > 1) {
-      throw validationError([{ path: `?${key}`, message: "Expected one value, got several" }]);
+      throw invalidValue(`?${key}`, "Expected one value, got several");
     }
     if (values[0] !== undefined) query[key] = convertParam(property, values[0]);
   }

@@ -17,6 +17,7 @@ import {
 } from "../../../settings/limits.ts";
 import { oneOf } from "../../../settings/schema-types.ts";
 import type { RouteDeps } from "../../deps.ts";
+import { expectNone } from "../../request/validation.ts";
 import { route } from "../../route.ts";
 import {
   answerOf,
@@ -30,7 +31,6 @@ import {
 import * as example from "../../schema/examples.ts";
 import { resource } from "../resources/resource.ts";
 import { isOperators } from "./alert-facts.ts";
-import { expectNone } from "./rules.ts";
 
 const ReceiverTypeSchema = oneOf(receiverTypes);
 const Addresses = Type.Array(Type.String({ format: "email", maxLength: EMAIL_CHARS_MAX }), {

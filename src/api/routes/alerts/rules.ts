@@ -18,7 +18,7 @@ import {
   ALERT_SUBJECTS_MAX,
 } from "../../../settings/limits.ts";
 import { oneOf } from "../../../settings/schema-types.ts";
-import { validationError } from "../../request/validation.ts";
+import { expectNone, invalidValue } from "../../request/validation.ts";
 import { route } from "../../route.ts";
 import { answerOf, Id, Name, nullable, pageQuery, strict, Time } from "../../schema/common.ts";
 import * as example from "../../schema/examples.ts";
@@ -153,7 +153,7 @@ export const alertRuleRoutes = [
       if (!kindsFor(deps, workspaceId).includes(kind)) {
         const message =
           "Expected a kind about the workspace, got one about the server, which only the first workspace has";
-        throw validationError([{ path: "/kind", message }]);
+        throw invalidValue("/kind", message);
       }
       const rule = changed(defaultRule(kind), change);
       expectNone(subjectFaults(deps.catalog, workspaceId, rule));
@@ -228,11 +228,6 @@ function subjectFaults(
   return subjectIds.flatMap((id, at) =>
     known.has(id) ? [] : [{ path: `/subjectIds/${at}`, message }],
   );
-}
-
-/** Throws a validation error with these details. Does nothing if there are none. */
-export function expectNone([first, ...others]: readonly Detail[]): void {
-  if (first !== undefined) throw validationError([first, ...others]);
 }
 
 function faultsOf({ kind, threshold, quietHours }: AlertRuleInput): Detail[] {

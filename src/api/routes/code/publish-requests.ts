@@ -8,7 +8,7 @@ import {
   TEST_EVENTS_MAX,
 } from "../../../settings/limits.ts";
 import { expectJsonShape } from "../../request/json-shape.ts";
-import { validationError } from "../../request/validation.ts";
+import { invalidValue } from "../../request/validation.ts";
 import { AnyObject, Id, type publishQuery, TestEvents } from "../../schema/common.ts";
 
 /**
@@ -78,7 +78,7 @@ export function testInputList(input: TestEvent[] | string, path: string): TestEv
   const message =
     `Expected at most ${TEST_EVENTS_MAX} event objects in a JSON array of at most ` +
     `${JSON_LEVELS_MAX} levels, got other text`;
-  throw validationError([{ path, message }]);
+  throw invalidValue(path, message);
 }
 
 /**

@@ -6,7 +6,7 @@ import type {
 } from "../../../publishing/publisher.ts";
 import { SuitesReport, TestReport, ValidationOutput } from "../../../publishing/reports.ts";
 import { PUBLISH_ITEMS_MAX } from "../../../settings/limits.ts";
-import { validationError } from "../../request/validation.ts";
+import { invalidValue } from "../../request/validation.ts";
 import { jsonResponse } from "../../response/errors.ts";
 import { type ConditionalPermission, type ResourceCall, route } from "../../route.ts";
 import { Id, Note, TestEvents } from "../../schema/common.ts";
@@ -195,8 +195,7 @@ function isEmpty({ transformations, libraries }: Revisions): boolean {
  */
 function items({ transformations = [], libraries = [] }: Revisions) {
   if (transformations.length + libraries.length === 0) {
-    const message = "Expected at least one item in transformations or libraries, got none";
-    throw validationError([{ path: "", message }]);
+    throw invalidValue("", "Expected at least one item in transformations or libraries, got none");
   }
   return {
     transformations: transformations.map((item) =>

@@ -2,7 +2,7 @@ import { type Static, Type } from "@sinclair/typebox";
 import { TEST_CASES_MAX } from "../../../catalog/limits.ts";
 import { DraftRunReport } from "../../../publishing/reports.ts";
 import { PUBLISH_ITEMS_MAX, TEST_EVENTS_MAX } from "../../../settings/limits.ts";
-import { validationError } from "../../request/validation.ts";
+import { invalidValue } from "../../request/validation.ts";
 import { type ConditionalPermission, route } from "../../route.ts";
 import { AnyObject, Code, Language, Name, strict, TestEvents } from "../../schema/common.ts";
 import * as example from "../../schema/examples.ts";
@@ -91,8 +91,7 @@ export const runRoutes = [
         testSuite = [],
       } = body;
       if (code === undefined && libraries.length === 0) {
-        const message = "Expected code, or libraries, got neither";
-        throw validationError([{ path: "/code", message }]);
+        throw invalidValue("/code", "Expected code, or libraries, got neither");
       }
       return deps.publishing.run(workspaceId, {
         language,

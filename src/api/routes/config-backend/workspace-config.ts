@@ -3,7 +3,7 @@ import type { ConfigBody } from "../../config-backend/config-body.ts";
 import { exampleConfig, ServerConfig } from "../../config-backend/schema.ts";
 import type { RouteDeps } from "../../deps.ts";
 import { parseTags } from "../../request/preconditions.ts";
-import { validationError } from "../../request/validation.ts";
+import { invalidValue } from "../../request/validation.ts";
 import { responseHeaders } from "../../response/errors.ts";
 import { route } from "../../route.ts";
 import { expectServiceToken, readsAllWorkspaces } from "./server-token.ts";
@@ -72,7 +72,7 @@ function timeOf(text: string | undefined): number | undefined {
   const time = Date.parse(text);
   if (!Number.isNaN(time)) return time;
   const message = "Expected a time such as 2026-02-16T01:11:11.586Z, got another text";
-  throw validationError([{ path: "?updatedAfter", message }]);
+  throw invalidValue("?updatedAfter", message);
 }
 
 /** Responds with a configuration, compressed if possible, or 304 if the client has it. */

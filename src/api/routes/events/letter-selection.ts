@@ -7,7 +7,7 @@ import {
   DEAD_LETTERS_PAGE_MAX,
   REPLAY_FILTER_CHARS_MAX,
 } from "../../../settings/limits.ts";
-import { validationError } from "../../request/validation.ts";
+import { invalidValue } from "../../request/validation.ts";
 import { PreconditionFailed } from "../../response/errors.ts";
 import { Id, isoTime, strict, Time } from "../../schema/common.ts";
 import { Rate, Replay } from "./replays.ts";
@@ -109,7 +109,7 @@ export const restFields = {
 export function allOf({ ids, filter, all, rate, before }: LetterSelection) {
   if (all !== true) return undefined;
   if (ids !== undefined || filter === undefined) {
-    throw validationError([{ path: "/all", message: "Expected a filter beside all, and no ids" }]);
+    throw invalidValue("/all", "Expected a filter beside all, and no ids");
   }
   return {
     filter: filterOf(filter),
@@ -129,7 +129,7 @@ export async function selected(
 ): Promise<{ ids: string[]; more?: boolean; before?: string }> {
   if ((ids === undefined) === (filter === undefined)) {
     const got = ids === undefined ? "neither" : "both";
-    throw validationError([{ path: "", message: `Expected either ids or a filter, got ${got}` }]);
+    throw invalidValue("", `Expected either ids or a filter, got ${got}`);
   }
   if (ids !== undefined) return { ids };
   const until = before === undefined ? Date.now() : Date.parse(before);
@@ -158,7 +158,7 @@ export async function expectCount(
 ): Promise<void> {
   if (expected === undefined) return;
   if (filter === undefined) {
-    throw validationError([{ path: "/expected", message: "Expected a filter beside expected" }]);
+    throw invalidValue("/expected", "Expected a filter beside expected");
   }
   const until = firstIdAt(before === undefined ? Date.now() : Date.parse(before));
   const criteria = filterOf(filter);

@@ -22,7 +22,7 @@ import {
   SEARCH_TEXT_CHARS_MAX,
 } from "../../../settings/limits.ts";
 import { oneOf } from "../../../settings/schema-types.ts";
-import { validationError } from "../../request/validation.ts";
+import { invalidValue } from "../../request/validation.ts";
 import { type RequestContext, route } from "../../route.ts";
 import { AnyObject, Id, isoTime, Time } from "../../schema/common.ts";
 import * as example from "../../schema/examples.ts";
@@ -263,7 +263,5 @@ function objectOf(value: unknown): Record<string, unknown> {
 function readCursor(cursor: string, key: Uint8Array): Positions {
   const rest = openCursor(cursor, key);
   if (rest !== undefined) return rest;
-  throw validationError([
-    { path: "?cursor", message: "Expected the cursor of an answer, got another text" },
-  ]);
+  throw invalidValue("?cursor", "Expected the cursor of an answer, got another text");
 }

@@ -8,7 +8,7 @@ import { isObject } from "../../../is-object.ts";
 import { DETAILS_MAX } from "../../../settings/limits.ts";
 import type { ApiDeps } from "../../deps.ts";
 import { unknownKeys } from "../../request/unknown-keys.ts";
-import { validationError } from "../../request/validation.ts";
+import { expectNone, invalidValue } from "../../request/validation.ts";
 import {
   audienceErrors,
   type DestinationConfig,
@@ -24,8 +24,7 @@ type ConfigForms = ConfigForm & Pick<DestinationKind, "formOf">;
 export function kindOf({ kinds }: Pick<ApiDeps, "kinds">, type: string): DestinationKind {
   const kind = kinds.get(type.toLowerCase());
   if (kind) return kind;
-  const message = `Expected one of ${[...kinds.keys()].join(", ")}, got another type`;
-  throw validationError([{ path: "/type", message }]);
+  throw invalidValue("/type", `Expected one of ${[...kinds.keys()].join(", ")}, got another type`);
 }
 
 /**
@@ -77,7 +76,7 @@ export function newType(
   }
   if (definition === undefined) {
     const message = "Expected a type that has a definition of RudderStack, got another one";
-    throw validationError([{ path: "/type", message }]);
+    throw invalidValue("/type", message);
   }
   return { type: typeKey(definition.name), deliveredBy, forms: opaqueForm(definition) };
 }
@@ -100,13 +99,13 @@ export function resolveConfig(
     (fault) => enabled || !isOfMissingKey(fault, config),
   );
   if (faults.length === 0) faults.push(...audienceErrors(kept, config, before));
-  expectNone(faults);
+  expectNoneInConfig(faults);
   return config;
 }
 
 /** Throws if a config lacks keys that an enabled destination needs. */
 export function expectWhole(kind: ConfigForms, config: DestinationConfig): void {
-  expectNone(missingKeys(kind, config));
+  expectNoneInConfig(missingKeys(kind, config));
 }
 
 /** Returns an error for each required key that a config lacks. */
@@ -115,9 +114,8 @@ export function missingKeys(kind: ConfigForms, config: DestinationConfig): Detai
   return faults.filter((fault) => isOfMissingKey(fault, config));
 }
 
-function expectNone(faults: readonly Detail[]): void {
-  const [fault, ...more] = faults.map((it) => ({ ...it, path: `/config${it.path}` }));
-  if (fault) throw validationError([fault, ...more]);
+function expectNoneInConfig(faults: readonly Detail[]): void {
+  expectNone(faults.map((it) => ({ ...it, path: `/config${it.path}` })));
 }
 
 /** Whether a validation error is about a missing key, not about a wrong value. */

@@ -8,7 +8,7 @@ import { ApiError } from "../../../errors.ts";
 import { CONNECTION_TEST_MS_MAX } from "../../../settings/limits.ts";
 import { oneOf } from "../../../settings/schema-types.ts";
 import type { RouteDeps } from "../../deps.ts";
-import { validationError } from "../../request/validation.ts";
+import { invalidValue } from "../../request/validation.ts";
 import { route } from "../../route.ts";
 import { nullable } from "../../schema/common.ts";
 import * as example from "../../schema/examples.ts";
@@ -122,8 +122,7 @@ export const destinationTestRoutes = [
           ? undefined
           : deps.catalog.destinations.get(workspaceId, destinationId);
       if (stored !== undefined && stored.type !== kind.kind) {
-        const message = `Expected the type of the destination, ${stored.type}`;
-        throw validationError([{ path: "/type", message }]);
+        throw invalidValue("/type", `Expected the type of the destination, ${stored.type}`);
       }
       if (stored !== undefined) expectOurs(stored);
       const config = resolveConfig(kind, body.config ?? {}, stored?.config ?? {}, true);

@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { Tagged } from "../../entity-tag.ts";
-import { validationError } from "../../request/validation.ts";
+import { invalidValue } from "../../request/validation.ts";
 import { route } from "../../route.ts";
 import { enveloped, Id, Name, Permissions, pageQuery, strict, Time } from "../../schema/common.ts";
 import * as example from "../../schema/examples.ts";
@@ -72,8 +72,7 @@ export const tokenRoutes = [
     },
     async handle({ deps, workspaceId, principal, body }) {
       if (!body.permissions && !body.memberId) {
-        const message = "Expected permissions or a memberId, got neither";
-        throw validationError([{ path: "/permissions", message }]);
+        throw invalidValue("/permissions", "Expected permissions or a memberId, got neither");
       }
       const input = {
         name: body.name.trim(),

@@ -28,7 +28,7 @@ import {
   seriesOf,
 } from "../../../figures/series.ts";
 import { FIGURE_DAYS_MAX, METRIC_POINTS_MAX } from "../../../settings/limits.ts";
-import { validationError } from "../../request/validation.ts";
+import { invalidValue } from "../../request/validation.ts";
 import { isoTime } from "../../schema/common.ts";
 import type { StatusDeps } from "./local-status.ts";
 import { unwrittenFigures } from "./node-status.ts";
@@ -68,7 +68,7 @@ export function rangeOf(query: Query, now: number): FigureRange {
 }
 
 function refuse(path: string, message: string): never {
-  throw validationError([{ path, message }]);
+  throw invalidValue(path, message);
 }
 
 /** Returns the series of an item of the workspace. Throws when there is no such item. */

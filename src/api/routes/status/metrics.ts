@@ -5,7 +5,7 @@ import { readPoints } from "../../../figures/figures.ts";
 import { type SeriesKind, seriesKinds } from "../../../figures/series.ts";
 import { ID_CHARS_MAX, PAGE_ITEMS_MAX } from "../../../settings/limits.ts";
 import { oneOf } from "../../../settings/schema-types.ts";
-import { validationError } from "../../request/validation.ts";
+import { invalidValue } from "../../request/validation.ts";
 import { route } from "../../route.ts";
 import { Id, isoTime, MissingNodes, Time } from "../../schema/common.ts";
 import * as example from "../../schema/examples.ts";
@@ -184,8 +184,7 @@ export const metricsRoutes = [
       const { kind = "workspace" } = query;
       const ids = kind === "workspace" ? [workspaceId] : [...new Set((query.ids ?? "").split(","))];
       if (ids.length > PAGE_ITEMS_MAX) {
-        const message = `Expected at most ${PAGE_ITEMS_MAX} ids, got ${ids.length}`;
-        throw validationError([{ path: "?ids", message }]);
+        throw invalidValue("?ids", `Expected at most ${PAGE_ITEMS_MAX} ids, got ${ids.length}`);
       }
       const known = ids.flatMap((id) => {
         const series = unlessMissing(() => ownSeries(deps, workspaceId, kind as SeriesKind, id));
