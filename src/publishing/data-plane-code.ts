@@ -2,27 +2,25 @@ import { type Static, Type } from "@sinclair/typebox";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { CodeKind, Language } from "../catalog/model.ts";
 import { rudderstackLibraries } from "../sandbox/rudderstack-libraries/rudderstack-libraries.ts";
+import { component, text } from "../settings/schema-types.ts";
 
 /** Schema of a version of a transformation or library as rudder-transformer reads it. */
-export const StoredCode = Type.Object(
-  {
-    id: Type.String(),
-    versionId: Type.String(),
-    workspaceId: Type.String(),
-    name: Type.String({ description: "A library is imported by its name in camelCase" }),
-    description: Type.String(),
-    code: Type.String(),
-    codeVersion: Type.Literal("1"),
-    language: Type.String({ description: "javascript or pythonfaas" }),
-    imports: Type.Array(Type.String()),
-    // rudder-transformer has used both names.
-    importName: Type.Optional(Type.String({ description: "Of a library alone" })),
-    handleName: Type.Optional(Type.String({ description: "The same" })),
-    createdAt: Type.String(),
-    updatedAt: Type.String(),
-  },
-  { $id: "StoredCode" },
-);
+export const StoredCode = component("StoredCode", {
+  id: Type.String(),
+  versionId: Type.String(),
+  workspaceId: Type.String(),
+  name: text("A library is imported by its name in camelCase"),
+  description: Type.String(),
+  code: Type.String(),
+  codeVersion: Type.Literal("1"),
+  language: text("javascript or pythonfaas"),
+  imports: Type.Array(Type.String()),
+  // rudder-transformer has used both names.
+  importName: Type.Optional(text("Of a library alone")),
+  handleName: Type.Optional(text("The same")),
+  createdAt: Type.String(),
+  updatedAt: Type.String(),
+});
 
 /**
  * Returns a transformation or library as rudder-transformer fetches it from its control plane;

@@ -2,6 +2,7 @@ import {
   type IntegerOptions,
   type SchemaOptions,
   type StringOptions,
+  type TProperties,
   Type,
 } from "@sinclair/typebox";
 
@@ -14,6 +15,16 @@ export function oneOf<const Value extends string>(
     values.map((value) => Type.Literal(value)),
     options,
   );
+}
+
+/** Returns the schema of an object that the OpenAPI document has in `components`, as `name`. */
+export function component<Properties extends TProperties>(name: string, properties: Properties) {
+  return Type.Object(properties, { $id: name });
+}
+
+/** Returns the schema of a string with a description. */
+export function text(description: string) {
+  return Type.String({ description });
 }
 
 /** Returns the schema of an optional setting: a string of at least one character. */

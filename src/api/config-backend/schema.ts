@@ -1,71 +1,66 @@
 import { Type } from "@sinclair/typebox";
+import { component, text } from "../../settings/schema-types.ts";
 import { nullable, Time } from "../schema/common.ts";
 
 /** This file has the schema of rudder-server's configuration. rudder-server ignores keys' case. */
 
 const Settings = Type.Record(Type.String(), Type.Unknown());
 
-const ServerDestination = Type.Object(
-  {
-    id: Type.String(),
-    name: Type.String(),
-    enabled: Type.Boolean(),
-    isProcessorEnabled: Type.Boolean(),
-    isConnectionEnabled: Type.Boolean(),
-    workspaceId: Type.String(),
-    revisionId: Type.String({ description: "Another one after each change" }),
-    config: Type.Record(Type.String(), Type.Unknown(), {
-      description: "With secrets in clear, and with the values for the type of the source",
-    }),
-    secretConfig: Settings,
-    transformations: Type.Array(
-      Type.Object({
-        id: Type.String(),
-        versionId: Type.String(),
-        language: Type.String({ description: "javascript or pythonfaas" }),
-        config: Settings,
-      }),
-    ),
-    createdAt: Time,
-    updatedAt: Time,
-    deleted: Type.Boolean(),
-    destinationDefinition: Type.Object({
+const ServerDestination = component("ServerDestination", {
+  id: Type.String(),
+  name: Type.String(),
+  enabled: Type.Boolean(),
+  isProcessorEnabled: Type.Boolean(),
+  isConnectionEnabled: Type.Boolean(),
+  workspaceId: Type.String(),
+  revisionId: text("Another one after each change"),
+  config: Type.Record(Type.String(), Type.Unknown(), {
+    description: "With secrets in clear, and with the values for the type of the source",
+  }),
+  secretConfig: Settings,
+  transformations: Type.Array(
+    Type.Object({
       id: Type.String(),
-      name: Type.String(),
-      displayName: Type.String(),
-      category: nullable(Type.String()),
+      versionId: Type.String(),
+      language: text("javascript or pythonfaas"),
       config: Settings,
     }),
-  },
-  { $id: "ServerDestination" },
-);
-
-const ServerSource = Type.Object(
-  {
+  ),
+  createdAt: Time,
+  updatedAt: Time,
+  deleted: Type.Boolean(),
+  destinationDefinition: Type.Object({
     id: Type.String(),
     name: Type.String(),
-    writeKey: Type.String(),
-    enabled: Type.Boolean(),
-    workspaceId: Type.String(),
+    displayName: Type.String(),
+    category: nullable(Type.String()),
     config: Settings,
-    sourceDefinition: Type.Object({
-      id: Type.String(),
-      name: Type.String(),
-      displayName: Type.String(),
-      type: Type.String(),
-      category: nullable(Type.String()),
-    }),
-    transient: Type.Optional(Type.Boolean()),
-    geoEnrichment: Type.Optional(Type.Object({ enabled: Type.Boolean() })),
-    createdAt: Time,
-    updatedAt: Time,
-    deleted: Type.Boolean(),
-    destinations: Type.Array(ServerDestination, {
-      description: "Those that rudder-server delivers",
-    }),
-  },
-  { $id: "ServerSource" },
-);
+  }),
+});
+
+const ServerSource = component("ServerSource", {
+  id: Type.String(),
+  name: Type.String(),
+  writeKey: Type.String(),
+  enabled: Type.Boolean(),
+  workspaceId: Type.String(),
+  config: Settings,
+  sourceDefinition: Type.Object({
+    id: Type.String(),
+    name: Type.String(),
+    displayName: Type.String(),
+    type: Type.String(),
+    category: nullable(Type.String()),
+  }),
+  transient: Type.Optional(Type.Boolean()),
+  geoEnrichment: Type.Optional(Type.Object({ enabled: Type.Boolean() })),
+  createdAt: Time,
+  updatedAt: Time,
+  deleted: Type.Boolean(),
+  destinations: Type.Array(ServerDestination, {
+    description: "Those that rudder-server delivers",
+  }),
+});
 
 export const ServerConfig = Type.Object(
   {

@@ -1,5 +1,6 @@
 import { type TSchema, Type } from "@sinclair/typebox";
 import { Differences } from "../../publishing/reports.ts";
+import { component, text } from "../../settings/schema-types.ts";
 import type { ApiDeps } from "../deps.ts";
 import { FORM_TYPE } from "../request/body.ts";
 import { isForPrograms, type Route } from "../route.ts";
@@ -69,37 +70,32 @@ function destinationConfig(kinds: ApiDeps["kinds"], schemas: Record<string, unkn
 }
 
 /** Schema of the body of every response that is not a success. */
-export const ErrorBody = Type.Object(
-  {
-    message: Type.String({ description: "One sentence; never the input" }),
-    current: Type.Optional(
-      Type.Unknown({
-        description: "Only in a 412: the resource as GET answers it now, or the current `count`",
+export const ErrorBody = component("Refusal", {
+  message: text("One sentence; never the input"),
+  current: Type.Optional(
+    Type.Unknown({
+      description: "Only in a 412: the resource as GET answers it now, or the current `count`",
+    }),
+  ),
+  base: Type.Optional(
+    Type.Unknown({
+      description: "Of a 412 about code alone: the revision that the tag of If-Match names",
+    }),
+  ),
+  error: Type.Optional(text("The same, under /v2 only")),
+  details: Type.Optional(
+    Type.Array(
+      Type.Object({
+        path: text("JSON pointer into the body, or `?name` of the query"),
+        message: Type.String(),
+        line: Type.Optional(Type.Integer()),
+        column: Type.Optional(Type.Integer()),
+        testCase: Type.Optional(text("Id of the stored test case that failed")),
+        differences: Type.Optional(Differences),
       }),
     ),
-    base: Type.Optional(
-      Type.Unknown({
-        description: "Of a 412 about code alone: the revision that the tag of If-Match names",
-      }),
-    ),
-    error: Type.Optional(Type.String({ description: "The same, under /v2 only" })),
-    details: Type.Optional(
-      Type.Array(
-        Type.Object({
-          path: Type.String({ description: "JSON pointer into the body, or `?name` of the query" }),
-          message: Type.String(),
-          line: Type.Optional(Type.Integer()),
-          column: Type.Optional(Type.Integer()),
-          testCase: Type.Optional(
-            Type.String({ description: "Id of the stored test case that failed" }),
-          ),
-          differences: Type.Optional(Differences),
-        }),
-      ),
-    ),
-  },
-  { $id: "Refusal" },
-);
+  ),
+});
 
 const statusDescriptions: Record<number, string> = {
   400: "The request is malformed, breaks a rule, or its code fails the publish tests",

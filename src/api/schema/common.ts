@@ -1,6 +1,6 @@
 import { type Static, type TObject, type TSchema, Type } from "@sinclair/typebox";
 import { permissions } from "../../catalog/model.ts";
-import { oneOf } from "../../settings/schema-types.ts";
+import { component, oneOf, text } from "../../settings/schema-types.ts";
 import "./formats.ts";
 import {
   DESCRIPTION_CHARS_MAX,
@@ -107,15 +107,12 @@ export const hasExternalIdQuery = {
  */
 export const strict = { additionalProperties: false } as const;
 
-const Paging = Type.Object(
-  {
-    total: Type.Integer(),
-    next: Type.Optional(Type.String({ description: "Absent on the last page" })),
-  },
-  { $id: "Paging" },
-);
+const Paging = component("Paging", {
+  total: Type.Integer(),
+  next: Type.Optional(text("Absent on the last page")),
+});
 
-export const Success = Type.Object({ success: Type.Literal(true) }, { $id: "Success" });
+export const Success = component("Success", { success: Type.Literal(true) });
 
 /** Returns the schema of one item in a `/v2` response or request: `{[key]: item}`. */
 export function enveloped<Key extends string, S extends TSchema>(key: Key, schema: S) {

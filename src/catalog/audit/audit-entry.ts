@@ -1,11 +1,11 @@
 import { type Static, type TObject, Type } from "@sinclair/typebox";
-import { oneOf } from "../../settings/schema-types.ts";
+import { oneOf, text } from "../../settings/schema-types.ts";
 
-const Named = (what: string) => Type.Optional(Type.String({ description: what }));
+const Named = (what: string) => Type.Optional(text(what));
 
 /** Schemas of the audit entry fields that the API returns as they are stored. */
 export const auditFields = {
-  action: Type.String({ description: "Such as `destination.update` or `token.refuse`" }),
+  action: text("Such as `destination.update` or `token.refuse`"),
   actor: Type.Object(
     {
       tokenId: Type.Optional(Type.String()),
@@ -18,7 +18,7 @@ export const auditFields = {
   client: Named("Address of the client; of IPv6 its network"),
   request: Type.Optional(
     Type.Object({
-      id: Type.String({ description: "The same in all entries of one request" }),
+      id: text("The same in all entries of one request"),
       route: Type.String(),
     }),
   ),

@@ -1,6 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
 import type { Alert as StoredAlert } from "../../../catalog/alerts/model.ts";
-import { oneOf } from "../../../settings/schema-types.ts";
+import { component, oneOf, text } from "../../../settings/schema-types.ts";
 import { pagingOf } from "../../response/paging.ts";
 import { route } from "../../route.ts";
 import { answerOf, paged, pageQuery, Time } from "../../schema/common.ts";
@@ -9,37 +9,34 @@ import { AlertKindSchema } from "./rules.ts";
 
 const State = oneOf(["open", "ended"]);
 
-const Alert = Type.Object(
-  {
-    id: Type.String(),
-    state: State,
-    kind: AlertKindSchema,
-    rule: Type.Object({ id: Type.String(), name: Type.String() }),
-    subject: Type.Object(
-      {
-        type: oneOf(["destination", "transformation", "source", "server", "node"]),
-        id: Type.String(),
-        name: Type.String(),
-      },
-      { description: "What the alert is about" },
-    ),
-    message: Type.String(),
-    beganAt: Time,
-    endedAt: Type.Optional(Time),
-    notifications: Type.Array(
-      Type.Object({
-        receiverId: Type.String(),
-        phase: oneOf(["begin", "end"]),
-        state: oneOf(["pending", "sent", "failed", "dropped"], {
-          description: "dropped: the alert ended first, or the receiver was removed",
-        }),
-        attempts: Type.Integer(),
-        reason: Type.Optional(Type.String({ description: "Why the last attempt failed" })),
+const Alert = component("Alert", {
+  id: Type.String(),
+  state: State,
+  kind: AlertKindSchema,
+  rule: Type.Object({ id: Type.String(), name: Type.String() }),
+  subject: Type.Object(
+    {
+      type: oneOf(["destination", "transformation", "source", "server", "node"]),
+      id: Type.String(),
+      name: Type.String(),
+    },
+    { description: "What the alert is about" },
+  ),
+  message: Type.String(),
+  beganAt: Time,
+  endedAt: Type.Optional(Time),
+  notifications: Type.Array(
+    Type.Object({
+      receiverId: Type.String(),
+      phase: oneOf(["begin", "end"]),
+      state: oneOf(["pending", "sent", "failed", "dropped"], {
+        description: "dropped: the alert ended first, or the receiver was removed",
       }),
-    ),
-  },
-  { $id: "Alert" },
-);
+      attempts: Type.Integer(),
+      reason: Type.Optional(text("Why the last attempt failed")),
+    }),
+  ),
+});
 
 export const alertRoutes = [
   route("GET /v2/alerts", {

@@ -15,7 +15,7 @@ import {
   ALERT_SECRET_CHARS_MAX,
   EMAIL_CHARS_MAX,
 } from "../../../settings/limits.ts";
-import { oneOf } from "../../../settings/schema-types.ts";
+import { component, oneOf, text } from "../../../settings/schema-types.ts";
 import type { RouteDeps } from "../../deps.ts";
 import { expectNone } from "../../request/validation.ts";
 import { route } from "../../route.ts";
@@ -45,12 +45,12 @@ const AlertReceiver = Type.Object(
     name: Type.String(),
     type: ReceiverTypeSchema,
     enabled: Type.Boolean(),
-    host: Type.Optional(Type.String({ description: "Host of the URL, which is write-only" })),
+    host: Type.Optional(text("Host of the URL, which is write-only")),
     to: Type.Optional(Type.Array(Type.String())),
     secretsSet: SecretsSet,
     sentAt: Type.Optional({ ...Time, description: "Time of the last accepted notification" }),
     failingSince: Type.Optional({ ...Time, description: "No notification was accepted since" }),
-    reason: Type.Optional(Type.String({ description: "Why the last attempt failed" })),
+    reason: Type.Optional(text("Why the last attempt failed")),
     createdAt: Time,
     updatedAt: Time,
   },
@@ -168,13 +168,10 @@ export const alertReceiverRoutes = [
     audit: "none",
     isLong: true,
     needs: ["workspace:admin"],
-    answer: Type.Object(
-      {
-        ok: Type.Boolean({ description: "Whether the receiver accepted it" }),
-        message: Type.Optional(Type.String({ description: "Why it did not" })),
-      },
-      { $id: "AlertTest" },
-    ),
+    answer: component("AlertTest", {
+      ok: Type.Boolean({ description: "Whether the receiver accepted it" }),
+      message: Type.Optional(text("Why it did not")),
+    }),
     example: {
       params: { id: example.alertReceiver.id },
       answer: { ok: false, message: "HTTP 404 from receiver" },

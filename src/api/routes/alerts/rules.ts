@@ -17,7 +17,7 @@ import {
   ALERT_RECEIVERS_OF_WORKSPACE_MAX,
   ALERT_SUBJECTS_MAX,
 } from "../../../settings/limits.ts";
-import { oneOf } from "../../../settings/schema-types.ts";
+import { component, oneOf } from "../../../settings/schema-types.ts";
 import { expectNone, invalidValue } from "../../request/validation.ts";
 import { route } from "../../route.ts";
 import { answerOf, Id, Name, nullable, pageQuery, strict, Time } from "../../schema/common.ts";
@@ -75,21 +75,18 @@ const fields = {
   }),
 };
 
-const AlertRule = Type.Object(
-  {
-    id: Type.String(),
-    name: Type.String(),
-    kind: AlertKindSchema,
-    subject: Subject,
-    enabled: Type.Boolean(),
-    threshold: Type.Optional(Threshold),
-    ...fields,
-    quietHours: Type.Optional(QuietHours),
-    createdAt: Time,
-    updatedAt: Time,
-  },
-  { $id: "AlertRule" },
-);
+const AlertRule = component("AlertRule", {
+  id: Type.String(),
+  name: Type.String(),
+  kind: AlertKindSchema,
+  subject: Subject,
+  enabled: Type.Boolean(),
+  threshold: Type.Optional(Threshold),
+  ...fields,
+  quietHours: Type.Optional(QuietHours),
+  createdAt: Time,
+  updatedAt: Time,
+});
 
 const changeable = {
   name: Type.Optional(Name),
@@ -127,7 +124,7 @@ const rules = resource({
   find: (catalog, workspaceId, id) => catalog.alerts.rules.get(workspaceId, id),
 });
 
-const RuleKind = Type.Object({ kind: AlertKindSchema, subject: Subject }, { $id: "AlertRuleKind" });
+const RuleKind = component("AlertRuleKind", { kind: AlertKindSchema, subject: Subject });
 
 export const alertRuleRoutes = [
   route("GET /v2/alerts/rule-kinds", {

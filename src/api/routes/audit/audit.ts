@@ -7,6 +7,7 @@ import {
 import { AUDIT_PAGE_MAX } from "../../../catalog/audit/limits.ts";
 import { ApiError } from "../../../errors.ts";
 import { PAGE_ITEMS_MAX } from "../../../settings/limits.ts";
+import { component, text } from "../../../settings/schema-types.ts";
 import type { RouteDeps } from "../../deps.ts";
 import { responseHeaders } from "../../response/errors.ts";
 import { partStream } from "../../response/list-stream.ts";
@@ -14,14 +15,11 @@ import { route } from "../../route.ts";
 import { Id, isoTime, Time } from "../../schema/common.ts";
 import * as example from "../../schema/examples.ts";
 
-const AuditEntrySchema = Type.Object(
-  {
-    id: Type.String(),
-    createdAt: Time,
-    ...auditFields,
-  },
-  { $id: "AuditEntry" },
-);
+const AuditEntrySchema = component("AuditEntry", {
+  id: Type.String(),
+  createdAt: Time,
+  ...auditFields,
+});
 
 const filter = {
   actor: Type.Optional({ ...Id, description: "Id of a token or a member" }),
@@ -38,21 +36,16 @@ const filter = {
 };
 const Filter = Type.Object(filter);
 
-const AuditEntries = Type.Object(
-  {
-    entries: Type.Array(AuditEntrySchema, { description: "The newest first" }),
-    cursor: Type.Optional(
-      Type.String({
-        description: "Where to go on, also after an answer without entries; absent at the end",
-      }),
-    ),
-    keptSince: Type.Optional({
-      ...Time,
-      description: "All entries since then are kept; absent while there are none",
-    }),
-  },
-  { $id: "AuditEntries" },
-);
+const AuditEntries = component("AuditEntries", {
+  entries: Type.Array(AuditEntrySchema, { description: "The newest first" }),
+  cursor: Type.Optional(
+    text("Where to go on, also after an answer without entries; absent at the end"),
+  ),
+  keptSince: Type.Optional({
+    ...Time,
+    description: "All entries since then are kept; absent while there are none",
+  }),
+});
 
 export const auditRoutes = [
   route("GET /v2/audit", {
@@ -90,7 +83,7 @@ export const auditRoutes = [
     summary: "Export the entries of the audit log as lines of JSON, newest first",
     needs: ["audit:read"],
     query: filter,
-    answer: Type.String({ description: "One entry a line, as `GET /v2/audit` has them" }),
+    answer: text("One entry a line, as `GET /v2/audit` has them"),
     media: "application/x-ndjson",
     example: { answer: `${JSON.stringify(example.auditEntry)}\n` },
     handle: ({ deps, workspaceId, query }) => exportEntries(deps, workspaceId, filterOf(query)),

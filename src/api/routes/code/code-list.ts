@@ -1,6 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
 import type { ResourceRevision } from "../../../catalog/code/code-changes.ts";
-import { oneOf } from "../../../settings/schema-types.ts";
+import { component, oneOf, text } from "../../../settings/schema-types.ts";
 import {
   matching,
   pageOf,
@@ -14,22 +14,19 @@ import { Id, isoTime, Language, Time } from "../../schema/common.ts";
 import * as example from "../../schema/examples.ts";
 import { LinkedDestination, linkedDestinations } from "./revision-answers.ts";
 
-const CodeRow = Type.Object(
-  {
-    id: Id,
-    versionId: Type.String({ description: "The live revision, or the newest one of a draft" }),
-    name: Type.String(),
-    description: Type.String(),
-    language: Language,
-    isPublished: Type.Boolean(),
-    updatedAt: Time,
-    importName: Type.Optional(Type.String({ description: "Of a library" })),
-    destinations: Type.Optional(
-      Type.Array(LinkedDestination, { description: "Of a transformation" }),
-    ),
-  },
-  { $id: "CodeRow" },
-);
+const CodeRow = component("CodeRow", {
+  id: Id,
+  versionId: text("The live revision, or the newest one of a draft"),
+  name: Type.String(),
+  description: Type.String(),
+  language: Language,
+  isPublished: Type.Boolean(),
+  updatedAt: Time,
+  importName: Type.Optional(text("Of a library")),
+  destinations: Type.Optional(
+    Type.Array(LinkedDestination, { description: "Of a transformation" }),
+  ),
+});
 
 const sorts = ["name", "language", "updatedAt"] as const;
 const keys: SortKeys<Static<typeof CodeRow>> = {

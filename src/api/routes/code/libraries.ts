@@ -1,4 +1,5 @@
 import { Type } from "@sinclair/typebox";
+import { component } from "../../../settings/schema-types.ts";
 import { streamList } from "../../response/list-stream.ts";
 import { route } from "../../route.ts";
 import {
@@ -25,18 +26,15 @@ import {
 import { draftQuery, findCode, listCode, listQuery } from "./revision-queries.ts";
 import { versionsQuery, versionsRange } from "./version-list-query.ts";
 
-const NewLibrary = Type.Object(
-  {
-    name: Name,
-    code: Code,
-    language: Language,
-    description: Type.Optional(Description),
-    externalId: Type.Optional(ExternalId),
-    publish: PublishFlag,
-    note: Note,
-  },
-  { $id: "NewLibrary" },
-);
+const NewLibrary = component("NewLibrary", {
+  name: Name,
+  code: Code,
+  language: Language,
+  description: Type.Optional(Description),
+  externalId: Type.Optional(ExternalId),
+  publish: PublishFlag,
+  note: Note,
+});
 
 const LibraryChange = Type.Object(
   {

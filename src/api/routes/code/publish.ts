@@ -6,6 +6,7 @@ import type {
 } from "../../../publishing/publisher.ts";
 import { SuitesReport, TestReport, ValidationOutput } from "../../../publishing/reports.ts";
 import { PUBLISH_ITEMS_MAX } from "../../../settings/limits.ts";
+import { component, text } from "../../../settings/schema-types.ts";
 import { invalidValue } from "../../request/validation.ts";
 import { jsonResponse } from "../../response/errors.ts";
 import { type ConditionalPermission, type ResourceCall, route } from "../../route.ts";
@@ -17,16 +18,13 @@ import { Warnings } from "./revision-answers.ts";
 
 /** This file defines the routes that publish several revisions together, or only test them. */
 
-export const TestSuite = Type.Object(
-  {
-    id: Type.Optional(Type.String({ description: "Its name, when absent" })),
-    name: Type.String(),
-    description: Type.Optional(Type.String()),
-    input: TestEvents,
-    expectedOutput: Type.Optional(TestEvents),
-  },
-  { $id: "TestSuite" },
-);
+export const TestSuite = component("TestSuite", {
+  id: Type.Optional(text("Its name, when absent")),
+  name: Type.String(),
+  description: Type.Optional(Type.String()),
+  input: TestEvents,
+  expectedOutput: Type.Optional(TestEvents),
+});
 
 const TransformationItem = Type.Object({
   versionId: Id,
@@ -45,9 +43,7 @@ const Revisions = Type.Object(
       }),
     ),
     note: Note,
-    commitId: Type.Optional(
-      Type.String({ description: "Sent by RudderStack's GitHub Action; has no effect" }),
-    ),
+    commitId: Type.Optional(text("Sent by RudderStack's GitHub Action; has no effect")),
   },
   {
     $id: "Revisions",

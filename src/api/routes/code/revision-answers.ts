@@ -5,6 +5,7 @@ import { importsOf } from "../../../catalog/code/imports.ts";
 import type { Revision } from "../../../catalog/model.ts";
 import { defined } from "../../../defined.ts";
 import type { StoredCode } from "../../../publishing/publisher.ts";
+import { component, text } from "../../../settings/schema-types.ts";
 import type { ApiDeps } from "../../deps.ts";
 import { Id, isoTime, Language, Time } from "../../schema/common.ts";
 
@@ -23,7 +24,7 @@ export const Warnings = Type.Optional(
 
 const revisionFields = {
   id: Id,
-  versionId: Type.String({ description: "A new one with every update" }),
+  versionId: text("A new one with every update"),
   name: Type.String(),
   description: Type.String(),
   code: Type.String(),
@@ -34,66 +35,55 @@ const revisionFields = {
   imports: Type.Array(Type.String(), { description: "What the code imports, in code order" }),
   isPublished: Type.Boolean({ description: "Whether this revision is the live one" }),
   wasPublished: Type.Boolean({ description: "Whether this revision is the live one, or once was" }),
-  createdBy: Type.Optional(
-    Type.String({ description: "Id of the member, or of the service token, that made it" }),
-  ),
-  createdWith: Type.Optional(Type.String({ description: "Id of the token that made it" })),
-  externalId: Type.Optional(Type.String({ description: "Set by PUT …/external-id" })),
-  note: Type.Optional(
-    Type.String({ description: "Why it was saved, or was last published; absent without one" }),
-  ),
+  createdBy: Type.Optional(text("Id of the member, or of the service token, that made it")),
+  createdWith: Type.Optional(text("Id of the token that made it")),
+  externalId: Type.Optional(text("Set by PUT …/external-id")),
+  note: Type.Optional(text("Why it was saved, or was last published; absent without one")),
 };
 
-const PublishedVersionId = Type.Optional(
-  Type.String({ description: "The revision that is live; absent when none is" }),
-);
+const PublishedVersionId = Type.Optional(text("The revision that is live; absent when none is"));
 
-export const LinkedDestination = Type.Object(
-  { id: Type.String(), name: Type.String(), enabled: Type.Boolean() },
-  { $id: "LinkedDestination" },
-);
+export const LinkedDestination = component("LinkedDestination", {
+  id: Type.String(),
+  name: Type.String(),
+  enabled: Type.Boolean(),
+});
 
-export const TransformationVersion = Type.Object(
-  { ...revisionFields, codeVersion: Type.Literal("1") },
-  { $id: "TransformationVersion" },
-);
+export const TransformationVersion = component("TransformationVersion", {
+  ...revisionFields,
+  codeVersion: Type.Literal("1"),
+});
 
-export const Transformation = Type.Object(
-  {
-    ...TransformationVersion.properties,
-    publishedVersionId: PublishedVersionId,
-    destinations: Type.Optional(Type.Array(LinkedDestination)),
-    warnings: Warnings,
-  },
-  { $id: "Transformation" },
-);
+export const Transformation = component("Transformation", {
+  ...TransformationVersion.properties,
+  publishedVersionId: PublishedVersionId,
+  destinations: Type.Optional(Type.Array(LinkedDestination)),
+  warnings: Warnings,
+});
 
 /** A transformation in a list, with or without its code. */
-export const ListedTransformation = Type.Object(
-  { ...Transformation.properties, code: Type.Optional(Type.String()) },
-  { $id: "ListedTransformation" },
-);
+export const ListedTransformation = component("ListedTransformation", {
+  ...Transformation.properties,
+  code: Type.Optional(Type.String()),
+});
 
-export const LibraryVersion = Type.Object(
-  { ...revisionFields, importName: Type.String() },
-  { $id: "LibraryVersion" },
-);
+export const LibraryVersion = component("LibraryVersion", {
+  ...revisionFields,
+  importName: Type.String(),
+});
 
-export const Library = Type.Object(
-  {
-    ...revisionFields,
-    importName: Type.String({ description: "lodash camelCase of the name" }),
-    publishedVersionId: PublishedVersionId,
-    workspace: Type.Object({ id: Type.String(), name: Type.String() }),
-    warnings: Warnings,
-  },
-  { $id: "Library" },
-);
+export const Library = component("Library", {
+  ...revisionFields,
+  importName: text("lodash camelCase of the name"),
+  publishedVersionId: PublishedVersionId,
+  workspace: Type.Object({ id: Type.String(), name: Type.String() }),
+  warnings: Warnings,
+});
 
-export const ListedLibrary = Type.Object(
-  { ...Library.properties, code: Type.Optional(Type.String()) },
-  { $id: "ListedLibrary" },
-);
+export const ListedLibrary = component("ListedLibrary", {
+  ...Library.properties,
+  code: Type.Optional(Type.String()),
+});
 
 /** Returns the destinations that are linked to a transformation, in the order of linking. */
 export function linkedDestinations(

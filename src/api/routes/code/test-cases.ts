@@ -2,6 +2,7 @@ import { type Static, Type } from "@sinclair/typebox";
 import { TEST_CASE_EVENTS_MAX, TEST_CASES_MAX } from "../../../catalog/limits.ts";
 import type { Principal, TestCase as StoredTestCase } from "../../../catalog/model.ts";
 import { defined } from "../../../defined.ts";
+import { component, text } from "../../../settings/schema-types.ts";
 import { currentState, Tagged } from "../../entity-tag.ts";
 import { type ResourceCall, route } from "../../route.ts";
 import { AnyObject, answerOf, Description, Id, Name, strict, Time } from "../../schema/common.ts";
@@ -26,22 +27,17 @@ const NewTestCase = Type.Object(
 );
 type NewTestCase = Static<typeof NewTestCase>;
 
-const TestCase = Type.Object(
-  {
-    id: Id,
-    versionId: Type.String({ description: "A new one with every change" }),
-    name: Type.String(),
-    description: Type.Optional(Type.String()),
-    input: Type.Array(AnyObject),
-    expectedOutput: Type.Optional(Outputs),
-    createdAt: Time,
-    updatedAt: Time,
-    updatedBy: Type.Optional(
-      Type.String({ description: "Id of the member, or of the service token, that changed it" }),
-    ),
-  },
-  { $id: "TestCase" },
-);
+const TestCase = component("TestCase", {
+  id: Id,
+  versionId: text("A new one with every change"),
+  name: Type.String(),
+  description: Type.Optional(Type.String()),
+  input: Type.Array(AnyObject),
+  expectedOutput: Type.Optional(Outputs),
+  createdAt: Time,
+  updatedAt: Time,
+  updatedBy: Type.Optional(text("Id of the member, or of the service token, that changed it")),
+});
 
 const TestCaseAnswer = Type.Object({ testCase: TestCase });
 

@@ -1,5 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import type { Permission } from "../../../catalog/model.ts";
+import { component } from "../../../settings/schema-types.ts";
 import { streamList } from "../../response/list-stream.ts";
 import { route } from "../../route.ts";
 import {
@@ -44,20 +45,17 @@ const connectPermissions = {
     isPublish(asked) && destinationIdsOf(asked.body).length > 0,
 };
 
-const NewTransformation = Type.Object(
-  {
-    name: Name,
-    language: Language,
-    description: Type.Optional(Description),
-    code: Type.Optional(Code),
-    events: Events,
-    externalId: Type.Optional(ExternalId),
-    publish: PublishFlag,
-    note: Note,
-    ...destinationLists,
-  },
-  { $id: "NewTransformation" },
-);
+const NewTransformation = component("NewTransformation", {
+  name: Name,
+  language: Language,
+  description: Type.Optional(Description),
+  code: Type.Optional(Code),
+  events: Events,
+  externalId: Type.Optional(ExternalId),
+  publish: PublishFlag,
+  note: Note,
+  ...destinationLists,
+});
 
 const TransformationChange = Type.Object(
   {
@@ -73,7 +71,7 @@ const TransformationChange = Type.Object(
   { $id: "TransformationChange", description: "An absent field keeps its value" },
 );
 
-const DestinationReference = Type.Object({ destinationId: Id }, { $id: "DestinationReference" });
+const DestinationReference = component("DestinationReference", { destinationId: Id });
 
 const current = currentCode("transformation");
 const remove = removeCode("transformation");

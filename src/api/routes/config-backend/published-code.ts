@@ -6,6 +6,7 @@ import {
   rudderstackLibraryAnswer,
   StoredCode,
 } from "../../../publishing/data-plane-code.ts";
+import { text } from "../../../settings/schema-types.ts";
 import type { RequestContext } from "../../route.ts";
 import { route } from "../../route.ts";
 import { ids } from "../../schema/examples.ts";
@@ -47,7 +48,7 @@ const shared = {
   needs: ["workspace-config:read"],
   opensWith: "opensCode",
   query: {
-    versionId: Type.Optional(Type.String({ description: "Published now, or once" })),
+    versionId: Type.Optional(text("Published now, or once")),
   },
   answer: StoredCode,
 } as const;
@@ -71,7 +72,7 @@ export const publishedCodeRoutes = [
     summary: "Get a library with RudderStack's name for rudder-transformer",
     needs: ["workspace-config:read"],
     opensWith: "opensCode",
-    query: { version: Type.Optional(Type.String({ description: "v1" })) },
+    query: { version: Type.Optional(text("v1")) },
     answer: Type.Object({ name: Type.String(), importName: Type.String(), code: Type.String() }),
     example: {
       params: { name: "hash" },

@@ -1,5 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { ApiError } from "../../../errors.ts";
+import { text } from "../../../settings/schema-types.ts";
 import { route } from "../../route.ts";
 import { ids } from "../../schema/examples.ts";
 
@@ -19,8 +20,8 @@ const reports = {
 const suppressions = {
   needs: ["workspace-config:read"],
   query: {
-    pageSize: Type.Optional(Type.String({ description: "Has no effect" })),
-    pageToken: Type.Optional(Type.String({ description: "Has no effect" })),
+    pageSize: Type.Optional(text("Has no effect")),
+    pageToken: Type.Optional(text("Has no effect")),
   },
   answer: Type.Object({ items: Type.Array(Type.Object({})), token: Type.String() }),
 } as const;

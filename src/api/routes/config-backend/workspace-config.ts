@@ -1,4 +1,5 @@
 import { Type } from "@sinclair/typebox";
+import { text } from "../../../settings/schema-types.ts";
 import type { ConfigBody } from "../../config-backend/config-body.ts";
 import { exampleConfig, ServerConfig } from "../../config-backend/schema.ts";
 import type { RouteDeps } from "../../deps.ts";
@@ -13,7 +14,7 @@ import { expectServiceToken, readsAllWorkspaces } from "./server-token.ts";
  * clear. Their paths and shapes are those of RudderStack's configuration backend.
  */
 
-const region = Type.Optional(Type.String({ description: "Of RudderStack's cloud; has no effect" }));
+const region = Type.Optional(text("Of RudderStack's cloud; has no effect"));
 
 export const workspaceConfigRoutes = [
   route("GET /workspaceConfig", {
@@ -21,7 +22,7 @@ export const workspaceConfigRoutes = [
     needs: ["workspace-config:read"],
     answersTag: true,
     query: {
-      fetchAll: Type.Optional(Type.String({ description: "Sent by rudder-server; has no effect" })),
+      fetchAll: Type.Optional(text("Sent by rudder-server; has no effect")),
       region,
     },
     answer: ServerConfig,

@@ -1,4 +1,5 @@
 import { Type } from "@sinclair/typebox";
+import { component, text } from "../../../settings/schema-types.ts";
 import { route } from "../../route.ts";
 import { Id, isoTime, MissingNodes, Time } from "../../schema/common.ts";
 import * as example from "../../schema/examples.ts";
@@ -11,30 +12,22 @@ const LINES_MAX = 500;
 /** Maximum length of the text by which a request filters log lines. */
 const TEXT_CHARS_MAX = 255;
 
-const CodeLogLine = Type.Object(
-  {
-    id: Type.String({ description: "For `after` and `before`; sorts by time" }),
-    at: Time,
-    text: Type.String(),
-    transformationId: Type.String(),
-    transformationVersionId: Type.String(),
-    revision: Type.Integer({
-      description: "Number of the revision among those of the transformation, from 1 on",
-    }),
-    destinationId: Type.String(),
-    messageId: Type.Optional(
-      Type.String({
-        description:
-          "Absent where the event is not known: after an `await`, or in `transformBatch`",
-      }),
-    ),
-    line: Type.Optional(Type.Integer({ description: "Line of the code, from 1 on" })),
-    library: Type.Optional(
-      Type.String({ description: "importName of the library that logged; else it is the code" }),
-    ),
-  },
-  { $id: "CodeLogLine" },
-);
+const CodeLogLine = component("CodeLogLine", {
+  id: text("For `after` and `before`; sorts by time"),
+  at: Time,
+  text: Type.String(),
+  transformationId: Type.String(),
+  transformationVersionId: Type.String(),
+  revision: Type.Integer({
+    description: "Number of the revision among those of the transformation, from 1 on",
+  }),
+  destinationId: Type.String(),
+  messageId: Type.Optional(
+    text("Absent where the event is not known: after an `await`, or in `transformBatch`"),
+  ),
+  line: Type.Optional(Type.Integer({ description: "Line of the code, from 1 on" })),
+  library: Type.Optional(text("importName of the library that logged; else it is the code")),
+});
 
 export const codeLogRoutes = [
   route("GET /v2/logs", {

@@ -1,20 +1,18 @@
 import { Type } from "@sinclair/typebox";
 import type { DeadLetters } from "../../../pipeline/dead-letters/dead-letters.ts";
 import { type LastFailure, latestFailure } from "../../../pipeline/monitoring/lane-gauges.ts";
+import { component } from "../../../settings/schema-types.ts";
 import { route } from "../../route.ts";
 import { isoTime, MissingNodes, Time } from "../../schema/common.ts";
 import * as example from "../../schema/examples.ts";
 import { lastFailures } from "../status/node-status.ts";
 import { ReceiverResponse } from "./letter-answers.ts";
 
-const Failure = Type.Object(
-  {
-    at: Time,
-    reason: Type.String(),
-    response: Type.Optional(ReceiverResponse),
-  },
-  { $id: "DestinationFailure" },
-);
+const Failure = component("DestinationFailure", {
+  at: Time,
+  reason: Type.String(),
+  response: Type.Optional(ReceiverResponse),
+});
 
 export const destinationFailureRoutes = [
   route("GET /v2/destinations/{id}/failure", {

@@ -5,19 +5,16 @@ import type {
   LetterGroupDetails,
   DeadLetter as ShownLetter,
 } from "../../../pipeline/model/dead-letter.ts";
+import { component, text } from "../../../settings/schema-types.ts";
 import { answerOf, isoTime, Stage, Time } from "../../schema/common.ts";
 
 const responseFields = {
   status: Type.Optional(Type.Integer({ description: "HTTP status" })),
-  code: Type.Optional(
-    Type.String({ description: "Error code of a database, a broker or an object store" }),
-  ),
+  code: Type.Optional(text("Error code of a database, a broker or an object store")),
   headers: Type.Optional(
     Type.Record(Type.String(), Type.String(), { description: "Some of the HTTP headers" }),
   ),
-  body: Type.Optional(
-    Type.String({ description: "The beginning of the HTTP body, or the text of the error" }),
-  ),
+  body: Type.Optional(text("The beginning of the HTTP body, or the text of the error")),
   isCut: Type.Optional(Type.Boolean({ description: "Whether the receiver sent more than `body`" })),
 };
 
@@ -27,78 +24,71 @@ export const ReceiverResponse = Type.Object(responseFields, {
   description: "What the receiver answered, with secrets replaced by `***`",
 });
 
-export const DeadLetter = Type.Object(
-  {
-    id: Type.String(),
-    sourceId: Type.String(),
-    destinationId: Type.String(),
-    transformationVersionId: Type.Optional(Type.String()),
-    messageId: Type.String(),
-    stage: Stage,
-    reason: Type.String(),
-    line: Type.Optional(Type.Integer()),
-    column: Type.Optional(Type.Integer()),
-    attempts: Type.Integer(),
-    failedAttempts: Type.Optional(
-      Type.Array(
-        Type.Object({
-          at: Time,
-          durationMs: Type.Integer(),
-          status: Type.Optional(Type.Integer({ description: "HTTP status" })),
-          reason: Type.String(),
-        }),
-        { description: "The first and the last ones; `attempts` counts all" },
-      ),
+export const DeadLetter = component("DeadLetter", {
+  id: Type.String(),
+  sourceId: Type.String(),
+  destinationId: Type.String(),
+  transformationVersionId: Type.Optional(Type.String()),
+  messageId: Type.String(),
+  stage: Stage,
+  reason: Type.String(),
+  line: Type.Optional(Type.Integer()),
+  column: Type.Optional(Type.Integer()),
+  attempts: Type.Integer(),
+  failedAttempts: Type.Optional(
+    Type.Array(
+      Type.Object({
+        at: Time,
+        durationMs: Type.Integer(),
+        status: Type.Optional(Type.Integer({ description: "HTTP status" })),
+        reason: Type.String(),
+      }),
+      { description: "The first and the last ones; `attempts` counts all" },
     ),
-    groupId: Type.Optional(Type.String({ description: "Id of its group of dead letters" })),
-    response: Type.Optional(
-      Type.Object(
-        {
-          ...responseFields,
-          isSample: Type.Optional(
-            Type.Boolean({
-              description:
-                "Whether headers and body came with another dead letter of the group, since only " +
-                "a few of a group are kept",
-            }),
-          ),
-        },
-        { description: "What the receiver answered to the last attempt" },
-      ),
+  ),
+  groupId: Type.Optional(text("Id of its group of dead letters")),
+  response: Type.Optional(
+    Type.Object(
+      {
+        ...responseFields,
+        isSample: Type.Optional(
+          Type.Boolean({
+            description:
+              "Whether headers and body came with another dead letter of the group, since only " +
+              "a few of a group are kept",
+          }),
+        ),
+      },
+      { description: "What the receiver answered to the last attempt" },
     ),
-    event: Type.Unknown({ description: "As it entered the stage that failed" }),
-    receivedAt: Time,
-    createdAt: Time,
-  },
-  { $id: "DeadLetter" },
-);
+  ),
+  event: Type.Unknown({ description: "As it entered the stage that failed" }),
+  receivedAt: Time,
+  createdAt: Time,
+});
 
 const groupFields = {
   id: Type.String(),
   destinationId: Type.String(),
   stage: Stage,
-  reason: Type.String({
-    description:
-      "Of the first of them; the others may have other numbers, ids, times and quoted values in it",
-  }),
+  reason: text(
+    "Of the first of them; the others may have other numbers, ids, times and quoted values in it",
+  ),
   status: Type.Optional(Type.Integer({ description: "HTTP status of the receiver" })),
-  code: Type.Optional(Type.String({ description: "Error code of the receiver" })),
+  code: Type.Optional(text("Error code of the receiver")),
   count: Type.Integer(),
   firstAt: Type.Optional({ ...Time, description: "When the first of them was given up" }),
   lastAt: Time,
 };
 
-export const DeadLetterGroup = Type.Object(groupFields, { $id: "DeadLetterGroup" });
+export const DeadLetterGroup = component("DeadLetterGroup", groupFields);
 
-export const DeadLetterGroupDetails = Type.Object(
-  {
-    ...groupFields,
-    responses: Type.Array(Type.Object({ at: Time, response: ReceiverResponse }), {
-      description: "A few of the receiver's answers, latest first",
-    }),
-  },
-  { $id: "DeadLetterGroupDetails" },
-);
+export const DeadLetterGroupDetails = component("DeadLetterGroupDetails", {
+  ...groupFields,
+  responses: Type.Array(Type.Object({ at: Time, response: ReceiverResponse }), {
+    description: "A few of the receiver's answers, latest first",
+  }),
+});
 
 export function groupAnswer(group: LetterGroup): Static<typeof DeadLetterGroup> {
   return answerOf(DeadLetterGroup, group);

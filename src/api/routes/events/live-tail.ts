@@ -2,6 +2,7 @@ import { Type } from "@sinclair/typebox";
 import type { Permit } from "../../../concurrency/permit.ts";
 import type { TailMessage } from "../../../pipeline/live-tail.ts";
 import { TAIL_PENDING_BYTES_MAX } from "../../../settings/limits.ts";
+import { text } from "../../../settings/schema-types.ts";
 import { authenticate, permit } from "../../request/authenticate.ts";
 import { responseHeaders } from "../../response/errors.ts";
 import { EVENT_STREAM, type RequestContext, route } from "../../route.ts";
@@ -37,12 +38,11 @@ export const tailRoutes = [
     summary: "Follow events on their way, as server-sent events",
     needs: ["events:read"],
     query: TailFilter,
-    answer: Type.String({
-      description:
-        "One event per message, named by its stage: received, delivered, dropped, dead-letter; " +
+    answer: text(
+      "One event per message, named by its stage: received, delivered, dropped, dead-letter; " +
         "`missed` tells how many the reader did not get, because it is slow or its workspace is sent " +
         "too many bytes a second",
-    }),
+    ),
     media: EVENT_STREAM,
     example: { answer: encodeTailMessage(exampleMessage).toString() },
     handle(call) {

@@ -7,7 +7,7 @@ import {
   RECENT_EVENTS_MAX,
   RECENT_SCAN_BYTES_MAX,
 } from "../../../settings/limits.ts";
-import { oneOf } from "../../../settings/schema-types.ts";
+import { component, oneOf, text } from "../../../settings/schema-types.ts";
 import { type RequestContext, route } from "../../route.ts";
 import { Id, isoTime, MissingNodes, Time } from "../../schema/common.ts";
 import * as example from "../../schema/examples.ts";
@@ -42,31 +42,26 @@ const OutcomeAnswer = Type.Object({
   event: Type.Optional(
     Type.Unknown({ description: "As it was sent, after user code; or as it failed" }),
   ),
-  reason: Type.Optional(Type.String({ description: "Why it is a dead letter" })),
+  reason: Type.Optional(text("Why it is a dead letter")),
   response: Type.Optional(ReceiverResponse),
   deadLetterId: Type.Optional(Type.String()),
 });
 
-const RecentEvent = Type.Object(
-  {
-    messageId: Type.String(),
-    sourceId: Type.String(),
-    receivedAt: Time,
-    at: { ...Time, description: "When it was received, or had its last outcome" },
-    received: Type.Optional(
-      Type.Unknown({
-        description: "As it was received; absent when neither log nor memory has it",
-      }),
-    ),
-    refused: Type.Optional(
-      Type.String({ description: "Why it was refused at ingestion, so that it is not delivered" }),
-    ),
-    outcomes: Type.Array(OutcomeAnswer, {
-      description: "At the destinations of its source; one for each event that user code made",
+const RecentEvent = component("RecentEvent", {
+  messageId: Type.String(),
+  sourceId: Type.String(),
+  receivedAt: Time,
+  at: { ...Time, description: "When it was received, or had its last outcome" },
+  received: Type.Optional(
+    Type.Unknown({
+      description: "As it was received; absent when neither log nor memory has it",
     }),
-  },
-  { $id: "RecentEvent" },
-);
+  ),
+  refused: Type.Optional(text("Why it was refused at ingestion, so that it is not delivered")),
+  outcomes: Type.Array(OutcomeAnswer, {
+    description: "At the destinations of its source; one for each event that user code made",
+  }),
+});
 
 interface RecentQuery {
   sourceId?: string;

@@ -13,7 +13,7 @@ import {
   REPLAY_RATE_MAX,
   SEARCH_EVENTS_MAX,
 } from "../../../settings/limits.ts";
-import { oneOf } from "../../../settings/schema-types.ts";
+import { component, oneOf, text } from "../../../settings/schema-types.ts";
 import { authorOf } from "../../author.ts";
 import { route } from "../../route.ts";
 import { answerOf, enveloped, Id, isoTime, paged, strict, Time } from "../../schema/common.ts";
@@ -70,74 +70,63 @@ const NewReplay = Type.Object(
   { ...strict, $id: "NewReplay" },
 );
 
-export const Replay = Type.Object(
-  {
-    id: Type.String(),
-    kind: oneOf(["events", "dead-letters", "purge"], {
-      description: "What is sent again; a purge deletes dead letters",
-    }),
-    state: oneOf(["running", "done", "cancelled", "failed"]),
-    error: Type.Optional(Type.String({ description: "Why it failed" })),
-    waitsFor: Type.Optional(
-      Type.String({
-        description: "Why its destination accepts nothing now",
+export const Replay = component("Replay", {
+  id: Type.String(),
+  kind: oneOf(["events", "dead-letters", "purge"], {
+    description: "What is sent again; a purge deletes dead letters",
+  }),
+  state: oneOf(["running", "done", "cancelled", "failed"]),
+  error: Type.Optional(text("Why it failed")),
+  waitsFor: Type.Optional(text("Why its destination accepts nothing now")),
+  startedBy: Type.Optional(
+    Type.Object(
+      { id: Type.String(), name: Type.String() },
+      { description: "The member, or the service token" },
+    ),
+  ),
+  destinationId: Type.Optional(text("Absent for dead letters of several destinations")),
+  reason: Type.Optional(text("For which all its dead letters had been given up")),
+  isSelection: Type.Optional(Type.Boolean({ description: "Dead letters selected by their ids" })),
+  sourceId: Type.Optional(Type.String()),
+  from: Type.Optional(Time),
+  to: Type.Optional(Time),
+  filter: Type.Optional(Type.Record(Type.String(), Type.String())),
+  rate: Type.Integer({ description: "Events a second, at most" }),
+  progress: Type.Number({ description: "From 0 to 1, by what was read of the log" }),
+  counts: Type.Object(
+    {
+      done: Type.Integer(),
+      delivered: Type.Integer(),
+      dropped: Type.Integer({ description: "By code" }),
+      failed: Type.Integer({ description: "Became dead letters, or dead letters again" }),
+      discarded: Type.Integer({
+        description: "Not sent: cancelled, destination gone, or sent with another dead letter",
       }),
+      moved: Type.Integer({ description: "Dead letters on their way again, or deleted" }),
+      pending: Type.Integer({ description: "Dead letters on their way, without an outcome yet" }),
+    },
+    { description: "Events, or dead letters" },
+  ),
+  failures: Type.Optional(
+    Type.Array(
+      Type.Object({
+        groupId: Type.Optional(text("Id of their group of dead letters")),
+        reason: Type.String(),
+        count: Type.Integer(),
+      }),
+      { description: "The reasons of those that failed, most frequent first" },
     ),
-    startedBy: Type.Optional(
-      Type.Object(
-        { id: Type.String(), name: Type.String() },
-        { description: "The member, or the service token" },
-      ),
-    ),
-    destinationId: Type.Optional(
-      Type.String({ description: "Absent for dead letters of several destinations" }),
-    ),
-    reason: Type.Optional(
-      Type.String({ description: "For which all its dead letters had been given up" }),
-    ),
-    isSelection: Type.Optional(Type.Boolean({ description: "Dead letters selected by their ids" })),
-    sourceId: Type.Optional(Type.String()),
-    from: Type.Optional(Time),
-    to: Type.Optional(Time),
-    filter: Type.Optional(Type.Record(Type.String(), Type.String())),
-    rate: Type.Integer({ description: "Events a second, at most" }),
-    progress: Type.Number({ description: "From 0 to 1, by what was read of the log" }),
-    counts: Type.Object(
-      {
-        done: Type.Integer(),
-        delivered: Type.Integer(),
-        dropped: Type.Integer({ description: "By code" }),
-        failed: Type.Integer({ description: "Became dead letters, or dead letters again" }),
-        discarded: Type.Integer({
-          description: "Not sent: cancelled, destination gone, or sent with another dead letter",
-        }),
-        moved: Type.Integer({ description: "Dead letters on their way again, or deleted" }),
-        pending: Type.Integer({ description: "Dead letters on their way, without an outcome yet" }),
-      },
-      { description: "Events, or dead letters" },
-    ),
-    failures: Type.Optional(
-      Type.Array(
-        Type.Object({
-          groupId: Type.Optional(Type.String({ description: "Id of their group of dead letters" })),
-          reason: Type.String(),
-          count: Type.Integer(),
-        }),
-        { description: "The reasons of those that failed, most frequent first" },
-      ),
-    ),
-    left: Type.Optional(Type.Integer({ description: "An estimate, once there is something done" })),
-    perSecond: Type.Number({ description: "Done a second, over all of its time" }),
-    reachedAt: Type.Optional({ ...Time, description: "When the last event came that was read" }),
-    missingBefore: Type.Optional({
-      ...Time,
-      description: "Events of the time asked for that came before were not kept any more",
-    }),
-    createdAt: Time,
-    endedAt: Type.Optional(Time),
-  },
-  { $id: "Replay" },
-);
+  ),
+  left: Type.Optional(Type.Integer({ description: "An estimate, once there is something done" })),
+  perSecond: Type.Number({ description: "Done a second, over all of its time" }),
+  reachedAt: Type.Optional({ ...Time, description: "When the last event came that was read" }),
+  missingBefore: Type.Optional({
+    ...Time,
+    description: "Events of the time asked for that came before were not kept any more",
+  }),
+  createdAt: Time,
+  endedAt: Type.Optional(Time),
+});
 
 const params = { id: example.ids.replay };
 const answer = { replay: example.replay };

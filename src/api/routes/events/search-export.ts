@@ -1,6 +1,6 @@
-import { Type } from "@sinclair/typebox";
 import { utf8Text } from "../../../json/bytes.ts";
 import { SEARCH_EVENTS_MAX, SEARCH_EXPORT_EVENTS_MAX } from "../../../settings/limits.ts";
+import { text } from "../../../settings/schema-types.ts";
 import { responseHeaders } from "../../response/errors.ts";
 import { partStream } from "../../response/list-stream.ts";
 import { route } from "../../route.ts";
@@ -26,11 +26,10 @@ export const searchExportRoutes = [
     summary: `Export events that the server still holds as lines of JSON, newest first, at most ${SEARCH_EXPORT_EVENTS_MAX}`,
     needs: ["events:read"],
     query: exportQuery,
-    answer: Type.String({
-      description:
-        "One event a line, as `GET /v2/events/search` has them. After a bound, the last line is an " +
+    answer: text(
+      "One event a line, as `GET /v2/events/search` has them. After a bound, the last line is an " +
         "object with `cursor` alone: where to go on",
-    }),
+    ),
     media: "application/x-ndjson",
     example: {
       answer: `${JSON.stringify({

@@ -21,7 +21,7 @@ import {
   SEARCH_EVENTS_MAX,
   SEARCH_TEXT_CHARS_MAX,
 } from "../../../settings/limits.ts";
-import { oneOf } from "../../../settings/schema-types.ts";
+import { component, oneOf, text } from "../../../settings/schema-types.ts";
 import { invalidValue } from "../../request/validation.ts";
 import { type RequestContext, route } from "../../route.ts";
 import { AnyObject, Id, isoTime, Time } from "../../schema/common.ts";
@@ -30,33 +30,30 @@ import { openCursor, sealCursor } from "./search-cursor.ts";
 
 const LIMIT_DEFAULT = 50;
 
-const text = (description: string) =>
+const searchedText = (description: string) =>
   Type.Optional(Type.String({ minLength: 1, maxLength: SEARCH_TEXT_CHARS_MAX, description }));
 
-const EventOutcome = Type.Object(
-  {
-    destinationId: Type.String(),
-    outcome: oneOf(outcomeNames, {
-      description:
-        "`settled`: delivered, dropped by code, or a dead letter that was replayed or purged since. " +
-        "`repeated`: not delivered, because an earlier event has the same `messageId`; see `dedupSeconds` of " +
-        "the source. `not-connected`: received while the connection was paused, or before it was made. " +
-        "`unknown`: too many dead letters to look through",
-    }),
-    deadLetterId: Type.Optional(Type.String()),
-    reason: Type.Optional(Type.String({ description: "Why it is a dead letter, or repeated" })),
-  },
-  { $id: "EventOutcome" },
-);
+const EventOutcome = component("EventOutcome", {
+  destinationId: Type.String(),
+  outcome: oneOf(outcomeNames, {
+    description:
+      "`settled`: delivered, dropped by code, or a dead letter that was replayed or purged since. " +
+      "`repeated`: not delivered, because an earlier event has the same `messageId`; see `dedupSeconds` of " +
+      "the source. `not-connected`: received while the connection was paused, or before it was made. " +
+      "`unknown`: too many dead letters to look through",
+  }),
+  deadLetterId: Type.Optional(Type.String()),
+  reason: Type.Optional(text("Why it is a dead letter, or repeated")),
+});
 
 export const searchQuery = {
   from: Type.Optional({ ...Time, description: "Received then or later" }),
   to: Type.Optional({ ...Time, description: "Received before" }),
   sourceId: Type.Optional(Id),
-  messageId: text("As the event has it"),
-  userId: text("As the event has it"),
-  anonymousId: text("As the event has it"),
-  event: text("Name of a track event"),
+  messageId: searchedText("As the event has it"),
+  userId: searchedText("As the event has it"),
+  anonymousId: searchedText("As the event has it"),
+  event: searchedText("Name of a track event"),
   property: Type.Optional(
     Type.String({
       pattern: PROPERTY_PATTERN,
@@ -67,7 +64,7 @@ export const searchQuery = {
         "`context.geo.country=BE` and `context.isBot=true`",
     }),
   ),
-  text: text('A part of its JSON, such as `"plan":"pro"`, or of a value; in any case'),
+  text: searchedText('A part of its JSON, such as `"plan":"pro"`, or of a value; in any case'),
   refused: Type.Optional(
     Type.Boolean({ description: "Only events that were refused at ingestion, or only others" }),
   ),
@@ -90,49 +87,44 @@ const SearchQuery = Type.Object(searchQuery);
 type SearchQuery = Static<typeof SearchQuery>;
 export type SearchCall = RequestContext<string, SearchQuery, unknown>;
 
-const FoundEvents = Type.Object(
-  {
-    events: Type.Array(
-      Type.Object({
-        sourceId: Type.String(),
-        messageId: Type.String(),
-        receivedAt: Time,
-        event: AnyObject,
-        refused: Type.Optional(
-          Type.String({
-            description:
-              "Why the event was refused at ingestion, so that it is not delivered. Its `event` is as it was sent; of one that is no object, an object with its `value`",
-          }),
+const FoundEvents = component("FoundEvents", {
+  events: Type.Array(
+    Type.Object({
+      sourceId: Type.String(),
+      messageId: Type.String(),
+      receivedAt: Time,
+      event: AnyObject,
+      refused: Type.Optional(
+        text(
+          "Why the event was refused at ingestion, so that it is not delivered. Its `event` is as it was sent; of one that is no object, an object with its `value`",
         ),
-        outcomes: Type.Array(EventOutcome, {
-          description: `At the destinations that the source is connected to, at most ${OUTCOME_DESTINATIONS_MAX}`,
-        }),
+      ),
+      outcomes: Type.Array(EventOutcome, {
+        description: `At the destinations that the source is connected to, at most ${OUTCOME_DESTINATIONS_MAX}`,
       }),
-      { description: "The newest first" },
-    ),
-    stopped: Type.Optional(
-      oneOf(searchStopReasons, {
-        description:
-          "Why the search ended before the oldest event: it found `limit` events, or its answer " +
-          "reached its size, or it read its bytes or used its time. Absent at the end",
-      }),
-    ),
-    cursor: Type.Optional(Type.String({ description: "Where to go on; absent at the end" })),
-    reachedAt: Type.Optional({
-      ...Time,
-      description:
-        "Start of the time that was searched without a gap, unless the clock was set back",
     }),
-    hasNewer: Type.Optional(
-      Type.Boolean({
-        description:
-          "True when events of the time, of any workspace, were not searched, because a newer version of " +
-          "pixelmill stored them; absent otherwise",
-      }),
-    ),
-  },
-  { $id: "FoundEvents" },
-);
+    { description: "The newest first" },
+  ),
+  stopped: Type.Optional(
+    oneOf(searchStopReasons, {
+      description:
+        "Why the search ended before the oldest event: it found `limit` events, or its answer " +
+        "reached its size, or it read its bytes or used its time. Absent at the end",
+    }),
+  ),
+  cursor: Type.Optional(text("Where to go on; absent at the end")),
+  reachedAt: Type.Optional({
+    ...Time,
+    description: "Start of the time that was searched without a gap, unless the clock was set back",
+  }),
+  hasNewer: Type.Optional(
+    Type.Boolean({
+      description:
+        "True when events of the time, of any workspace, were not searched, because a newer version of " +
+        "pixelmill stored them; absent otherwise",
+    }),
+  ),
+});
 
 export const searchRoutes = [
   route("GET /v2/events/search", {

@@ -1,34 +1,29 @@
 import { Type } from "@sinclair/typebox";
 import type { ConnectionInput } from "../../../catalog/management/connections.ts";
+import { component } from "../../../settings/schema-types.ts";
 import type { RouteDeps } from "../../deps.ts";
 import { filtered } from "../../request/list-query.ts";
 import { ExternalId, hasExternalIdQuery, Id, pageQuery, Time } from "../../schema/common.ts";
 import * as example from "../../schema/examples.ts";
 import { resource } from "./resource.ts";
 
-const Connection = Type.Object(
-  {
-    id: Type.String(),
-    workspaceId: Type.String(),
-    sourceId: Type.String(),
-    destinationId: Type.String(),
-    enabled: Type.Boolean(),
-    externalId: Type.Optional(ExternalId),
-    createdAt: Time,
-    updatedAt: Time,
-  },
-  { $id: "Connection" },
-);
+const Connection = component("Connection", {
+  id: Type.String(),
+  workspaceId: Type.String(),
+  sourceId: Type.String(),
+  destinationId: Type.String(),
+  enabled: Type.Boolean(),
+  externalId: Type.Optional(ExternalId),
+  createdAt: Time,
+  updatedAt: Time,
+});
 
-const NewConnection = Type.Object(
-  {
-    sourceId: Id,
-    destinationId: Id,
-    enabled: Type.Optional(Type.Boolean()),
-    externalId: Type.Optional(ExternalId),
-  },
-  { $id: "NewConnection" },
-);
+const NewConnection = component("NewConnection", {
+  sourceId: Id,
+  destinationId: Id,
+  enabled: Type.Optional(Type.Boolean()),
+  externalId: Type.Optional(ExternalId),
+});
 const ConnectionChange = Type.Object(
   {
     sourceId: Type.Optional(Id),

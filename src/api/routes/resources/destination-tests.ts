@@ -6,7 +6,7 @@ import { SecretMask } from "../../../destinations/answers/secret-mask.ts";
 import { type TestStep, testSteps } from "../../../destinations/test-steps.ts";
 import { ApiError } from "../../../errors.ts";
 import { CONNECTION_TEST_MS_MAX } from "../../../settings/limits.ts";
-import { oneOf } from "../../../settings/schema-types.ts";
+import { component, oneOf, text } from "../../../settings/schema-types.ts";
 import type { RouteDeps } from "../../deps.ts";
 import { invalidValue } from "../../request/validation.ts";
 import { route } from "../../route.ts";
@@ -25,9 +25,7 @@ const ConnectionTest = Type.Object(
       Type.Object({
         step: oneOf(testSteps),
         ok: Type.Boolean(),
-        message: Type.Optional(
-          Type.String({ description: "Why the step failed, or what else to know" }),
-        ),
+        message: Type.Optional(text("Why the step failed, or what else to know")),
         durationMs: Type.Integer({ minimum: 0 }),
         response: Type.Optional(ReceiverResponse),
       }),
@@ -41,19 +39,15 @@ const ConnectionTest = Type.Object(
   },
 );
 
-const SettingsTest = Type.Object(
-  {
-    type: Type.String({ description: "As in `POST /v2/destinations`" }),
-    config: nullable(Config),
-    destinationId: Type.Optional(
-      Type.String({
-        description:
-          "A destination of that type, whose stored secrets stand for those that `config` leaves out, as in a change of it",
-      }),
+const SettingsTest = component("SettingsTest", {
+  type: text("As in `POST /v2/destinations`"),
+  config: nullable(Config),
+  destinationId: Type.Optional(
+    text(
+      "A destination of that type, whose stored secrets stand for those that `config` leaves out, as in a change of it",
     ),
-  },
-  { $id: "SettingsTest" },
-);
+  ),
+});
 
 export const destinationTestRoutes = [
   route("POST /v2/destinations/{id}/test", {

@@ -1,25 +1,22 @@
 import { Type } from "@sinclair/typebox";
 import { opaqueForm } from "../../../destinations/rudder-server/opaque-config.ts";
-import { oneOf } from "../../../settings/schema-types.ts";
+import { component, oneOf, text } from "../../../settings/schema-types.ts";
 import { route } from "../../route.ts";
 import { paged } from "../../schema/common.ts";
 import { schemaWithSecrets } from "./destination-config.ts";
 
-const DestinationType = Type.Object(
-  {
-    type: Type.String({ description: "What `type` of a destination says" }),
-    displayName: Type.Optional(Type.String({ description: "As RudderStack calls the type" })),
-    deliveredBy: oneOf(["pixelmill", "rudder-server"], {
-      description: "Who delivers; a type of rudder-server has other settings than its namesake",
-    }),
-    config: Type.Record(Type.String(), Type.Unknown(), {
-      description:
-        "JSON schema of a destination's `config`; secrets are `writeOnly`. `x-applies-when` has the " +
-        "settings of which one must have one of these values, or `any`, for a setting to have an effect",
-    }),
-  },
-  { $id: "DestinationType" },
-);
+const DestinationType = component("DestinationType", {
+  type: text("What `type` of a destination says"),
+  displayName: Type.Optional(text("As RudderStack calls the type")),
+  deliveredBy: oneOf(["pixelmill", "rudder-server"], {
+    description: "Who delivers; a type of rudder-server has other settings than its namesake",
+  }),
+  config: Type.Record(Type.String(), Type.Unknown(), {
+    description:
+      "JSON schema of a destination's `config`; secrets are `writeOnly`. `x-applies-when` has the " +
+      "settings of which one must have one of these values, or `any`, for a setting to have an effect",
+  }),
+});
 
 export const destinationTypeRoutes = [
   route("GET /v2/destination-types", {

@@ -11,7 +11,7 @@ import {
   FILTER_VALUES_MAX,
   ID_CHARS_MAX,
 } from "../../../settings/limits.ts";
-import { oneOf } from "../../../settings/schema-types.ts";
+import { component, oneOf, text } from "../../../settings/schema-types.ts";
 import type { ApiDeps } from "../../deps.ts";
 import { searched, textQuery } from "../../request/list-query.ts";
 import {
@@ -88,50 +88,40 @@ const EventFilter = Type.Object(
   },
 );
 
-const Destination = Type.Object(
-  {
-    id: Type.String(),
-    workspaceId: Type.String(),
-    name: Type.String(),
-    type: Type.String({ description: "As it was written at creation" }),
-    deliveredBy: DeliveredBy,
-    version: Type.Integer({ description: versionDescription }),
-    enabled: Type.Boolean(),
-    consentIds: Type.Optional(ConsentIds),
-    filter: Type.Optional(EventFilter),
-    endpoint: Type.Optional(
-      Type.String({
-        description:
-          "Where the events go, without secrets: a URL, a bucket, a topic, a database or a file",
-      }),
-    ),
-    config: Config,
-    secretsSet: SecretsSet,
-    externalId: Type.Optional(ExternalId),
-    transformation: Type.Optional(Type.Object({ id: Type.String() })),
-    createdAt: Time,
-    updatedAt: Time,
-  },
-  { $id: "Destination" },
-);
+const Destination = component("Destination", {
+  id: Type.String(),
+  workspaceId: Type.String(),
+  name: Type.String(),
+  type: text("As it was written at creation"),
+  deliveredBy: DeliveredBy,
+  version: Type.Integer({ description: versionDescription }),
+  enabled: Type.Boolean(),
+  consentIds: Type.Optional(ConsentIds),
+  filter: Type.Optional(EventFilter),
+  endpoint: Type.Optional(
+    text("Where the events go, without secrets: a URL, a bucket, a topic, a database or a file"),
+  ),
+  config: Config,
+  secretsSet: SecretsSet,
+  externalId: Type.Optional(ExternalId),
+  transformation: Type.Optional(Type.Object({ id: Type.String() })),
+  createdAt: Time,
+  updatedAt: Time,
+});
 
-const NewDestination = Type.Object(
-  {
-    name: Name,
-    type: Type.String({
-      description:
-        "webhook, file, s3, postgres, clickhouse or kafka, in any case; or a type that rudder-server delivers",
-    }),
-    deliveredBy: Type.Optional(DeliveredBy),
-    version: Type.Optional(Version),
-    config: Type.Optional(nullable(Config)),
-    enabled: Type.Optional(Type.Boolean()),
-    consentIds: Type.Optional(ConsentIds),
-    filter: Type.Optional(EventFilter),
-    externalId: Type.Optional(ExternalId),
-  },
-  { $id: "NewDestination" },
-);
+const NewDestination = component("NewDestination", {
+  name: Name,
+  type: text(
+    "webhook, file, s3, postgres, clickhouse or kafka, in any case; or a type that rudder-server delivers",
+  ),
+  deliveredBy: Type.Optional(DeliveredBy),
+  version: Type.Optional(Version),
+  config: Type.Optional(nullable(Config)),
+  enabled: Type.Optional(Type.Boolean()),
+  consentIds: Type.Optional(ConsentIds),
+  filter: Type.Optional(EventFilter),
+  externalId: Type.Optional(ExternalId),
+});
 
 const DestinationChange = Type.Object(
   {

@@ -1,20 +1,18 @@
 import { type Static, Type } from "@sinclair/typebox";
 import type { Catalog } from "../../../catalog/catalog.ts";
 import { ApiError } from "../../../errors.ts";
+import { component } from "../../../settings/schema-types.ts";
 import { currentState, tagged } from "../../entity-tag.ts";
 import { type ResourceCall, route } from "../../route.ts";
 import { Id, isoTime, Time } from "../../schema/common.ts";
 import * as example from "../../schema/examples.ts";
 
-const Link = Type.Object(
-  {
-    destinationId: Type.String(),
-    transformationId: Type.String(),
-    createdAt: Time,
-    updatedAt: Time,
-  },
-  { $id: "Link" },
-);
+const Link = component("Link", {
+  destinationId: Type.String(),
+  transformationId: Type.String(),
+  createdAt: Time,
+  updatedAt: Time,
+});
 
 const params = { id: example.ids.destination };
 const answer = {

@@ -2,7 +2,7 @@ import { Type } from "@sinclair/typebox";
 import type { MemberInput } from "../../../catalog/management/members.ts";
 import { workspaceRoles } from "../../../catalog/model.ts";
 import { EMAIL_CHARS_MAX } from "../../../settings/limits.ts";
-import { oneOf } from "../../../settings/schema-types.ts";
+import { component, oneOf } from "../../../settings/schema-types.ts";
 import { Name, Permissions, pageQuery, Time } from "../../schema/common.ts";
 import * as example from "../../schema/examples.ts";
 import { resource } from "./resource.ts";
@@ -18,26 +18,23 @@ export const WorkspaceRole = oneOf(workspaceRoles, {
 });
 const Email = Type.String({ format: "email", maxLength: EMAIL_CHARS_MAX });
 
-const Member = Type.Object(
-  {
-    id: Type.String(),
-    name: Type.String(),
-    email: Type.String(),
-    role: Role,
-    editTransformations: Type.Boolean(),
-    permissions: Permissions,
-    workspaceRole: Type.Optional(WorkspaceRole),
-    identity: Type.Optional(
-      Type.Object(
-        { issuer: Type.String(), subject: Type.String() },
-        { description: "Account at the OpenID provider; each sign-in sets name, email and role" },
-      ),
+const Member = component("Member", {
+  id: Type.String(),
+  name: Type.String(),
+  email: Type.String(),
+  role: Role,
+  editTransformations: Type.Boolean(),
+  permissions: Permissions,
+  workspaceRole: Type.Optional(WorkspaceRole),
+  identity: Type.Optional(
+    Type.Object(
+      { issuer: Type.String(), subject: Type.String() },
+      { description: "Account at the OpenID provider; each sign-in sets name, email and role" },
     ),
-    createdAt: Time,
-    updatedAt: Time,
-  },
-  { $id: "Member" },
-);
+  ),
+  createdAt: Time,
+  updatedAt: Time,
+});
 
 const optionalFields = {
   role: Type.Optional(Role),
@@ -47,10 +44,7 @@ const optionalFields = {
     Type.Union([WorkspaceRole, Type.Null()], { description: "Null takes the role away" }),
   ),
 };
-const NewMember = Type.Object(
-  { name: Name, email: Email, ...optionalFields },
-  { $id: "NewMember" },
-);
+const NewMember = component("NewMember", { name: Name, email: Email, ...optionalFields });
 const MemberChange = Type.Object(
   { name: Type.Optional(Name), email: Type.Optional(Email), ...optionalFields },
   { $id: "MemberChange", description: "An absent field keeps its value" },

@@ -3,6 +3,7 @@ import { highestRole } from "../../../catalog/management/roles.ts";
 import type { WorkspaceRole } from "../../../catalog/model.ts";
 import { ApiError } from "../../../errors.ts";
 import { EMAIL_CHARS_MAX, NAME_CHARS_MAX } from "../../../settings/limits.ts";
+import { component } from "../../../settings/schema-types.ts";
 import type { RouteDeps } from "../../deps.ts";
 import { PROVIDER_SIGN_IN_SECONDS_MAX } from "../../limits.ts";
 import {
@@ -41,17 +42,14 @@ export const singleSignOnRoutes = [
     needs: "open",
     answer: enveloped(
       "signIn",
-      Type.Object(
-        {
-          provider: Type.Optional(
-            Type.Object(
-              { name: Type.String(), path: Type.String() },
-              { description: "The OpenID provider; `path` is where a browser begins to sign in" },
-            ),
+      component("SignIn", {
+        provider: Type.Optional(
+          Type.Object(
+            { name: Type.String(), path: Type.String() },
+            { description: "The OpenID provider; `path` is where a browser begins to sign in" },
           ),
-        },
-        { $id: "SignIn" },
-      ),
+        ),
+      }),
     ),
     example: { answer: { signIn: { provider: { name: "Acme", path: "/v2/session/oidc" } } } },
     handle: ({ deps }) => ({

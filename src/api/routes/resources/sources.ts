@@ -3,7 +3,7 @@ import type { Source as StoredSource } from "../../../catalog/model.ts";
 import { botModes, ipModes, settingsOfSource } from "../../../catalog/source-settings.ts";
 import { defined } from "../../../defined.ts";
 import { DEDUP_SECONDS_MAX, SOURCE_ORIGINS_MAX } from "../../../settings/limits.ts";
-import { oneOf } from "../../../settings/schema-types.ts";
+import { component, oneOf, text } from "../../../settings/schema-types.ts";
 import type { RouteDeps } from "../../deps.ts";
 import { searched, textQuery } from "../../request/list-query.ts";
 import { route } from "../../route.ts";
@@ -67,23 +67,20 @@ const SettingsChange = Type.Partial(Type.Object(settings, strict), {
   description: "An absent field keeps its value, which is at first its default",
 });
 
-export const Source = Type.Object(
-  {
-    id: Type.String(),
-    name: Type.String(),
-    type: Type.String({ description: "As it was written at creation" }),
-    workspaceId: Type.String(),
-    writeKey: Type.String({ description: "Authenticates pixels: a credential" }),
-    enabled: Type.Boolean(),
-    config: AnyObject,
-    ...storedOnly,
-    settings: Settings,
-    externalId: Type.Optional(ExternalId),
-    createdAt: Time,
-    updatedAt: Time,
-  },
-  { $id: "Source" },
-);
+export const Source = component("Source", {
+  id: Type.String(),
+  name: Type.String(),
+  type: text("As it was written at creation"),
+  workspaceId: Type.String(),
+  writeKey: text("Authenticates pixels: a credential"),
+  enabled: Type.Boolean(),
+  config: AnyObject,
+  ...storedOnly,
+  settings: Settings,
+  externalId: Type.Optional(ExternalId),
+  createdAt: Time,
+  updatedAt: Time,
+});
 
 const SourceType = Type.String({
   format: "source-type",
@@ -98,15 +95,12 @@ const changeableFields = {
   ...storedOnly,
   settings: Type.Optional(SettingsChange),
 };
-export const NewSource = Type.Object(
-  {
-    name: Name,
-    type: Type.Optional(SourceType),
-    ...changeableFields,
-    externalId: Type.Optional(ExternalId),
-  },
-  { $id: "NewSource" },
-);
+export const NewSource = component("NewSource", {
+  name: Name,
+  type: Type.Optional(SourceType),
+  ...changeableFields,
+  externalId: Type.Optional(ExternalId),
+});
 export const SourceChange = Type.Object(
   { name: Type.Optional(Name), ...changeableFields },
   { $id: "SourceChange", description: "An absent field keeps its value" },

@@ -1,4 +1,5 @@
 import { Type } from "@sinclair/typebox";
+import { component, text } from "../../../settings/schema-types.ts";
 import { Tagged } from "../../entity-tag.ts";
 import { invalidValue } from "../../request/validation.ts";
 import { route } from "../../route.ts";
@@ -11,19 +12,17 @@ const tokenFields = {
   name: Type.String(),
   permissions: Permissions,
   memberId: Type.Optional(
-    Type.String({
-      description: "Only of a personal token: its permissions are the member's current ones",
-    }),
+    text("Only of a personal token: its permissions are the member's current ones"),
   ),
   expiresAt: Type.Optional(Time),
   lastUsedAt: Type.Optional(Time),
   createdAt: Time,
 };
-const Token = Type.Object(tokenFields, { $id: "Token" });
-const CreatedToken = Type.Object(
-  { ...tokenFields, secret: Type.String({ description: "The token itself, shown this once" }) },
-  { $id: "CreatedToken" },
-);
+const Token = component("Token", tokenFields);
+const CreatedToken = component("CreatedToken", {
+  ...tokenFields,
+  secret: text("The token itself, shown this once"),
+});
 
 const NewToken = Type.Object(
   {

@@ -1,19 +1,17 @@
 import { Type } from "@sinclair/typebox";
 import { ApiError } from "../../../errors.ts";
+import { component } from "../../../settings/schema-types.ts";
 import { type RouteKey, route } from "../../route.ts";
 import * as example from "../../schema/examples.ts";
 
-const Workspace = Type.Object(
-  {
-    id: Type.String(),
-    name: Type.String(),
-    environment: Type.String(),
-    status: Type.String(),
-    region: Type.String(),
-    dataPlaneURL: Type.String(),
-  },
-  { $id: "Workspace" },
-);
+const Workspace = component("Workspace", {
+  id: Type.String(),
+  name: Type.String(),
+  environment: Type.String(),
+  status: Type.String(),
+  region: Type.String(),
+  dataPlaneURL: Type.String(),
+});
 
 /**
  * Workspace fields that rudder-cli requires. Their values are constant, because pixelmill is

@@ -4,7 +4,7 @@ import { unlessMissing } from "../../../errors.ts";
 import { readPoints } from "../../../figures/figures.ts";
 import { type SeriesKind, seriesKinds } from "../../../figures/series.ts";
 import { ID_CHARS_MAX, PAGE_ITEMS_MAX } from "../../../settings/limits.ts";
-import { oneOf } from "../../../settings/schema-types.ts";
+import { component, oneOf } from "../../../settings/schema-types.ts";
 import { invalidValue } from "../../request/validation.ts";
 import { route } from "../../route.ts";
 import { Id, isoTime, MissingNodes, Time } from "../../schema/common.ts";
@@ -55,33 +55,27 @@ const MetricsAnswer = Type.Object(
   },
 );
 
-const Sums = Type.Object(
-  {
-    received: Type.Integer(),
-    delivered: Type.Integer(),
-    dropped: Type.Integer(),
-    failed: Type.Integer(),
-    retried: Type.Integer(),
-    repeated: Type.Integer({ description: "Of a source: events that it sent again" }),
-  },
-  { $id: "MetricSums" },
-);
+const Sums = component("MetricSums", {
+  received: Type.Integer(),
+  delivered: Type.Integer(),
+  dropped: Type.Integer(),
+  failed: Type.Integer(),
+  retried: Type.Integer(),
+  repeated: Type.Integer({ description: "Of a source: events that it sent again" }),
+});
 
-const Totals = Type.Object(
-  {
-    id: Type.String(),
-    minute: { ...Sums, description: "The last whole minute" },
-    day: { ...Sums, description: "This hour and the 24 before it" },
-    month: { ...Sums, description: "The last 30 days" },
-    lastReceivedAt: Type.Optional({
-      ...Time,
-      description: "Start of the last minute, or of the last hour after a day, with an event",
-    }),
-    lagEvents: Type.Integer({ description: "Pending events at the end of the last minute" }),
-    lagSeconds: Type.Number({ description: "Age of the oldest of them" }),
-  },
-  { $id: "MetricTotals" },
-);
+const Totals = component("MetricTotals", {
+  id: Type.String(),
+  minute: { ...Sums, description: "The last whole minute" },
+  day: { ...Sums, description: "This hour and the 24 before it" },
+  month: { ...Sums, description: "The last 30 days" },
+  lastReceivedAt: Type.Optional({
+    ...Time,
+    description: "Start of the last minute, or of the last hour after a day, with an event",
+  }),
+  lagEvents: Type.Integer({ description: "Pending events at the end of the last minute" }),
+  lagSeconds: Type.Number({ description: "Age of the oldest of them" }),
+});
 
 const exampleSums = {
   received: 750,

@@ -1,5 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { OVERVIEW_ITEMS_MAX } from "../../../settings/limits.ts";
+import { component } from "../../../settings/schema-types.ts";
 import { route } from "../../route.ts";
 import { MissingNodes, Time } from "../../schema/common.ts";
 import * as example from "../../schema/examples.ts";
@@ -45,19 +46,16 @@ const Overview = Type.Object(
   },
 );
 
-const Minute = Type.Object(
-  {
-    at: { ...Time, description: "When the minute began" },
-    delivered: Type.Integer(),
-    dropped: Type.Integer(),
-    failed: Type.Integer({ description: "Became dead letters" }),
-    retried: Type.Integer({ description: "Attempts that failed and are made again" }),
-    attempts: Type.Integer(),
-    p50Ms: Type.Optional(Type.Integer({ description: "Of the attempts' times, rounded up" })),
-    p99Ms: Type.Optional(Type.Integer()),
-  },
-  { $id: "Minute" },
-);
+const Minute = component("Minute", {
+  at: { ...Time, description: "When the minute began" },
+  delivered: Type.Integer(),
+  dropped: Type.Integer(),
+  failed: Type.Integer({ description: "Became dead letters" }),
+  retried: Type.Integer({ description: "Attempts that failed and are made again" }),
+  attempts: Type.Integer(),
+  p50Ms: Type.Optional(Type.Integer({ description: "Of the attempts' times, rounded up" })),
+  p99Ms: Type.Optional(Type.Integer()),
+});
 
 const { id } = example.destination;
 

@@ -2,7 +2,7 @@ import { type Static, Type } from "@sinclair/typebox";
 import { duration } from "../../../alerts/conditions.ts";
 import type { LetterGroup } from "../../../pipeline/model/dead-letter.ts";
 import { OVERVIEW_LAG_SECONDS_MIN } from "../../../settings/limits.ts";
-import { oneOf } from "../../../settings/schema-types.ts";
+import { oneOf, text } from "../../../settings/schema-types.ts";
 import { isoTime, Time } from "../../schema/common.ts";
 import type { LinkedTransformation } from "./status-schema.ts";
 import type { DestinationState } from "./workspace-state.ts";
@@ -29,7 +29,7 @@ export const Problem = Type.Object(
     destinationId: Type.Optional(Type.String()),
     transformationId: Type.Optional(Type.String()),
     sourceId: Type.Optional(Type.String()),
-    receiverId: Type.Optional(Type.String({ description: "Receiver of alerts that fails" })),
+    receiverId: Type.Optional(text("Receiver of alerts that fails")),
     count: Type.Optional(Type.Integer()),
     since: Type.Optional(Time),
   },

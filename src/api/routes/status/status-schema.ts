@@ -1,5 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { oneOf } from "../../../settings/schema-types.ts";
+import { component, oneOf, text } from "../../../settings/schema-types.ts";
 import { Stage, Time } from "../../schema/common.ts";
 import * as example from "../../schema/examples.ts";
 
@@ -18,15 +18,12 @@ export const Rates = Type.Object(
   },
 );
 
-export const SourceStatus = Type.Object(
-  {
-    id: Type.String(),
-    name: Type.String(),
-    enabled: Type.Boolean(),
-    receivedPerSecond: Type.Number({ description: "By the connected destinations" }),
-  },
-  { $id: "SourceStatus" },
-);
+export const SourceStatus = component("SourceStatus", {
+  id: Type.String(),
+  name: Type.String(),
+  enabled: Type.Boolean(),
+  receivedPerSecond: Type.Number({ description: "By the connected destinations" }),
+});
 
 /**
  * States of a destination, most urgent first. When several states apply, the overview shows the
@@ -50,82 +47,65 @@ export const destinationStates = [
 
 export const DestinationState = oneOf(destinationStates);
 
-export const DestinationStatus = Type.Object(
-  {
-    id: Type.String(),
-    name: Type.String(),
-    type: Type.String(),
-    deliveredBy: oneOf(["pixelmill", "rudder-server"], {
-      description: "The figures are 0 where it is rudder-server, which delivers by itself",
-    }),
-    enabled: Type.Boolean(),
-    transformationId: Type.Optional(Type.String()),
-    state: DestinationState,
-    since: Type.Optional({ ...Time, description: "No successful delivery since then" }),
-    reason: Type.Optional(
-      Type.String({
-        description: "Of the last failed or refused attempt, or why the server delivers nothing",
-      }),
+export const DestinationStatus = component("DestinationStatus", {
+  id: Type.String(),
+  name: Type.String(),
+  type: Type.String(),
+  deliveredBy: oneOf(["pixelmill", "rudder-server"], {
+    description: "The figures are 0 where it is rudder-server, which delivers by itself",
+  }),
+  enabled: Type.Boolean(),
+  transformationId: Type.Optional(Type.String()),
+  state: DestinationState,
+  since: Type.Optional({ ...Time, description: "No successful delivery since then" }),
+  reason: Type.Optional(
+    text("Of the last failed or refused attempt, or why the server delivers nothing"),
+  ),
+  lagEvents: Type.Integer({ description: "Events that have not settled" }),
+  lagSeconds: Type.Number({ description: "Age of the oldest of them" }),
+  rates: Rates,
+  rejecting: Type.Boolean({
+    description: "Some events fail although others are accepted; false once that has ended",
+  }),
+  deadLetters: Type.Integer(),
+});
+
+export const ConnectionStatus = component("ConnectionStatus", {
+  id: Type.String(),
+  sourceId: Type.String(),
+  destinationId: Type.String(),
+  enabled: Type.Boolean(),
+  rates: Rates,
+});
+
+export const DestinationRow = component("DestinationRow", {
+  ...DestinationStatus.properties,
+  transformationName: Type.Optional(Type.String()),
+  lastError: Type.Optional(
+    Type.Object(
+      { reason: Type.String(), at: Time, stage: Stage },
+      { description: "The failure that lasts, or the latest reason of its dead letters" },
     ),
-    lagEvents: Type.Integer({ description: "Events that have not settled" }),
-    lagSeconds: Type.Number({ description: "Age of the oldest of them" }),
-    rates: Rates,
-    rejecting: Type.Boolean({
-      description: "Some events fail although others are accepted; false once that has ended",
-    }),
-    deadLetters: Type.Integer(),
-  },
-  { $id: "DestinationStatus" },
-);
+  ),
+});
 
-export const ConnectionStatus = Type.Object(
-  {
-    id: Type.String(),
-    sourceId: Type.String(),
-    destinationId: Type.String(),
-    enabled: Type.Boolean(),
-    rates: Rates,
-  },
-  { $id: "ConnectionStatus" },
-);
+export const ConnectionRow = component("ConnectionRow", {
+  ...ConnectionStatus.properties,
+  sourceName: Type.String(),
+  destinationName: Type.String(),
+  destinationState: DestinationState,
+  rejecting: Type.Boolean({ description: "The destination rejects some of its events" }),
+  lagEvents: Type.Integer({ description: "Of the destination" }),
+  lagSeconds: Type.Number(),
+});
 
-export const DestinationRow = Type.Object(
-  {
-    ...DestinationStatus.properties,
-    transformationName: Type.Optional(Type.String()),
-    lastError: Type.Optional(
-      Type.Object(
-        { reason: Type.String(), at: Time, stage: Stage },
-        { description: "The failure that lasts, or the latest reason of its dead letters" },
-      ),
-    ),
-  },
-  { $id: "DestinationRow" },
-);
-
-export const ConnectionRow = Type.Object(
-  {
-    ...ConnectionStatus.properties,
-    sourceName: Type.String(),
-    destinationName: Type.String(),
-    destinationState: DestinationState,
-    rejecting: Type.Boolean({ description: "The destination rejects some of its events" }),
-    lagEvents: Type.Integer({ description: "Of the destination" }),
-    lagSeconds: Type.Number(),
-  },
-  { $id: "ConnectionRow" },
-);
-
-export const SourceRow = Type.Object(
-  {
-    ...SourceStatus.properties,
-    lastReceivedAt: Type.Optional({
-      ...Time,
-      description: "Start of the last minute, or of the last hour after a day, with an event",
-    }),
-  },
-  { $id: "SourceRow" },
-);
+export const SourceRow = component("SourceRow", {
+  ...SourceStatus.properties,
+  lastReceivedAt: Type.Optional({
+    ...Time,
+    description: "Start of the last minute, or of the last hour after a day, with an event",
+  }),
+});
 
 export const LinkedTransformation = Type.Object({
   id: Type.String(),

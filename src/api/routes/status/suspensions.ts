@@ -1,18 +1,16 @@
 import { Type } from "@sinclair/typebox";
+import { component, text } from "../../../settings/schema-types.ts";
 import { route } from "../../route.ts";
 import { isoTime, MissingNodes, paged, Time } from "../../schema/common.ts";
 import * as example from "../../schema/examples.ts";
 import { workspaceSuspensions } from "./node-status.ts";
 
-const Suspension = Type.Object(
-  {
-    transformationVersionId: Type.String(),
-    name: Type.String(),
-    until: Time,
-    reason: Type.String({ description: "The last error of the code" }),
-  },
-  { $id: "Suspension" },
-);
+const Suspension = component("Suspension", {
+  transformationVersionId: Type.String(),
+  name: Type.String(),
+  until: Time,
+  reason: text("The last error of the code"),
+});
 
 export const suspensionRoutes = [
   route("GET /v2/suspensions", {

@@ -1,22 +1,20 @@
 import { Type } from "@sinclair/typebox";
 import * as limits from "../../../settings/limits.ts";
+import { component, text } from "../../../settings/schema-types.ts";
 import * as apiLimits from "../../limits.ts";
 import { jsonResponse, responseHeaders } from "../../response/errors.ts";
 import { route } from "../../route.ts";
 import { isoTime } from "../../schema/common.ts";
 import { clusterStatus } from "./cluster-status.ts";
 
-const Readiness = Type.Object(
-  {
-    ready: Type.Boolean(),
-    checks: Type.Record(
-      Type.String(),
-      Type.Object({ ok: Type.Boolean(), message: Type.Optional(Type.String()) }),
-    ),
-    warnings: Type.Array(Type.String()),
-  },
-  { $id: "Readiness" },
-);
+const Readiness = component("Readiness", {
+  ready: Type.Boolean(),
+  checks: Type.Record(
+    Type.String(),
+    Type.Object({ ok: Type.Boolean(), message: Type.Optional(Type.String()) }),
+  ),
+  warnings: Type.Array(Type.String()),
+});
 
 const limitsOfAll: Record<string, number> = { ...limits, ...apiLimits };
 
@@ -49,9 +47,7 @@ const System = Type.Object(
     events: Type.Object(
       {
         bytes: Type.Optional(bytes("Of all event logs")),
-        oldestAt: Type.Optional(
-          Type.String({ description: "When the oldest event came that is still there" }),
-        ),
+        oldestAt: Type.Optional(text("When the oldest event came that is still there")),
         retention: Type.Object(
           { seconds: Type.Number(), bytes: Type.Number() },
           { description: "Bounds up to which delivered events are kept; 0 is no bound" },
@@ -74,8 +70,8 @@ const System = Type.Object(
 
 const Cluster = Type.Object(
   {
-    name: Type.Optional(Type.String({ description: "Absent where the server is alone" })),
-    node: Type.Optional(Type.String({ description: "Id of the node that answers" })),
+    name: Type.Optional(text("Absent where the server is alone")),
+    node: Type.Optional(text("Id of the node that answers")),
     nodes: Type.Array(
       Type.Object({
         id: Type.String(),
@@ -91,12 +87,8 @@ const Cluster = Type.Object(
     partitions: Type.Array(
       Type.Object({
         partition: Type.Integer(),
-        node: Type.Optional(
-          Type.String({ description: "Id of the node that runs it, or ran it last" }),
-        ),
-        stopped: Type.Optional(
-          Type.String({ description: "Why the node that it is assigned to does not run it" }),
-        ),
+        node: Type.Optional(text("Id of the node that runs it, or ran it last")),
+        stopped: Type.Optional(text("Why the node that it is assigned to does not run it")),
         lagEvents: Type.Optional(
           Type.Integer({
             description:
