@@ -1,5 +1,5 @@
 import type { Client } from "../../api/client.ts";
-import { type CaseContent, type CodeContent, caseText } from "./code-item.ts";
+import { type CaseContent, type CodeContent, caseText, pathOf } from "./code-item.ts";
 import { readServerItem, type ServerCode } from "./server-code.ts";
 
 /**
@@ -30,18 +30,13 @@ function isRevisionNeeded(content: CodeContent, before: CodeContent): boolean {
 async function create(client: Client, content: CodeContent): Promise<string> {
   const { kind, name, description, language, code } = content;
   const body = { name, description, language, code };
-  const { id } =
-    kind === "library"
-      ? await client.call("POST /libraries", { body })
-      : await client.call("POST /transformations", { body });
-  return id;
+  return (await client.call(`POST /${pathOf(kind)}`, { body })).id;
 }
 
 async function update(client: Client, content: CodeContent, { id, tag }: ServerCode) {
   const { kind, name, description, language, code } = content;
-  const request = { params: { id }, ifMatch: tag, body: { name, description, language, code } };
-  if (kind === "library") await client.call("POST /libraries/{id}", request);
-  else await client.call("POST /transformations/{id}", request);
+  const body = { name, description, language, code };
+  await client.call(`POST /${pathOf(kind)}/{id}`, { params: { id }, ifMatch: tag, body });
 }
 
 /**

@@ -24,6 +24,12 @@ export const extensions = { javascript: "js", python: "py" } as const;
 /** Name of the folder that contains the code of each kind. */
 export const folders = { transformation: "transformations", library: "libraries" } as const;
 
+/**
+ * Returns the path of the routes of one kind of code. Both kinds have the same routes, and the type
+ * names the fields that both have in requests and answers.
+ */
+export const pathOf = (kind: keyof typeof folders) => folders[kind] as "transformations";
+
 /** Sorts test cases by name, then content, so that equal sets become equal lists. */
 export function sortedTests(tests: readonly CaseContent[]): CaseContent[] {
   return [...tests].sort(

@@ -1,5 +1,5 @@
-import type { AnswerOf, Client } from "../../api/client.ts";
-import { type CaseContent, type CodeContent, sortedTests } from "./code-item.ts";
+import type { Client } from "../../api/client.ts";
+import { type CaseContent, type CodeContent, pathOf, sortedTests } from "./code-item.ts";
 
 /** Number of transformations or libraries that are read from the server at the same time. */
 const READS_AT_ONCE = 8;
@@ -46,30 +46,19 @@ export async function readServerItem(
   kind: CodeContent["kind"],
   id: string,
 ): Promise<ServerCode> {
-  const asked = { params: { id }, query: { draft: true } };
-  if (kind === "library") {
-    const { answer, tag } = await client.callTagged("GET /libraries/{id}", asked);
-    return serverCodeOf(kind, answer, tag, []);
-  }
+  const params = { id };
   const [{ answer, tag }, { testCases }] = await Promise.all([
-    client.callTagged("GET /transformations/{id}", asked),
-    client.call("GET /v2/transformations/{id}/test-cases", { params: { id } }),
+    client.callTagged(`GET /${pathOf(kind)}/{id}`, { params, query: { draft: true } }),
+    kind === "library"
+      ? { testCases: [] }
+      : client.call("GET /v2/transformations/{id}/test-cases", { params }),
   ]);
   const tests = testCases.map(({ id, versionId, name, description, input, expectedOutput }) => {
     // JSON leaves out undefined values.
     const content = { name, description, input, expectedOutput } as CaseContent;
     return { id, versionId, content };
   });
-  return serverCodeOf(kind, answer, tag, tests);
-}
-
-function serverCodeOf(
-  kind: CodeContent["kind"],
-  answer: AnswerOf<"GET /libraries/{id}"> | AnswerOf<"GET /transformations/{id}">,
-  tag: string | undefined,
-  tests: ServerCode["tests"],
-): ServerCode {
-  const { id, versionId, name, description, language, code, isPublished } = answer;
+  const { versionId, name, description, language, code, isPublished } = answer;
   const family = language === "javascript" ? "javascript" : "python";
   const order = sortedTests(tests.map(({ content }) => content));
   return {

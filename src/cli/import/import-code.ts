@@ -1,5 +1,6 @@
 import type { Client } from "../../api/client.ts";
 import { VERSIONS_COUNT_MAX } from "../../settings/limits.ts";
+import { pathOf } from "../code/code-item.ts";
 import type { ImportRun } from "./import-run.ts";
 import type { RemoteCode, RemoteVersion } from "./rudderstack-api.ts";
 
@@ -84,10 +85,9 @@ async function copiedVersions(
     params: { id },
     query: { count: VERSIONS_COUNT_MAX, orderBy: "asc" as const },
   };
-  const here =
-    kind === "library"
-      ? (await client.call("GET /libraries/{id}/versions", request)).libraryVersions
-      : (await client.call("GET /transformations/{id}/versions", request)).TransformationVersions;
+  // The only member of the answer has a different name for each kind.
+  const answer = await client.call(`GET /${pathOf(kind)}/{id}/versions`, request);
+  const here = Object.values(answer).flat();
   const isOurs = here.every(({ code }, index) => code === versions[index]?.code);
   return isOurs ? here.map(({ versionId }) => versionId) : undefined;
 }
@@ -100,16 +100,10 @@ async function addVersion(
 ): Promise<{ id: string; versionId: string }> {
   const language = written as "javascript" | "pythonfaas";
   const body = { name, description, code, language };
-  if (id === undefined) {
-    const first = { body: { ...body, externalId } };
-    return kind === "library"
-      ? await client.call("POST /libraries", first)
-      : await client.call("POST /transformations", first);
+  if (id !== undefined) {
+    return await client.call(`POST /${pathOf(kind)}/{id}`, { params: { id }, body });
   }
-  const next = { params: { id }, body };
-  return kind === "library"
-    ? await client.call("POST /libraries/{id}", next)
-    : await client.call("POST /transformations/{id}", next);
+  return await client.call(`POST /${pathOf(kind)}`, { body: { ...body, externalId } });
 }
 
 /** Publishes all versions or none, in one request, because they may import each other. */
@@ -153,10 +147,7 @@ async function knownCode(client: Client, kind: Kind): Promise<Map<string, KnownC
   const known = new Map<string, KnownCode>();
   for (const isPublished of [true, false]) {
     const query = { published: isPublished, code: false };
-    const items =
-      kind === "library"
-        ? (await client.call("GET /libraries", { query })).libraries
-        : (await client.call("GET /transformations", { query })).transformations;
+    const items = Object.values(await client.call(`GET /${pathOf(kind)}`, { query })).flat();
     for (const { id, externalId } of items)
       if (externalId) known.set(externalId, { id, isPublished });
   }
