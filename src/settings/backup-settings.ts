@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { BACKUP_SECONDS_MAX, BACKUPS_KEPT_MAX } from "./limits.ts";
-import { optionalText } from "./schema-types.ts";
+import { optionalFlag, optionalText } from "./schema-types.ts";
 
 /** Settings of the backups that a server makes by itself, as a part of `configSchema`. */
 export const backupSettings = {
@@ -31,11 +31,8 @@ export const backupSettings = {
     description: "region of that bucket",
   }),
   "backup.s3.prefix": text("prefix of the backups' keys in that bucket, such as `site/one`"),
-  "backup.s3.path.style": Type.Optional(
-    Type.Boolean({
-      description:
-        "whether the bucket is in the path of URLs and not in their host; without it when an endpoint is set",
-    }),
+  "backup.s3.path.style": optionalFlag(
+    "whether the bucket is in the path of URLs and not in their host; without it when an endpoint is set",
   ),
   "backup.s3.ca": text("PEM file of the authorities that sign the store's certificate"),
   "backup.s3.access.key": text("id of the access key for that bucket"),

@@ -32,6 +32,11 @@ export function optionalText(description: string, options: StringOptions = {}) {
   return Type.Optional(Type.String({ minLength: 1, ...options, description }));
 }
 
+/** Returns the schema of an optional boolean. */
+export function optionalFlag(description: string, options: SchemaOptions = {}) {
+  return Type.Optional(Type.Boolean({ ...options, description }));
+}
+
 /** Returns the schema of an optional setting: an integer from `minimum` to `maximum`. */
 export function optionalInteger(minimum: number, maximum: number, options: IntegerOptions) {
   return Type.Optional(Type.Integer({ minimum, maximum, ...options }));

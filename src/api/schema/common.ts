@@ -1,6 +1,6 @@
 import { type Static, type TObject, type TSchema, Type } from "@sinclair/typebox";
 import { permissions } from "../../catalog/model.ts";
-import { component, oneOf, text } from "../../settings/schema-types.ts";
+import { component, oneOf, optionalFlag, text } from "../../settings/schema-types.ts";
 import "./formats.ts";
 import {
   DESCRIPTION_CHARS_MAX,
@@ -88,18 +88,14 @@ export const AnyObject = Type.Record(Type.String(), Type.Unknown());
 export const TestEvents = Type.Array(AnyObject, { maxItems: TEST_EVENTS_MAX });
 
 export const publishQuery = {
-  publish: Type.Optional(
-    Type.Boolean({ description: "Publish at once; wins over `publish` in the body" }),
-  ),
+  publish: optionalFlag("Publish at once; wins over `publish` in the body"),
 };
 
 export const pageQuery = {
   page: Type.Optional(Type.Integer({ minimum: 1, maximum: PAGE_MAX, default: 1 })),
 };
 export const hasExternalIdQuery = {
-  hasExternalId: Type.Optional(
-    Type.Boolean({ description: "Lists what has an external id alone, or what has none" }),
-  ),
+  hasExternalId: optionalFlag("Lists what has an external id alone, or what has none"),
 };
 /**
  * Schema option that refuses unknown keys. Used where a misspelt key would have a greater effect

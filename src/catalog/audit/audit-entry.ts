@@ -1,5 +1,5 @@
 import { type Static, type TObject, Type } from "@sinclair/typebox";
-import { oneOf, text } from "../../settings/schema-types.ts";
+import { oneOf, optionalFlag, text } from "../../settings/schema-types.ts";
 
 const Named = (what: string) => Type.Optional(text(what));
 
@@ -30,12 +30,8 @@ export const auditFields = {
       path: Type.String(),
       before: Type.Optional(Type.Unknown()),
       after: Type.Optional(Type.Unknown()),
-      isSecret: Type.Optional(
-        Type.Boolean({ description: "It changed; its values are not recorded" }),
-      ),
-      isCut: Type.Optional(
-        Type.Boolean({ description: "A value is long: the beginning is recorded" }),
-      ),
+      isSecret: optionalFlag("It changed; its values are not recorded"),
+      isCut: optionalFlag("A value is long: the beginning is recorded"),
     }),
     {
       description: "Field by field; for an action outside the catalog its parameters and results",

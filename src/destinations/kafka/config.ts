@@ -1,7 +1,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { checkedHost, EgressRefused } from "../../egress/egress.ts";
 import type { Detail } from "../../errors.ts";
-import { oneOf } from "../../settings/schema-types.ts";
+import { oneOf, optionalFlag } from "../../settings/schema-types.ts";
 import { appliesWhen } from "../applies-when.ts";
 import { configFaults, egressFaults } from "../config-faults.ts";
 import { essential } from "../essential.ts";
@@ -32,11 +32,9 @@ export const KafkaConfig = Type.Object({
     description:
       "Topic of the events; `{{event}}` in it is the event's name, or its type when it has none",
   }),
-  createTopics: Type.Optional(
-    Type.Boolean({
-      default: false,
-      description: "Whether the brokers are asked to make topics that are missing, as they may do",
-    }),
+  createTopics: optionalFlag(
+    "Whether the brokers are asked to make topics that are missing, as they may do",
+    { default: false },
   ),
   tls: databaseTls("Whether connections are inside TLS, whose certificates are always checked"),
   user: essential(text("Name of the user; without it the connection is not authenticated")),

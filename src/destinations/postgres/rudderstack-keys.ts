@@ -1,5 +1,5 @@
 import { Type } from "@sinclair/typebox";
-import { oneOf } from "../../settings/schema-types.ts";
+import { oneOf, optionalFlag } from "../../settings/schema-types.ts";
 import type { RudderstackKeys } from "../rudderstack-form.ts";
 import { ignoredKey } from "../rudderstack-keys.ts";
 
@@ -35,7 +35,7 @@ export const postgresRudderstackKeys: RudderstackKeys = {
     serverCA: Type.Optional(Type.Unknown({ description: "As `tlsCa`" })),
     clientKey: ignoredKey(),
     clientCert: ignoredKey(),
-    useSSH: Type.Optional(Type.Boolean({ description: "Only false" })),
+    useSSH: optionalFlag("Only false"),
     ...Object.fromEntries([...ignored, ...unusedSecrets].map((key) => [key, ignoredKey()])),
   },
   names: { port: "port", namespace: "schema", sslMode: "tls", serverCA: "tlsCa" },

@@ -3,7 +3,7 @@ import { Value } from "@sinclair/typebox/value";
 import { checkedUrl, EgressRefused } from "../../egress/egress.ts";
 import type { Detail } from "../../errors.ts";
 import { GATHERED_BYTES_MAX, GATHERED_EVENTS_MAX, GATHERED_MS_MAX } from "../../settings/limits.ts";
-import { oneOf, optionalInteger } from "../../settings/schema-types.ts";
+import { oneOf, optionalFlag, optionalInteger } from "../../settings/schema-types.ts";
 import { configFaults, egressFaults } from "../config-faults.ts";
 import { essential } from "../essential.ts";
 import { rudderstackKeys } from "../rudderstack-keys.ts";
@@ -50,12 +50,9 @@ export const S3Config = Type.Object({
     }),
   ),
   format: essential(oneOf(["jsonl.gz", "parquet"], { default: "jsonl.gz" })),
-  pathStyle: Type.Optional(
-    Type.Boolean({
-      description:
-        "Whether the bucket is in the path of URLs and not in their host; " +
-        "by default when an endpoint is given",
-    }),
+  pathStyle: optionalFlag(
+    "Whether the bucket is in the path of URLs and not in their host; " +
+      "by default when an endpoint is given",
   ),
   batchSize: optionalInteger(1, GATHERED_EVENTS_MAX, {
     default: GATHERED_EVENTS_MAX,

@@ -1,4 +1,5 @@
 import { Type } from "@sinclair/typebox";
+import { optionalFlag } from "../../settings/schema-types.ts";
 import type { RudderstackKeys } from "../rudderstack-form.ts";
 import { ignoredKey } from "../rudderstack-keys.ts";
 
@@ -13,7 +14,7 @@ export const s3RudderstackKeys: RudderstackKeys = {
     bucketName: text("As `bucket`"),
     accessKeyID: text("As `accessKeyId`"),
     accessKey: text("As `secretAccessKey`"),
-    roleBasedAuth: Type.Optional(Type.Boolean({ description: "Only false: needs access keys" })),
+    roleBasedAuth: optionalFlag("Only false: needs access keys"),
     iamRoleARN: ignoredKey(),
     // Amazon encrypts every object.
     enableSSE: ignoredKey(),

@@ -1,5 +1,5 @@
 import { Type } from "@sinclair/typebox";
-import { oneOf, optionalInteger, optionalText } from "../../settings/schema-types.ts";
+import { oneOf, optionalFlag, optionalInteger, optionalText } from "../../settings/schema-types.ts";
 import { appliesWhen } from "../applies-when.ts";
 import { essential } from "../essential.ts";
 import {
@@ -78,13 +78,10 @@ export const tableKeys = {
   ),
   eventTables: appliesWhen(
     { mode: ["columns"] },
-    Type.Optional(
-      Type.Boolean({
-        default: false,
-        description:
-          "Whether each name of a track event gets a table of its own for the properties; " +
-          "without it, or where another program created the table, they are columns of `tracks`",
-      }),
+    optionalFlag(
+      "Whether each name of a track event gets a table of its own for the properties; " +
+        "without it, or where another program created the table, they are columns of `tracks`",
+      { default: false },
     ),
   ),
   rawTable: appliesWhen(

@@ -1,7 +1,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { checkedUrl } from "../../egress/egress.ts";
 import type { Detail } from "../../errors.ts";
-import { optionalInteger } from "../../settings/schema-types.ts";
+import { optionalFlag, optionalInteger } from "../../settings/schema-types.ts";
 import { appliesWhen } from "../applies-when.ts";
 import { configFaults, egressFaults } from "../config-faults.ts";
 import { essential } from "../essential.ts";
@@ -33,11 +33,8 @@ const Header = Type.Object({
     description: "Header name",
   }),
   to: Type.String({ maxLength: WEBHOOK_HEADER_VALUE_CHARS_MAX, description: "Header value" }),
-  secret: Type.Optional(
-    Type.Boolean({
-      description:
-        "Whether answers hide the value; by default for names such as `Authorization` and `X-Api-Key`",
-    }),
+  secret: optionalFlag(
+    "Whether answers hide the value; by default for names such as `Authorization` and `X-Api-Key`",
   ),
 });
 
@@ -87,12 +84,9 @@ export const WebhookConfig = Type.Object({
     description: "URL that receives the events; a private address requires egress.allow",
     "x-expected": `an absolute http or https URL of at most ${WEBHOOK_URL_CHARS_MAX} characters`,
   }),
-  secretUrl: Type.Optional(
-    Type.Boolean({
-      description:
-        "Whether answers hide path and query of the URL; by default for known services such as Slack, " +
-        "and of others the values of query parameters such as `api_secret`",
-    }),
+  secretUrl: optionalFlag(
+    "Whether answers hide path and query of the URL; by default for known services such as Slack, " +
+      "and of others the values of query parameters such as `api_secret`",
   ),
   webhookMethod: essential(
     Type.Union(
@@ -130,10 +124,7 @@ export const WebhookConfig = Type.Object({
       }),
     ),
   ),
-  gzip: appliesWhen(
-    withBody,
-    Type.Optional(Type.Boolean({ description: "Whether bodies are sent compressed" })),
-  ),
+  gzip: appliesWhen(withBody, optionalFlag("Whether bodies are sent compressed")),
   template: templateOf(
     "Body of one event: JSON in which {{event.properties.price}} stands for a value",
   ),

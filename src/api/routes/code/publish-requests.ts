@@ -7,6 +7,7 @@ import {
   JSON_LEVELS_MAX,
   TEST_EVENTS_MAX,
 } from "../../../settings/limits.ts";
+import { optionalFlag } from "../../../settings/schema-types.ts";
 import { expectJsonShape } from "../../request/json-shape.ts";
 import { invalidValue } from "../../request/validation.ts";
 import { AnyObject, Id, type publishQuery, TestEvents } from "../../schema/common.ts";
@@ -16,9 +17,7 @@ import { AnyObject, Id, type publishQuery, TestEvents } from "../../schema/commo
  * forms, which the functions below convert to one.
  */
 
-export const PublishFlag = Type.Optional(
-  Type.Boolean({ description: "As in the query, which wins; default false" }),
-);
+export const PublishFlag = optionalFlag("As in the query, which wins; default false");
 
 interface PublishRequest {
   query: Static<TObject<typeof publishQuery>>;

@@ -1,22 +1,18 @@
-import { type Static, type TObject, Type } from "@sinclair/typebox";
+import type { Static, TObject } from "@sinclair/typebox";
 import type { CodeStore } from "../../../catalog/code/code.ts";
 import type { ResourceRevision } from "../../../catalog/code/code-changes.ts";
 import type { CodeKind } from "../../../catalog/model.ts";
+import { optionalFlag } from "../../../settings/schema-types.ts";
 import { hasExternalIdQuery } from "../../schema/common.ts";
 
 export const draftQuery = {
-  draft: Type.Optional(
-    Type.Boolean({
-      default: false,
-      description: "The newest revision, published or not, instead of the published one",
-    }),
-  ),
+  draft: optionalFlag("The newest revision, published or not, instead of the published one", {
+    default: false,
+  }),
 };
 export const listQuery = {
-  published: Type.Optional(
-    Type.Boolean({ default: true, description: "False lists what is not published" }),
-  ),
-  code: Type.Optional(Type.Boolean({ default: true, description: "False leaves out the code" })),
+  published: optionalFlag("False lists what is not published", { default: true }),
+  code: optionalFlag("False leaves out the code", { default: true }),
   ...hasExternalIdQuery,
 };
 

@@ -5,7 +5,7 @@ import type {
   LetterGroupDetails,
   DeadLetter as ShownLetter,
 } from "../../../pipeline/model/dead-letter.ts";
-import { component, text } from "../../../settings/schema-types.ts";
+import { component, optionalFlag, text } from "../../../settings/schema-types.ts";
 import { answerOf, isoTime, Stage, Time } from "../../schema/common.ts";
 
 const responseFields = {
@@ -15,7 +15,7 @@ const responseFields = {
     Type.Record(Type.String(), Type.String(), { description: "Some of the HTTP headers" }),
   ),
   body: Type.Optional(text("The beginning of the HTTP body, or the text of the error")),
-  isCut: Type.Optional(Type.Boolean({ description: "Whether the receiver sent more than `body`" })),
+  isCut: optionalFlag("Whether the receiver sent more than `body`"),
 };
 
 /** Schema of the answer of a receiver to a delivery. */
@@ -51,12 +51,9 @@ export const DeadLetter = component("DeadLetter", {
     Type.Object(
       {
         ...responseFields,
-        isSample: Type.Optional(
-          Type.Boolean({
-            description:
-              "Whether headers and body came with another dead letter of the group, since only " +
-              "a few of a group are kept",
-          }),
+        isSample: optionalFlag(
+          "Whether headers and body came with another dead letter of the group, since only " +
+            "a few of a group are kept",
         ),
       },
       { description: "What the receiver answered to the last attempt" },

@@ -7,6 +7,7 @@ import {
   DEAD_LETTERS_PAGE_MAX,
   REPLAY_FILTER_CHARS_MAX,
 } from "../../../settings/limits.ts";
+import { optionalFlag } from "../../../settings/schema-types.ts";
 import { invalidValue } from "../../request/validation.ts";
 import { PreconditionFailed } from "../../response/errors.ts";
 import { Id, isoTime, strict, Time } from "../../schema/common.ts";
@@ -56,11 +57,7 @@ export const LetterSelection = Type.Object(
   {
     ids: Type.Optional(Type.Array(Id, { minItems: 1, maxItems: DEAD_LETTERS_PAGE_MAX })),
     filter: Type.Optional(Filter),
-    all: Type.Optional(
-      Type.Boolean({
-        description: "All that a filter finds now, however many: answers a `replay` that runs",
-      }),
-    ),
+    all: optionalFlag("All that a filter finds now, however many: answers a `replay` that runs"),
     rate: Type.Optional({ ...Rate, description: "With `all`: dead letters replayed a second" }),
     before: Type.Optional({
       ...Time,
@@ -94,7 +91,7 @@ export type LetterSelection = Static<typeof LetterSelection>;
  * request.
  */
 export const restFields = {
-  more: Type.Optional(Type.Boolean({ description: "With a filter: whether it finds more" })),
+  more: optionalFlag("With a filter: whether it finds more"),
   before: Type.Optional({
     ...Time,
     description: "To be sent with the next, so that what fails again is not meant again",

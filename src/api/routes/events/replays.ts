@@ -13,7 +13,7 @@ import {
   REPLAY_RATE_MAX,
   SEARCH_EVENTS_MAX,
 } from "../../../settings/limits.ts";
-import { component, oneOf, text } from "../../../settings/schema-types.ts";
+import { component, oneOf, optionalFlag, text } from "../../../settings/schema-types.ts";
 import { authorOf } from "../../author.ts";
 import { route } from "../../route.ts";
 import { answerOf, enveloped, Id, isoTime, paged, strict, Time } from "../../schema/common.ts";
@@ -86,7 +86,7 @@ export const Replay = component("Replay", {
   ),
   destinationId: Type.Optional(text("Absent for dead letters of several destinations")),
   reason: Type.Optional(text("For which all its dead letters had been given up")),
-  isSelection: Type.Optional(Type.Boolean({ description: "Dead letters selected by their ids" })),
+  isSelection: optionalFlag("Dead letters selected by their ids"),
   sourceId: Type.Optional(Type.String()),
   from: Type.Optional(Time),
   to: Type.Optional(Time),

@@ -21,7 +21,7 @@ import {
   SEARCH_EVENTS_MAX,
   SEARCH_TEXT_CHARS_MAX,
 } from "../../../settings/limits.ts";
-import { component, oneOf, text } from "../../../settings/schema-types.ts";
+import { component, oneOf, optionalFlag, text } from "../../../settings/schema-types.ts";
 import { invalidValue } from "../../request/validation.ts";
 import { type RequestContext, route } from "../../route.ts";
 import { AnyObject, Id, isoTime, Time } from "../../schema/common.ts";
@@ -65,9 +65,7 @@ export const searchQuery = {
     }),
   ),
   text: searchedText('A part of its JSON, such as `"plan":"pro"`, or of a value; in any case'),
-  refused: Type.Optional(
-    Type.Boolean({ description: "Only events that were refused at ingestion, or only others" }),
-  ),
+  refused: optionalFlag("Only events that were refused at ingestion, or only others"),
   destinationId: Type.Optional({ ...Id, description: "Limits `outcomes` to this destination" }),
   outcome: Type.Optional(
     oneOf(outcomeNames, { description: "What became of the event at one of its destinations" }),
@@ -117,12 +115,9 @@ const FoundEvents = component("FoundEvents", {
     ...Time,
     description: "Start of the time that was searched without a gap, unless the clock was set back",
   }),
-  hasNewer: Type.Optional(
-    Type.Boolean({
-      description:
-        "True when events of the time, of any workspace, were not searched, because a newer version of " +
-        "pixelmill stored them; absent otherwise",
-    }),
+  hasNewer: optionalFlag(
+    "True when events of the time, of any workspace, were not searched, because a newer version of " +
+      "pixelmill stored them; absent otherwise",
   ),
 });
 
