@@ -61,45 +61,33 @@ export function transactionSettings(statementMs: number, lockMs: number): string
   return `select ${calls.join(", ")}`;
 }
 
-const integers: Record<string, readonly [number, number]> = {
-  smallint: [-32_768, 32_767],
-  integer: [-2_147_483_648, 2_147_483_647],
-};
+/** Columns by the names of their types, of those whose type has no parameters. */
+const columnTypes = new Map<string, Omit<TableColumn, "sqlType">>([
+  ["text", { type: "string" }],
+  ["bigint", { type: "int" }],
+  ["smallint", { type: "int", range: [-32_768, 32_767] }],
+  ["integer", { type: "int", range: [-2_147_483_648, 2_147_483_647] }],
+  ["double precision", { type: "float" }],
+  ["real", { type: "float", isSingle: true }],
+  ["boolean", { type: "boolean" }],
+  ["timestamp", { type: "datetime" }],
+  ["json", { type: "json" }],
+  ["jsonb", { type: "json" }],
+]);
 
 /** Describes a column by its `format_type`, or as `other` if it cannot be written to. */
 export function columnOf(sqlType: string, isReadOnly: boolean): TableColumn {
   const [, name = "", first, second] =
     /^([a-z ]+?)(?:\((\d+)(?:,(\d+))?\))?( with(?:out)? time zone)?$/.exec(sqlType) ?? [];
   if (isReadOnly) return { type: "other", sqlType };
-  switch (name) {
-    case "text":
-      return { type: "string", sqlType };
-    case "character varying":
-      return { type: "string", sqlType, ...(first && { charsMax: Number(first) }) };
-    case "bigint":
-      return { type: "int", sqlType };
-    case "smallint":
-    case "integer":
-      return { type: "int", sqlType, range: integers[name]! };
-    case "numeric": {
-      if (first === undefined) return { type: "float", sqlType };
-      const most = 10 ** (Number(first) - Number(second ?? 0)) - 1;
-      return { type: "float", sqlType, range: [-most, most] };
-    }
-    case "double precision":
-      return { type: "float", sqlType };
-    case "real":
-      return { type: "float", sqlType, isSingle: true };
-    case "boolean":
-      return { type: "boolean", sqlType };
-    case "timestamp":
-      return { type: "datetime", sqlType };
-    case "json":
-    case "jsonb":
-      return { type: "json", sqlType };
-    default:
-      return { type: "other", sqlType };
+  if (name === "character varying") {
+    return { type: "string", sqlType, ...(first && { charsMax: Number(first) }) };
   }
+  if (name === "numeric") {
+    const most = 10 ** (Number(first) - Number(second ?? 0)) - 1;
+    return { type: "float", sqlType, ...(first && { range: [-most, most] }) };
+  }
+  return { type: "other", ...columnTypes.get(name), sqlType };
 }
 
 export function createTable(
