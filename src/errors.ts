@@ -62,6 +62,18 @@ export class StartError extends Error {
   override readonly name = "StartError";
 }
 
+/**
+ * Returns what `work` returns. If it throws, throws a `StartError` that begins with `failure`, such
+ * as `Cannot read FILE`, and says why.
+ */
+export function orStartError<T>(failure: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    throw new StartError(`${failure}: ${systemReason(error)}`);
+  }
+}
+
 /** Returns the error for a listener that cannot listen, mostly because its port is in use. */
 export function listenError(address: { host: string; port: number }, cause: unknown): StartError {
   const { host, port } = address;

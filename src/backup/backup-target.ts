@@ -10,7 +10,7 @@ import {
 } from "node:fs";
 import { join, resolve } from "node:path";
 import { syncPath } from "../disk/sync.ts";
-import { messageOf, StartError, systemReason } from "../errors.ts";
+import { messageOf, orStartError, StartError } from "../errors.ts";
 import { dataIdFile } from "../first-start/data-directory.ts";
 import type { Logger } from "../observe/log.ts";
 import { type Config, environmentName, type Key, keys } from "../settings/keys.ts";
@@ -161,10 +161,8 @@ export function removeLeftovers(directory: string): void {
 
 /** Creates the backups' directory, deletes leftovers. Throws `StartError` if it is unusable. */
 function prepareBackupDirectory(directory: string): void {
-  try {
+  orStartError(`Cannot use backup.directory ${directory}`, () => {
     mkdirSync(directory, { recursive: true, mode: 0o700 });
     removeLeftovers(directory);
-  } catch (error) {
-    throw new StartError(`Cannot use backup.directory ${directory}: ${systemReason(error)}`);
-  }
+  });
 }

@@ -3,7 +3,7 @@ import { isIP } from "node:net";
 import type { TSchema } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
 import { isValidCIDR } from "ipaddr.js";
-import { StartError, systemReason } from "../errors.ts";
+import { orStartError, StartError } from "../errors.ts";
 import { isObject } from "../is-object.ts";
 import { clientVariables } from "./client-environment.ts";
 import { fromCredentials, fromSecretFiles, isFileVariable } from "./files/secret-files.ts";
@@ -181,18 +181,11 @@ function isServer(text: string): boolean {
 function fromFile(path: string | undefined): Setting[] {
   const chosen = path ?? "pixelmill.toml";
   if (path === undefined && !existsSync(chosen)) return [];
-  let text: string;
-  try {
-    text = readFileSync(chosen, "utf8");
-  } catch (error) {
-    throw new StartError(`Cannot read the configuration file ${chosen}: ${systemReason(error)}`);
-  }
+  const failure = `Cannot read the configuration file ${chosen}`;
+  const text = orStartError(failure, () => readFileSync(chosen, "utf8"));
   const content = parseToml(text);
   if (content instanceof Error) {
-    const line = lineOfFault(text);
-    throw new StartError(
-      `Cannot read the configuration file ${chosen}, line ${line}: ${content.message}`,
-    );
+    throw new StartError(`${failure}, line ${lineOfFault(text)}: ${content.message}`);
   }
   return flatten(content, "").map(([key, value]) => ({
     key,

@@ -1,5 +1,5 @@
 import { pluralize } from "../../console/format.ts";
-import { StartError, systemReason } from "../../errors.ts";
+import { orStartError } from "../../errors.ts";
 import { writeCode } from "../code/code-directory.ts";
 import { type ComparedCode, record } from "../code/compare.ts";
 import { compareDirectory, directoryArgs } from "../code/directory-call.ts";
@@ -25,7 +25,8 @@ export const pull = clientCommand(
       output.print(stateLine(code, output));
       if (isDry) continue;
       const { path, server } = code;
-      write(root, path, () => writeCode(root, { path, content: server!.content }));
+      const write = () => writeCode(root, { path, content: server!.content });
+      orStartError(`Cannot write ${root}/${path}`, write);
       record(state, path, server!);
     }
     if (!isDry) state.save();
@@ -38,12 +39,4 @@ export const pull = clientCommand(
 function isPulled({ state, server }: ComparedCode, overwrites: boolean): boolean {
   if (server === undefined || state === "same") return false;
   return overwrites || state === "new-there" || state === "changed-there";
-}
-
-function write(root: string, path: string, act: () => void): void {
-  try {
-    act();
-  } catch (error) {
-    throw new StartError(`Cannot write ${root}/${path}: ${systemReason(error)}`);
-  }
 }

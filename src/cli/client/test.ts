@@ -1,7 +1,7 @@
 import { statSync, writeFileSync } from "node:fs";
 import { basename, dirname, extname, join, relative, resolve } from "node:path";
 import { pluralize } from "../../console/format.ts";
-import { StartError, systemReason } from "../../errors.ts";
+import { orStartError, StartError } from "../../errors.ts";
 import {
   type LocalCode,
   readCodeDirectory,
@@ -45,7 +45,7 @@ export const test = clientCommand(
 
 /** Returns the code at a path (file or directory), and all libraries of its directory. */
 function codeAt(path: string): { chosen: LocalCode[]; libraries: CodeContent[] } {
-  const isFile = statOf(path).isFile();
+  const isFile = orStartError(`Cannot read ${path}`, () => statSync(path)).isFile();
   const root = rootAbove(isFile ? dirname(path) : path);
   const all = root === undefined ? [] : readCodeDirectory(root);
   const libraries = all.map(({ content }) => content).filter(({ kind }) => kind === "library");
@@ -76,14 +76,6 @@ function looseFile(path: string): LocalCode {
 
 const isWithin = (outer: string, inner: string) => !relative(outer, inner).startsWith("..");
 
-function statOf(path: string) {
-  try {
-    return statSync(path);
-  } catch (error) {
-    throw new StartError(`Cannot read ${path}: ${systemReason(error)}`);
-  }
-}
-
 function printOutcome({ output }: CommandCall, outcome: TestOutcome): void {
   const { path, name, passed, reasons, logs } = outcome;
   const mark = passed ? output.paint("green", "pass") : output.paint("red", "FAIL");
@@ -95,10 +87,6 @@ function printOutcome({ output }: CommandCall, outcome: TestOutcome): void {
 }
 
 function writeReport(file: string, outcomes: readonly TestOutcome[]): void {
-  try {
-    writeFileSync(file, junitText(outcomes));
-  } catch (error) {
-    const what = pluralize(outcomes.length, "outcome");
-    throw new StartError(`Cannot write ${what} to ${file}: ${systemReason(error)}`);
-  }
+  const failure = `Cannot write ${pluralize(outcomes.length, "outcome")} to ${file}`;
+  orStartError(failure, () => writeFileSync(file, junitText(outcomes)));
 }

@@ -1,6 +1,6 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
-import { codeOf, messageOf, StartError, systemReason } from "../../errors.ts";
+import { codeOf, messageOf, orStartError, StartError, systemReason } from "../../errors.ts";
 import { isObject } from "../../is-object.ts";
 import {
   type CaseContent,
@@ -135,11 +135,7 @@ export function rootAbove(path: string): string | undefined {
 }
 
 export function readText(file: string): string {
-  try {
-    return readFileSync(file, "utf8");
-  } catch (error) {
-    throw new StartError(`Cannot read ${file}: ${systemReason(error)}`);
-  }
+  return orStartError(`Cannot read ${file}`, () => readFileSync(file, "utf8"));
 }
 
 function entriesOf(directory: string) {

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { codeOf, StartError, systemReason } from "../../errors.ts";
+import { codeOf, orStartError, StartError, systemReason } from "../../errors.ts";
 import { isObject } from "../../is-object.ts";
 
 /** Name of the file that stores the state. It is in the root of a directory of code. */
@@ -54,11 +54,8 @@ export class SyncState {
     if (Object.keys(sorted).length === 0) delete states[this.workspaceId];
     if (Bun.deepEquals(states, this.#states)) return;
     const file = join(this.root, FILE);
-    try {
-      writeFileSync(file, `${JSON.stringify(states, null, 2)}\n`);
-    } catch (error) {
-      throw new StartError(`Cannot write ${file}: ${systemReason(error)}`);
-    }
+    const text = `${JSON.stringify(states, null, 2)}\n`;
+    orStartError(`Cannot write ${file}`, () => writeFileSync(file, text));
   }
 }
 

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { type Client, createClient } from "../../api/client.ts";
-import { StartError, systemReason } from "../../errors.ts";
+import { orStartError, StartError } from "../../errors.ts";
 import { clientEnvironment } from "../../settings/client-environment.ts";
 import { readProfile } from "./profile.ts";
 
@@ -68,11 +68,8 @@ export function connect(flags: Record<string, unknown>): ServerAccess {
 
 function tokenOfFile(path: string | undefined): string | undefined {
   if (path === undefined) return undefined;
-  try {
-    return readFileSync(path, "utf8").trim();
-  } catch (error) {
-    throw new StartError(`Cannot read PIXELMILL_TOKEN_FILE ${path}: ${systemReason(error)}`);
-  }
+  const failure = `Cannot read PIXELMILL_TOKEN_FILE ${path}`;
+  return orStartError(failure, () => readFileSync(path, "utf8")).trim();
 }
 
 function serverUrl(text: string): string {

@@ -1,17 +1,13 @@
 import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
-import { StartError, systemReason } from "../../errors.ts";
+import { orStartError, StartError } from "../../errors.ts";
 
 /**
  * Reads a file whose path is the value of the setting `name`. Throws `StartError` if the file
  * cannot be read, is longer than `bytesMax`, or is not a regular file.
  */
 export function readSmallFile(name: string, path: string, bytesMax: number): string {
-  let bytes: Buffer | undefined;
-  try {
-    bytes = readStart(path, bytesMax + 1);
-  } catch (error) {
-    throw new StartError(`Cannot read the file ${path} of ${name}: ${systemReason(error)}`);
-  }
+  const failure = `Cannot read the file ${path} of ${name}`;
+  const bytes = orStartError(failure, () => readStart(path, bytesMax + 1));
   if (bytes === undefined) throw new StartError(`Expected a file for ${name}, got ${path}`);
   if (bytes.length <= bytesMax) return bytes.toString("utf8");
   throw new StartError(`Expected at most ${bytesMax} bytes in ${path} for ${name}, got more`);
