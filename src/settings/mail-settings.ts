@@ -1,16 +1,12 @@
-import { Type } from "@sinclair/typebox";
 import { oneOf, optionalText } from "./schema-types.ts";
 
 /** Settings of the mail server that sends alerts by email, as a part of `configSchema`. */
 export const mailSettings = {
-  "smtp.server": Type.Optional(
-    Type.String({
-      reloadable: true,
-      pattern: "^([A-Za-z0-9._-]{1,253}|\\[[0-9a-fA-F:.]{2,45}\\]):[1-9][0-9]{0,4}$",
-      title: "HOST:PORT",
-      description: "mail server that sends alerts by email",
-    }),
-  ),
+  "smtp.server": optionalText("mail server that sends alerts by email", {
+    reloadable: true,
+    pattern: "^([A-Za-z0-9._-]{1,253}|\\[[0-9a-fA-F:.]{2,45}\\]):[1-9][0-9]{0,4}$",
+    title: "HOST:PORT",
+  }),
   "smtp.tls": oneOf(["starttls", "implicit", "none"], {
     reloadable: true,
     default: "starttls",
@@ -30,13 +26,10 @@ export const mailSettings = {
     maxLength: 1_024,
     writeOnly: true,
   }),
-  "smtp.from": Type.Optional(
-    Type.String({
-      reloadable: true,
-      pattern: "^[^ @<>]+@[^ @<>]+$",
-      title: "an email address",
-      maxLength: 320,
-      description: "address that alerts are sent from by email",
-    }),
-  ),
+  "smtp.from": optionalText("address that alerts are sent from by email", {
+    reloadable: true,
+    pattern: "^[^ @<>]+@[^ @<>]+$",
+    title: "an email address",
+    maxLength: 320,
+  }),
 };

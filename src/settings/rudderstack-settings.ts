@@ -6,13 +6,12 @@ export const rudderStackSettings = {
   "rudderstack.definitions": optionalText(
     "checkout of RudderStack's rudder-integrations-config, which defines the types that rudder-server delivers",
   ),
-  "rudderstack.namespace": Type.Optional(
-    Type.String({
+  "rudderstack.namespace": optionalText(
+    "namespace in which rudder-servers get the configuration of all workspaces, with a token of the first workspace",
+    {
       pattern: "^[A-Za-z0-9._-]{1,128}$",
       title: "1 to 128 letters, digits, dots, underscores or hyphens",
-      description:
-        "namespace in which rudder-servers get the configuration of all workspaces, with a token of the first workspace",
-    }),
+    },
   ),
   "rudderstack.code.open": Type.Boolean({
     default: false,

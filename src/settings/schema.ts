@@ -32,30 +32,29 @@ export const configSchema = Type.Object({
         "with a port where a proxy listens on another one than 80 or 443",
     },
   ),
-  "admin.token": Type.Optional(
-    Type.String({
+  "admin.token": optionalText(
+    "admin token of the first workspace (`pm_` and 32 to 128 letters or digits)",
+    {
       pattern: "^pm_[A-Za-z0-9]{32,128}$",
       title: "`pm_` and 32 to 128 letters or digits",
       writeOnly: true,
-      description: "admin token of the first workspace (`pm_` and 32 to 128 letters or digits)",
-    }),
+    },
   ),
-  "admin.url": Type.Optional(
-    Type.String({
+  "admin.url": optionalText(
+    "URL under which people reach the console, for links in alerts and single sign-on",
+    {
       pattern: "^https?://[^ ]+$",
       title: "a URL that begins with http:// or https://",
-      description:
-        "URL under which people reach the console, for links in alerts and single sign-on",
-    }),
+    },
   ),
   ...backupSettings,
   ...transformerSettings,
-  "public.url": Type.Optional(
-    Type.String({
+  "public.url": optionalText(
+    "URL under which browsers reach the data plane, as `/v2/workspace` tells it",
+    {
       pattern: "^https?://[^ ]+$",
       title: "a URL that begins with http:// or https://",
-      description: "URL under which browsers reach the data plane, as `/v2/workspace` tells it",
-    }),
+    },
   ),
   "egress.allow": cidrs("private ranges that destinations may reach nevertheless"),
   "egress.resolver": Type.Array(

@@ -4,13 +4,10 @@ import { optionalText } from "./schema-types.ts";
 
 /** Settings of single sign-on with OpenID Connect, as a part of `configSchema`. */
 export const signOnSettings = {
-  "oidc.issuer": Type.Optional(
-    Type.String({
-      pattern: "^https?://[^ ?#]+$",
-      title: "a URL that begins with http:// or https://",
-      description: "OpenID provider that people sign in at; needs `admin.url`",
-    }),
-  ),
+  "oidc.issuer": optionalText("OpenID provider that people sign in at; needs `admin.url`", {
+    pattern: "^https?://[^ ?#]+$",
+    title: "a URL that begins with http:// or https://",
+  }),
   "oidc.name": Type.String({
     default: "single sign-on",
     minLength: 1,
@@ -47,13 +44,10 @@ export const signOnSettings = {
         "An account without a role may not sign in",
     },
   ),
-  "oidc.workspace": Type.Optional(
-    Type.String({
-      pattern: "^[0-9A-Za-z]{27}$",
-      title: "the id of a workspace",
-      description: "workspace of the accounts; the oldest one without it",
-    }),
-  ),
+  "oidc.workspace": optionalText("workspace of the accounts; the oldest one without it", {
+    pattern: "^[0-9A-Za-z]{27}$",
+    title: "the id of a workspace",
+  }),
   "oidc.session": Type.Integer({
     default: 28_800,
     minimum: 60,

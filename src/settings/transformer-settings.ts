@@ -1,4 +1,5 @@
 import { Type } from "@sinclair/typebox";
+import { optionalText } from "./schema-types.ts";
 
 /**
  * Settings of the listener for rudder-server and rudder-transformer, as a part of `configSchema`.
@@ -19,15 +20,14 @@ export const transformerSettings = {
         "port of that listener, 9090 as a rule; 0 takes a free one; without it there is no listener",
     }),
   ),
-  "transformer.secret": Type.Optional(
-    Type.String({
+  "transformer.secret": optionalText(
+    "secret that requests to that listener must have, as a proxy or rudder-transformer sends it",
+    {
       minLength: 16,
       maxLength: 1_024,
       pattern: "^[!-~]+$",
       title: "16 to 1,024 visible ASCII characters",
       writeOnly: true,
-      description:
-        "secret that requests to that listener must have, as a proxy or rudder-transformer sends it",
-    }),
+    },
   ),
 };
