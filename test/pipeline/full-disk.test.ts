@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-const count = 1_500;
+const count = 700;
 /** 8 MB in blocks of 1,024 bytes: beyond it a write fails as on a full disk. */
 const blocks = 8_000;
 
