@@ -189,9 +189,22 @@ describe("a comparison of a directory with a server", () => {
     const again = new SyncState(root, "w");
     expect([again.pathOf("s"), again.pathOf("t")]).toEqual(["libraries/tools", undefined]);
     expect(new SyncState(root, "x").pathOf("s")).toBeUndefined();
-    writeFileSync(file, '{"w":[1]}');
-    expect(() => new SyncState(root, "w")).toThrow("Expected the state of a directory of code");
   });
+
+  test.each([
+    '{"w":[1]}',
+    '{"w":{"../libraries/a":{"id":"s","base":"b"}}}',
+    '{"w":{"libraries/..":{"id":"s","base":"b"}}}',
+    '{"w":{"libraries/a/b":{"id":"s","base":"b"}}}',
+    '{"w":{"libraries":{"id":"s","base":"b"}}}',
+  ])(
+    "refuses a file with another content, or with paths that are no folders of code: %s",
+    (text) => {
+      const root = newRoot();
+      writeFileSync(join(root, ".pixelmill-state.json"), text);
+      expect(() => new SyncState(root, "w")).toThrow("Expected the state of a directory of code");
+    },
+  );
 });
 
 describe("code that is pushed", () => {

@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { codeOf, orStartError, StartError, systemReason } from "../../errors.ts";
 import { isObject } from "../../is-object.ts";
+import { folders } from "./code-item.ts";
 
 /** Name of the file that stores the state. It is in the root of a directory of code. */
 const FILE = ".pixelmill-state.json";
@@ -73,7 +74,14 @@ function readStates(file: string): States {
 }
 
 function isStateOfWorkspace(own: unknown): boolean {
-  const isSynced = (it: unknown) =>
-    isObject(it) && typeof it.id === "string" && typeof it.base === "string";
-  return isObject(own) && Object.values(own).every(isSynced);
+  const isSynced = ([path, it]: [string, unknown]) =>
+    isFolder(path) && isObject(it) && typeof it.id === "string" && typeof it.base === "string";
+  return isObject(own) && Object.entries(own).every(isSynced);
+}
+
+/** Whether a path is that of a folder of code, to which commands may write. */
+function isFolder(path: string): boolean {
+  const [kind = "", name = "", ...more] = path.split("/");
+  const isKind = Object.values<string>(folders).includes(kind);
+  return isKind && more.length === 0 && !["", ".", ".."].includes(name);
 }
