@@ -105,8 +105,8 @@ function mayHold(query: Buffer, needles: readonly Buffer[]): boolean {
 
 /**
  * Whether the JSON may contain all these strings. JSON with a backslash always may, because any
- * character can be written as an escape. An id that was sent as a number, such as `1e3`, is found
- * only in exactly this notation.
+ * character can be written as an escape. An id that was sent as a number such as `1e3` is not
+ * found, because its text is `1000`.
  */
 function mayHoldInJson(json: Buffer, needles: readonly Buffer[]): boolean {
   return needles.every((needle) => json.includes(needle)) || json.includes(BACKSLASH);
