@@ -75,6 +75,8 @@ describe("a file that is no TOML", () => {
     expect(await fromFile("[admin]\nprot = 1")).toThrow(
       `Unknown setting admin.prot in ${directory}/pixelmill.toml; the nearest is admin.port`,
     );
+    // Every object of JavaScript has this property.
+    expect(await fromFile("constructor = 1")).toThrow("Unknown setting constructor in ");
   });
 });
 
