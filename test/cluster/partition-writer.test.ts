@@ -220,6 +220,30 @@ test("records that the brokers leave unanswered are rejected after 10 s, and cou
   expect(counts.rejected).toBe(4);
 });
 
+test("an answer that arrived while the process stood still for 10 s keeps its records", async () => {
+  jest.useFakeTimers();
+  const answer = Promise.withResolvers<bigint>();
+  const producer = {
+    send(_: number, take: () => Buffer) {
+      take();
+      return answer.promise;
+    },
+  };
+  const writer = new PartitionWriter({
+    ...{ partition: 0, codec: textCodec, end: 0n },
+    producer: producer as unknown as IdempotentProducer,
+    logger: listeningLogger().logger,
+  });
+  const kept = writer.append("kept");
+  // The timers that are due are called before the sockets are read.
+  jest.runOnlyPendingTimers();
+  answer.resolve(0n);
+  await kept;
+  jest.advanceTimersByTime(10_000);
+  expect(writer.healthy()).toBe(true);
+  await writer.close();
+});
+
 test("closing a writer waits for its records, and not for a test block", async () => {
   const answers: PromiseWithResolvers<bigint>[] = [];
   const producer = {

@@ -18,6 +18,8 @@ const PROBE_MS = 250;
  * records are rejected.
  */
 const ANSWER_MS_MAX = 10_000;
+/** The last part of `ANSWER_MS_MAX`, in which a process that stood still reads what has arrived. */
+const READ_MS = 250;
 /** Milliseconds without an acknowledgement after which `probe` sends a test block. */
 const ACKNOWLEDGED_MS_MAX = 10_000;
 
@@ -155,10 +157,14 @@ export class PartitionWriter<T> implements LogWriter<T> {
     const startedAt = performance.now();
     let batch: FlushBatch | undefined;
     let isLate = false;
-    const late = setTimeout(() => {
+    const refuse = () => {
       isLate = true;
       this.#refuse(batch, new Error(NO_ANSWER));
-    }, ANSWER_MS_MAX);
+    };
+    // An answer that arrived while this process stood still is read before the second timer.
+    let late = setTimeout(() => {
+      late = setTimeout(refuse, READ_MS);
+    }, ANSWER_MS_MAX - READ_MS);
     try {
       await this.#send(() => {
         batch = this.#batcher.take();
