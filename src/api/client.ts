@@ -1,5 +1,6 @@
 import type { Static, TObject } from "@sinclair/typebox";
 import type { Detail } from "../errors.ts";
+import { parseToShow } from "../json/parse-exact.ts";
 import type { PathParams, Route } from "./route.ts";
 import type { RouteTable } from "./route-table.ts";
 
@@ -140,8 +141,8 @@ export function createClient(options: {
     const tag = response.headers.get("etag") ?? undefined;
     if (response.status === 204) return { answer: undefined as AnswerOf<Key>, tag };
     const isJson = response.headers.get("content-type")?.startsWith("application/json");
-    const answer = (await (isJson ? response.json() : response.text())) as AnswerOf<Key>;
-    return { answer, tag };
+    const text = await response.text();
+    return { answer: (isJson ? parseToShow(text) : text) as AnswerOf<Key>, tag };
   }
 
   return {
@@ -207,7 +208,7 @@ async function* messages(stream: ReadableStream<Uint8Array>): AsyncGenerator<Fol
       for (const block of blocks) {
         const name = /^event: (.*)$/m.exec(block)?.[1];
         const data = /^data: (.*)$/m.exec(block)?.[1];
-        if (name && data) yield { name, data: JSON.parse(data) };
+        if (name && data) yield { name, data: parseToShow(data) as FollowedMessage["data"] };
       }
     }
   } finally {

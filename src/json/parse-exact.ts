@@ -10,3 +10,17 @@ export function parseExact(json: string): unknown {
   if (!/\d{16}/.test(json)) return JSON.parse(json);
   return JSON.parse(json.replace(scalar, (it) => (/^-?\d{16,}$/.test(it) ? `"${it}"` : it)));
 }
+
+/**
+ * Parses JSON for a program that only shows or writes it: `JSON.stringify` writes the integers that
+ * a number cannot hold with all their digits again. Without the runtime's support, rounds them.
+ */
+export function parseToShow(json: string): unknown {
+  const { rawJSON } = JSON as { rawJSON?(text: string): unknown };
+  if (rawJSON === undefined || !/\d{16}/.test(json)) return JSON.parse(json);
+  const keepDigits = (_key: string, value: unknown, { source = "" }: { source?: string } = {}) => {
+    const isRounded = typeof value === "number" && !Number.isSafeInteger(value);
+    return isRounded && /^-?\d+$/.test(source) ? rawJSON(source) : value;
+  };
+  return JSON.parse(json, keepDigits);
+}

@@ -216,7 +216,7 @@ describe("a search by content and outcome", () => {
     expect(lines).toEqual((await search({ sourceId: shop, outcome: "dead-letter" })).events);
   });
 
-  test("is exported as it was received, on one line", async () => {
+  test("is exported as it was received, on one line, and shown with all digits", async () => {
     const body = { name: "Server", type: "http" as const };
     const { id } = (await api.client.call("POST /v2/sources", { body })).source;
     const sent = ['{"type":"no","traits":{"id":\r\n12345678901234567}}', " [1e400]"];
@@ -232,6 +232,11 @@ describe("a search by content and outcome", () => {
     expect(lines[0]).toEndWith(',"event":{"value": [1e400]}}');
     expect(lines[1]).toEndWith(',"event":{"type":"no","traits":{"id":12345678901234567}}}');
     expect(lines).toHaveLength(2);
+    const shown = '"traits":{"id":12345678901234567}';
+    const query = { sourceId: id };
+    expect((await api.send("GET", `/v2/events/search?sourceId=${id}`)).text).toContain(shown);
+    const read = await api.client.call("GET /v2/events/search", { query });
+    expect(JSON.stringify(read.events)).toContain(shown);
   });
 
   test("feeds a replay, by its events and by its filter", async () => {

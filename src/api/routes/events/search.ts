@@ -5,6 +5,7 @@ import { ApiError } from "../../../errors.ts";
 import { PROPERTY_PATTERN, propertyExpected } from "../../../event/content-filter.ts";
 import { isObject } from "../../../is-object.ts";
 import { utf8Text } from "../../../json/bytes.ts";
+import { parseToShow } from "../../../json/parse-exact.ts";
 import type { Positions } from "../../../log/positions.ts";
 import {
   type FoundOutcome,
@@ -239,7 +240,7 @@ export function aboutEvent({ found, outcomes }: EventWithOutcomes) {
 }
 
 function eventAnswer(it: EventWithOutcomes) {
-  return { ...aboutEvent(it), event: objectOf(JSON.parse(utf8Text(it.found.event.json))) };
+  return { ...aboutEvent(it), event: objectOf(parseToShow(utf8Text(it.found.event.json))) };
 }
 
 /** Returns a value if it is an object; otherwise wraps it: a refused event may be any JSON. */
