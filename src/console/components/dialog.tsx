@@ -20,8 +20,8 @@ export function useModal() {
     openDialogs.value = [...openDialogs.value, dialog];
     return () => {
       openDialogs.value = openDialogs.value.filter((it) => it !== dialog);
-      // The browser gives no focus back when a dialog is removed while it is open. What opened the
-      // dialog may be gone, such as the row of a deleted item.
+      // The browser gives no focus back when a dialog is removed while it is open. The
+      // element that opened the dialog may be gone, such as the row of a deleted item.
       const next = opener?.isConnected ? opener : document.getElementById("main");
       if (document.activeElement === document.body && next instanceof HTMLElement) {
         next.focus({ preventScroll: true });

@@ -59,7 +59,8 @@ describe("GET /v2/events", () => {
       fetch: fetch as unknown as typeof globalThis.fetch,
     });
     expect((await client.follow().next()).done).toBe(true);
-    expect(waits).toEqual([20_000]);
+    // The server in this process may set timers meanwhile.
+    expect(waits.filter((ms) => ms > 0)).toEqual([20_000]);
   });
 
   test("drops messages that a slow reader does not take", async () => {
