@@ -4,8 +4,8 @@ import { commonTexts } from "../texts/common.ts";
 import { Icon } from "./icon.tsx";
 
 /**
- * Button that opens a menu with further actions of a screen, such as deletions. Escape, a choice, or
- * a click or the focus elsewhere closes the menu.
+ * Button that opens a menu with further actions of a screen, such as deletions. Escape, a choice,
+ * or a click or the focus elsewhere closes the menu.
  */
 export function ActionMenu({ children }: { children: ComponentChildren }) {
   const details = useRef<HTMLDetailsElement>(null);

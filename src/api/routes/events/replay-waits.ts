@@ -13,8 +13,8 @@ const STOPPED: Partial<Record<(typeof destinationStates)[number], string>> = {
 };
 
 /**
- * Returns why a job's events wait, by the id of the job. Only has jobs with events on their way to a
- * destination that accepts nothing now.
+ * Returns why a job's events wait, by the id of the job. Only has jobs with events on their way to
+ * a destination that accepts nothing now.
  */
 export async function replayWaits(
   deps: StatusDeps,
