@@ -5,6 +5,7 @@ import type { TestApi } from "../api/_setup.ts";
 import { describeWith } from "../counterpart.ts";
 import { waitFor } from "../e2e/server.ts";
 import { soon } from "../until.ts";
+import { wideElementsOf } from "./_axe.ts";
 import { openPage, signIn, useConsole } from "./_browser.ts";
 
 let api: TestApi;
@@ -100,6 +101,11 @@ describeWith(chromiumMissing)("the event search", () => {
       await badge.filter({ hasText: "delivered or dropped" }).waitFor();
       expect((await badge.boundingBox())!.height).toBeLessThan(30);
     }
+    // The whole time, which the focus shows, makes the page no wider.
+    await page.getByRole("button", { name: "Seen" }).focus();
+    await page.keyboard.press("Shift+Tab");
+    await page.locator("time:focus").waitFor();
+    expect(await wideElementsOf(page)).toEqual([]);
     await close();
     await receiver.stop(true);
   }, 300_000);
