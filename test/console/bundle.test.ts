@@ -82,10 +82,10 @@ test("scripts have names by their content and are cached as immutable", async ()
   expect((await plain.text()).length).toBeGreaterThan(10 * KB);
 });
 
-test("the console answers HEAD like GET, and other methods and unknown assets with 404", async () => {
+test("the console answers HEAD like GET, other methods with 405, and unknown assets with 404", async () => {
   const head = await get("/", { method: "HEAD" });
   expect([head.status, await head.text()]).toEqual([200, ""]);
-  expect((await get("/", { method: "POST" })).status).toBe(404);
+  expect((await get("/", { method: "POST" })).status).toBe(405);
   for (const path of ["/console/none.js", "/console/", "/console/__proto__", "/console/../main.ts"])
     expect([path, (await get(path)).status]).toEqual([path, 404]);
 });

@@ -9,10 +9,16 @@ export interface FieldPath {
   isList: boolean;
 }
 
-/** Error of a form's last submit, and the paths of the fields that the form has. */
-export const FormErrors = createContext<
-  { error: unknown; fields: Signal<readonly FieldPath[]> } | undefined
->(undefined);
+interface FormErrorsOfFields {
+  /** Error of the form's last submit. */
+  error: unknown;
+  /** Paths of the fields that the form has. */
+  fields: Signal<readonly FieldPath[]>;
+  /** Moves the focus to the first of the fields that show an error. */
+  focusInvalid(): void;
+}
+
+export const FormErrors = createContext<FormErrorsOfFields | undefined>(undefined);
 
 /** Whether an error at the JSON pointer `pointer` concerns the field. */
 export const concerns = ({ path, isList }: FieldPath, pointer: string): boolean =>
@@ -20,8 +26,8 @@ export const concerns = ({ path, isList }: FieldPath, pointer: string): boolean 
 
 /**
  * Returns the message of the form's error for the value at `path`, if there is one. The component
- * that calls this shows it, so the form does not show it a second time. Outside of a form, returns
- * undefined.
+ * that calls this shows it and takes the focus, and the form does not show it a second time.
+ * Outside of a form, returns undefined.
  */
 export function useErrorAt(path: string | undefined, isList = false): string | undefined {
   const form = useContext(FormErrors);
@@ -34,6 +40,11 @@ export function useErrorAt(path: string | undefined, isList = false): string | u
       fields.value = fields.value.filter((it) => it !== field);
     };
   }, [path, isList]);
-  if (path === undefined || !(form?.error instanceof RequestRefused)) return undefined;
-  return form.error.details.find((detail) => concerns({ path, isList }, detail.path))?.message;
+  const error = form?.error;
+  const details = path !== undefined && error instanceof RequestRefused ? error.details : [];
+  const found = details.find((detail) => concerns({ path: path!, isList }, detail.path));
+  useLayoutEffect(() => {
+    if (found !== undefined) form?.focusInvalid();
+  }, [error]);
+  return found?.message;
 }

@@ -35,15 +35,12 @@ export function Form(props: {
   const { submit, run, busy, error, clearError } = useSubmit(onSubmit);
   const form = useRef<HTMLFormElement>(null);
   const fields = useSignal<readonly FieldPath[]>([]);
-  useLayoutEffect(() => {
-    // The fields, which take the error from the context, are rendered after this, but before the
-    // paint.
-    queueMicrotask(() => form.current?.querySelector<HTMLElement>("[aria-invalid=true]")?.focus());
-  }, [error]);
+  const focusInvalid = () =>
+    form.current?.querySelector<HTMLElement>("[aria-invalid=true]")?.focus();
   useLayoutEffect(clearError, [itemType]);
   return (
     <form ref={form} class={isNarrow ? "form narrow" : "form"} onSubmit={submit}>
-      <FormErrors.Provider value={{ error, fields }}>{children}</FormErrors.Provider>
+      <FormErrors.Provider value={{ error, fields, focusInvalid }}>{children}</FormErrors.Provider>
       {conflict && <FieldConflicts {...conflict} />}
       <ErrorNotice
         error={error}
