@@ -218,6 +218,8 @@ describeWith(chromiumMissing)("alerts", () => {
     const form = page.getByRole("dialog");
     const press = (name: string) => page.getByRole("button", { name, exact: true }).click();
 
+    // The page listens to keys before it loads the list.
+    await page.getByRole("button", { name: "Dusk", exact: true }).waitFor();
     await expectFocus("dialog.palette input", () => page.keyboard.press("Control+k"));
     await page.keyboard.press("Escape");
     await expectFocus("dialog form input", () => press("New receiver"));
