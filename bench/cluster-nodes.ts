@@ -1,5 +1,5 @@
 /**
- * `bun bench/cluster-nodes.ts [EVENTS] [ROUNDS] [CONNECTIONS]`: measures the CPU cost of an event
+ * `bun bench/cluster-nodes.ts [EVENTS] [ROUNDS] [CONNECTIONS] [ONLY]`: measures the CPU cost of an event
  * from the pixel, through a JavaScript transformation, to a webhook with batches of 100: on one
  * machine with its disk, and on one and three nodes with three Kafka brokers, all started here. CPU
  * is that of all pixelmill processes; brokers, load generator and receiver share the machine.
@@ -10,6 +10,9 @@
  * cluster. The floor is the least that a node can do with these brokers: processes that take
  * pixels, produce, consume and send with a plain Kafka library (cluster-floor.ts). `compiled` is
  * without the JIT compilers, whose work ends in a server that runs longer.
+ *
+ * All servers run to the end and share the machine, so that latencies are those of a busy machine.
+ * `ONLY` has the names of the cases to run, separated by semicolons.
  */
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
@@ -23,7 +26,7 @@ import { cases, code, library, pixelOf } from "./pipeline-cases.ts";
 import { report, round2 } from "./report.ts";
 
 /** With few connections, they mostly wait for brokers, and produce requests are small. */
-const [events = "20000", rounds = "3", connections = "768"] = process.argv.slice(2);
+const [events = "20000", rounds = "3", connections = "768", only] = process.argv.slice(2);
 const USERS = 5_000;
 const EVEN = { rate: 150, seconds: 6 };
 const one = cases.find(({ name }) => name === "webhook by 100, JavaScript")!;
@@ -158,14 +161,18 @@ const brokers = await startBrokers(3);
 const cluster = (name: string) => [
   ...["--cluster-kafka", brokers.addresses.join(","), "--cluster-name", name],
 ];
-const sites = [
-  await open("one machine, files", 1, [], false),
-  await open("three machines, files", 3, [], false),
-  await open("one node, Kafka", 1, cluster("one")),
-  await open("three nodes, Kafka", 3, cluster("three")),
-  await openFloor("one node, floor", 1, "floor-one"),
-  await openFloor("three nodes, floor", 3, "floor-three"),
-];
+const openings: Record<string, (name: string) => Promise<Site>> = {
+  "one machine, files": (name) => open(name, 1, [], false),
+  "three machines, files": (name) => open(name, 3, [], false),
+  "one node, Kafka": (name) => open(name, 1, cluster("one")),
+  "three nodes, Kafka": (name) => open(name, 3, cluster("three")),
+  "one node, floor": (name) => openFloor(name, 1, "floor-one"),
+  "three nodes, floor": (name) => openFloor(name, 3, "floor-three"),
+};
+const sites: Site[] = [];
+for (const [name, start] of Object.entries(openings)) {
+  if (only === undefined || only.split(";").includes(name)) sites.push(await start(name));
+}
 try {
   // Warm-up: the JIT compiles the code after many thousand events on each node.
   for (const site of sites) await run(site, site.nodes.length * Number(events), 0);
@@ -174,15 +181,15 @@ try {
     for (const site of sites) found.get(site)!.push(await run(site, Number(events), 0));
   }
   const rows = [];
-  const files = found.get(sites[0]!)!;
+  const first = found.get(sites[0]!)!;
   for (const [site, all] of found) {
     const ratioOf = (rate: "perCpuSecond" | "compiled") =>
-      round2(median(all.map((it, n) => it[rate] / files[n]![rate])));
+      round2(median(all.map((it, n) => it[rate] / first[n]![rate])));
     const even = await run(site, EVEN.rate * EVEN.seconds, EVEN.rate);
     rows.push({
       case: site.name,
       "events/CPU-s": Math.round(median(all.map((it) => it.perCpuSecond))),
-      "ratio to files": ratioOf("perCpuSecond"),
+      "ratio to first": ratioOf("perCpuSecond"),
       compiled: ratioOf("compiled"),
       "µs of server, ingest, guests": (["server", "ingest", "guests"] as const)
         .map((part) => Math.round(median(all.map((it) => it[part]))))
