@@ -110,7 +110,8 @@ export async function restoreSession(): Promise<void> {
 }
 
 /** Returns whose session it is: a member's, or that of a workspace's service tokens. */
-const ownerOf = ({ workspace, member }: ConsoleSession) => [workspace.id, member?.id].join(" ");
+export const ownerOf = ({ workspace, member }: ConsoleSession): string =>
+  member === undefined ? workspace.id : `${workspace.id} ${member.id}`;
 
 /** Begins a session. The page is loaded again if it has what another owner has typed. */
 function begin(begun: ConsoleSession): void {

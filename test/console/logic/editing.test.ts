@@ -301,6 +301,22 @@ describe("an unsaved text", () => {
     expect(kept(name)).toBeNull();
   });
 
+  test("is read only in sessions of the member who typed it", () => {
+    const signIn = (member?: string) => {
+      session.value = { workspace: { id: "w" }, member: member && { id: member } } as never;
+    };
+    signIn("one");
+    unsaved.saveText("events t", "secret");
+    page.dispatchEvent(new Event("pagehide"));
+    for (const other of ["two", undefined]) {
+      signIn(other);
+      expect(open("events t", "").current[0]).toBe("");
+    }
+    signIn("one");
+    expect(open("events t", "").current[0]).toBe("secret");
+    unsaved.discardText("events t");
+  });
+
   test.each(["visibilitychange", "pagehide"])("is written at once at %s", (event) => {
     unsaved.saveText("t", event);
     page.dispatchEvent(new Event(event));

@@ -1,10 +1,10 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import { session } from "../../data/session.ts";
+import { ownerOf, session } from "../../data/session.ts";
 
 /**
  * Functions that keep unsaved texts, such as edited code, in the browser's local storage, so that a
- * reload of the page does not lose them. The key of a text consists of the workspace id and the
- * text's name.
+ * reload of the page does not lose them. The key of a text consists of the owner of the session and
+ * the text's name: another member of the workspace may not read the events that a text can have.
  */
 
 /**
@@ -57,7 +57,7 @@ export function discardText(name: string): void {
 }
 
 function keyOf(name: string): string {
-  return ["pixelmill", session.value?.workspace.id, name].join(" ");
+  return `pixelmill ${session.value && ownerOf(session.value)} ${name}`;
 }
 
 /**
