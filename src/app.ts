@@ -83,7 +83,7 @@ export interface App {
 export interface AppOptions {
   demo: boolean;
   logger: Logger;
-  /** Listening sockets from another process. The server itself opens those that are missing. */
+  /** Listening sockets from another process. The server opens missing sockets itself. */
   sockets?: PlaneSockets;
   /**
    * Prints one line on the operator's terminal. Examples are a token that is shown only once, and

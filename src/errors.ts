@@ -1,6 +1,6 @@
 import { getSystemErrorMap } from "node:util";
 
-/** Reason for which a request is refused. HTTP listeners answer each with its own status. */
+/** Reason for which a request is refused. HTTP listeners answer each reason with its own status. */
 export type Refusal =
   | "invalid" // 400
   | "unauthenticated" // 401
@@ -63,8 +63,8 @@ export class StartError extends Error {
 }
 
 /**
- * Returns what `work` returns. If it throws, throws a `StartError` that begins with `failure`, such
- * as `Cannot read FILE`, and says why.
+ * Returns the result of `work`. If `work` throws, throws a `StartError` whose message begins with
+ * `failure`, such as `Cannot read FILE`, and ends with the reason of the failure.
  */
 export function orStartError<T>(failure: string, work: () => T): T {
   try {
@@ -107,7 +107,7 @@ export function systemReason(cause: unknown): string {
 // Each call of `getSystemErrorMap` builds a map of all codes: too slow for each failed attempt.
 let descriptions: ReadonlyMap<string, string> | undefined;
 
-/** Returns the system's description of an error code; undefined when it knows none. */
+/** Returns the operating system's description of an error code; undefined when there is none. */
 function descriptionOf(code: string): string | undefined {
   descriptions ??= new Map(getSystemErrorMap().values());
   return descriptions.get(code);
@@ -141,8 +141,8 @@ export function certificateFault(code: string): string | undefined {
 /**
  * Describes a failed connection by its error code, such as `The request failed: connection refused
  * (ECONNREFUSED)`. The message of the error is left out, because it may contain an internal
- * address. `failed` is the beginning of the sentence, `owner` that of a sentence about the
- * certificate.
+ * address. The sentence begins with `failed`. If a certificate is not accepted, the sentence begins
+ * with `owner`, which says whose certificate it is, such as `The server's`.
  */
 export function failureText(code: string, failed: string, owner: string): string {
   const fault = certificateFault(code);

@@ -20,7 +20,9 @@ export function openLibc<T extends Record<string, FFIFunction>>(symbols: T) {
   }
 }
 
-/** Returns a function that returns functions of the C library. It binds them at its first call. */
+/**
+ * Returns a function that returns functions of the C library. The first call binds these functions.
+ */
 export function libcFunctions<const T extends Record<string, FFIFunction>>(symbols: T) {
   let libc: ReturnType<typeof openLibc<T>> | undefined;
   return () => {

@@ -1,6 +1,6 @@
 /**
- * Returns a function that returns what `make` returns for a key, and makes it only once for keys
- * that come again and again. It remembers at most `max` results, and forgets all before one more.
+ * Returns a function that returns the result of `make` for a key, and keeps it for later calls with
+ * the same key. It keeps at most `max` results; before one more, it forgets all of them.
  */
 export function remembered<Key, Result>(
   max: number,

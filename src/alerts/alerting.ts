@@ -17,7 +17,7 @@ import { isEmpty, RuleEvaluator } from "./rule-evaluator.ts";
 /** Maximum number of workspaces whose facts are collected at the same time. */
 const EVALUATIONS_MAX = 16;
 
-/** Milliseconds for which a stopping server waits until notifications in progress are sent. */
+/** Maximum milliseconds that a stopping server waits for the notifications that it is sending. */
 const CLOSE_MS_MAX = 2_000;
 
 interface AlertingParts {
@@ -45,7 +45,10 @@ export function createAlerting(parts: AlertingParts) {
   const { catalog, send, consoleUrl, logger } = parts;
   const { alerts } = catalog;
   const elapsed = parts.elapsed ?? (() => performance.now());
-  /** Aborting `closing` prevents new evaluations and notifications; `cutting` ends running ones. */
+  /**
+   * Aborting `closing` prevents new evaluations and notifications. Aborting `cutting` ends the
+   * requests in progress.
+   */
   const closing = new AbortController();
   const cutting = new AbortController();
   const lease = new EvaluatorLease(alerts, parts.isShared);

@@ -5,9 +5,9 @@ import type { LeaseRow } from "../catalog/alerts/tables.ts";
 const CHECKS_WITHOUT_RENEWAL_MAX = 4;
 
 /**
- * The lease of the alert evaluator. The one process of a cluster that holds it evaluates the rules
- * and sends notifications. When several processes try to take it, the order of the catalog's log
- * decides which one gets it.
+ * The lease of the alert evaluator. The one process of a cluster that holds the lease evaluates the
+ * rules and sends notifications. When several processes try to take the lease, the order of the
+ * catalog's log decides which one gets it.
  */
 export class EvaluatorLease {
   readonly id = crypto.randomUUID();
@@ -29,8 +29,8 @@ export class EvaluatorLease {
 
   /**
    * Renews the lease if this process holds it. Takes the lease if no process holds it, or if its
-   * holder no longer renews it. Counts checks instead of time, so that a pause of this process does
-   * not make the holder look dead.
+   * holder has stopped renewing it. Counts checks instead of time, so that a pause of this process
+   * does not count as missing renewals of the holder.
    */
   async renewOrTake(): Promise<void> {
     const lease = this.#alerts.lease();

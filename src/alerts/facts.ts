@@ -49,7 +49,7 @@ export interface ServerFacts {
   /** Messages of the failed checks of `/ready`. */
   troubles: readonly string[];
   warnings: readonly string[];
-  /** Number of nodes that answer. Absent while nodes cannot be asked. */
+  /** Number of nodes that answer. Absent while this node cannot ask the other nodes. */
   nodes?: number;
   missingNodes: readonly string[];
   /** Disk of each node's data directory. `node` is the node's id; empty on a standalone server. */

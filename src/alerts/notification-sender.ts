@@ -32,9 +32,9 @@ interface SenderContext {
 }
 
 interface SendSignals {
-  /** Aborts when no further notifications may be begun. */
+  /** Aborts when the sender must not begin further notifications. */
   closing: AbortSignal;
-  /** Aborts when requests in progress must be ended at once. */
+  /** Aborts when the sender must end its requests in progress at once. */
   cutting: AbortSignal;
 }
 
@@ -51,9 +51,10 @@ interface Settled {
 }
 
 /**
- * Sends pending notifications. Before each attempt, stores that this evaluator claims the
- * notification: an evaluator that has lost the lease gets no claim, and sends nothing. If the
- * result of an attempt cannot be stored, this process does not send the notification again.
+ * Sends pending notifications. Before each attempt, the sender stores a claim to the notification.
+ * The catalog refuses the claim of an evaluator that has lost the lease, and the notification is
+ * then not sent. If the result of an attempt cannot be stored, this process does not send the
+ * notification again.
  */
 export class NotificationSender {
   readonly #parts: SenderContext;
@@ -75,7 +76,7 @@ export class NotificationSender {
     });
   }
 
-  /** Takes one notification from a workspace's hourly budget. Returns false if none is left. */
+  /** Takes one notification from a workspace's hourly budget. Returns false if it is used up. */
   takeFromBudget(workspaceId: string): boolean {
     if (this.#budget.waitSeconds(workspaceId) > 0) return false;
     this.#budget.take(workspaceId);
@@ -151,9 +152,9 @@ export class NotificationSender {
   }
 
   /**
-   * Returns the notifications to send now, and those to drop. First come notifications with the
-   * fewest attempts, then those of the oldest alerts: a receiver that fails leaves the budget to
-   * the others.
+   * Returns the notifications to send now (`due`) and the ones to drop (`dropped`). Notifications
+   * with fewer attempts come first; with equal attempts, notifications of older alerts. So a
+   * receiver that fails does not use up the workspace's hourly budget.
    */
   #due(workspaceId: string): { due: Due[]; dropped: Settled[] } {
     const { alerts } = this.#parts;

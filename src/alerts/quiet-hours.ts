@@ -2,12 +2,15 @@ import type { QuietHours } from "../catalog/alerts/model.ts";
 import { remembered } from "../remembered.ts";
 
 /**
- * Maximum number of time zones whose formatter is cached. A formatter takes 15 KB, and a name in
- * other letter case is another name of its zone.
+ * Maximum number of time zones whose formatter is cached. A formatter takes 15 KB, and a client can
+ * spell one zone in many ways: a name in another letter case gets its own formatter.
  */
 const TIME_ZONES_REMEMBERED_MAX = 500;
 
-/** Returns a formatter that writes times of day in a time zone as `HH:MM`; these sort by time. */
+/**
+ * Returns a formatter of times of day in a time zone. It writes `HH:MM`, so that comparing the
+ * texts compares the times.
+ */
 const formatOf = remembered(
   TIME_ZONES_REMEMBERED_MAX,
   (timeZone: string) =>

@@ -42,7 +42,7 @@ export class Holds {
     return held.ms >= ms;
   }
 
-  /** Forgets all conditions except those with these keys. */
+  /** Forgets all conditions whose keys are not in `keys`. */
   keepOnly(keys: ReadonlySet<string>): void {
     for (const key of this.#held.keys()) if (!keys.has(key)) this.#held.delete(key);
   }
@@ -58,9 +58,15 @@ const STEP_MS_MAX = 2 * ALERT_EVALUATION_MS;
 export class RuleEvaluator {
   readonly #alerts: Alerts;
   readonly #elapsed: () => number;
-  /** By workspace id, so that an evaluation reads nothing of other workspaces. */
+  /**
+   * How long each condition of a workspace has held, by workspace id. Each workspace has its own
+   * object, so that an evaluation reads nothing of other workspaces.
+   */
   readonly #holds = new Map<string, Holds>();
-  /** Dead letters at the last evaluation, by workspace id and destination id. */
+  /**
+   * Number of dead letters of each destination at the last evaluation, by workspace id and then by
+   * destination id.
+   */
   readonly #counts = new Map<string, ReadonlyMap<string, number>>();
 
   constructor(alerts: Alerts, elapsed: () => number) {
@@ -92,7 +98,10 @@ export class RuleEvaluator {
     return change;
   }
 
-  /** Forgets the workspaces that are not among `workspaceIds`, since they are evaluated no more. */
+  /**
+   * Forgets the stored state of all workspaces that are not in `workspaceIds`, because their rules
+   * are no longer evaluated.
+   */
   keepOnly(workspaceIds: readonly string[]): void {
     const kept = new Set(workspaceIds);
     for (const map of [this.#holds, this.#counts]) {

@@ -189,7 +189,7 @@ async function refusedError(response: Response): Promise<RequestRefused> {
  */
 const SILENCE_MS_MAX = 20_000;
 
-/** Parses a stream of server-sent events. Ends when it is silent for `SILENCE_MS_MAX`. */
+/** Parses a stream of server-sent events. Ends when the stream is silent for `SILENCE_MS_MAX`. */
 async function* messages(stream: ReadableStream<Uint8Array>): AsyncGenerator<FollowedMessage> {
   const decoder = new TextDecoder();
   let rest = "";

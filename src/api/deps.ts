@@ -71,7 +71,7 @@ export interface ClusterFigures {
     version: string;
     controlPlaneUrl: string;
     partitions: number[];
-    /** Partitions that the node refused to run when it last joined the cluster, by reason. */
+    /** Partitions that the node refused to run when it last joined the cluster, with the reason. */
     refused?: { reason: string; partitions: number[] }[];
   }[];
   partitions: {
@@ -102,7 +102,10 @@ export interface PeerNodes {
   }>;
   /** Registers the function that answers the questions of other nodes. Called once. */
   answerWith(answer: (question: unknown) => unknown): void;
-  /** Returns a sentence about why questions do not reach other nodes. Undefined while they do. */
+  /**
+   * Returns a sentence about why questions do not reach other nodes. Undefined while questions do
+   * reach them.
+   */
   trouble?(): string | undefined;
   /** Returns the ids of the other nodes from which a message has arrived recently. */
   heard?(): ReadonlySet<string>;
@@ -122,8 +125,8 @@ export interface ApiDeps {
     | ("liveTail" | "search" | "outcomes" | "status" | "codeLogs" | "latestOutcomes")
   >;
   /**
-   * Figures by minute, such as counts of events: those of this node that are not stored yet, and
-   * the tables with the stored ones of all nodes.
+   * Figures by minute, such as counts of events. `unwritten` returns the figures of this node that
+   * are not stored yet, `tables` the tables with the stored figures of all nodes.
    */
   figures: Pick<FigureRecorder, "unwritten" | "tables">;
   kinds: ReadonlyMap<string, DestinationKind>;
@@ -135,25 +138,29 @@ export interface ApiDeps {
    * `rudderstack.namespace` is not set.
    */
   namespace?: string | undefined;
-  /** Whether published code may be read without a token, for a rudder-transformer without one. */
+  /**
+   * Whether a request without a token may read published code, for example from a
+   * rudder-transformer to which the operator gave no token.
+   */
   opensCode?: boolean;
   alerts: Pick<Alerting, "test" | "hasMailServer">;
   /** Returns the free bytes and the size of the disk with the data directory. */
   diskSpace(): { freeBytes: number; sizeBytes: number };
   suspensions(workspaceId: string): RevisionSuspension[];
   /**
-   * Returns the published revisions of a workspace's transformations that have been running without
-   * an event that succeeded for `CODE_SLOW_MS`, each with the time since which it has, in
-   * milliseconds since the epoch.
+   * Returns the slow revisions of a workspace's transformations. A revision is slow if it is
+   * running and none of its events has succeeded for `CODE_SLOW_MS`. The key is the revision's
+   * `versionId`, the value is the time since which no event has succeeded, in milliseconds since
+   * the epoch.
    */
   slowCode(workspaceId: string): ReadonlyMap<string, number>;
   ready(): Readiness;
   /**
-   * Returns a sentence for the answers to requests that come before the starting server has stored
-   * the data they need, such as the first token. Undefined once the data is stored.
+   * Returns the error message for requests while the starting server has not stored the data that
+   * they need, such as the first token. Undefined once the data is stored.
    */
   starting(): string | undefined;
-  /** Replaces the limit `API_ANSWER_MS_MAX` in tests. */
+  /** Limit that tests use in place of `API_ANSWER_MS_MAX`. */
   answerMsMax?: number;
   metricsText(): Promise<string>;
   system(): Promise<SystemFigures>;
@@ -165,9 +172,9 @@ export interface ApiDeps {
   signOn?: SignOn | undefined;
   dataPlaneUrl(): string;
   /**
-   * Returns the address of the client that sent a request over a connection from `peer`; if `peer`
-   * is a trusted proxy, the client's address in `X-Forwarded-For`. An IPv6 address is shortened to
-   * its network.
+   * Returns the address of the client that sent a request over a connection from `peer`. If `peer`
+   * is a trusted proxy, this is the client's address in `X-Forwarded-For`, otherwise `peer`. An
+   * IPv6 address is shortened to its network.
    */
   clientOf(peer: string, forwardedFor: string): string;
   /**

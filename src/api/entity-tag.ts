@@ -39,11 +39,11 @@ export interface CurrentResource<T = unknown> {
   /** The resource as GET answers it, with its entity tag. */
   now: Tagged<T>;
   /**
-   * Returns a clause about the change since the resource had one of these tags, such as "Ada saved
+   * Returns a clause about the change since the resource had one of `tags`, such as "Ada saved
    * another revision at …". An error message contains the clause after the word "but".
    */
   changeSince(tags: readonly string[]): string;
-  /** Returns the stored earlier state that has one of these tags. Undefined if there is none. */
+  /** Returns the stored earlier state that has one of `tags`. Undefined if there is none. */
   earlier?(tags: readonly string[]): unknown;
 }
 

@@ -37,7 +37,9 @@ export const REFUSAL_DELAY_MS = 500;
 export const PROVIDER_ANSWER_MS_MAX = 4_000;
 /** Maximum size of an answer of the OpenID provider. With a longer one, the sign-in fails. */
 export const PROVIDER_ANSWER_BYTES_MAX = 256 << 10;
-/** Maximum number of sign-ins that wait for the OpenID provider at once. Further ones get 429. */
+/**
+ * Maximum number of sign-ins that wait for the OpenID provider at once. Further sign-ins get 429.
+ */
 export const PROVIDER_SIGN_INS_MAX = 32;
 /** Maximum time for a sign-in at the OpenID provider, until the user is back at the console. */
 export const PROVIDER_SIGN_IN_SECONDS_MAX = 600;

@@ -43,9 +43,9 @@ export interface RequestContext<Key extends string, Query, Body> {
 
 /**
  * Permissions that the token must also have if `holds` returns true for the request's query and
- * body. `when` describes the condition in the OpenAPI document. `holds` is called first with an
- * empty body, before the body is read, so a condition that holds for the empty body must hold for
- * every body.
+ * body. `when` describes this condition in the OpenAPI document. Before the body is read, `holds`
+ * is called with an empty body. Therefore, if `holds` returns true for an empty body, it must
+ * return true for every body.
  */
 export interface ConditionalPermission<Input> {
   when: string;
@@ -87,8 +87,8 @@ interface RouteOptions<
   readsNoLedgers?: boolean;
   /**
    * Whether the handler makes one change of the catalog, and reads the catalog only within this
-   * change or after it. The change then shows that what was read is current, and a node of a
-   * cluster need not ask the brokers for it before.
+   * change or after it. The change takes effect only on the newest state, so a node of a cluster
+   * need not ask the brokers for newer changes before it runs the handler.
    */
   readsInChange?: boolean;
   query?: Query;
@@ -99,8 +99,8 @@ interface RouteOptions<
   /** Whether the body contains code or events. Its maximum size is then `BODY_BYTES_MAX`. */
   hasLargeBody?: boolean;
   /**
-   * Whether the answer waits for user code or for a receiver. These have time limits of their own,
-   * so `API_ANSWER_MS_MAX` does not apply.
+   * Whether the answer waits for user code or for a receiver. User code and receivers have time
+   * limits of their own, so `API_ANSWER_MS_MAX` does not apply.
    */
   isLong?: boolean;
   /**
@@ -111,8 +111,8 @@ interface RouteOptions<
    */
   current?(call: ResourceCall<NoInfer<Key>, Static<NoInfer<Body>>>): readonly CurrentResource[];
   /**
-   * Whether the handler returns a whole response that contains an ETag, and has the status 304 if
-   * the client has the current state.
+   * Whether the handler returns a whole response with the header ETag. The response has the status
+   * 304 if the client already has the current state.
    */
   answersTag?: boolean;
   /** Whether the route creates one resource. The handler then returns it as `Tagged`. */
@@ -132,9 +132,9 @@ interface RouteOptions<
     answer: Static<Answer>;
   };
   /**
-   * How the audit log records a request that is not a GET. `catalog` (default): the rows that it
-   * writes to the catalog are recorded. `none`: the request changes nothing. Any other value names
-   * the action of an entry that is stored before the handler runs.
+   * How the audit log records a request that is not a GET. `catalog` (default): it records the rows
+   * that the request writes to the catalog. `none`: the request changes nothing. Any other value
+   * names the action of an entry that is stored before the handler runs.
    */
   audit?: "catalog" | "none" | `${"replay" | "dead-letter"}.${string}`;
   /** Further permissions that depend on the request's query and body. */

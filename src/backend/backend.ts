@@ -29,7 +29,7 @@ export interface StartContext {
    * order when the server stops.
    */
   stack: AsyncDisposableStack;
-  /** Names steps that take long in the log. */
+  /** Runs the steps of the start. While a step takes long, the log shows its name. */
   steps: StartSteps;
   /** Asks the server to stop. `reason` is a sentence for the log. */
   requestStop(reason: string): void;
@@ -47,7 +47,8 @@ export type PipelineConfig = Omit<
 
 /**
  * Storage of a server: its catalog, its event logs, and the pipeline that reads the logs. A
- * standalone server stores them on its own disk. The nodes of a cluster share them in Kafka.
+ * standalone server stores catalog and logs on its own disk. The nodes of a cluster share catalog
+ * and logs in Kafka.
  */
 export interface Backend {
   catalog: Catalog;

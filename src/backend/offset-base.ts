@@ -34,9 +34,9 @@ export function syncOffsetBase(store: Store, logs: PartitionLogs, log: string): 
 
 /**
  * Returns the end of a partition, read by `ask`. If this end shows a loss of blocks, asks again,
- * and returns at least the end that `prove` reads from the current leader. Reason: a broker that is
- * no longer the leader can return an old end, and the offset base that is computed for a loss never
- * decreases again.
+ * and returns at least the end that `prove` reads from the current leader. The second question is
+ * needed because a broker that is no longer the leader can return an old end, and an offset base
+ * that was computed for a loss never decreases again.
  */
 export async function reliableTopicEnd(
   stored: OffsetBase | undefined,

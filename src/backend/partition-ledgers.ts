@@ -53,7 +53,10 @@ interface PartitionLedger {
  */
 export class PartitionLedgers {
   readonly #options: PartitionLedgersOptions;
-  /** One client for all attempts to open ledgers, which fail as long as their topic cannot grow. */
+  /**
+   * Kafka client for all attempts to open ledgers. Attempts are repeated, because they fail as long
+   * as the topic of the ledgers cannot grow.
+   */
   readonly #admin: ReturnType<KafkaClients["admin"]>;
   readonly #ledgers: PartitionLedger[] = [];
   #growing: Promise<void> | undefined;
@@ -153,8 +156,9 @@ export class PartitionLedgers {
   }
 
   /**
-   * Opens the ledgers (delivery progress) of partitions that were added to the topic. Calls during
-   * an attempt share it: one without leaders takes far longer than `GROWTH_MS`.
+   * Opens the ledgers (delivery progress) of partitions that were added to the topic. A call during
+   * an attempt waits for the same attempt, because an attempt takes far longer than `GROWTH_MS`
+   * while partitions have no leader.
    */
   #grow(): Promise<void> {
     this.#growing ??= this.#openLedgers().finally(() => {

@@ -31,8 +31,8 @@ export interface PartitionPipelinesOptions {
 }
 
 /**
- * Pause in milliseconds after another node has claimed a partition that this node runs. Then this
- * node starts the partition again, if it is still assigned to this node.
+ * Milliseconds that this node waits after another node has claimed a partition that this node runs.
+ * After the wait, this node starts the partition again, if it is still assigned to this node.
  */
 const RECLAIM_MS = 2_000;
 

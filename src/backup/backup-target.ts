@@ -54,7 +54,10 @@ export function expectBackupSettings(config: Config): void {
   }
 }
 
-/** Returns the backup target in the settings, which fit as `expectBackupSettings` checks. */
+/**
+ * Returns the backup target that the settings describe. `expectBackupSettings` must have accepted
+ * the settings before.
+ */
 export function backupTarget(config: Config, logger: Logger): BackupTarget {
   const bucket = config["backup.s3.bucket"];
   if (bucket !== undefined) return inBucket(config, bucket, logger);

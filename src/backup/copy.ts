@@ -68,9 +68,10 @@ async function copyRows<T>(
 const WORKSPACES = "workspaces";
 
 /**
- * Copies all rows of a catalog. The live periods of connections are positions in the old logs. The
- * copied connections deliver from the beginning of the new logs, which have only undelivered
- * events. A paused connection delivers up to the end of these events (`ends`).
+ * Copies all rows of a catalog. Only the rows of connections change: they say between which log
+ * positions a connection is live, and these positions are of the old logs. In the copy, a
+ * connection delivers from the beginning of the new logs, which have only undelivered events. A
+ * paused connection delivers up to the end of these events (`ends`).
  */
 export async function copyCatalog(from: LocalStore, to: Store, ends: Positions): Promise<void> {
   const apart = [POSITION_TABLE, COMPACTION_TABLE, WORKSPACES];

@@ -158,8 +158,8 @@ const standaloneDirectories = (config: Config) => [
 
 /**
  * Makes the disposal of `stack` delete those of `directories` that do not exist at the time of this
- * call. The command creates them, and they would make the next start or command refuse to run.
- * After success, the caller calls the returned function, which cancels the deletion.
+ * call. The command creates them, and after a failure they would make the next start or command
+ * refuse to run. After success, the caller calls the returned function, which cancels the deletion.
  */
 function removeAfterFailure(stack: AsyncDisposableStack, directories: string[]): () => void {
   let made = directories.filter((it) => !existsSync(it));

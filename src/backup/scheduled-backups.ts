@@ -15,12 +15,12 @@ import { type BackupTarget, backupTarget, expectBackupSettings } from "./backup-
 const RETRY_MS_MAX = 600_000;
 /**
  * Maximum milliseconds of one timer. A timer of more than 24 days fires at once, so a longer wait
- * uses several timers in turn.
+ * uses several timers, one after another.
  */
 const TIMER_MS_MAX = 3_600_000;
 /** Number of intervals without a new backup after which `/ready` warns. */
 const INTERVALS_LATE = 2;
-/** Number of characters that are logged of the end of a failed backup's error output. */
+/** Number of characters at the end of a failed backup's error output that are logged. */
 const ERROR_CHARS_MAX = 2_000;
 
 /**
@@ -110,7 +110,8 @@ class ScheduledBackups {
 
   /**
    * Waits until the time `until`, in milliseconds since the epoch, and then makes a backup. If the
-   * clock is set back meanwhile, waits until it notices.
+   * clock is set back meanwhile to before the newest backup, stops waiting at the end of the
+   * current timer, and determines again when the next backup is due.
    */
   #wait(until: number): void {
     if (this.#isStopping) return;
@@ -123,14 +124,18 @@ class ScheduledBackups {
     this.#timer.unref();
   }
 
-  /** Forgets times after now: the clock that they are from was ahead, and has been set back. */
+  /**
+   * Forgets the newest backup if its time is after now: the clock was ahead when that backup was
+   * made, and has been set back.
+   */
   #forgetFuture(): void {
     if (this.#newest !== undefined && this.#newest.at > Date.now()) this.#newest = undefined;
   }
 
   /**
-   * Lists the backups, oldest first. A time after now comes before all others: the clock that named
-   * the backup was ahead, so its age is unknown.
+   * Lists the backups, oldest first. `newest` is the newest backup whose time is not after now. A
+   * backup with a time after now comes before all others: the clock was ahead when the backup was
+   * made, so its age is unknown.
    */
   async #list(): Promise<{ backups: BackupFile[]; newest: BackupFile | undefined }> {
     const now = Date.now();

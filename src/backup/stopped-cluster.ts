@@ -33,8 +33,8 @@ import type { CopiedEvents } from "./copy.ts";
 import type { unsettledEvents } from "./unsettled.ts";
 
 /**
- * Bytes of appended events at which a copy waits until they are durable. Brokers must acknowledge
- * them within the time that a writer waits for an answer, also when they are slow.
+ * Number of bytes of appended events after which a copy waits until the events are durable. Even
+ * slow brokers must acknowledge this number within the time that a writer waits for an answer.
  */
 export const APPENDED_BYTES_MAX = 4 << 20;
 

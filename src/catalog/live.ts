@@ -7,8 +7,8 @@ import type { CodeTables } from "./tables/code-tables.ts";
 import type { Tables } from "./tables/tables.ts";
 
 /**
- * Maximum number of transformations whose published program is cached. Beyond it, the program that
- * was built longest ago is removed.
+ * Maximum number of transformations whose published program is cached. When there are more, the
+ * program that was built longest ago is removed from the cache.
  */
 const LIVE_PROGRAMS_MAX = 4_096;
 
@@ -20,7 +20,7 @@ const WRITE_KEY_CHARS_MAX = 128;
 
 export interface LiveProgram {
   /**
-   * Id of exactly this program. It changes with every change of the code, the libraries or the
+   * Id of the program. It is different after every change of the code, the libraries or the
    * credentials.
    */
   id: string;
@@ -59,8 +59,9 @@ export function openLive(store: CatalogStore, tables: Tables, code: CodeTables) 
   return {
     /**
      * Returns the longest time in seconds for which a source recognizes repeated events (its
-     * setting `dedupSeconds`). Returns 0 when all sources have this off. Reads all sources, and
-     * again only after the topology (sources, destinations and connections) has changed.
+     * setting `dedupSeconds`). Returns 0 when the setting is off for all sources. The first call
+     * reads all sources; later calls read them again only after the topology (sources, destinations
+     * and connections) has changed.
      */
     longestDedupSeconds,
     /** Returns the source with this write key, enabled or not. Undefined when there is none. */
@@ -92,11 +93,11 @@ export function openLive(store: CatalogStore, tables: Tables, code: CodeTables) 
         : undefined;
     },
     /**
-     * Returns the destinations, of all workspaces, whose events pixelmill delivers and that have at
-     * least one connection, each with its connections. The id of a connection here changes when its
-     * source or destination is replaced, so that delivery treats it as a new connection. Reads the
-     * whole catalog. Because a starting server calls this often, returns the same result while
-     * callers hold it in memory and the topology has not changed.
+     * Returns the destinations of all workspaces whose events pixelmill delivers and that have at
+     * least one connection, each with its connections. When the source or destination of a
+     * connection is replaced, the connection gets a new id here, so that delivery treats it as a
+     * new one. Reads the whole catalog. Because a starting server calls this often, returns the
+     * same result while callers hold it in memory and the topology has not changed.
      */
     lanes,
     destination: destinations.find,
@@ -105,8 +106,8 @@ export function openLive(store: CatalogStore, tables: Tables, code: CodeTables) 
     /**
      * Returns the program for a destination's events: the published transformation that is linked
      * to the destination, with the libraries that it imports and the workspace's credentials.
-     * Undefined when no transformation is linked. Returns the same object until one of these
-     * changes.
+     * Undefined when no transformation is linked. Returns the same object until the transformation,
+     * a library or a credential changes.
      */
     program(destinationId: string): LiveProgram | undefined {
       const transformationId = code.links.of(destinationId);
@@ -115,12 +116,15 @@ export function openLive(store: CatalogStore, tables: Tables, code: CodeTables) 
   };
 }
 
-/** Whether pixelmill delivers a destination's events, and not rudder-server. */
+/** Whether pixelmill itself delivers a destination's events. If not, rudder-server does. */
 function isOurs({ deliveredBy }: Destination): boolean {
   return deliveredBy === undefined;
 }
 
-/** Returns a connection under the id that delivery uses: its `routeId`, or else its own id. */
+/**
+ * Returns a connection with the id that delivery uses: its `routeId`, or its own id if it has no
+ * `routeId`.
+ */
 function asRoute(connection: Connection): Connection {
   const { routeId, ...rest } = connection;
   return routeId === undefined ? connection : { ...rest, id: routeId };

@@ -26,7 +26,10 @@ export const permissions = [
 ] as const;
 export type Permission = (typeof permissions)[number];
 
-/** Roles of a member: named sets of permissions. Each includes those of the roles before it. */
+/**
+ * Roles of a member: named sets of permissions. Each role has all permissions of the roles before
+ * it.
+ */
 export const workspaceRoles = ["viewer", "developer", "operator", "admin"] as const;
 export type WorkspaceRole = (typeof workspaceRoles)[number];
 
@@ -35,8 +38,9 @@ export interface Workspace {
   name: string;
   createdAt: number;
   /**
-   * Key in hexadecimal that encrypts the cursors of the workspace's searches. A workspace that an
-   * older release stored has no key until its first search.
+   * Key in hexadecimal that encrypts the cursors of the workspace's event searches. A cursor says
+   * where the next page of a search begins. Absent until the first search in a workspace that an
+   * older release stored.
    */
   cursorKey?: string;
 }
@@ -97,8 +101,8 @@ export interface Token extends WorkspaceItem {
   /** Id of the member whose permissions a personal token has. Absent for a service token. */
   memberId?: string;
   /**
-   * Whether the token exists only because sessions must belong to a token, and its member signs in
-   * at an OpenID provider. The secret of such a token is discarded.
+   * Whether the token exists only because sessions must belong to a token. Its member signs in at
+   * an OpenID provider, and its secret is discarded.
    */
   carriesSessions?: true;
   expiresAt?: number;
@@ -139,7 +143,7 @@ export interface Source extends ManagedItem {
    */
   geoEnrichmentEnabled?: boolean;
   transient?: boolean;
-  /** Settings that a client has set. For the others, `settingsOfSource` has the defaults. */
+  /** Settings of the source that a client set. Others have the defaults in `settingsOfSource`. */
   settings?: Partial<SourceSettings>;
 }
 
@@ -170,7 +174,7 @@ export interface Destination extends ManagedItem {
   config: Record<string, unknown>;
 }
 
-/** Selects events by the values of their fields. `src/event` evaluates it as a `FieldFilter`. */
+/** Filter of events by the values of their fields. `src/event` evaluates it as a `FieldFilter`. */
 export interface DestinationFilter {
   mode: "only" | "except";
   conditions: readonly { path: string; values: readonly string[] }[];
@@ -229,8 +233,8 @@ export interface Revision extends WorkspaceItem {
    */
   importName?: string;
   /**
-   * Names that the code imports. They are found by a search of its text, without a full parser of
-   * the language. Absent in revisions that older releases stored.
+   * Names that the code imports. They are found by a search of the code's text, without a full
+   * parser of the language. Absent in revisions that older releases stored.
    */
   imports?: string[];
   /**
@@ -268,7 +272,10 @@ export interface TestCase {
   name: string;
   description?: string;
   input: Record<string, unknown>[];
-  /** Outputs of all events, in order. Absent when any output without an error passes the test. */
+  /**
+   * Expected outputs for all events of the test case, in order. Absent when any output without an
+   * error passes the test.
+   */
   expectedOutput?: Record<string, unknown>[];
   createdAt: number;
   updatedAt: number;

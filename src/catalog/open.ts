@@ -42,11 +42,11 @@ interface CatalogOptions {
   bounds?: CompactionBounds;
   /** Maximum items of each kind in a workspace. A kind without a maximum is unlimited. */
   itemsMax?: ItemsMax;
-  /** Bounds on the audit log's age and sizes. Absent ones have the defaults, `AUDIT_BOUNDS`. */
+  /** Bounds on the audit log's age and sizes. An absent bound has its default in `AUDIT_BOUNDS`. */
   audit?: Partial<AuditBounds>;
   /**
    * Called when the log in `order` has entries that a newer release wrote and this release cannot
-   * read. `reason` is a sentence that says so.
+   * read. `reason` is a sentence that says why.
    */
   onNewer?(reason: string): void;
 }
@@ -114,11 +114,14 @@ export async function openCatalog(options: CatalogOptions) {
      * with that error and writes nothing.
      */
     conditionally: store.conditionally,
-    /** Returns why changes cannot be stored now; `undefined` while they can be stored. */
+    /**
+     * Returns a sentence that says why changes cannot be stored now; `undefined` while they can be
+     * stored.
+     */
     trouble: () => store.trouble(),
     /** Replaces the maximum numbers of items of each kind that a workspace may own. */
     setItemsMax: (max: ItemsMax) => limits.setMax(max),
-    /** Stores times of tokens' last uses that are not stored yet, then closes the catalog. */
+    /** Stores the times of tokens' last uses that are only in memory, then closes the catalog. */
     async close() {
       await flush();
       await store.close();

@@ -23,8 +23,8 @@ export function isSecret(text: string): boolean {
 }
 
 /**
- * Creates the secret of a session, which the browser stores. It has another prefix than the secret
- * of a token, so it is never accepted as one.
+ * Creates the secret of a session, which the browser stores. Its prefix differs from that of a
+ * token's secret, so that it is never accepted as the secret of a token.
  */
 export function newSessionSecret(): string {
   return `pms_${randomText(TOKEN_RANDOM_BITS)}`;

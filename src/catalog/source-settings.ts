@@ -5,9 +5,15 @@ export interface SourceSettings {
    * Requires the server's setting `geolocation.database`.
    */
   geoEnrichment: boolean;
-  /** Client's IP address: recorded whole (`keep`), in part (`truncate`) or not (`drop`). */
+  /**
+   * Part of the client's IP address that is recorded: all (`keep`), a part (`truncate`) or none
+   * (`drop`).
+   */
   ip: (typeof ipModes)[number];
-  /** Events of bots (by user agent): delivered (`keep`), marked (`mark`) or dropped (`drop`). */
+  /**
+   * Treatment of events of bots (by user agent): delivered (`keep`), marked (`mark`) or dropped
+   * (`drop`).
+   */
   bots: (typeof botModes)[number];
   /**
    * Origins of web pages that may send events, such as `https://example.com` or
@@ -32,7 +38,9 @@ const defaults: SourceSettings = {
   dedupSeconds: 0,
 };
 
-/** Returns all settings of a source: those that are stored, and defaults for the others. */
+/**
+ * Returns all settings of a source: the stored ones, and defaults for settings that are not stored.
+ */
 export function settingsOfSource({
   settings,
 }: {

@@ -32,25 +32,28 @@ export interface CatalogStore extends Environment {
    */
   advance(name: Epoch): number;
   /**
-   * Calls `run`. Each change that `run` makes calls `condition` inside its transaction, before
-   * anything else. When `condition` throws, the change rejects with that error and writes nothing.
-   * Within another call of `conditionally`, the conditions of both apply, the outer one first.
+   * Calls `run`. Each change that `run` makes calls `condition` at the beginning of the change's
+   * transaction. When `condition` throws, the change rejects with that error and writes nothing.
+   * When `run` itself calls `conditionally`, both conditions apply, the outer one first.
    */
   conditionally<T>(condition: () => void, run: () => Promise<T>): Promise<T>;
 }
 
-/** String that sorts after all ids and other ASCII keys. It ends the range of a prefix's keys. */
+/**
+ * String that sorts after all ids and other ASCII keys. It is the end of a range of keys that begin
+ * with a given prefix.
+ */
 export const LAST = "\uffff";
 
-/** Returns the range of all keys that consist of these parts and one more. */
+/** Returns the range of all keys that begin with these parts and have exactly one more part. */
 export function keysBelow<const Parts extends readonly string[]>(...parts: Parts) {
   const key = (last: string): [...Parts, string] => [...parts, last];
   return { start: key(""), end: key(LAST) };
 }
 
 /**
- * Disk space in bytes that is reserved for the file of the catalog. On a full disk, alerts can
- * still be stored and sent, and users can sign in and free space. A cluster's node can still store
+ * Disk space in bytes that is reserved for the file of the catalog. With it, on a full disk, alerts
+ * can still be stored and sent, users can sign in and free space, and a cluster's node can store
  * the changes of other nodes, which it needs to answer requests.
  */
 const RESERVE_BYTES = 4 << 20;
@@ -81,8 +84,8 @@ export function openStore(
    */
   const epochsNow = new Map<Epoch, number>();
   /**
-   * Checks the conditions that each change of the current asynchronous call must meet. It is not a
-   * parameter of the catalog's methods, so that no method can forget to pass it on.
+   * Holds, for the current asynchronous call, a function that checks the conditions of each change.
+   * It is not a parameter of the catalog's methods, so that no method can forget to pass it on.
    */
   const conditions = new AsyncLocalStorage<() => void>();
   /**

@@ -4,7 +4,9 @@ import { readTlsKeys } from "../settings/files/tls-files.ts";
 import type { Config } from "../settings/keys.ts";
 import type { CheckResult } from "./check-result.ts";
 
-/** Checks certificate and key files of listeners with TLS, and whether one has expired. */
+/**
+ * Checks the certificate and key files of listeners with TLS, and that no certificate has expired.
+ */
 export function* checkCertificates(config: Config): Generator<CheckResult> {
   for (const plane of ["data", "control", "transformer"] as const) {
     const subject = `TLS of the ${listenerNames[plane]}`;

@@ -60,7 +60,7 @@ export async function* checkDisk(config: Config): AsyncGenerator<CheckResult> {
   }
 }
 
-/** Removes the empty directory `last`, and those above it up to `first`. */
+/** Removes the empty directory `last`, and the directories above it up to and including `first`. */
 function removeDirectories(last: string, first: string): void {
   rmdirSync(last);
   if (last !== first) removeDirectories(dirname(last), first);

@@ -6,8 +6,8 @@ import type { Config } from "../settings/keys.ts";
 import type { CheckResult } from "./check-result.ts";
 
 /**
- * Checks that the mail server for alerts answers and accepts the user, if the settings name one
- * that a server can use. Sends no mail.
+ * Checks that the mail server for alerts answers and accepts the user. Checks nothing when the
+ * settings name no mail server, or when a server could not start with them. Sends no mail.
  */
 export async function* checkMailServer(config: Config): AsyncGenerator<CheckResult> {
   const server = mailServer(config);
@@ -30,7 +30,10 @@ export async function* checkMailServer(config: Config): AsyncGenerator<CheckResu
   }
 }
 
-/** Returns the mail server in the settings; undefined if `checkSettings` reports their fault. */
+/**
+ * Returns the mail server that the settings name. Undefined when they name none, and when they are
+ * invalid, which `checkSettings` reports.
+ */
 function mailServer(config: Config): MailServer | undefined {
   try {
     return mailServerOf(config);

@@ -8,8 +8,9 @@ import type { Config } from "../settings/keys.ts";
 import type { CheckResult } from "./check-result.ts";
 
 /**
- * Functions that read a group of settings, and the files that it names, as a start does. They throw
- * `StartError` if a server would not start with them. A key is the subject of a failed result.
+ * Functions by the subject of a failed result. Each reads one group of settings, and the files that
+ * these settings name, as a starting server does. It throws `StartError` if a server would not
+ * start with them.
  */
 const groups: Record<string, (config: Config) => unknown> = {
   "single sign-on": openSignOn,

@@ -24,7 +24,10 @@ export function* checkSystem(): Generator<CheckResult> {
   }
 }
 
-/** Checks the machine's memory, or the control group's limit if that is lower. */
+/**
+ * Checks the memory that a server can use: the machine's memory, or the control group's limit if it
+ * is lower.
+ */
 function checkMemory(): CheckResult {
   const bytes = usableMemory().totalBytes;
   const detail = `${Math.round(bytes / MIB)} MiB`;

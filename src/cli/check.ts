@@ -59,7 +59,9 @@ const checkHealth = defineCommand({
   },
 });
 
-/** Requests the data plane's `/health`. Throws `StartError` unless it succeeds. */
+/**
+ * Sends a request to `/health` of the data plane. Throws `StartError` unless the request succeeds.
+ */
 async function askDataPlane(config: Config): Promise<void> {
   const scheme = config["tls.certificate"] === undefined ? "http" : "https";
   const url = `${scheme}://${reachable(config.host)}:${config.port}/health`;
@@ -76,7 +78,10 @@ async function askDataPlane(config: Config): Promise<void> {
   }
 }
 
-/** Returns the host for URLs: loopback for `0.0.0.0` and `::`; brackets around IPv6. */
+/**
+ * Returns the host for the URL of a listener. For `0.0.0.0` and `::`, which mean all addresses, it
+ * is the loopback address. An IPv6 address gets brackets.
+ */
 function reachable(host: string): string {
   if (host === "0.0.0.0") return "127.0.0.1";
   if (host === "::") return "[::1]";

@@ -1,9 +1,9 @@
 import { InvariantError } from "../assert.ts";
 
 export interface CircuitBreakerOptions {
-  /** Checks whether attempts would succeed again. Rejects if they would fail. */
+  /** Checks whether an attempt, a call of a server, would succeed. Rejects if it would fail. */
   probe(): Promise<unknown>;
-  /** Whether callers still make attempts. Probes stop when this returns false. */
+  /** Whether callers still make attempts. Probes stop once this function returns false. */
   isNeeded(): boolean;
 }
 

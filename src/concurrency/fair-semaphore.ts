@@ -25,7 +25,7 @@ export const atMost =
 
 /**
  * A semaphore for several owners. A rule limits the permits of each owner. Owners that wait get
- * permits in turn.
+ * permits one after another.
  */
 export class FairSemaphore {
   readonly #count: number;
@@ -44,7 +44,7 @@ export class FairSemaphore {
     this.#admits = admits;
   }
 
-  /** Returns a permit if the owner may have one now, otherwise undefined. */
+  /** Returns a permit, or undefined if the owner would have to wait for one. */
   tryAcquire(owner: string): Permit | undefined {
     if (this.#waiting.has(owner) || !this.#isAdmitted(owner)) return undefined;
     return this.#grant(owner);

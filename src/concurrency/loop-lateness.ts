@@ -1,6 +1,6 @@
-/** Milliseconds between two looks at the clock. */
+/** Milliseconds between two checks of how late the event loop is. */
 const LOOK_MS = 100;
-/** Milliseconds for which the largest lateness is remembered at least. */
+/** Minimum milliseconds for which the largest lateness is remembered. */
 const REMEMBERED_MS = 5_000;
 
 /**
@@ -10,7 +10,7 @@ const REMEMBERED_MS = 5_000;
 export class LoopLateness {
   readonly #timer: ReturnType<typeof setInterval>;
   #lookedAt = performance.now();
-  /** Largest lateness in ms of the present and of the previous `REMEMBERED_MS`. */
+  /** Largest lateness, in milliseconds, in the present and the previous `REMEMBERED_MS`. */
   #largest = [0, 0] as [present: number, previous: number];
   #since = performance.now();
 
@@ -20,8 +20,8 @@ export class LoopLateness {
   }
 
   /**
-   * Largest lateness of a timer in the last `REMEMBERED_MS` to `2 * REMEMBERED_MS`, in
-   * milliseconds, which includes a lateness that lasts.
+   * Returns the largest lateness of a timer, in milliseconds, in a period that ends now and is
+   * `REMEMBERED_MS` to `2 * REMEMBERED_MS` long. Includes a timer that is late at this moment.
    */
   recentMs(): number {
     this.#look();

@@ -1,8 +1,8 @@
 import { RATE_BURST_SECONDS } from "../settings/limits.ts";
 
 /**
- * Maximum number of keys, such as workspaces or source ids, whose tokens one limiter stores. Above
- * it, the limiter forgets the least recently used key.
+ * Maximum number of keys, such as workspaces or source ids, whose tokens one limiter stores. When
+ * there are more keys, the limiter forgets the least recently used one.
  */
 export const RATE_KEYS_MAX = 10_000;
 
@@ -47,8 +47,8 @@ export class TokenBuckets {
   }
 
   /**
-   * Returns the number of seconds, rounded up, until the key has a whole token. Returns 0 if it has
-   * one already.
+   * Returns the number of seconds, rounded up, until the key has at least one token. Returns 0 if
+   * the key has one already.
    */
   waitSeconds(key: string): number {
     if (this.#perSecond <= 0) return 0;

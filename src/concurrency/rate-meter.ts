@@ -1,4 +1,4 @@
-/** Minimum length, in milliseconds, of a window in which occurrences are counted for a rate. */
+/** Minimum milliseconds for which occurrences are counted before the rate is computed. */
 const WINDOW_MS = 100;
 
 /** Measures how often something happens. The rate is that of the last complete window. */

@@ -3,7 +3,7 @@ import { unlessAborted } from "./unless-aborted.ts";
 interface SharedResult {
   version: string;
   result: Promise<unknown>;
-  /** Number of callers that wait. The computation is aborted when the last of them aborts. */
+  /** Number of callers that wait for the result. If the last one aborts, the computation stops. */
   waiting: number;
   stop: AbortController;
 }

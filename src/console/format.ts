@@ -33,7 +33,10 @@ export function formatDuration(seconds: number, decimals = 1): string {
   return `${Math.round(seconds / 86_400)} d`;
 }
 
-/** Formats a duration for a chart axis, such as `90 s`, not `2 min`, so that labels differ. */
+/**
+ * Formats a duration for the axis of a chart. From 1 to 2 minutes and from 1 to 2 hours it keeps
+ * the smaller unit, such as `90 s` instead of `2 min`, so that neighbouring labels differ.
+ */
 export function formatChartDuration(seconds: number): string {
   if (seconds === 0) return "0 s";
   if (seconds >= 60 && seconds < 120) return `${Math.round(seconds)} s`;
@@ -49,14 +52,17 @@ export function pluralize(amount: number, singular: string, plural = `${singular
 const DIRECTED =
   /[\p{Bidi_Control}\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}\p{Script=Adlam}]/u;
 
-/** Returns a name with code points, such as `[U+202E]`, for invisible direction characters. */
+/** Returns a name with a code point, such as `[U+202E]`, for each invisible direction character. */
 export const marked = (name: string) =>
   name.replace(
     /[\u202a-\u202e\u2066-\u2069]/g,
     (it) => `[U+${it.charCodeAt(0).toString(16).toUpperCase()}]`,
   );
 
-/** Returns a name as `marked` does, isolated so that its direction affects no other text. */
+/**
+ * Returns a name as `marked` does. If it has characters that `DIRECTED` matches, isolates it, so
+ * that it does not change the direction of the text beside it.
+ */
 export function isolated(name: string): string {
   const shown = marked(name);
   return DIRECTED.test(shown) ? `\u2068${shown}\u2069` : shown;

@@ -1,15 +1,15 @@
 import type { TSchema } from "@sinclair/typebox";
 
 /**
- * Condition under which a setting has an effect. It names other settings, each with values, and is
- * met if at least one of these settings has one of the values named for it. `any` stands for every
- * value.
+ * Condition under which a setting has an effect. The keys are names of other settings. The
+ * condition is met if at least one of them has one of the values listed for it. `any` stands for
+ * every value.
  */
 export type EffectCondition = Readonly<Record<string, readonly string[] | "any">>;
 
 /**
- * Returns the schema of a setting that has an effect only under a condition. Forms show it only
- * then, and a config that has it without the condition is refused.
+ * Returns the schema of a setting that has an effect only under `condition`. Forms show the setting
+ * only if the condition is met, and the server refuses a config that has the setting otherwise.
  */
 export function appliesWhen<T extends TSchema>(condition: EffectCondition, schema: T): T {
   return { ...schema, "x-applies-when": condition };
@@ -20,8 +20,8 @@ interface ConfigSchema {
 }
 
 /**
- * Whether a setting has an effect in a config. The default value of a setting that the config omits
- * can also fulfil the condition. Forms of the console call it too.
+ * Whether the setting `key` has an effect in a config. The default value of a setting that the
+ * config omits can also fulfil the condition. Forms of the console call this function too.
  */
 export function applies(
   { properties = {} }: ConfigSchema | TSchema,

@@ -36,7 +36,10 @@ export function configFaults(schema: TObject, config: Record<string, unknown>): 
   return [...faults.values()];
 }
 
-/** Returns the pointer and schema of the setting, at most two keys deep, that contains `path`. */
+/**
+ * Finds the setting that contains `path`, a JSON pointer into a config. The setting is a key of the
+ * config, or a key of an object in the config. Returns the setting's JSON pointer and its schema.
+ */
 function settingAt(schema: TObject, path: string): [pointer: string, setting: TSchema | undefined] {
   const [, name = "", inner] = path.split("/");
   const setting = schema.properties[name];
@@ -45,8 +48,9 @@ function settingAt(schema: TObject, path: string): [pointer: string, setting: TS
 }
 
 /**
- * Calls `check`, which throws `EgressRefused` if pixelmill may not connect to an address in the
- * config. Returns this error as a fault at `path`, and an empty array if `check` does not throw.
+ * Calls `check`, which throws `EgressRefused` if pixelmill is not allowed to connect to an address
+ * in the config. Returns the `EgressRefused` as a fault at `path`, or an empty array if `check`
+ * does not throw.
  */
 export function egressFaults(path: string, check: () => unknown): Detail[] {
   try {

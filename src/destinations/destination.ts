@@ -6,14 +6,15 @@ import type { TestStep } from "./test-steps.ts";
 /** The result of one attempt to deliver events. */
 export type DeliveryResult =
   /**
-   * The events were delivered, except those in `refused`. It maps the index of a refused event to
-   * the reason. Refused events become dead letters at once.
+   * The events were delivered, except the events in `refused`, which maps the index of each refused
+   * event to the reason. Refused events become dead letters at once.
    */
   | { kind: "delivered"; refused?: ReadonlyMap<number, string> }
   /**
    * The receiver will never accept this delivery (for example, it responded with a 4xx status), so
-   * its events become dead letters. When the delivery has several events, each is first delivered
-   * alone, so that only the events that cause the refusal become dead letters.
+   * the events of the delivery become dead letters. If there are several events, each is first
+   * delivered alone, and only the events that the receiver does not accept alone become dead
+   * letters.
    */
   | { kind: "rejected"; reason: string; answer?: ReceiverAnswer }
   /** The delivery failed, and a later attempt may succeed. */
@@ -21,35 +22,37 @@ export type DeliveryResult =
       kind: "retry";
       reason: string;
       answer?: ReceiverAnswer;
-      /** Cause of the failure. Without it, the cause is the destination and not an event. */
+      /** Cause of the failure: possibly an event, or the destination. Absent: the destination. */
       scope?: FailureScope;
-      /** Delay in milliseconds that the receiver asks for. */
+      /** Delay in milliseconds before the next attempt, if the receiver asked for a delay. */
       afterMs?: number;
       /**
-       * Indexes of the events that were delivered despite the failure, and are not sent again. Only
-       * kinds with `batchLimits` give them.
+       * Indexes of the events that were delivered although the delivery failed. They are not sent
+       * again. Only kinds of destinations with `batchLimits` set this member.
        */
       delivered?: ReadonlySet<number>;
     };
 
 /**
- * Cause of a failure that a later attempt may overcome. `destination`: the receiver cannot be
- * reached, or accepts no events for some time (refused connections, timeouts, TLS, DNS, 429, 503, a
- * full disk). Such a failure never counts toward giving up an event. `event`: the receiver was
- * reached and failed at this delivery, so one of its events may be the cause. An event that fails
- * in this way when it is sent alone, while the receiver accepts others, is given up.
+ * Cause of a failure that a later attempt may overcome:
+ * - `destination`: the receiver cannot be reached, or accepts no events for some time (refused
+ *   connections, timeouts, TLS, DNS, 429, 503, a full disk). An event is never given up because of
+ *   such a failure.
+ * - `event`: the receiver was reached and failed at this delivery, so one event of the delivery may
+ *   be the cause. If an event fails in this way when it is sent alone, and the receiver accepts
+ *   other events, the event is given up.
  */
 export type FailureScope = "event" | "destination";
 
-/** Properties of an event at its ingestion. User code cannot change them. */
+/** Properties that an event got when the server received it. User code cannot change them. */
 export interface EventOrigin {
   /**
-   * A UUID, or any text that an SDK chose. All events that user code produces from one ingested
-   * event have the same messageId, in all attempts to deliver them.
+   * Id of the event: a UUID, or any text that an SDK chose. All events that user code produces from
+   * one ingested event have the same messageId, in all attempts to deliver them.
    */
   readonly messageId: string;
   readonly sourceId: string;
-  /** Time of receipt, in milliseconds since the epoch. */
+  /** Time at which the server received the event, in milliseconds since the epoch. */
   readonly receivedAt: number;
   /** Type of the event as in RudderStack: `page`, `track`, … */
   readonly type: string;
@@ -100,21 +103,22 @@ export interface OpenDestination {
    * is a result. When `signal` is aborted, the delivery ends early with `retry`.
    *
    * An event may be delivered again. After a crash, it may be delivered again together with other
-   * events. Its `input` (`EventOrigin`) is the same each time.
+   * events. The event's `input` (`EventOrigin`) is the same each time.
    *
    * `name` is absent for kinds without `batchLimits`, and if `ageMs` is 0. These rules hold for
    * kinds with `batchLimits`:
    *
    * - One delivery runs at a time. It has a unique `name` of ASCII letters, digits, `.`, `_` and
    *   `-`. Later deliveries have greater names.
-   * - Every further attempt at a delivery, also after a crash, has the same name. It contains all
-   *   events of the earlier attempts, except events that have a final outcome or that the result of
-   *   an attempt had in `delivered`. After a crash it may contain more events.
+   * - Every further attempt at a delivery, also after a crash, has the name of the first attempt.
+   *   The further attempt contains all events of the earlier ones, except events that have a final
+   *   outcome or that an earlier result listed in `delivered`. After a crash it may contain more
+   *   events.
    * - An event is not delivered under another name until it is certain that no attempt succeeded.
    *   So a kind that derives a path from the name and from the events' `input` overwrites the files
    *   of earlier attempts, and stores each event once.
    * - `rejected` makes all events of the delivery dead letters, without trying them one by one.
-   * - The cause of a `retry` is never an event. The result has events that cannot be written in
+   * - An event is never the cause of a `retry`. Events that cannot be written are listed in
    *   `refused`.
    */
   deliver(
@@ -170,20 +174,27 @@ export interface SecretAudience {
 }
 
 /**
- * Describes a key of a config whose text has secret parts, such as a URL. Answers of the API show
- * the text with these parts masked. An update with this masked text keeps the stored one.
+ * Describes a key of a config for a text with secret parts, such as a URL that contains a token.
+ * Answers of the API show the text with its secret parts masked. An update that sends the masked
+ * text keeps the stored text.
  */
 interface MaskedKey<Config = Record<string, unknown>> {
-  /** A key such as `url`, or a key in an object, such as `oauth.tokenUrl`. */
+  /**
+   * Path of the key in the config, such as `url`, or `oauth.tokenUrl` for a key of the object
+   * `oauth`.
+   */
   path: string;
   /**
-   * Returns the text as answers of the API show it, with `MASK` in place of its secret parts. Only
-   * called for configs that have the text.
+   * Returns the text of the key with `MASK` in place of its secret parts, as answers of the API
+   * show it. Only called for a config that has the key.
    */
   shown(config: Config): string;
 }
 
-/** The keys of a config: their schema, which of them are secret, and which values are accepted. */
+/**
+ * Describes the keys of a config: their schema, which of them are secret, and which values are
+ * accepted.
+ */
 export interface ConfigForm<Config = Record<string, unknown>> {
   /** JSON schema of a config. A config with unknown keys is refused. */
   configSchema: TSchema;
@@ -224,7 +235,7 @@ export interface DestinationKind<Config = Record<string, unknown>> extends Confi
   overrideMembers?: readonly string[];
   /**
    * Returns a key for an event. Only events with equal keys may share a delivery. Without this
-   * function, all events may.
+   * function, all events may share one.
    */
   batchKey?(event: OutgoingEvent): string;
   /**

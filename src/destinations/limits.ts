@@ -9,13 +9,19 @@ export const DATABASE_TIMEOUT_MS_DEFAULT = 30_000;
 /** Longest batch timeout in milliseconds that the config of a database or broker may set. */
 export const DATABASE_TIMEOUT_MS_MAX = 120_000;
 /**
- * Maximum size of a database's response to one statement, or of a broker's answer to one request. A
- * longer response closes the connection.
+ * Maximum size in bytes of a database's response to one statement, or of a broker's answer to one
+ * request. A longer response closes the connection.
  */
 export const DATABASE_ANSWER_BYTES_MAX = 1 << 20;
-/** Maximum length of a host, user, password or name in the config of a database or a broker. */
+/**
+ * Maximum length, in characters, of a host, user, password or name in the config of a database or a
+ * broker.
+ */
 export const DATABASE_TEXT_CHARS_MAX = 1_024;
-/** Maximum length of the certificate authorities (PEM) in the config of a database or a broker. */
+/**
+ * Maximum length, in characters, of the certificate authorities (PEM) in the config of a database
+ * or a broker.
+ */
 export const DATABASE_CA_CHARS_MAX = 65_536;
 /** Milliseconds without use after which a connection to a database or broker is closed. */
 export const DATABASE_IDLE_MS_MAX = 60_000;
@@ -25,11 +31,13 @@ export const DATABASE_IDLE_MS_MAX = 60_000;
  */
 export const SCRAM_ITERATIONS_MAX = 200_000;
 // Answers of receivers
-/** Maximum bytes of a receiver's answer to a failed delivery that its dead letters keep. */
+/**
+ * Maximum bytes that a dead letter keeps of the body of a receiver's answer to a failed delivery.
+ */
 export const ANSWER_BODY_BYTES_MAX = 2_048;
 /**
- * Maximum characters that are stored of each header of a receiver's answer, and of the answer's
- * error code.
+ * Maximum characters that are stored of each header of a receiver's answer, and of the error code
+ * in the answer.
  */
 export const ANSWER_HEADER_CHARS_MAX = 256;
 /** Maximum length of the reason of a failed delivery, in characters. */

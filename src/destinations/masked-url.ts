@@ -10,8 +10,8 @@ export function isSecretName(name: string): boolean {
 }
 
 /**
- * Hosts of services whose URLs are secrets, because anyone who knows the path of such a URL may
- * send to it.
+ * Hosts of services whose URLs are secrets, because anyone who knows the path of such a URL can
+ * send requests to it.
  */
 const secretHosts = [
   /^hooks\.slack\.com$/,
@@ -23,10 +23,12 @@ const secretHosts = [
 ];
 
 /**
- * Returns a URL as the API shows it. If `isSecret` is true, the path and the query are masked. If
- * it is false, nothing is. If it is undefined, the path and the query are masked for hosts in
- * `secretHosts`, and for other hosts only the values of query parameters with names such as
- * `token`, and the fragment, which no receiver gets, is left out.
+ * Returns a URL as the API shows it:
+ * - If `isSecret` is true, the path and the query are masked.
+ * - If `isSecret` is false, nothing is masked.
+ * - If `isSecret` is undefined, the path and the query are masked for hosts in `secretHosts`. For
+ *   other hosts, the values of query parameters with names such as `token` are masked, and the
+ *   fragment is removed, because no receiver gets it.
  */
 export function maskedUrl(text: string, isSecret?: boolean): string {
   const url = URL.parse(text);

@@ -12,8 +12,8 @@ export interface RudderstackKeys {
   /** Maps each of RudderStack's keys to the key of the kind's own config with the same meaning. */
   names: Readonly<Record<string, string>>;
   /**
-   * RudderStack's keys with secrets that have no effect in pixelmill. They are stored, but the API
-   * never returns them.
+   * RudderStack's keys for secrets that pixelmill does not use. Their values are stored, but the
+   * API never returns them.
    */
   unusedSecrets?: readonly string[];
   /**

@@ -37,7 +37,7 @@ export class TestSteps {
     this.#add({ step, ok: true, ...(message !== undefined && { message }) }, answer);
   }
 
-  /** Records a step that failed. It is the last step of the test. */
+  /** Records a step that failed. A failed step is the last step of the test. */
   failed(step: TestStepName, message: string, answer?: ReceiverAnswer): void {
     this.#add({ step, ok: false, message }, answer);
   }

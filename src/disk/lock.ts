@@ -21,8 +21,8 @@ export function lockFile(path: string, how: keyof typeof operations): (() => voi
 }
 
 /**
- * When root runs the process, gives a file to the owner of its directory. If a command run by root
- * kept a lock file that it created, the server, which runs as another user, could not open it.
+ * When root runs the process, gives a file to the owner of its directory. Otherwise the server,
+ * which runs as another user, could not open a lock file that a command of root created.
  */
 function giveToOwner(fd: number, directory: string): void {
   if (process.getuid?.() !== 0) return;

@@ -20,9 +20,10 @@ const STAT_BLOCK_BYTES = 512;
 
 /**
  * Returns a function that allocates disk space after the end of a file, so that the file can grow
- * while the disk is full. The length of the file does not change. Call it whenever the file may
- * have grown: it allocates `reserveBytes` again once half of them are used. It never throws. When
- * it cannot allocate the space, it logs that once, and logs again when it can.
+ * while the disk is full. The length of the file does not change. The caller calls the returned
+ * function whenever the file may have grown: the function allocates `reserveBytes` again once half
+ * of them are used. It never throws. When it cannot allocate the space, it logs that once, and logs
+ * again when it can.
  */
 export function diskReserve(
   path: string,

@@ -51,8 +51,8 @@ export function createAddressRules(
 
   return {
     /**
-     * Returns why destinations must not connect to an address, or undefined when they may. The
-     * address may be in any notation.
+     * Returns why destinations are not allowed to connect to an address, or undefined when they are
+     * allowed to. The address may be in any notation.
      */
     refusal(text: string) {
       const address = parse(text);
@@ -65,8 +65,8 @@ export function createAddressRules(
     },
     /**
      * Whether an address is in an allowed range or in no forbidden range. Unlike `refusal`, does
-     * not check for addresses of this machine, which can change, so the result for an address never
-     * changes.
+     * not check whether the address belongs to this machine, because the addresses of a machine can
+     * change. The result for an address therefore never changes.
      */
     allows(text: string) {
       const address = parse(text);

@@ -31,8 +31,9 @@ export class EgressRefused extends Error {
 }
 
 /**
- * Error of a DNS resolution whose request was aborted while the resolution waited for its turn.
- * Other requests that shared the resolution then start a new one.
+ * Error of a DNS resolution that did not begin, because the request that asked for it was aborted
+ * while the resolution waited for its turn. Other requests that waited for the same resolution then
+ * start a new one.
  */
 class PermitAbandoned extends Error {}
 
@@ -122,8 +123,8 @@ export function createCheckedAddresses({
       }
     },
     /**
-     * Moves an address to the end of the host's cached addresses, because a connection to it
-     * failed. Does nothing if the host has no such address any more.
+     * Moves an address to the end of the host's cached addresses, because a connection to the
+     * address failed. Does nothing if the address is not cached for the host.
      */
     demote(host: string, address: string) {
       const kept = cache.get(host);

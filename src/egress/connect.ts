@@ -31,8 +31,8 @@ interface ConnectTls extends EgressTls {
 
 export interface EgressConnectRequest {
   /**
-   * The workspace (tenant) whose limits apply: the numbers of its DNS resolutions and connections
-   * are bounded.
+   * The workspace (tenant) of the connection. The numbers of a workspace's DNS resolutions and
+   * connections are limited.
    */
   workspaceId: string;
   /** A host name or an IP address. */

@@ -1,8 +1,8 @@
 /**
- * The time limit of one request, combined with the abort signal of its caller. For speed, it uses
- * only one timer and one event listener. An `AbortController` for each request would cost more than
- * all other work for a request here. `AbortSignal.any` would attach a further signal to the
- * caller's signal for each request.
+ * The time limit of one request, combined with the abort signal of its caller. For speed, a
+ * deadline uses only one timer and one event listener. An `AbortController` for each request would
+ * cost more than all other work for the request. `AbortSignal.any` would attach a further signal to
+ * the caller's signal for each request.
  */
 export class Deadline {
   /**
@@ -29,7 +29,7 @@ export class Deadline {
     if (outer.aborted) this.#onAbort();
   }
 
-  /** Gives the request its whole time again, unless the time is over. */
+  /** Begins the time limit again from now, unless it has passed or the caller has aborted. */
   restart(): void {
     if (this.#isOver) return;
     clearTimeout(this.#lastRead);
@@ -41,9 +41,9 @@ export class Deadline {
   }
 
   /**
-   * Sets the function that is called when the time limit has passed or the caller aborts, in place
-   * of an earlier one. Its argument is the timeout error or the caller's abort reason. Calls it at
-   * once if the limit has passed.
+   * Sets the function that is called when the time limit has passed or the caller aborts. Replaces
+   * the function that was set before. The argument of the function is the timeout error or the
+   * caller's abort reason. If the time limit has already passed, calls the function at once.
    */
   onEnd(end: (reason: unknown) => void): void {
     if (this.#isOver) end(this.#reason);

@@ -86,7 +86,10 @@ export function createEgress(options: EgressOptions) {
   const connections = new FairSemaphore(Math.min(EGRESS_CONNECTIONS_MAX, eighth), fewerThanFree);
   const sockets = new Set<Socket>();
 
-  /** The wait does not shorten the time of the receiver, which is not to blame for it. */
+  /**
+   * Waits until the workspace may make one more request or connection. Then restarts the time
+   * limit, because the receiver did not cause the wait.
+   */
   async function waitForPermit(
     semaphore: FairSemaphore,
     kind: "request" | "connection",
@@ -213,9 +216,9 @@ export function createEgress(options: EgressOptions) {
 }
 
 /**
- * Describes a network error in one line, with its error code of node:net, node:dns or node:tls. The
- * sentence begins with `failed`, or with `owner` if a certificate is not accepted (see
- * `failureText`).
+ * Describes a network error in one line that contains its error code (of node:net, node:dns or
+ * node:tls). The line begins with `failed`. If a certificate is not accepted, the line begins with
+ * `owner`, which says whose certificate it is, such as `The server's`.
  */
 export function networkReason(
   error: unknown,

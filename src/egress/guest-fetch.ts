@@ -15,9 +15,9 @@ interface GuestEgressRequest extends Omit<EgressRequest, "body" | "isRepeatable"
 const idempotent = new Set(["GET", "HEAD", "OPTIONS", "PUT", "DELETE"]);
 
 /**
- * Returns the `fetch` function of user code. It sends requests through `egress`, which has another
- * list of allowed addresses than the egress of destinations. A redirect is returned like any other
- * response; if user code follows it, the new request is checked too.
+ * Returns the `fetch` function of user code. The function sends requests through `egress`, whose
+ * list of allowed addresses differs from that for destinations. A redirect is returned like any
+ * other response; if user code follows it, the new request is checked too.
  */
 export function guestFetch(egress: Egress) {
   return async (request: GuestEgressRequest, signal: AbortSignal) => {

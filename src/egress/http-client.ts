@@ -20,8 +20,8 @@ export interface EgressResponse {
 /** The part of a request that does not depend on how the connection is made. */
 export interface HttpRequest {
   /**
-   * The workspace (tenant) whose limits apply: the numbers of its DNS resolutions and requests in
-   * progress are bounded. Workspaces never share a connection.
+   * The workspace (tenant) of the request. The numbers of a workspace's DNS resolutions and
+   * requests in progress are limited. Workspaces never share a connection.
    */
   workspaceId: string;
   method: string;
@@ -39,9 +39,9 @@ export interface HttpRequest {
    */
   answerBytesMax: number;
   /**
-   * Whether the receiver may get the request twice. If so, and the receiver turns out to have
-   * closed the idle connection on which the request was sent, the request is sent again on a new
-   * connection. The receiver may have read the first one before it closed the connection.
+   * Whether the receiver may get the request twice. If so, and the receiver has closed the idle
+   * connection on which the request was sent, the request is sent again on a new connection. The
+   * receiver may have read the request before it closed the idle connection.
    */
   isRepeatable: boolean;
 }
@@ -159,8 +159,9 @@ function bytesOf(attempt: HttpAttempt): Uint8Array[] {
 
 /**
  * Returns the number of milliseconds for which a connection may be kept idle, from the response's
- * `Keep-Alive` header: one second less than the receiver's timeout, because the receiver's FIN
- * needs time to arrive, but at least half of it. Returns undefined when the header has no timeout.
+ * `Keep-Alive` header: one second less than the timeout in the header, because the receiver's FIN
+ * needs time to arrive, but at least half of the timeout. Returns undefined when the header has no
+ * timeout.
  */
 export function keepMs(keepAlive = ""): number | undefined {
   const seconds = /\btimeout=(\d{1,9})/i.exec(keepAlive)?.[1];

@@ -18,8 +18,8 @@ const sweepMs = 1_000;
  */
 export class IdleConnections {
   /**
-   * The times of `performance.now()` until which the idle connections may be used. The one that has
-   * been idle longest is first.
+   * For each idle connection, the time of `performance.now()` until which it may be used. The
+   * connection that has been idle longest is first.
    */
   readonly #until = new Map<ReceiverConnection, number>();
   readonly #byKey = new Map<string, ReceiverConnection[]>();
@@ -31,9 +31,9 @@ export class IdleConnections {
   }
 
   /**
-   * Removes and returns the most recently used idle connection with the key (workspace and
-   * endpoint) and the certificate authorities `ca`, whose time is not over; undefined when there is
-   * none.
+   * Removes and returns an idle connection that has the key `key` (workspace and endpoint) and the
+   * certificate authorities `ca`, and whose time has not ended. If there are several, chooses the
+   * connection that was used last. Returns undefined when there is none.
    */
   take(key: string, ca: string | undefined): ReceiverConnection | undefined {
     const connection = this.#byKey

@@ -3,7 +3,7 @@ import { assert } from "../assert.ts";
 import type { ResponseReader } from "./response-reader.ts";
 import { type Endpoint, openSocket, trueErrorOf } from "./socket.ts";
 
-/** Error of a request whose receiver closed the connection before its response was complete. */
+/** Error of a request: the receiver closed the connection before the response was complete. */
 export class ConnectionClosed extends Error {
   override readonly name = "ConnectionClosed";
 }
@@ -100,8 +100,8 @@ export class ReceiverConnection {
   }
 
   /**
-   * Handles the receiver's closing of the connection. Completes a response that ends when the
-   * connection closes; the request in progress rejects if its response is incomplete.
+   * Handles the receiver's closing of the connection. A response whose end is the closing of the
+   * connection is complete. If the response is incomplete, the request in progress rejects.
    */
   #end(): void {
     const pending = this.#pending;

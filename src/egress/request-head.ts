@@ -3,8 +3,8 @@ import type { Target } from "./target.ts";
 
 /**
  * Names, in lower case, of headers that describe the connection or the body. Callers must not set
- * them: with a second body length, a caller could smuggle another request into a connection that
- * others use too (RFC 9112 §11.2).
+ * such headers: with a second body length, a caller could smuggle another request into a connection
+ * that other callers use too (RFC 9112 §11.2).
  */
 export const reservedHeaders: ReadonlySet<string> = new Set([
   "host",

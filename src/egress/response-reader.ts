@@ -13,7 +13,7 @@ const notHttp = () => new Error("Expected a response of HTTP/1.1 or 1.0");
 
 /** Status line and headers of a response. */
 interface ResponseHead {
-  /** The text that was parsed. */
+  /** The text of the status line and the headers, before parsing. */
   text: string;
   status: number;
   headers: Readonly<Record<string, string>>;
@@ -21,7 +21,10 @@ interface ResponseHead {
   isNew: boolean;
 }
 
-/** The head parsed last. Within a second, a receiver's answers mostly have the same head. */
+/**
+ * The head (status line and headers) that was parsed last. It is reused when the next response has
+ * the same text, as is frequent for responses of a receiver within the same second.
+ */
 let latest: ResponseHead = { text: "", status: 0, headers: {}, isNew: false };
 
 /** Parses the status line and the headers. `text` ends after the last header line. */

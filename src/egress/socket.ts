@@ -53,8 +53,8 @@ export function openSocket(
 }
 
 /**
- * Returns the error of a socket that `openSocket` returned, or a clearer one: when this process may
- * open no further file, Bun reports that the peer refused the connection.
+ * Returns the error of a socket from `openSocket`, or a clearer error in its place. When this
+ * process has reached its limit of open files, Bun reports that the peer refused the connection.
  */
 export function trueErrorOf(error: Error): Error {
   if (codeOf(error) !== "ECONNREFUSED") return error;

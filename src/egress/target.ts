@@ -21,7 +21,7 @@ const KEPT_CHARS_MAX = 1_024;
 // Most requests have the URL of an earlier one.
 const keptTarget = remembered(KEPT_MAX, readTarget);
 
-/** Returns the target of a URL. Throws as `checkedUrl` does. */
+/** Returns the target of a URL. Throws `EgressRefused` when `checkedUrl` refuses the URL. */
 export function targetOf(url: string): Target {
   return url.length > KEPT_CHARS_MAX ? readTarget(url) : keptTarget(url);
 }

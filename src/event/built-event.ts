@@ -2,7 +2,7 @@ import type { DestinationChoice } from "./destination-choice.ts";
 
 /** An event as JSON for destinations and user code, with the fields that delivery code reads. */
 export interface BuiltEvent {
-  /** The event as JSON text in UTF-8, in memory of its own. */
+  /** The event as JSON text in UTF-8, in memory that later events do not overwrite. */
   json: Uint8Array;
   /**
    * Identifies the user: the userId, or the anonymousId when the userId is blank. The events of one
@@ -16,7 +16,10 @@ export interface BuiltEvent {
   hasTextIds?: boolean;
   /** The name of a track event (its field `event`); empty or absent for other events. */
   name?: string | undefined;
-  /** The messageId from the SDK; undefined when the server made one, which is in the record. */
+  /**
+   * The messageId that the SDK sent. Undefined when the server made the messageId, which is then in
+   * the record.
+   */
   messageId?: string | undefined;
   /** The event's rules that exclude destinations; undefined when it has none. */
   choice?: DestinationChoice | undefined;

@@ -12,7 +12,10 @@ export interface ContentFilter {
 
 /** Regular expression that a value of `property` must match. */
 export const PROPERTY_PATTERN = "^[^=]+=";
-/** Text of error messages for the strings that match `PROPERTY_PATTERN`, of at most `charsMax`. */
+/**
+ * Describes, for error messages, the strings that match `PROPERTY_PATTERN` and have at most
+ * `charsMax` characters.
+ */
 export const propertyExpected = (charsMax: number) =>
   `the path and the value of a field such as properties.plan=pro, of at most ${charsMax} characters`;
 
@@ -43,9 +46,9 @@ export function contentMatcher({
 }
 
 /**
- * Returns a function that checks whether any JSON text holds `text`. The JSON of an SDK may escape
- * characters that need no escape, such as `\u00e4` and `\/`, and have spaces beside quotes, so it
- * is also compared without these.
+ * Returns a function that checks whether a JSON text contains `text`. An SDK may escape characters
+ * that need no escape, such as `\u00e4` and `\/`, and may write spaces beside quotes. The function
+ * therefore also searches the JSON text without such escapes and spaces.
  */
 function jsonSearch(text: string): (json: string) => boolean {
   const holds = textSearch(text);

@@ -1,5 +1,5 @@
 import { isObject } from "../is-object.ts";
-/** The members of an event that keep some destinations from getting it. */
+/** The members of an event that prevent some destinations from getting the event. */
 export interface DestinationChoice {
   /**
    * Member `integrations` of the event. Its keys are ids, names and kinds of destinations, and
@@ -13,8 +13,8 @@ export interface DestinationChoice {
 const none: readonly unknown[] = [];
 
 /**
- * Reads the choice from an event's members `integrations` and `context.consentManagement`. Returns
- * undefined when they exclude no destination.
+ * Reads from an event's members `integrations` and `context.consentManagement` which destinations
+ * do not get the event. Returns undefined when the members exclude no destination.
  */
 export function choiceOf(integrations: unknown, consent: unknown): DestinationChoice | undefined {
   const wanted = isObject(integrations) ? integrations : {};
@@ -25,7 +25,7 @@ export function choiceOf(integrations: unknown, consent: unknown): DestinationCh
   return { integrations: wanted, deniedConsentIds };
 }
 
-/** The properties of a destination by which an event can choose it. */
+/** The properties of a destination that determine whether the destination may get an event. */
 interface ChosenDestination {
   id: string;
   name: string;
@@ -35,10 +35,10 @@ interface ChosenDestination {
 }
 
 /**
- * Whether a destination may get the event. It may not if the user denied a consent that it needs.
- * In all other cases, `integrations` decides by the first entry it has for, in this order, the
- * destination's id, name, kind, or `All`. Without an entry, the destination may get the event.
- * Upper and lower case of the keys do not matter.
+ * Whether a destination may get the event. It may not if the user denied a consent that the
+ * destination needs. Otherwise, `integrations` decides by the first of these entries that it has:
+ * the destination's id, the destination's name, the destination's kind, `All`. Without such an
+ * entry, the destination may get the event. Upper and lower case of the keys do not matter.
  */
 export function isChosen(
   { integrations, deniedConsentIds }: DestinationChoice,

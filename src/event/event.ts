@@ -206,7 +206,10 @@ function nodeText(node: number): string {
   return isGiven(node) ? textOf(nodes[node + FIRST]!, nodes[node + LAST]!) : "";
 }
 
-/** Returns the event's messageId: the one that the server made (in the record), or the SDK's. */
+/**
+ * Returns the event's messageId: the messageId that the server made, which is in the record, or the
+ * one that the SDK sent.
+ */
 export function messageIdOf({ messageId }: EventRecord, event: BuiltEvent): string {
   return messageId === undefined ? (event.messageId ?? "") : uuidText(messageId);
 }

@@ -10,12 +10,17 @@ import { uuidBytes } from "./uuid.ts";
 
 /** Conditions of a search for events. An event must meet all conditions that are present. */
 export interface EventQuery extends ContentFilter {
-  /** Earliest time of receipt, in milliseconds since the epoch. */
+  /**
+   * Finds only events that were received at or after this time, in milliseconds since the epoch.
+   */
   from?: number;
-  /** Time before which the event was received, in milliseconds since the epoch. */
+  /** Finds only events that were received before this time, in milliseconds since the epoch. */
   to?: number;
   messageId?: string;
-  /** Whether to find only events refused on arrival; false finds only others. Default: both. */
+  /**
+   * Whether to find only events that were refused on arrival (true), or only other events (false).
+   * Absent to find both.
+   */
   isRefused?: boolean;
   userId?: string;
   anonymousId?: string;
@@ -104,9 +109,9 @@ function mayHold(query: Buffer, needles: readonly Buffer[]): boolean {
 }
 
 /**
- * Whether the JSON may contain all these strings. JSON with a backslash always may, because any
- * character can be written as an escape. An id that was sent as a number such as `1e3` is not
- * found, because its text is `1000`.
+ * Whether a JSON text may contain all strings in `needles`. A JSON text with a backslash may
+ * contain any string, because JSON can write any character as an escape. An event with the id
+ * `1000` is not found if the id was sent as a number such as `1e3`.
  */
 function mayHoldInJson(json: Buffer, needles: readonly Buffer[]): boolean {
   return needles.every((needle) => json.includes(needle)) || json.includes(BACKSLASH);

@@ -36,7 +36,7 @@ export const eventRecordCodec: RecordCodec<EventRecord> = {
   },
 };
 
-/** Thrown for a record that only newer executables can read. Other errors mean damage. */
+/** Thrown for a record that only newer executables can read. Other errors mean a damaged record. */
 export class NewerRecordError extends RangeError {
   override readonly name = "NewerRecordError";
 

@@ -51,8 +51,9 @@ export function readQuery(query: QueryText, type: "page" | "track"): void {
 
 /**
  * Writes the parameters of a query string as JSON to the sections of the scratch buffer, in one
- * pass. Returns false when that is not possible and the query needs `readQuery`, which builds a
- * tree of nodes. Has the same limits and throws the same error as `readQuery`.
+ * pass. Returns false for a query that cannot be written in one pass. The caller must then call
+ * `readQuery`, which builds a tree of nodes. Has the same limits and throws the same error as
+ * `readQuery`.
  */
 export function streamQuery(query: QueryText, type: "page" | "track"): boolean {
   const end = load(query, type);

@@ -1,7 +1,7 @@
 /**
- * Returns a function that checks whether a JSON text without spaces between its values, in lower
- * case, holds `text`: as it stands there or as people see it, `"plan": "pro"`, or as a part of a
- * string's value, `say "hi"`, whose quotes and backslashes JSON escapes.
+ * Returns a function that checks whether a JSON text, in lower case and without spaces between its
+ * values, contains `text`. This `text` may be JSON with or without spaces, such as `"plan": "pro"`,
+ * or a part of a string's value, such as `say "hi"`, whose quotes and backslashes JSON escapes.
  */
 export function textSearch(text: string): (lowerCaseJson: string) => boolean {
   const inString = JSON.stringify(text).slice(1, -1).toLowerCase();

@@ -63,13 +63,13 @@ export function markTimed(bytes: Uint8Array, time: number): Uint8Array {
   return bytes;
 }
 
-/** Whether a UUID has the form that `markTimed` makes, with this time. */
+/** Whether a UUID has the form that `markTimed` gives it, and contains the time `time`. */
 export function isOfTime(bytes: Uint8Array, time: number): boolean {
   if (bytes[6] !== 0x70 || bytes[7]! > 3 || bytes[8]! >> 6 !== 2) return false;
   return timeOf(bytes) === time;
 }
 
-/** Returns 8 bytes with the 64 random bits of an `isOfTime` UUID. The next call overwrites them. */
+/** Returns the 64 random bits of a UUID of `markTimed` in 8 bytes that the next call overwrites. */
 export function restOfTimedId(bytes: Uint8Array): Uint8Array {
   for (let i = 0; i < TIMED_ID_REST_BYTES; i++) rest[i] = bytes[8 + i]!;
   // The two random bits are stored at the place of the variant, which is known.
@@ -77,7 +77,9 @@ export function restOfTimedId(bytes: Uint8Array): Uint8Array {
   return rest;
 }
 
-/** Returns the UUID of a time and the 8 bytes at `offset`, which `restOfTimedId` returned. */
+/**
+ * Returns the UUID of `markTimed` with this time and the random bits in the 8 bytes at `offset`.
+ */
 export function timedId(time: number, from: Uint8Array, offset: number): Uint8Array {
   const bytes = new Uint8Array(16);
   for (let i = 0; i < TIMED_ID_REST_BYTES; i++) bytes[8 + i] = from[offset + i]!;

@@ -7,9 +7,9 @@ import { RECORDED, type Series } from "./series.ts";
 
 /** Maximum milliseconds from a minute's end until a node stores the minute's figures. */
 const SPREAD_MS = 10_000;
-/** Milliseconds from the start until the first step: by then, most lanes have read their events. */
+/** Milliseconds until `step` is first called: by then, most lanes have read their events. */
 const FIRST_STEP_MS = 2_000;
-/** Time in milliseconds during which `unwritten` reuses the rows that it collected. */
+/** Milliseconds for which `unwritten` reuses the rows that an earlier call of it collected. */
 const COLLECTED_MS = 1_000;
 
 interface FigureRecorderParts {
@@ -25,15 +25,15 @@ interface FigureRecorderParts {
   /** Returns the share of all partitions (0 to 1) whose events this node delivers. */
   share(): number;
   now(): number;
-  /** Returns the earliest time that it can be now, by which old figures are deleted. */
+  /** Returns the earliest time that is possible now: figures that are then too old are deleted. */
   earliestNow(): number;
   logger: Logger;
 }
 
 /**
- * Stores what this node counted, once a minute. Figures of a minute that cannot be stored are
- * retried for a few minutes and then dropped, so that readers see a gap. A crash loses the current
- * minute, and the previous one if it was not stored yet.
+ * Stores the figures that this node counted, once a minute. When it cannot store the figures of a
+ * minute, it tries again for a few minutes and then drops them, so that readers see a gap. A crash
+ * loses the figures of the current minute, and of the previous minute if they were not stored yet.
  */
 export class FigureRecorder {
   readonly #parts: FigureRecorderParts;

@@ -20,7 +20,7 @@ const SERIES_AT_ONCE = 25;
 /** Maximum number of series that one call of `tidy` examines in each table. */
 const TIDY_SERIES_MAX = 1_000;
 
-/** Number of a minute in its hour, or of an hour in its day, followed by its figures. */
+/** The number of a minute in its hour, or of an hour in its day, and the figures of that time. */
 type PackedRow = readonly [number: number, ...FigureRow];
 type PackedTable = Table<PackedRow[], [Series, number]>;
 
@@ -46,7 +46,7 @@ export class FigureTables {
   readonly #minutes: Table<FigureRow, [Series, number, string]>;
   readonly #hours: PackedTable;
   readonly #days: PackedTable;
-  /** Series after which the next call of `tidy` continues, by table. */
+  /** For each table, the series after which the next call of `tidy` continues. */
   readonly #tidied = { minutes: "", hours: "", days: "" };
 
   constructor(store: Store) {
@@ -189,7 +189,7 @@ export class FigureTables {
     }
   }
 
-  /** Returns rows of minutes that are not packed yet, both stored and in `unwritten`. */
+  /** Returns stored rows and `unwritten` rows of minutes that are not packed yet. */
   #unpacked(
     series: Series,
     from: number,

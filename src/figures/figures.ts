@@ -4,7 +4,7 @@ import { MINUTE_MS } from "./minute-counters.ts";
 import { COUNTS, type FigureRow, mergeTimes, RECEIVED } from "./row.ts";
 import { RECORDED, type Series } from "./series.ts";
 
-/** Figures of one step of a chart. */
+/** Figures of one step (a span of time) of a chart. */
 export interface FigurePoint {
   /** Start of the step, in milliseconds since the epoch. */
   at: number;
@@ -83,9 +83,9 @@ export function readTotals(
     /** Sums of the counts of the current hour and the 30 days before it. */
     month: sumCounts(hours),
     /**
-     * Start of the last minute in which something was received; only the start of the hour if the
-     * minutes of that time are not stored any more. Undefined when nothing was received in the last
-     * 30 days.
+     * Start of the last minute in which something was received. It is the start of the hour instead
+     * if the minutes of that hour are no longer stored. Undefined when nothing was received in the
+     * last 30 days.
      */
     lastReceivedAt: (isRecent ? lastReceived(recent(lastHour)) : undefined) ?? lastHour,
   };
@@ -118,7 +118,7 @@ function bySteps(
   return steps;
 }
 
-/** Returns the `unwritten` rows of a series from `from` to before `to`, by minute. */
+/** Returns the rows of a series in `unwritten`, from `from` to before `to`, by the row's minute. */
 function unwrittenRows(
   series: Series,
   from: number,

@@ -3,8 +3,8 @@ import { COUNTERS, type FigureRow, rowOf } from "./row.ts";
 
 export const MINUTE_MS = 60_000;
 /**
- * Number of minutes whose counts are kept in memory: the current minute, and those before it that
- * could not be stored yet.
+ * Number of minutes whose counts are kept in memory: the current minute and the minutes before it,
+ * whose counts are perhaps not stored yet.
  */
 export const COUNTED_MINUTES = 5;
 

@@ -19,7 +19,7 @@ export const RETRIED = 4;
 export const REPEATED = 4;
 export const LAG_EVENTS = 5;
 export const LAG_SECONDS = 6;
-/** Index of the first pair of the histogram. */
+/** Index in a row of the first pair of the histogram: a bucket's number and its count. */
 const HISTOGRAM = 7;
 
 /** Number of counts at the beginning of a row. The counters that `rowOf` takes begin with these. */

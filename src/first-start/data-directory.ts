@@ -125,14 +125,17 @@ export function isDataLocked(config: Config): boolean {
 
 /**
  * Returns an object that reads and writes a marker file. The file exists from the creation of an
- * admin token until the token is printed, so that a start that was interrupted in between can be
- * recognized.
+ * admin token until the token is printed, so that the next start recognizes that a start was
+ * interrupted in between.
  */
 export function unprintedToken(config: Config) {
   const path = inData(config, "unseen-token");
   return {
     get: () => existsSync(path),
-    /** Creates or removes the marker file. The change is durable when this returns. */
+    /**
+     * Creates the marker file if `is`, or else removes it. The change is durable when `set`
+     * returns.
+     */
     set(is: boolean): void {
       if (is) writeFileSync(path, "", { flush: true });
       else rmSync(path, { force: true });
@@ -169,8 +172,8 @@ function expectStandaloneDirectory(config: Config): void {
 }
 
 /**
- * Throws `StartError` when the data directory is not one of a server with these settings: a node of
- * this cluster, or a standalone server.
+ * Throws `StartError` when the data directory does not fit these settings: it must belong to a node
+ * of this cluster, or to a standalone server if no cluster is set.
  */
 export function expectFittingDirectory(config: Config): void {
   if (config["cluster.kafka"].length === 0) expectStandaloneDirectory(config);
@@ -195,8 +198,8 @@ export function expectStandaloneData(config: Config): void {
 }
 
 /**
- * Throws `StartError` when the configured directory is not a data directory that pixelmill created,
- * so that a mistyped path does not become one.
+ * Throws `StartError` when the configured directory is not a data directory that pixelmill created.
+ * A directory with a mistyped path therefore never becomes a data directory.
  */
 export function expectDataDirectory(config: Config): void {
   try {
@@ -254,10 +257,10 @@ function expectNoFile(directory: string): void {
 }
 
 /**
- * Throws when this process may not read and write a store or a log in a data directory. A start as
- * root leaves files that a server as another user cannot open: that server would find out late, or
- * would have no access to events. The directory may contain other files, such as the `lost+found`
- * of a file system.
+ * Throws when this process has no right to read and write a store or a log in a data directory. A
+ * start as root leaves files that a server of another user cannot open. Without this check, that
+ * server would fail late, or would have no access to events. The directory may contain other files,
+ * such as the `lost+found` of a file system.
  */
 function expectStoresUsable(config: Config): void {
   expectAccess(resolve(config.data));
@@ -271,7 +274,7 @@ function expectStoresUsable(config: Config): void {
   }
 }
 
-/** Throws when this process may not read and write a file or directory that exists. */
+/** Throws when a file or directory exists and this process has no right to read and write it. */
 function expectAccess(path: string): void {
   try {
     accessSync(path, constants.R_OK | constants.W_OK);

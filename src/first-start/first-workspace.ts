@@ -9,7 +9,10 @@ interface FirstWorkspaceOptions {
   name: string;
   /** Value of the setting `admin.token`; undefined when it is not set. */
   adminToken: string | undefined;
-  /** Stored mark that an admin token was created and perhaps not printed. */
+  /**
+   * Reads and writes a stored mark, which is set from the creation of an admin token until the
+   * token is printed.
+   */
   unprintedToken: { get(): boolean; set(is: boolean): void };
   print(line: string): void;
 }
@@ -69,8 +72,8 @@ async function setToken(catalog: Catalog, workspaceId: string, secret: string): 
 }
 
 /**
- * Ignores an error with the refusal `missing` or `conflict`: another node that starts with the same
- * setting has made the same change first. Throws other errors again.
+ * Ignores an `ApiError` whose `refusal` is `missing` or `conflict`: another node that starts with
+ * the same setting has already made the same change. Throws any other error again.
  */
 function ignoreConcurrentChange(error: unknown): void {
   const isDone = error instanceof ApiError && ["missing", "conflict"].includes(error.refusal);

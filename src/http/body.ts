@@ -22,7 +22,7 @@ interface BodyFraming {
  * chunk must have exactly its stated size.
  */
 export class Body {
-  /** HTTP status that refuses the request for its body: 400 or 413; 0 while the body is valid. */
+  /** HTTP status with which the body is refused: 400 or 413; 0 while it is not refused. */
   status = 0;
   readonly headBytes: number;
   /**

@@ -167,8 +167,8 @@ interface ConnectionEntries<T extends EvictableConnection> {
 }
 
 /**
- * Connections of one network, those of trusted proxies, or those of all other clients, in the order
- * of their eviction.
+ * A group of connections in the order of their eviction. A group has the connections of one
+ * network, of trusted proxies, or of all other clients.
  */
 class EvictionOrder<T extends EvictableConnection> {
   readonly #silent = new LinkedList<T>();

@@ -8,7 +8,7 @@ import type { HttpResponse } from "./response.ts";
 import type { ServerState } from "./server-state.ts";
 
 const CONTINUE = Buffer.from("HTTP/1.1 100 Continue\r\n\r\n");
-/** Age in seconds up to which a connection without a request is expected to send its first one. */
+/** Age in seconds up to which a connection that sent no request is expected to send one soon. */
 const EXPECTED_SECONDS_MAX = 1;
 const METHOD_GET = 0x20544547; // "GET " in little endian
 
@@ -18,8 +18,8 @@ const METHOD_GET = 0x20544547; // "GET " in little endian
  * - reading: it waits for a complete request.
  * - handling: a request is complete and its response was not sent yet.
  * - sending: part of a response waits until the client reads more.
- * - closing: the server's side is closed. Received bytes are dropped, so that the client can read
- *   the last response before its own bytes are refused.
+ * - closing: the server sends no more bytes. It drops the bytes that it receives: refusing them
+ *   could make the client lose the last response.
  */
 type State = "reading" | "handling" | "sending" | "closing" | "closed";
 
@@ -33,7 +33,7 @@ export class HttpConnection implements HttpExchange, EvictableConnection {
   hasClientEnded = false;
   /** Number of complete requests that were received so far. */
   requests = 0;
-  /** Client network to which this connection's buffers count; undefined for a trusted proxy. */
+  /** Network of the client, to which the buffered bytes count; undefined for a trusted proxy. */
   readonly network: string | undefined;
   readonly #socket: Socket<HttpConnection>;
   readonly #server: ServerState<HttpConnection>;
@@ -49,7 +49,7 @@ export class HttpConnection implements HttpExchange, EvictableConnection {
   #unsent: Buffer = Buffer.alloc(0);
   /** Whether the connection closes after the current response and drops later bytes. */
   #isLast = false;
-  /** Number of bytes that were dropped. */
+  /** Number of received bytes that were dropped because the connection reads no further request. */
   #dropped = 0;
   #running = false;
 
@@ -119,8 +119,9 @@ export class HttpConnection implements HttpExchange, EvictableConnection {
   /**
    * Closes the connection if it has waited for its client for over `seconds`, and returns whether
    * it did. A request body may take longer while it arrives with at least
-   * `HTTP_BODY_BYTES_PER_SECOND_MIN`, also a refused one: many clients read the response only after
-   * they have sent the body, and would see a reset instead.
+   * `HTTP_BODY_BYTES_PER_SECOND_MIN`. This includes a refused body, because many clients read the
+   * response only after they have sent the whole body, and closing earlier would reset the
+   * connection.
    */
   expire(seconds: number): boolean {
     if (this.#state === "handling") return false;
@@ -133,20 +134,20 @@ export class HttpConnection implements HttpExchange, EvictableConnection {
   }
 
   /**
-   * Closes the connection. Drops the part of a response that was not sent yet. The client can still
-   * receive what was sent.
+   * Closes the connection. Drops the bytes of a response that were not sent yet; the client can
+   * still receive the bytes that were sent.
    */
   end(): void {
     if (this.#state === "sending") this.#socket.terminate();
     else this.#socket.end();
   }
 
-  /** Closes the connection, and lets the client receive what was sent of a response. */
+  /** Closes the connection. The client can still receive the bytes of a response that were sent. */
   release(): void {
     this.#socket.end();
   }
 
-  /** Closes the connection: at once, or after the response if it has a complete request. */
+  /** Closes the connection: at once, or after the response if a complete request was received. */
   stop(): void {
     if (this.#state === "reading") this.#close();
   }
@@ -161,7 +162,10 @@ export class HttpConnection implements HttpExchange, EvictableConnection {
     return this.requests === 0 && this.#server.seconds - this.#since <= EXPECTED_SECONDS_MAX;
   }
 
-  /** Handles complete requests in the input, up to one whose response is not sent at once. */
+  /**
+   * Handles the complete requests in the input one after another. Stops at a request whose response
+   * is not sent at once.
+   */
   #run(): void {
     this.#running = true;
     while (this.#state === "reading" && this.#reader.input.length > 0 && this.#next());

@@ -112,8 +112,8 @@ export function serveHttp(options: HttpServerOptions) {
 
   /**
    * Closes the connections that have no request. If `waits`, keeps the connections that are
-   * expected to send one. Returns whether an open connection still waits for its response or its
-   * request.
+   * expected to send a request soon. Returns whether a connection was kept, because it waits for a
+   * response or is expected to send a request.
    */
   function stopIdle(waits: boolean): boolean {
     let isBusy = false;

@@ -1,7 +1,7 @@
 import type { HttpExchange } from "../http/exchange.ts";
 import type { HttpResponse } from "../http/response.ts";
 
-/** Functions that make the responses. `Taken` describes the events of one request. */
+/** Functions that make the responses to events. `Taken` describes the events of one request. */
 interface FlushResponsesOptions<Taken> {
   /** Returns the response to a request whose events are durable in the log. */
   stored(taken: Taken): HttpResponse;
@@ -9,7 +9,7 @@ interface FlushResponsesOptions<Taken> {
   failed(error: unknown, taken: Taken): HttpResponse;
 }
 
-/** Requests that wait for one flush. `taken` has the events of each, in the same order. */
+/** Requests that wait for one flush. `taken[i]` describes the events of `exchanges[i]`. */
 interface Waiting<Taken> {
   exchanges: HttpExchange[];
   taken: Taken[];

@@ -54,9 +54,9 @@ export interface IngestListenerOptions
   publicUrl?: string | undefined;
   logger: Logger;
   metrics: Metrics;
-  /** Numbers of stored and refused pixels, to which the listener adds. */
+  /** Numbers of stored and refused pixels. The listener increases them. */
   outcomes: PixelOutcomes;
-  /** Number of stored events by source id, to which the listener adds. */
+  /** Number of stored events by source id. The listener increases it. */
   received: Map<string, number>;
 }
 
@@ -250,7 +250,7 @@ const isRead = ({ method }: HttpExchange) => method === "GET" || method === "HEA
 const NOT_FOUND =
   "There is nothing at this path: expected /pixel/v1/page, /pixel/v1/track, /v1/batch or another path of SDKs; the API and the console have a port of their own";
 
-/** Returns an error response whose body is one sentence. */
+/** Function that returns an error response. The body of the response is one sentence, `message`. */
 type Refuse = (status: number, message: string, headers?: Record<string, string>) => HttpResponse;
 
 /** Headers of a response that asks the client to try again. */

@@ -65,8 +65,8 @@ export interface FileLogSettings extends SegmentBounds {
 }
 
 /**
- * How the server uses the event logs of all its ingest processes. `index` is the number of an
- * ingest process, counted from 0.
+ * Functions with which the server supplies the log settings of its ingest processes, and learns
+ * about changes of their event logs. `index` is the number of an ingest process, counted from 0.
  */
 export interface IngestLogs {
   /** Returns the log settings for an ingest process that starts now. */
@@ -77,8 +77,8 @@ export interface IngestLogs {
    */
   opened?(index: number, durable: number): void;
   /**
-   * Called when all records below `end` are durable. `sources` lists the source ids of the new
-   * records; when it is undefined, they may have any source.
+   * Called when all records with sequence numbers below `end` are durable. `sources` lists the
+   * source ids of the new records; undefined if the new records may have any source.
    */
   written?(index: number, end: number, sources: readonly string[] | undefined): void;
   /**
@@ -130,9 +130,9 @@ export type IngestMessage =
   /** The process could not start, and exits now. */
   | { type: "failed"; message: string }
   /**
-   * All records below `sequence` are durable. `sources` contains the source ids of the new records,
-   * and possibly of records that are still being written. It is absent when there are too many
-   * sources for one message.
+   * All records with sequence numbers below `sequence` are durable. `sources` has the source ids of
+   * the new records, and possibly of records that are still being written. It is absent when there
+   * are too many sources for one message.
    */
   | { type: "durable"; sequence: number; sources?: string[] }
   /**

@@ -66,8 +66,8 @@ export function createSdkStatusCounter(
 }
 
 /**
- * Returns a function that counts stored SDK events: `good` is the number of those that will be
- * delivered, `refused` the number of those that are only stored.
+ * Returns a function that counts stored SDK events. `good` is the number of events that will be
+ * delivered, `refused` the number of events that are only stored.
  */
 export function createSdkEventCounter(metrics: Metrics): (good: number, refused: number) => void {
   const counts = { stored: 0, refused: 0 };

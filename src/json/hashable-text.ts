@@ -1,6 +1,6 @@
 /**
- * Returns a text to hash in place of `text`: itself, or its JSON if it has halves of surrogate
- * pairs, since these all have the same bytes in UTF-8.
+ * Returns the text that is hashed in place of `text`. This is `text` itself, or its JSON if `text`
+ * contains half of a surrogate pair, because all such halves have the same bytes in UTF-8.
  */
 export function hashableText(text: string): string {
   return text.isWellFormed() ? text : JSON.stringify(text);

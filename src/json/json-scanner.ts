@@ -50,8 +50,9 @@ export const scanned = {
   /** Whether a string scanned since a caller set this to false contains a backslash. */
   isEscaped: false,
   /**
-   * Deepest nesting among the values that `skipValue` passed since the caller set this to 0: 0 for
-   * a string, number, boolean or `null`, 1 for an object or array that contains only these.
+   * Deepest nesting among the values that `skipValue` passed since the caller set this to 0. A
+   * string, number, boolean or `null` has the nesting 0. An object or array has 1 more than the
+   * deepest value in it.
    */
   levels: 0,
   /**

@@ -2,8 +2,8 @@
 const scalar = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/g;
 
 /**
- * Parses JSON, but returns integers of 16 digits or more as text: rounded, as by `JSON.parse`, two
- * of them may be equal.
+ * Parses JSON, but returns integers of 16 digits or more as text. `JSON.parse` would round them,
+ * and two different integers could become equal.
  */
 export function parseExact(json: string): unknown {
   // Few events have a long number, and quoting it takes longer than parsing.
@@ -12,8 +12,9 @@ export function parseExact(json: string): unknown {
 }
 
 /**
- * Parses JSON for a program that only shows or writes it: `JSON.stringify` writes the integers that
- * a number cannot hold with all their digits again. Without the runtime's support, rounds them.
+ * Parses JSON for a program that only shows the values or writes them as JSON again. When the
+ * runtime supports it, `JSON.stringify` then writes large integers with all their digits.
+ * Otherwise, integers that a number cannot represent are rounded.
  */
 export function parseToShow(json: string): unknown {
   const { rawJSON } = JSON as { rawJSON?(text: string): unknown };

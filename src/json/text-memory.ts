@@ -4,9 +4,9 @@ const ZEROS = 8;
 let text = Buffer.alloc(128 << 10);
 
 /**
- * Returns the scanner's working memory, enlarged if needed to hold a text of `bytes` bytes; its
- * contents are kept. A caller may write a text directly to the start of this memory. `loadText`
- * then does not copy the text.
+ * Returns the scanner's working memory with its contents, enlarged if it cannot hold a text of
+ * `bytes` bytes. A caller may write a text directly to the start of this memory; `loadText` then
+ * does not copy the text.
  */
 export function textMemory(bytes: number): Buffer {
   if (bytes + ZEROS > text.length) {
@@ -18,8 +18,8 @@ export function textMemory(bytes: number): Buffer {
 }
 
 /**
- * Copies a JSON text to the start of the scanner's working memory, and returns this memory, which
- * the next call overwrites. `json` may itself be a part of this memory.
+ * Copies a JSON text to the start of the scanner's working memory, and returns this memory. The
+ * next call overwrites the text. `json` may itself be a part of this memory.
  */
 export function loadText(json: Uint8Array): Buffer {
   textMemory(json.length);

@@ -151,7 +151,7 @@ function isTlsAlert(piece: Buffer): boolean {
 export class AnswerLengths {
   /** Number of bytes of the current response that have not arrived yet. */
   #left = 0;
-  /** Number of bytes of the next length prefix that arrived, and (`#length`) the value so far. */
+  /** Number of bytes of the next length prefix that arrived; `#length` is their value so far. */
   #lengthBytes = 0;
   #length = 0;
 

@@ -37,7 +37,8 @@ interface ProbedBroker {
   answered: boolean;
   error?: unknown;
   /**
-   * Promise for `refresh` calls that wait until the next probe ends. Undefined while none waits.
+   * Promise that `refresh` waits for: it resolves or rejects when the next probe ends. Undefined
+   * while no call of `refresh` waits.
    */
   next?: PromiseWithResolvers<void> | undefined;
   /** Ends the pause before the next probe. */
@@ -95,9 +96,9 @@ export class BrokerHealth {
   }
 
   /**
-   * Sends a request to each probed broker that answers at present, through a client that connects
-   * to this broker only. Resolves with the results of the requests that succeed within
-   * `UNRESPONSIVE_MS`.
+   * Sends a request to each probed broker that answers at present. `ask` gets a client that
+   * connects to one of these brokers only. Resolves with the results of the requests that succeed
+   * within `UNRESPONSIVE_MS`.
    */
   async askEach<T>(ask: (client: Base) => Promise<T>): Promise<T[]> {
     const asked = [...this.#asked.values()].filter(({ address }) => this.#answers(address));
@@ -183,8 +184,8 @@ export class BrokerHealth {
   }
 
   /**
-   * Returns whether one more broker may be probed. Brokers that left the cluster and do not answer
-   * take no place. Ends the probes of those that are not in the settings.
+   * Returns whether one more broker may be probed. A broker that left the cluster and does not
+   * answer is not counted. If such a broker is not in the settings, the function ends its probes.
    */
   #hasRoom(): boolean {
     const named = new Set((this.#options.bootstrapBrokers as string[]).map(addressOf));
@@ -229,7 +230,7 @@ export class BrokerHealth {
     asked.next = undefined;
   }
 
-  /** Waits until the next probe is due, or a refresh asks for it. */
+  /** Waits until the next probe is due, or until a call of `refresh` asks for the probe. */
   async #pause(asked: ProbedBroker): Promise<void> {
     const endedAt = performance.now();
     const woken = Promise.withResolvers<void>();

@@ -19,7 +19,7 @@ const NAMED_MAX = 1_000;
 interface MergedView {
   topics: ReadonlyMap<string, ClusterTopicMetadata | TopicAnswer>;
   brokers: ReadonlyMap<number, ListedBroker>;
-  /** Addresses of `brokers`. */
+  /** Addresses of the brokers in `brokers`. */
   listed: ReadonlySet<string>;
   controllerId: number;
 }
@@ -40,11 +40,11 @@ const EMPTY: MergedView = {
  */
 export class ClusterView {
   readonly #answers = new Map<string, MetadataAnswer>();
-  /** Address of a broker whose last answer was from another Kafka cluster → id of that cluster. */
+  /** Ids of other Kafka clusters, by the address of the broker whose last answer had the id. */
   readonly #foreign = new Map<string, string>();
   /** Id of the Kafka cluster. Undefined before a broker has reported it. */
   #clusterId: string | undefined;
-  /** Ids of the `NAMED_MAX` brokers that answers listed last, by address, in that order. */
+  /** Broker ids by address, of the `NAMED_MAX` addresses that answers listed last, oldest first. */
   readonly #named = new Map<string, number>();
   #outdated = new Map<string, Omit<OutdatedBroker, "forMs"> & { since: number }>();
   #merged: MergedView = EMPTY;
@@ -114,7 +114,9 @@ export class ClusterView {
     return [...this.#foreign].map(([address, clusterId]) => ({ address, clusterId }));
   }
 
-  /** Whether requests may be sent to a broker: not if it left the cluster or is in another one. */
+  /**
+   * Whether requests may be sent to a broker. False if it left the cluster or is in another one.
+   */
   isUsable(address: string): boolean {
     return !this.hasLeft(address) && !this.#foreign.has(address);
   }
@@ -123,7 +125,7 @@ export class ClusterView {
     return this.#foreign.has(address);
   }
 
-  /** Whether a broker was listed before and is not a member of the cluster at present. */
+  /** Whether an answer listed the broker before, but it is not in the cluster at present. */
   hasLeft(address: string): boolean {
     return this.#named.has(address) && !this.#merged.listed.has(address);
   }
@@ -143,8 +145,8 @@ export class ClusterView {
   }
 
   /**
-   * Returns the address of the broker with this id, also if earlier answers listed it and no
-   * current answer does. Undefined if no answer ever listed it.
+   * Returns the address of the broker with this id, even if only earlier answers listed the broker.
+   * Returns undefined if no answer has listed it.
    */
   addressOfBroker(id: number): string | undefined {
     return this.#listed().get(id) ?? [...this.#named].findLast(([, of]) => of === id)?.[0];
@@ -220,10 +222,10 @@ interface BehindLeader {
 
 type AddressedAnswer = [address: string, answer: MetadataAnswer];
 
-/** Statement of one broker about a topic. `id` is the broker's id, if it lists itself. */
+/** Metadata of a topic in one broker's answer. `id` is the broker's id, if it lists itself. */
 type TopicStatement = { address: string; id: number | undefined; topic: TopicAnswer };
 
-/** Returns the brokers' statements by topic name: at most one of each broker about a topic. */
+/** Returns the brokers' statements by topic name. Each broker has at most one for each topic. */
 function statementsByTopic(answers: readonly AddressedAnswer[]): Map<string, TopicStatement[]> {
   const all = answers.flatMap(([address, { topics, brokers }]) => {
     const id = brokers.find((it) => addressOf(it) === address)?.nodeId;
@@ -267,7 +269,7 @@ function mergedTopic(
 
 const NO_LEADER = { leader: -1, leaderEpoch: -1, replicas: [], isr: [], offlineReplicas: [] };
 
-/** Used in place of a topic's id when a broker does not know the topic or may not show it. */
+/** Used in place of the id of a topic that a broker does not know or is not allowed to show. */
 const MISSING = "";
 
 /** Returns a topic's id, or the topic's name for brokers before Kafka 2.8, which send no ids. */

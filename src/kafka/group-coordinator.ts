@@ -58,8 +58,8 @@ const GROUP_REQUESTS = new Set(["JoinGroup", "SyncGroup", "Heartbeat", "LeaveGro
 
 /**
  * Makes a client ask all responding brokers which broker coordinates a group, and use the answer of
- * those that know the newest leaders. By itself, the Kafka library asks one broker. That may be a
- * former coordinator that is cut off from the other brokers, still answers, and names itself.
+ * the brokers that know the newest leaders. By itself, the Kafka library asks one broker. This can
+ * be a former coordinator that is cut off from the other brokers, still answers, and names itself.
  */
 export function askAllForCoordinator(
   kafka: KafkaLibrary,
@@ -173,7 +173,7 @@ export function followCoordinator(
   return () => clearInterval(check);
 }
 
-/** Whether a failed request holds the coordinator's decision that the member must rejoin. */
+/** Whether a request failed because the coordinator has decided that the member must rejoin. */
 function isDecided(error: Error): boolean {
   return "findBy" in error && Boolean((error as Found).findBy("needsRejoin", true));
 }

@@ -17,8 +17,9 @@ export interface WriteRefusal {
   /** Address of the broker that leads the partition, as far as this process knows. */
   leader: string | undefined;
   /**
-   * Address of the broker whose answer, or lack of one, `error` describes. It led the partition
-   * then; another broker may lead now. Undefined if the batch was sent to no broker.
+   * Address of the broker to which the failed batch was sent, and which `error` is about. It led
+   * the partition at that time; another broker may lead it now. Undefined if the batch was sent to
+   * no broker.
    */
   broker: string | undefined;
   /** Error of the last attempt to send the batch; undefined while no attempt has failed. */

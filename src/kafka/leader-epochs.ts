@@ -64,7 +64,7 @@ export function mostFrequent(texts: readonly string[]): string {
   )[0];
 }
 
-/** Broker that answers, but whose answers are behind those of other brokers. */
+/** Broker that answers, but names former leaders, or is not listed by the other brokers. */
 export interface OutdatedBroker {
   /** Address as `host:port`. */
   address: string;

@@ -19,10 +19,7 @@ export interface ProducerBatch<R> {
 
 const SEQUENCES = 2 ** 31;
 
-/**
- * Returns the sequence number of the record `count` records later. Numbers restart at 0 after 2^31
- * - 1.
- */
+/** Returns the sequence number that is `count` after `sequence`. The number after 2^31 - 1 is 0. */
 export const sequenceAfter = (sequence: number, count: number) => (sequence + count) % SEQUENCES;
 
 /**
@@ -34,8 +31,8 @@ export class PartitionQueue<R> {
   #batch: ProducerBatch<R> | undefined;
   #producerId: ProducerId | undefined;
   /**
-   * Producer id of the last batch that was abandoned without knowing whether the broker wrote it.
-   * The id must not be used again. Undefined while no batch was abandoned.
+   * Producer id of the last batch that was abandoned while it was unknown whether the broker wrote
+   * the batch. The id must not be used again. Undefined while no batch was abandoned.
    */
   #retired: ProducerId | undefined;
   #nextSequence = 0;

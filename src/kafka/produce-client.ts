@@ -16,7 +16,10 @@ export interface ProduceClient {
   leaders(topic: string): readonly number[] | undefined;
   /** Asks the brokers for the leaders of a topic's partitions. */
   refreshLeaders(topic: string): Promise<void>;
-  /** Returns the address of the broker with this id, if the brokers list it. */
+  /**
+   * Returns the address of the broker with the id `leader`; undefined if the brokers do not list
+   * it.
+   */
   addressOf(leader: number): string | undefined;
   /** Requests a new producer id. For this id, sequence numbers begin at 0 in each partition. */
   initProducerId(): Promise<ProducerId>;

@@ -14,8 +14,8 @@ export interface PartitionMessages {
   sequence: number;
   messages: readonly BatchRecord[];
   /**
-   * Whether the batch was sent before. A broker that has it already responds with the offset and
-   * the time that it was appended with.
+   * Whether the batch was sent before. A broker that already has the batch responds with the offset
+   * and the time of its first append.
    */
   isRepeated?: boolean;
 }
@@ -28,8 +28,8 @@ export interface ProduceRequest {
   compression: Compression;
   /**
    * Time, in milliseconds since the epoch, of records that have no `timestamp` of their own. If
-   * undefined, these records have no time. If a batch's first record has a `timestamp`, that is
-   * used instead.
+   * undefined, these records have no time. If a batch's first record has a `timestamp`, that
+   * `timestamp` is used instead.
    */
   timestamp?: number | undefined;
 }
@@ -45,8 +45,8 @@ export interface PartitionResponse {
   baseOffset: bigint;
   /**
    * Time at which the broker appended the batch, by its clock, in milliseconds since the epoch. -1
-   * unless the topic uses `LogAppendTime`, or the broker had the batch already: then the batch's
-   * time.
+   * if the topic does not use `LogAppendTime`. If the broker already had the batch, the time that
+   * is stored with the batch, whatever the topic uses.
    */
   logAppendTimeMs?: bigint;
 }

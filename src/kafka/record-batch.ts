@@ -24,12 +24,12 @@ interface RecordBatchOptions {
   compression: Compression;
   /**
    * Time, in milliseconds since the epoch, of records that have no `timestamp` of their own. If
-   * undefined, these records have no time. If the first record has a `timestamp`, that is used
-   * instead.
+   * undefined, these records have no time. If the first record has a `timestamp`, that `timestamp`
+   * is used instead.
    *
    * If the time of a producer's last batch is old or missing, a broker forgets the producer's
-   * sequence numbers at its next check (`producer.id.expiration.check.interval.ms`). It then
-   * appends a batch that is sent again a second time.
+   * sequence numbers at its next check (`producer.id.expiration.check.interval.ms`). If the
+   * producer then sends the same batch again, the broker appends it twice.
    */
   timestamp?: number | undefined;
 }
@@ -46,8 +46,8 @@ const NO_TIMESTAMP = -1;
 const ALGORITHMS = { none: 0, gzip: 1, zstd: 4 };
 const ZSTD_LEVEL = 1;
 /**
- * Smallest size in bytes of a batch's records that is compressed with zstd. Below it, compression
- * costs more CPU time than it saves by writing fewer bytes.
+ * Size in bytes from which the records of a batch are compressed with zstd. Compressing a smaller
+ * batch costs more CPU time than it saves by writing fewer bytes.
  */
 const ZSTD_BYTES_MIN = 4_096;
 /**

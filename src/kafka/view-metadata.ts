@@ -64,8 +64,8 @@ const UNKNOWN_TOPIC = 3;
 
 /**
  * Returns the metadata of the given topics. Returns an error if the brokers refuse one of the
- * topics. Returns undefined if no broker answers, or if none of those that answer was asked for one
- * of the topics.
+ * topics. Returns undefined if no broker answers, or if no answering broker was asked for one of
+ * the topics, so that `view` does not contain it.
  */
 function metadataOf(
   kafka: KafkaLibrary,
@@ -92,9 +92,9 @@ function metadataOf(
 
 /**
  * Makes a group member ask the brokers only for the topics that it tracks itself. The group's
- * leader asks for the topics of all members before it assigns partitions. Without this, a member of
- * another program that subscribed to a missing topic would make each assignment fail. The topics of
- * others have no partitions in the answer.
+ * leader asks for the topics of all members before it assigns partitions. Without this function, a
+ * member of another program that subscribed to a missing topic would make each assignment fail.
+ * Topics that only other members track have no partitions in the returned metadata.
  */
 export function leaveOutForeignTopics(kafka: KafkaLibrary, consumer: Consumer): void {
   const client: Base = consumer;

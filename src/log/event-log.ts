@@ -40,14 +40,14 @@ export interface LogWriter<T> {
 }
 
 /**
- * Numbers of parts of an event log that can and cannot be written. The parts are the partitions in
- * Kafka; a log in files has one part.
+ * How many parts of an event log can be written, and how many cannot. In Kafka, the parts are the
+ * partitions; a log in files has one part.
  */
 export interface LogHealth {
   /**
-   * Number of the log's partitions whose last write failed (`failing`) and whose last write
-   * succeeded (`writable`). A log in files counts as one partition. A partition that was never
-   * written is in neither number.
+   * `failing` is the number of the log's partitions whose last write failed. `writable` is the
+   * number of partitions whose last write succeeded. A partition that was never written is in
+   * neither number. A log in files counts as one partition.
    */
   failing: number;
   writable: number;
@@ -135,7 +135,9 @@ export interface DurableRange {
   sources: readonly string[];
 }
 
-/** Rejection of an append that was not confirmed as stored: the disk or the brokers refused it. */
+/**
+ * Error of an append whose records are not confirmed as stored, because the disk or brokers failed.
+ */
 export class LogUnavailable extends Error {
   override readonly name = "LogUnavailable";
 }

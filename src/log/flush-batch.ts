@@ -20,7 +20,10 @@ export interface OpenBlock {
   count: number;
 }
 
-/** Blocks that one flush (a write to disk) stores. All their records share one promise. */
+/**
+ * Blocks that one flush (a write to disk) stores. `promise` settles, for all records in the blocks,
+ * when the flush has succeeded or failed.
+ */
 export class FlushBatch {
   readonly blocks: OpenBlock[] = [];
   readonly #settled = Promise.withResolvers<void>();
@@ -67,10 +70,10 @@ export class FlushBatch {
   }
 
   /**
-   * Pads blocks with zeros up to the end of their disk page, unless the padding would exceed
-   * `PADDING_SHARE_MAX` of the batch's bytes. Pads all blocks of a batch that begins at a page
-   * boundary, so that they can be written without the page cache; in other batches, only the last
-   * block. Without padding, the next flush writes the half-full page again: with 64 records of 300
+   * Pads blocks with zeros up to the end of their disk page: all blocks of a batch that begins at a
+   * page boundary, so that they can be written without the page cache; only the last block of
+   * another batch. Pads nothing if the padding would exceed `PADDING_SHARE_MAX` of the batch's
+   * bytes. Without padding, the next flush writes the half-full page again: with 64 records of 300
    * bytes per flush, 1.23 bytes are written per byte of data; with padding, 1.07. Readers ignore
    * the zeros, because the header says how many records the block holds.
    */

@@ -30,8 +30,8 @@ interface LossReportOptions {
   logger: Logger;
   metrics?: Metrics | undefined;
   /**
-   * Describes a loss in a log whose records are not single events. If absent, the description of a
-   * loss gives the number of records.
+   * Describes a loss in a log that does not hold one event per record. If absent, the description
+   * of a loss gives the number of missing records.
    */
   describe?: DescribeLoss;
 }
@@ -92,9 +92,8 @@ export class LossReport {
   }
 
   /**
-   * Forgets the reported gaps of a log that end below `sequence`, the first sequence number that
-   * remains after a trim. No reader can encounter these gaps again, so they need not be remembered
-   * to prevent a second report.
+   * Forgets the reported gaps that end below `sequence`, the first sequence number that a log holds
+   * after a trim. No reader can encounter these gaps again, so they cannot be reported twice.
    */
   forget(directory: string, sequence: number): void {
     const gaps = this.#lost.get(directory)?.gaps ?? new Map<number, number>();

@@ -179,9 +179,10 @@ class SegmentLogReader implements LogReader {
   }
 
   /**
-   * Returns the block of `run` (consecutive blocks of a segment) that holds `position`, or else the
-   * next one after it. Returns undefined when all are before `position`; the search then continues
-   * after the run. Adds the blocks to the segment's index.
+   * Returns the block of `run` (consecutive blocks of a segment) that holds the record with the
+   * number `position`, or else the next block after it. Returns undefined when all blocks end
+   * before `position`; the search then continues after the run. Adds the blocks to the segment's
+   * index.
    */
   #pick(segment: KnownSegment, run: BlockRun, position: number): Lookup | undefined {
     let found: Block | undefined;

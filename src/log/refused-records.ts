@@ -12,16 +12,16 @@ import { codeOf } from "../errors.ts";
 import type { Gap } from "./loss-report.ts";
 
 /**
- * Largest number of lines that are used, from the end of the file `refused`. Each line holds a
- * range of sequence numbers of refused records.
+ * Largest number of lines of the file `refused` that are used: only its last lines are. Each line
+ * holds a range of sequence numbers whose records the writer refused.
  */
 const LINES_MAX = 10_000;
 
 const pathIn = (directory: string) => join(directory, "refused");
 
 /**
- * Adds a range of sequence numbers of refused records to the file `refused`. Returns when the file
- * is on disk. Only the log's writer may call it.
+ * Adds a range of sequence numbers, whose records the writer refused, to the file `refused`.
+ * Returns when the file is on disk. Only the log's writer may call it.
  */
 export function recordRefused(directory: string, { from, to }: Gap): void {
   using file = openFile(pathIn(directory), "a", 0o640);
@@ -31,8 +31,8 @@ export function recordRefused(directory: string, { from, to }: Gap): void {
 }
 
 /**
- * Returns how many sequence numbers in `gap` belong to refused records, which readers do not report
- * as missing.
+ * Returns how many sequence numbers in `gap` belong to records that the writer refused. Readers do
+ * not report such records as missing.
  */
 export function countRefusedWithin(directory: string, gap: Gap): number {
   let count = 0;

@@ -12,7 +12,10 @@ import type { LogReader, LogRecord } from "./event-log.ts";
  */
 export type TimeOf = (record: Uint8Array) => number;
 
-/** Returns the time of the first record from `position` on that has one; undefined if none has. */
+/**
+ * Returns the time of the first record at or after `position` that has a time; undefined if none
+ * has.
+ */
 export async function firstTime(
   reader: LogReader,
   timeOf: TimeOf,
@@ -25,10 +28,10 @@ export async function firstTime(
  * Returns the sequence number of the first record whose time is at least `time`, or the log's end
  * when all records are older. Uses a binary search, so it reads only a few blocks.
  *
- * If the clock was set back by `d`, times do not only ascend, and several records may have a time
- * of at least `time` and follow an older record. The function then returns the number of one of
- * them: all records before it are older than `time + d`, and all records from it on have a time of
- * at least `time - d`.
+ * If the clock was set back by `d`, the times of the records do not always ascend: several records
+ * with a time of at least `time` can each follow an older record. The function then returns the
+ * sequence number of one of them. All records before it are older than `time + d`, and all records
+ * from it on have a time of at least `time - d`.
  */
 export async function positionAt(reader: LogReader, time: number, timeOf: TimeOf): Promise<number> {
   const end = reader.end();

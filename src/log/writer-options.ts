@@ -5,7 +5,9 @@ import type { Gap } from "./loss-report.ts";
 
 /** Longest wait of a flush for more records, in ms from the start of the previous flush. */
 export const LOG_GATHER_MS = 1;
-/** Milliseconds after a failed attempt to replace an old segment until the next attempt. */
+/**
+ * Pause in milliseconds between a failed attempt to replace an old segment and the next attempt.
+ */
 export const LOG_ROTATE_RETRY_MS = 1_000;
 /** Milliseconds between two attempts to write to a disk that failed. */
 export const LOG_PROBE_MS = 250;
@@ -13,7 +15,7 @@ export const LOG_PROBE_MS = 250;
 /** Size in bytes after which a new segment file begins. Only whole segments can be deleted. */
 export const LOG_SEGMENT_BYTES_MAX = 64 << 20;
 
-/** Largest size and age of a segment; at either, the writer starts the next segment. */
+/** Largest size and age of a segment. When a segment reaches either, the next segment starts. */
 export interface SegmentBounds {
   /** Largest size of a segment in bytes; `LOG_SEGMENT_BYTES_MAX` when absent. */
   segmentBytesMax?: number | undefined;

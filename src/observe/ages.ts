@@ -16,14 +16,15 @@ const SET_CLOCK_MS_MIN = Date.UTC(2026, 0);
 
 interface AgeOf {
   /**
-   * Returns the milliseconds that have passed since a time of the wall clock (milliseconds since
-   * the epoch), at least 0. If the wall clock was set since, the smallest number that is possible.
+   * Returns the milliseconds that have passed since `at`, a time of the wall clock in milliseconds
+   * since the epoch. At least 0. If the wall clock was set after `at`, returns the smallest
+   * possible number.
    */
   (at: number): number;
   /**
-   * Returns the earliest time that it can be now, in milliseconds since the epoch. Once the wall
-   * clock is set, a time before `SET_CLOCK_MS_MIN` is not possible: otherwise a machine that
-   * started in 1970 would delete nothing that is deleted by a range of times.
+   * Returns the earliest possible present time, in milliseconds since the epoch. Once the wall
+   * clock is set, times before `SET_CLOCK_MS_MIN` are not possible. Without this rule, a machine
+   * whose clock started in 1970 would never delete what is deleted by a range of times.
    */
   earliestNow(): number;
 }
@@ -44,7 +45,7 @@ export function createAges(wall: () => number, elapsed: () => number): AgeOf {
   }
 
   setInterval(checkStep, STEP_CHECK_MS).unref();
-  /** Returns the present time by each difference. */
+  /** Returns the present time by each remembered difference between the two clocks. */
   function times(): number[] {
     checkStep();
     return distances.map((distance) => elapsed() + distance);
@@ -67,8 +68,8 @@ export function createAges(wall: () => number, elapsed: () => number): AgeOf {
 }
 
 /**
- * Ages by the clock of this machine. Whatever is deleted for its age is judged by this function:
- * while the wall clock is ahead, nothing is deleted too early.
+ * Computes ages by the clock of this machine. Code that deletes data because of its age uses this
+ * function, so that nothing is deleted too early while the wall clock is ahead.
  */
 export const ageOf: AgeOf = createAges(
   () => Date.now(),

@@ -2,8 +2,8 @@
 export const CONSEQUENCE = "; ";
 
 /**
- * Joins sentences that have the same cause into one: `cause`, then each different consequence in
- * the sentences, once.
+ * Joins sentences that begin with the same cause into one: `cause`, followed by the consequences in
+ * all sentences, without repetitions.
  */
 export function joinConsequences(cause: string, sentences: readonly string[]): string {
   const consequences = sentences.flatMap((it) => it.split(CONSEQUENCE).slice(1));

@@ -26,8 +26,8 @@ export function createLogger(level: string, fields?: object): Logger {
 }
 
 /**
- * Characters of lines that wait in memory while standard error cannot be written, as a file on a
- * full disk. Further lines are dropped.
+ * Maximum number of characters of log lines that wait in memory while standard error cannot be
+ * written (for example, because it is a file on a full disk). Further lines are dropped.
  */
 const WAITING_CHARS_MAX = 1 << 20;
 
@@ -39,9 +39,9 @@ function standardError() {
 }
 
 /**
- * Returns the fields of an error for a log line. An AggregateError gives only the reason of the
- * last attempt, because the stacks of all attempts take 60 kB when a cluster is unreachable
- * for seconds.
+ * Returns the fields that describe an error in a log line. For an AggregateError, which holds the
+ * errors of several attempts, gives only the message of the last error. The stacks of all errors
+ * would take 60 kB when a cluster is unreachable for seconds.
  */
 export function errorFields(error: Error): object {
   const { aggregateErrors, ...fields } = pino.stdSerializers.err(error);

@@ -2,7 +2,10 @@ import { readFileSync } from "node:fs";
 import { freemem, totalmem } from "node:os";
 import { dirname } from "node:path";
 
-/** Files of the two versions of control groups: limits, bytes in use, and the cache among them. */
+/**
+ * The two versions of control groups. For each: the files with the memory limits and with the bytes
+ * in use, and the field of `memory.stat` with the bytes in use that only cache files.
+ */
 const VERSIONS = [
   {
     mount: "/sys/fs/cgroup",
@@ -21,9 +24,9 @@ const VERSIONS = [
 ];
 
 /**
- * Returns the bytes of memory that this process may use and those that are free: of the machine, or
- * of a control group (such as a container's) that leaves less. Memory that caches files which were
- * not read lately counts as free, as it does on the machine. `root` is the root directory.
+ * Returns how many bytes of memory this process may use, and how many of them are free. Both are
+ * numbers of the machine, or of a control group (such as a container's) if that allows less. Memory
+ * that caches files which were not read lately counts as free. `root` is the root directory.
  */
 export function usableMemory(root = ""): { totalBytes: number; freeBytes: number } {
   const usable = { totalBytes: totalmem(), freeBytes: freemem() };
@@ -48,7 +51,10 @@ export function usableMemory(root = ""): { totalBytes: number; freeBytes: number
   return usable;
 }
 
-/** Returns a limit in bytes; infinity for `max`, and for a file that does not exist. */
+/**
+ * Returns the limit in bytes that the text of a file states. Infinity for the text `max`, and for
+ * the empty text of a missing file.
+ */
 const bytesIn = (text: string) => Number.parseInt(text, 10) || Number.POSITIVE_INFINITY;
 
 function read(path: string): string {

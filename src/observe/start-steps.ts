@@ -1,14 +1,14 @@
 import type { Logger } from "./log.ts";
 
-/** Pause in milliseconds between two log lines about a step that lasts. */
+/** Interval in milliseconds at which a step that still runs is logged. */
 const SLOW_MS = 5_000;
 
 /** Duration of each step of a start, in milliseconds, in the order of their ends. */
 export type StepDurations = Readonly<Record<string, number>>;
 
 /**
- * Steps of a server's start. Tells in the log what a start waits for, because a server that does
- * not listen yet answers no `/ready`.
+ * Runs the steps of a server's start, and logs which step the start waits for. The log is needed
+ * because a server that does not listen yet answers no `/ready`.
  */
 export class StartSteps {
   readonly #logger: Pick<Logger, "warn">;

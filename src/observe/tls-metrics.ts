@@ -3,7 +3,10 @@ import type { Metrics } from "./metrics.ts";
 
 export type FailedHandshakes = Counter<"plane">;
 
-/** Registers the counter of failed TLS handshakes, by plane: data, control or transformer port. */
+/**
+ * Registers the counter of failed TLS handshakes. Its label `plane` says at which port: that of the
+ * data plane, of the control plane or of the transformer.
+ */
 export function createFailedHandshakes(metrics: Metrics): FailedHandshakes {
   return new Counter({
     name: "pixelmill_tls_failed_handshakes_total",

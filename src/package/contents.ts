@@ -58,7 +58,7 @@ export function manualFiles(paths: Record<Manual, string>): PackedFile[] {
 
 type Manual = "man" | "completion bash" | "completion zsh" | "completion fish";
 
-/** Output of commands that have run, by the words of the command. */
+/** Command, as the words after `pixelmill` → its output. Contains the commands that have run. */
 const printed = new Map<string, string>();
 
 function manual(words: string): string {

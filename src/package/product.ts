@@ -1,4 +1,7 @@
-/** Product that packages contain, the time of all their files, and helpers of package makers. */
+/**
+ * The product that packages contain, the time of its files, and functions that all package makers
+ * use.
+ */
 import { join } from "node:path";
 import type { Architecture } from "./foreign-modules.ts";
 

@@ -48,8 +48,8 @@ export interface Clock {
   /** A random number from 0 inclusive to 1 exclusive. */
   random(): number;
   /**
-   * Resolves after `ms` milliseconds, or earlier when `until` is notified. `ms` may be negative:
-   * the time for which the caller waits may have come since it read the clock.
+   * Resolves after `ms` milliseconds, or earlier when `until` is notified. `ms` may be negative,
+   * because the time that the caller waits for may have passed since the caller read the clock.
    */
   sleep(ms: number, until: Notifier): Promise<void>;
 }

@@ -41,18 +41,27 @@ export class LaneRegistry {
   readonly #sources: SourceLanes;
   /** Ids of destinations that may have events to replay. */
   readonly #replaying = new Set<string>();
-  /** Ids of destinations whose lanes have not heard of the last change of their replays. */
+  /** Ids of destinations with a change of their replays that the lane has not applied yet. */
   readonly #replaysChanged = new Set<string>();
   readonly #wakes = new WakeQueue();
   readonly #behind: LanesBehind<Lane>;
   readonly #announcer: Announcer;
   readonly #updates: UpdateQueue;
-  /** Lanes as the catalog lists them, without those that were updated since the list was read. */
+  /**
+   * Destination id → lane, as `#updateAll` read it from the catalog. An entry is removed when its
+   * lane is updated, or when the catalog has changed the destination.
+   */
   readonly #listed = new Map<string, NonNullable<WantedLane>>();
   readonly #removals: LaneRemovals;
-  /** Chooses, in turn, lanes whose read position is written even if it holds back no trimming. */
+  /**
+   * Chooses the lanes whose read positions `checkpoint` writes, even those that hold back no
+   * trimming of a log. Each call continues where the last one ended.
+   */
   readonly #nextLanes = roundRobin(this.#lanes);
-  /** Chooses, in turn, lanes to check for a read position that holds back trimming of a log. */
+  /**
+   * Chooses the lanes that `continueCheckpoint` checks for a read position that holds back trimming
+   * of a log. Each call continues where the last one ended.
+   */
   readonly #nextHolding = roundRobin(this.#lanes);
   readonly #nextToRest = roundRobin(this.#lanes);
   #checkpointsLeft = 0;
@@ -60,11 +69,9 @@ export class LaneRegistry {
   #trimEnds: ReadonlyMap<string, number> = new Map();
   /** Ids of connected destinations of a type that this version does not know. They get no lane. */
   readonly #unknown = new Set<string>();
-  /** Version of the connections that the lanes have applied; undefined when none could be read. */
+  /** Version of the connections that the lanes have applied; undefined until it has been read. */
   #topology: number | undefined;
-  /**
-   * Time by `clock.elapsed()` before which the catalog is not read again, after it could not be.
-   */
+  /** Time by `clock.elapsed()` until which the catalog is not read again after a failed read. */
   #retryAt = 0;
   #isStopped = false;
   #isOnHold = true;
@@ -122,7 +129,7 @@ export class LaneRegistry {
     this.#announcer.announce(range);
   }
 
-  /** Applies the start or end of replays to the lanes of these destinations. */
+  /** Applies the start or end of replays to the lanes of the destinations in `destinationIds`. */
   refreshReplays(destinationIds: readonly string[]): void {
     for (const id of destinationIds) {
       this.#replaying.add(id);
@@ -167,7 +174,10 @@ export class LaneRegistry {
     }
   }
 
-  /** Frees the memory of idle lanes among the next `CHECKS_AT_ONCE_MAX` lanes, in turn. */
+  /**
+   * Checks the next `CHECKS_AT_ONCE_MAX` lanes and frees the memory of those that are idle. Each
+   * call continues where the last one ended.
+   */
   restSome(): void {
     for (const lane of this.#nextToRest(CHECKS_AT_ONCE_MAX)) lane.rest();
   }
@@ -207,7 +217,7 @@ export class LaneRegistry {
     this.#updates.add(known.union(this.#replaying).union(this.#listed));
   }
 
-  /** Updates the lanes of these destinations, and those that wait for a replay. */
+  /** Updates the lanes of the destinations in `ids` and of those that may have events to replay. */
   #updateSome(ids: ReadonlySet<string>): void {
     for (const id of ids) this.#listed.delete(id);
     this.#updates.updateNow(ids.union(this.#replaying));
@@ -229,7 +239,7 @@ export class LaneRegistry {
     return undefined;
   }
 
-  /** Starts, updates or removes the lane of a destination; undefined `wanted` removes it. */
+  /** Starts or updates the lane of a destination. Removes the lane if `wanted` is undefined. */
   #update(id: string, wanted: WantedLane): void {
     if (wanted !== undefined && this.#isUnknown(wanted.destination)) return;
     const lane = this.#lanes.get(id);
@@ -247,7 +257,10 @@ export class LaneRegistry {
     if (isLeft) this.#removals.begin(id, lane?.remove() ?? Promise.resolve(0));
   }
 
-  /** Whether the ledger still has progress of the lane, or letters of a deleted destination. */
+  /**
+   * Whether the ledger still has progress of the destination's lane, or has dead or requeued
+   * letters although the destination was deleted.
+   */
   #isLeftOver(id: string): boolean {
     const { ledger, live } = this.#parts;
     if (ledger.lane(id) !== undefined) return true;
@@ -255,7 +268,7 @@ export class LaneRegistry {
     return ledger.hasWaiting(id, 1) || ledger.letters.hasLetters(id);
   }
 
-  /** Whether this version does not know the destination's type. Logs this once. */
+  /** Whether this version does not know the destination's type. Logs each such destination once. */
   #isUnknown({ id, type }: Destination): boolean {
     if (this.#parts.kinds.has(type)) return false;
     if (!this.#unknown.has(id)) {
@@ -274,7 +287,10 @@ export class LaneRegistry {
     this.#lanes.set(id, new Lane(this.#context, kind, destination, connections, mayReplay));
   }
 
-  /** Starts or wakes the lane of a destination that has one after all; returns whether it has. */
+  /**
+   * Starts or wakes the destination's lane, and returns true, if the destination has a connection
+   * or a replay and therefore needs a lane.
+   */
   #keep(id: string): boolean {
     this.#replaying.add(id);
     if ((this.#parts.live.lane(id) ?? this.#replayLane(id)) === undefined) return false;

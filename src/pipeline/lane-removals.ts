@@ -4,8 +4,8 @@ import type { LaneContext } from "./lane/lane-context.ts";
 export interface LaneRemovalsParts
   extends Pick<LaneContext, "ledger" | "live" | "logger" | "metrics"> {
   /**
-   * Resolves once `live` shows all changes of the catalog that were confirmed before the call.
-   * Absent: it always does.
+   * Resolves once `live` shows all changes of the catalog that were confirmed before the call. If
+   * absent, `live` always shows all confirmed changes.
    */
   catalogCurrent?(): Promise<void>;
 }
@@ -15,8 +15,8 @@ const RETRY_MS = 5_000;
 
 /**
  * Deletes the stored progress of lanes (deliveries to one destination) whose destination was
- * deleted or disconnected. First waits for the catalog: the one of this node may be behind, and
- * lack a destination that has events.
+ * deleted or disconnected. First waits until this node's copy of the catalog is current, because an
+ * older copy may lack a destination that has events.
  */
 export class LaneRemovals {
   readonly #parts: LaneRemovalsParts;
@@ -25,7 +25,10 @@ export class LaneRemovals {
   readonly #running = new Map<string, Promise<void>>();
   readonly #stopping = new AbortController();
 
-  /** `keep` returns whether the destination has a lane after all, which needs its progress. */
+  /**
+   * `keep` returns true if the destination needs a lane after all. Its progress is then not
+   * deleted.
+   */
   constructor(parts: LaneRemovalsParts, keep: (destinationId: string) => boolean) {
     this.#parts = parts;
     this.#keep = keep;
@@ -40,7 +43,8 @@ export class LaneRemovals {
   }
 
   /**
-   * Begins a removal. `discarded` resolves once the lane has stopped, with its discarded events.
+   * Begins a removal. Once the lane has stopped, `discarded` resolves with the number of events
+   * that it discarded.
    */
   begin(destinationId: string, discarded: Promise<number>): void {
     const removal = this.#run(destinationId, discarded).finally(() => {
@@ -49,7 +53,10 @@ export class LaneRemovals {
     this.#running.set(destinationId, removal);
   }
 
-  /** Resolves when no removal runs. The next start begins those that are not done again. */
+  /**
+   * Stops the removals, and resolves when none is running. The next start of the server begins the
+   * unfinished removals again.
+   */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await Promise.all(this.#running.values());

@@ -16,7 +16,7 @@ export const LANE_REPLAYS_EVENTS_MAX = 256;
 export const TRANSFORM_BATCH_EVENTS = 100;
 /**
  * Milliseconds after which the pipeline repeats a step of its own that failed, such as reading the
- * log. The same after each failure, because no receiver has to be spared.
+ * log. This pause is the same after each failure, because no receiver has to be spared.
  */
 export const FAULT_PAUSE_MS = 500;
 /**

@@ -49,8 +49,8 @@ export interface RemoteTail {
 /**
  * Sends messages about the events of a workspace to its viewers: when an event is received, and
  * when one of its outputs has its outcome. Builds no message without a viewer. Messages about
- * received events come from a separate read of the logs. It runs only while a node has a viewer,
- * and starts at the end of the logs.
+ * received events come from a separate read of the logs. This read runs only while a node has a
+ * viewer, and starts at the end of the logs.
  */
 export class LiveTail implements TailSubscriptions {
   readonly #subscribers = new Map<string, Set<Receive>>();
@@ -106,7 +106,7 @@ export class LiveTail implements TailSubscriptions {
   }
 
   /**
-   * Sends a message about the final outcome of each of these outputs to the subscribers of their
+   * Sends a message about the final outcome of each given output to the subscribers of its
    * workspace.
    */
   publishOutcomes(

@@ -95,8 +95,8 @@ export function openPartition(parts: PartitionPipelineParts) {
      */
     gaugesOf: (destinationId: string) => lanes.gaugesOf(destinationId),
     /**
-     * Waits up to `drainMs` milliseconds for running deliveries, aborts the rest, and schedules a
-     * last commit of delivery progress. The ledger stays open.
+     * Waits up to `drainMs` milliseconds for running deliveries, aborts those that still run, and
+     * schedules a last commit of delivery progress. The ledger stays open.
      */
     async close(drainMs: number = DRAIN_MS_MAX) {
       stopPolling();

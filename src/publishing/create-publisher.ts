@@ -27,13 +27,13 @@ import type { CodeTestReport, TestRunPlan } from "./testing/test-run.ts";
 import { toValidationResult } from "./validation-result.ts";
 
 /**
- * Number of attempts at one request. An attempt is repeated when other requests change the same
- * code during it.
+ * Maximum number of attempts at one request. A request is attempted again when another request has
+ * changed the same code during the attempt.
  */
 export const PUBLISH_ATTEMPTS_MAX = 5;
 
 /**
- * Longest time in milliseconds that a request waits until its change is stored, after its tests.
+ * Longest time in milliseconds that a request waits, after its tests, until its change is stored.
  */
 const COMMIT_MS_MAX = 10_000;
 
@@ -67,7 +67,10 @@ export function createPublisher(parts: PublisherParts) {
    */
   const byResource = new KeyedMutex();
 
-  /** Commits as `Code.commit` does, or rejects when this takes longer than `commitMsMax`. */
+  /**
+   * Commits a change as `Code.commit` does. Rejects when the commit takes longer than
+   * `commitMsMax`.
+   */
   function commit<T = void>(workspaceId: string, change: CodeChange, read?: () => T): Promise<T> {
     const committed = catalog.code.commit(workspaceId, change, read as () => T);
     return withTimeLimit(committed, commitMsMax, lateCommit);
@@ -247,9 +250,9 @@ export function createPublisher(parts: PublisherParts) {
 }
 
 /**
- * Calls `attempt` again when it throws an error of the class `refusal`, which means that other
- * requests have changed the code meanwhile. Throws this error after `PUBLISH_ATTEMPTS_MAX`
- * attempts.
+ * Calls `attempt`, and calls it again when it throws an error of the class `refusal`, which means
+ * that another request has changed the code meanwhile. Throws this error after
+ * `PUBLISH_ATTEMPTS_MAX` attempts.
  */
 async function retryOn<T>(
   refusal: typeof PublicationConflict | typeof RevisionConflict,

@@ -4,8 +4,8 @@ import type { Language, Revision } from "../catalog/model.ts";
 import type { GuestLanguage, LibraryCode, Program } from "../sandbox/program.ts";
 
 /**
- * Returns the language of the guest (sandbox process) that runs code of this catalog language.
- * Catalog languages that share libraries have the same guest language.
+ * Returns the language of the guest (sandbox process) that runs code of the catalog language
+ * `language`. Catalog languages that share libraries have the same guest language.
  */
 export function guestLanguage(language: Language): GuestLanguage {
   return familyOf(language);

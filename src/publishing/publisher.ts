@@ -47,7 +47,7 @@ export interface TestSuite {
   name: string;
   description?: string;
   input: TestEvent[];
-  /** Per event of `input`, fields that replace those that `metadata(event)` returns in tests. */
+  /** For each event of `input`, the fields that replace those of `metadata(event)` in tests. */
   metadata?: Record<string, unknown>[];
   expectedOutput?: unknown[];
   /**
@@ -69,7 +69,7 @@ export interface DraftRunInput extends CallerRequest {
     code: string;
     /** Test events. Without any, the two default events are used. */
     events: TestEvent[];
-    /** Per event of `events`, fields that replace those of `metadata(event)` in tests. */
+    /** For each event of `events`, the fields that replace those of `metadata(event)` in tests. */
     metadata: Record<string, unknown>[];
     /** Test cases (stored ones, perhaps edited), which run in addition to `events`. */
     testSuite?: TestSuite[];

@@ -129,7 +129,7 @@ const library = Type.Optional(
 );
 const CodeError = component("CodeError", { message: Type.String(), line, column: line, library });
 
-/** Schema of the result of a run of code that is not stored. */
+/** Schema of the report of a draft run, which tests code without storing it. */
 export const DraftRunReport = component("RunReport", {
   error: Type.Optional(CodeError),
   imports: Type.Array(Type.String()),

@@ -36,7 +36,10 @@ export interface SandboxOptions
 
 /** Runs user code on events, in child processes that are isolated from the system. */
 export type GuestSandbox = ReturnType<typeof createSandbox>;
-/** The functions of a sandbox that run user code, without those that report its state. */
+/**
+ * The functions of a sandbox that run or check user code, without the functions that report the
+ * sandbox's state.
+ */
 export type Sandbox = Omit<GuestSandbox, "status" | "suspended" | "slow" | "guestCounts">;
 
 export type { ProgramSuspension, SandboxStatus };

@@ -15,8 +15,8 @@ import {
 const GUEST_KILL_GRACE_MS = 500;
 /**
  * Number of guest processes that the code of one workspace may end within a short time before the
- * workspace's next guest is delayed. It is above three, because three guests may end before it is
- * clear which event is to blame.
+ * workspace's next guest is delayed. The number is larger than three, because three guests may end
+ * before the server knows which event ends them.
  */
 const FREE_LOSSES = 4;
 
@@ -27,14 +27,15 @@ const FREE_LOSSES = 4;
 const GUEST_WARM_SPARES = 1;
 
 /**
- * Limits of a sandbox. Tests lower them so that, for example, sixty endless loops end in seconds.
+ * Limits of a sandbox. Tests set lower limits, so that code with endless loops is stopped within
+ * seconds.
  */
 export interface SandboxLimits {
   cpuMs: number;
   graceMs: number;
   wallMs: number;
   guests: number;
-  /** Memory in bytes that all guests together may use. */
+  /** Memory in bytes that all guest processes together may use. */
   memoryBytes: number;
   /**
    * Number of guest processes that the code of one workspace may end within a short time before the

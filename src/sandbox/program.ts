@@ -12,8 +12,8 @@ export interface UserError {
   line?: number;
   column?: number;
   /**
-   * Name with which code imports the library in which the error occurred; absent when it occurred
-   * in the transformation itself.
+   * Import name of the library in which the error occurred; absent when the error occurred in the
+   * transformation itself.
    */
   library?: string;
 }
@@ -32,13 +32,13 @@ export interface LibraryCode {
  */
 export interface Program {
   /**
-   * The version ids of the transformation and of its libraries, joined by `+`. Programs with the
-   * same id have the same code.
+   * Id of the program: the version ids of the transformation and of its libraries, joined by `+`.
+   * Programs with the same id have the same code.
    */
   id: string;
   workspaceId: string;
   language: GuestLanguage;
-  /** Name of the transformation, with which error traces refer to its code. */
+  /** Name of the transformation. Error traces show its code under this name. */
   name: string;
   code: string;
   libraries: readonly LibraryCode[];
@@ -55,15 +55,16 @@ export interface ProgramBatch {
   /** Metadata of each event, in the order of `events`. */
   metadata: readonly EventMetadata[];
   /**
-   * Time (`performance.now()`) after which the batch may be cut short. From then on, once
-   * `GUEST_CULPRITS_MAX` of its events have used up their time or ended their guest process, its
-   * remaining events fail without a run. If absent, all events run, however long that takes.
+   * Time (`performance.now()`) after which the batch may be cut short. After this time, the
+   * remaining events fail without a run if at least `GUEST_CULPRITS_MAX` events of the batch have
+   * used up their time or ended their guest process. If absent, all events run, however long that
+   * takes.
    */
   costlyUntil?: number;
   /**
-   * Whether the caller still waits for the outcomes. Once this returns false, it must stay false,
-   * and events that are not in a guest process at that time fail without a run. If absent, the
-   * caller waits.
+   * Whether the caller still waits for the outcomes. Once it has returned false, it must always
+   * return false, and events that are not in a guest process at that time fail without a run. If
+   * the function is absent, the caller waits.
    */
   isAwaited?: () => boolean;
 }
@@ -74,8 +75,8 @@ export interface ProgramBatch {
  */
 export interface EventMetadata {
   /**
-   * JSON object with the values that events have in common. Events share it if their strings are
-   * equal, or if they refer to the same object with bytes.
+   * JSON object with the values that events of a batch have in common. Two events have the same
+   * shared part if their strings are equal, or if both refer to the same `Uint8Array` object.
    */
   shared: string | Uint8Array;
   /**
@@ -85,7 +86,7 @@ export interface EventMetadata {
   own: string;
 }
 
-/** Returns the metadata of an event that has no shared part in common with another event. */
+/** Returns the metadata of an event in the form for events that share no metadata. */
 export function unsharedMetadata(metadata: object): EventMetadata {
   return { shared: JSON.stringify(metadata), own: "" };
 }
@@ -135,7 +136,7 @@ export const relayedMetadataKeys = [
   "destinationDefinitionId",
 ] as const;
 
-/** Metadata keys whose values differ between almost all events of a batch. */
+/** Metadata keys whose values are different for almost every event of a batch. */
 export const ownMetadataKeys = ["messageId", "rudderId", "receivedAt"] as const;
 
 /**
@@ -145,14 +146,13 @@ export const ownMetadataKeys = ["messageId", "rudderId", "receivedAt"] as const;
 export interface LogLine {
   text: string;
   /**
-   * Index in the batch of the event during which the line was written. Absent when it is unknown,
-   * which is so after an `await` and in `transformBatch`.
+   * Index in the batch of the event during which the line was written. Absent when the event is not
+   * known: after an `await`, and in `transformBatch`.
    */
   event?: number;
   line?: number;
   /**
-   * Name with which code imports the library that called `log`; absent for the transformation
-   * itself.
+   * Import name of the library that called `log`; absent when the transformation itself called it.
    */
   library?: string;
 }
@@ -160,7 +160,8 @@ export interface LogLine {
 /** Receives the lines that user code writes with `log(...)` while a batch runs. */
 export interface LogSink {
   /**
-   * Maximum number of lines per batch. With 0, `log(...)` sends no lines, and costs only the call.
+   * Maximum number of lines per batch. With 0, the guest process sends no lines, and `log(...)`
+   * takes almost no time.
    */
   lines: number;
   /** Maximum total size of the lines of a batch, in UTF-16 units of JSON. */

@@ -1,7 +1,10 @@
 import type { LogLine, ProgramOutcome, UserError } from "./program.ts";
 
 export interface CheckReport {
-  /** Reason why the code could not be compiled, linked or loaded. If present, no event has run. */
+  /**
+   * Error because of which the code could not be compiled, linked or loaded. If it is present, no
+   * event has run.
+   */
   error?: UserError;
   /** One outcome per input event; empty when `error` is set. */
   outcomes: ProgramOutcome[];
@@ -18,8 +21,8 @@ export interface ImportInspection {
 }
 
 /**
- * Error: no process that runs user code could be started. The events have no outcome and can be run
- * again.
+ * Error that is thrown when no process that runs user code could be started. The events have no
+ * outcome and can be run again.
  */
 export class SandboxUnavailable extends Error {
   override readonly name = "SandboxUnavailable";

@@ -5,13 +5,13 @@ import type { UserError } from "./program.ts";
 
 export interface TestLimits {
   /**
-   * CPU time in milliseconds that all guest processes of the request may use, without the CPU time
-   * of their starts.
+   * CPU time in milliseconds that all guest processes of the request together may use. The CPU time
+   * of their starts does not count.
    */
   cpuMs: number;
   /**
-   * Maximum clock time in milliseconds until the first guest process has started, and then after
-   * the start of each one. Each start restarts the clock.
+   * Limit of the clock time in milliseconds. The clock begins with the request, and starts again
+   * from zero each time a guest process has started.
    */
   wallMs: number;
 }
@@ -50,9 +50,7 @@ export class TestBudget implements Disposable {
     return this.#end.signal;
   }
 
-  /**
-   * Error of the tests that cannot run because the budget has ended; undefined while it has not.
-   */
+  /** Error of the tests that cannot run because the budget has ended; undefined before its end. */
   get error(): UserError | undefined {
     return this.#over && { message: this.#messageFor(this.#over) };
   }
@@ -70,12 +68,14 @@ export class TestBudget implements Disposable {
     return this.#caller?.aborted ?? false;
   }
 
-  /** Cause of death of the guest processes that are killed when the budget ends. */
+  /** Cause that is recorded for guest processes that are killed because the budget has ended. */
   get guestEnd(): GuestEndCause {
     return this.cpuSpent ? "timeout" : "retired";
   }
 
-  /** Restarts the limit of clock time. Called when a guest process of the request has started. */
+  /**
+   * Starts the clock time again from zero. Called when a guest process of the request has started.
+   */
   restartClock(): void {
     this.#clock.refresh();
   }
@@ -89,22 +89,25 @@ export class TestBudget implements Disposable {
   }
 
   /**
-   * Number of bytes of outputs that the tests of the request may still produce. There is a limit
-   * because outputs are kept in memory: the caller gets all of them in one response.
+   * Number of bytes of output that the tests of the request may still produce. Outputs are limited
+   * because they are kept in memory: the caller gets all of them in one response.
    */
   get outputBytesLeft(): number {
     return Math.max(0, TEST_OUTPUT_BYTES_MAX - this.#outputBytes);
   }
 
-  /** Subtracts `bytes` of outputs, which are kept in memory for the response, from the budget. */
+  /**
+   * Subtracts `bytes` from the bytes of output that are left, because the outputs of a test are
+   * kept in memory.
+   */
   holdOutput(bytes: number): void {
     assert(bytes >= 0, "Outputs of a test run have a size that is not negative");
     this.#outputBytes += bytes;
   }
 
   /**
-   * Calls `release` when the budget is disposed, at the end of the request; at once if that has
-   * happened.
+   * Calls `release` when the budget is disposed, which happens at the end of the request. Calls it
+   * at once if the budget is already disposed.
    */
   onDispose(release: () => void): void {
     if (this.#disposal.disposed) release();

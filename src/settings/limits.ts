@@ -6,28 +6,28 @@
 
 // The data plane
 /**
- * Maximum length of the path and query of a pixel request, as sent. A longer one is answered with
- * 414.
+ * Maximum length of the path and query of a pixel request, as sent. A request with a longer path
+ * and query is answered with 414.
  */
 export const PIXEL_TARGET_BYTES_MAX = 32_768;
 /**
- * Maximum number of query parameters of a pixel request. Repeated names count each time. More are
- * answered with 400.
+ * Maximum number of query parameters of a pixel request. Repeated names count each time. A request
+ * with more is answered with 400.
  */
 export const PIXEL_PARAMETERS_MAX = 1_000;
 /**
  * Maximum number of levels in the name of a pixel's query parameter, such as two in
- * `properties.plan`. More are answered with 400.
+ * `properties.plan`. A request with more levels is answered with 400.
  */
 export const PIXEL_LEVELS_MAX = 16;
 /**
- * Highest array index in the name of a pixel's query parameter. A larger number in a name is the
- * key of an object.
+ * Highest array index in the name of a pixel's query parameter. A larger number in a name becomes
+ * the key of an object instead.
  */
 export const PIXEL_ARRAY_INDEX_MAX = 999;
 /**
- * Maximum number of gaps in the arrays of one event: elements that the pixel's parameters do not
- * set. Each gap becomes `null`. A pixel with more is answered with 400.
+ * Maximum number of gaps in the arrays of one event. A gap is an element that no parameter of the
+ * pixel sets; it becomes `null`. A pixel with more gaps is answered with 400.
  */
 export const PIXEL_ARRAY_GAPS_MAX = 500;
 /**
@@ -36,74 +36,81 @@ export const PIXEL_ARRAY_GAPS_MAX = 500;
  */
 export const PIXEL_NUMBER_DIGITS_MAX = 15;
 /**
- * Maximum nesting depth of the objects and arrays in an event of an SDK. A deeper event is refused,
- * the others of its batch are kept.
+ * Maximum nesting depth of the objects and arrays in an event of an SDK. An event with more levels
+ * is refused; the other events of its batch are kept.
  */
 export const SDK_EVENT_LEVELS_MAX = 64;
 /**
- * Maximum size of the JSON of an event of an SDK, with what it inherits from its batch. A larger
- * event is refused, the others of its batch are kept.
+ * Maximum size of the JSON of an event of an SDK, including the fields that the event inherits from
+ * its batch. A larger event is refused; the other events of its batch are kept.
  */
 export const SDK_EVENT_BYTES_MAX = 262_144;
 /**
- * Maximum size of the messageId of an SDK's event, as sent. An event with a larger one gets a
- * messageId from the server.
+ * Maximum size of the messageId of an SDK's event, as sent. An event with a larger messageId gets a
+ * new one from the server.
  */
 export const SDK_MESSAGE_ID_BYTES_MAX = 255;
-/** Maximum number of events in one request of an SDK. More are answered with 413. */
+/** Maximum number of events in one request of an SDK. A request with more is answered with 413. */
 export const SDK_BATCH_EVENTS_MAX = 20_000;
 /**
- * Maximum size of the events of one SDK request. Events without `context` or `integrations` count
- * with those that they inherit from the batch. More bytes are answered with 413.
+ * Maximum size of the events of one SDK request. If an event inherits `context` or `integrations`
+ * from the batch, the inherited values count for each such event. A request above this size is
+ * answered with 413.
  */
 export const SDK_BATCH_EVENTS_BYTES_MAX = 16 << 20;
 /**
- * Maximum size of a request's line and headers on the data plane. A larger one is answered with
- * 431. `PIXEL_TARGET_BYTES_MAX` limits the URL of a pixel.
+ * Maximum size of the request line and headers of a request to the data plane. A request above this
+ * size is answered with 431. The URL of a pixel has the limit `PIXEL_TARGET_BYTES_MAX`.
  */
 export const HTTP_HEAD_BYTES_MAX = 262_144;
-/** Maximum number of headers of a request to the data plane. More are answered with 431. */
+/**
+ * Maximum number of headers of a request to the data plane. A request with more is answered with
+ * 431.
+ */
 export const HTTP_HEADERS_MAX = 200;
 /**
- * Maximum length of the method of a request to the data plane. A longer one is answered with 400.
+ * Maximum length of the method of a request to the data plane. A request with a longer method is
+ * answered with 400.
  */
 export const HTTP_METHOD_CHARS_MAX = 32;
 /**
- * Maximum size of the body of a request to the data plane that is no SDK request. The server reads
- * and ignores the body. A larger one is answered with 413.
+ * Maximum size of the body of a request to the data plane, except for SDK requests. The server
+ * reads and ignores the body. A request with a larger body is answered with 413.
  */
 export const HTTP_BODY_BYTES_MAX = 65_536;
 /**
- * Maximum size of the body of an SDK request, both as sent and after decompression. A larger one is
- * answered with 413. SDKs add events to a batch until it has 4 MiB; the fifth MiB is for the last
- * of these events.
+ * Maximum size of the body of an SDK request, both as sent and after decompression. A request with
+ * a larger body is answered with 413. SDKs add events to a batch until it has 4 MiB; the fifth MiB
+ * is for the last event of the batch.
  */
 export const SDK_BODY_BYTES_MAX = 5 << 20;
 /**
  * Maximum number of bytes by which a chunked body, with its chunk framing (sizes and line ends),
- * may exceed the largest permitted size of a body. A longer one is answered with 413.
+ * may exceed the largest permitted size of a body. A request with a longer body is answered with
+ * 413.
  */
 export const HTTP_CHUNK_FRAMING_BYTES_MAX = 65_536;
 /**
- * Minimum average number of bytes per second of a body, measured once `IDLE_CONNECTION_SECONDS_MAX`
- * have passed. A slower connection is closed.
+ * Minimum rate at which a client must send a body, in bytes per second. The average is measured
+ * once `IDLE_CONNECTION_SECONDS_MAX` have passed. A slower connection is closed.
  */
 export const HTTP_BODY_BYTES_PER_SECOND_MIN = 8_192;
 /**
- * Maximum number of open HTTP connections of one ingest process (which accepts pixels). It is lower
- * when the process may not open enough file descriptors. At the maximum, the server closes an idle
- * connection for each new one.
+ * Maximum number of open HTTP connections of one ingest process (which accepts pixels). The maximum
+ * is lower when the process is not allowed to open enough file descriptors. When the maximum is
+ * reached, the server closes an idle connection for each new one.
  */
 export const HTTP_CONNECTIONS_MAX = 10_000;
 /**
- * Maximum total size of the incomplete requests on all connections of one ingest process. Above it,
- * requests are answered with 503, or their connections closed.
+ * Maximum total size of the incomplete requests on all connections of one ingest process. Above
+ * this size, requests are answered with 503, or their connections are closed.
  */
 export const HTTP_WAITING_BYTES_MAX = 64 << 20;
 /**
  * Maximum total size of the incomplete requests of one client network on one ingest process. A
- * network is an IPv4 address, or the first 64 bits of an IPv6 address. Above it, requests get 503,
- * or their connections are closed. Trusted proxies have no such limit.
+ * network is an IPv4 address, or the first 64 bits of an IPv6 address. Above this size, requests
+ * are answered with 503, or their connections are closed. The limit does not apply to trusted
+ * proxies.
  */
 export const HTTP_WAITING_BYTES_PER_NETWORK_MAX = 16 << 20;
 /**
@@ -112,30 +119,34 @@ export const HTTP_WAITING_BYTES_PER_NETWORK_MAX = 16 << 20;
  */
 export const IDLE_CONNECTION_SECONDS_MAX = 10;
 /**
- * Maximum number of entries of `X-Forwarded-For` that the server reads, beginning with the last, to
- * find the first one that is no trusted proxy. If all of them are trusted proxies, the earliest of
- * them counts as the client.
+ * Maximum number of entries of `X-Forwarded-For` that the server reads to find the client. It
+ * begins with the last entry, and the first one that is not a trusted proxy is the client. If all
+ * entries that were read are trusted proxies, the leftmost of them counts as the client.
  */
 export const FORWARDED_HOPS_MAX = 32;
 /**
- * Length of a burst: a write key may send at once the number of pixels that its rate allows in this
- * time.
+ * Length of a burst. A write key may send at once as many pixels as its rate allows in this time.
  */
 export const RATE_BURST_SECONDS = 2;
 /**
- * Maximum size of the records that wait to be written to disk. Above it, requests with events are
- * answered with 503.
+ * Maximum size of the records that wait to be written to disk. Above this size, requests with
+ * events are answered with 503.
  */
 export const LOG_PENDING_BYTES_MAX = 64 << 20;
 /**
- * Share above which `/ready` of a server returns 503: the share of the last minute's pixels that
- * were refused with 503, or of the partitions that cannot be written.
+ * Share above which `/ready` of a server returns 503. It applies to two shares: the share of the
+ * last minute's pixels that were refused with 503, and the share of the partitions that cannot be
+ * written.
  */
 export const INGEST_REFUSED_SHARE_MAX = 0.5;
-/** `/ready` warns when at least this share of the last minute's pixels was refused with 503. */
+/**
+ * Share of refused pixels from which `/ready` warns: the share of the last minute's pixels that
+ * were refused with 503.
+ */
 export const INGEST_REFUSED_SHARE_WARNED = 0.01;
 /**
- * Minimum number of pixels in the last minute for `/ready` to judge the share of refused pixels.
+ * Minimum number of pixels in the last minute. With fewer pixels, `/ready` does not judge the share
+ * of pixels that were refused.
  */
 export const INGEST_JUDGED_PIXELS_MIN = 20;
 
@@ -143,34 +154,38 @@ export const INGEST_JUDGED_PIXELS_MIN = 20;
 /** Maximum size of a file with certificates or a private key. */
 export const TLS_FILE_BYTES_MAX = 1 << 20;
 /**
- * Time between two checks whether the files of `tls.certificate`, `tls.key` and the same settings
- * of the control plane have changed. Changed files are read again.
+ * Time between two checks whether the certificate and key files of the listeners have changed
+ * (`tls.certificate`, `tls.key` and similar settings). Changed files are read again.
  */
 export const TLS_FILES_CHECK_MS = 2_000;
 /** Time before the expiry of a certificate at which `/ready` begins to warn. */
 export const TLS_EXPIRY_WARNING_SECONDS = 1_209_600;
 /**
- * Time in which a client of the control plane must complete the TLS handshake. On the data plane it
- * is `IDLE_CONNECTION_SECONDS_MAX`.
+ * Maximum time in which a client of the control plane must complete the TLS handshake. On the data
+ * plane the maximum is `IDLE_CONNECTION_SECONDS_MAX`.
  */
 export const TLS_HANDSHAKE_SECONDS_MAX = 10;
 /**
- * Maximum number of incomplete TLS handshakes with the control plane. A further one ends the
- * oldest.
+ * Maximum number of incomplete TLS handshakes with the control plane. When one more begins, the
+ * oldest is ended.
  */
 export const TLS_HANDSHAKES_MAX = 256;
-/** Maximum number of open TLS connections to the control plane. A further one is closed at once. */
+/**
+ * Maximum number of open TLS connections to the control plane. Further connections are closed at
+ * once.
+ */
 export const TLS_CONNECTIONS_MAX = 4_096;
 
 // The control plane
 /**
- * Maximum size of the body of an API request with code or events. A larger one is answered with
- * 413.
+ * Maximum size of the body of an API request with code or events. A request with a larger body is
+ * answered with 413.
  */
 export const BODY_BYTES_MAX = 4 << 20;
 /**
- * Maximum time from the first to the last byte of a request's body. A long body that has waited for
- * its turn has this time again. The limit keeps slow senders from occupying connections.
+ * Maximum time from the first to the last byte of a request's body. A long body may have to wait
+ * until the server can hold it in memory; after this wait, the time starts again. The limit keeps
+ * slow senders from occupying connections.
  */
 export const BODY_SECONDS_MAX = 30;
 /** Maximum nesting depth of the objects and arrays in the JSON body of an API request. */
@@ -188,7 +203,7 @@ export const DESCRIPTION_CHARS_MAX = 4_096;
 /** Maximum length of the note that says why a revision was saved or published. */
 export const REVISION_NOTE_CHARS_MAX = 500;
 /**
- * Maximum length of an id in a request's body. The caller chooses an `externalId`; the server
+ * Maximum length of an id in a request's body. Callers choose ids named `externalId`; the server
  * generates all other ids, which have 27 characters.
  */
 export const ID_CHARS_MAX = 255;
@@ -200,7 +215,7 @@ export const CONSENT_IDS_MAX = 100;
 export const FILTER_CONDITIONS_MAX = 10;
 /** Maximum number of values in one condition of an event filter. */
 export const FILTER_VALUES_MAX = 100;
-/** Maximum length of a path, and of a value, in the event filter of a destination. */
+/** Maximum length of each path and each value in the event filter of a destination. */
 export const FILTER_CHARS_MAX = 255;
 /** Maximum size of the code of a transformation or library, in UTF-8. */
 export const CODE_BYTES_MAX = 1 << 20;
@@ -213,22 +228,22 @@ export const CREDENTIAL_NAME_CHARS_MAX = 1_024;
 export const CREDENTIAL_VALUE_CHARS_MAX = 65_536;
 /** Maximum number of destinations to which one request may connect a transformation. */
 export const DESTINATION_REFERENCES_MAX = 1_000;
-/** Maximum number of permissions in one request. Repeated ones count each time. */
+/** Maximum number of permissions in one request. Repeated permissions count each time. */
 export const PERMISSIONS_MAX = 100;
 /** Number of items on one page of a list under `/v2`. */
 export const PAGE_ITEMS_MAX = 100;
 /** Highest page number that a request for a list may have. */
 export const PAGE_MAX = 1_000_000;
 /**
- * Number of versions in a list of a transformation's or library's versions when the request has no
- * `count`.
+ * Number of versions that a list of a transformation's or library's versions has when the request
+ * does not set `count`.
  */
 export const VERSIONS_COUNT_DEFAULT = 5;
 /** Highest `count` in a request for a list of a transformation's or library's versions. */
 export const VERSIONS_COUNT_MAX = 1_000;
 /**
  * Maximum number of long lists without pages that the server sends to one workspace at the same
- * time. One more is answered with 429.
+ * time. A further request for one is answered with 429.
  */
 export const LISTS_OF_WORKSPACE_MAX = 4;
 /**
@@ -243,79 +258,88 @@ export const DEAD_LETTERS_PAGE_MAX = 1_000;
 /** Time after which a user who signed in to the console must sign in again. */
 export const SESSION_SECONDS_MAX = 43_200;
 /**
- * Maximum number of browsers that are signed in with one token. Above it, the oldest session ends.
+ * Maximum number of browsers that are signed in with one token at the same time. When one more
+ * signs in, the oldest session ends.
  */
 export const SESSIONS_OF_TOKEN_MAX = 32;
 /**
- * Maximum number of sources, of destinations, and of problems in one overview of a workspace. It
- * shows the most urgent ones.
+ * Maximum number of sources, of destinations, and of problems that one overview of a workspace
+ * shows. If there are more, the overview shows the most urgent ones.
  */
 export const OVERVIEW_ITEMS_MAX = 30;
 /**
- * Lag in seconds from which the overview lists a destination as a problem, as the default alert
- * rule does.
+ * Lag in seconds from which the overview lists a destination as a problem. The default alert rule
+ * has the same limit.
  */
 export const OVERVIEW_LAG_SECONDS_MIN = 900;
 /** Maximum number of connections between the items of one overview. */
 export const OVERVIEW_CONNECTIONS_MAX = 60;
 /**
  * Maximum number of sources, of destinations, and of connections of a workspace whose state is
- * measured at once. This is done for the overview, for alerts, and for lists sorted by state or
- * figures. A list sorted by name has no such limit: each page measures its own rows.
+ * measured at once. Their state is needed for the overview, for alerts, and for lists sorted by
+ * state or figures. The limit does not apply to a list sorted by name: each page measures its own
+ * rows.
  */
 export const STATUS_ITEMS_MAX = 20_000;
 /**
- * Minimum number of destinations of a large workspace. Requests for the state of a large workspace
- * share one result if they come at about the same time.
+ * Number of destinations from which a workspace counts as large. Requests for the state of a large
+ * workspace share one result if they arrive at about the same time.
  */
 export const STATUS_SHARED_ITEMS_MIN = 1_000;
-/** Maximum age of a result for a workspace's state that several requests share. */
+/** Maximum age of the result that several requests for the state of a workspace share. */
 export const STATUS_SHARED_MS_MAX = 3_000;
-/** Maximum number of destinations whose state one request to the nodes of a cluster asks for. */
+/** Maximum number of destinations that one request for state to the nodes of a cluster can name. */
 export const STATUS_DESTINATIONS_ASKED_MAX = 500;
-/** Maximum number of rows on one page of a list with state. */
+/** Maximum number of rows on one page of a list that shows the state of its items. */
 export const STATUS_PAGE_MAX = 100;
-/** Maximum number of points in one response with figures by time. */
+/** Maximum number of points in time for which one response can have figures. */
 export const METRIC_POINTS_MAX = 400;
-/** Maximum number of suspended transformations of one workspace that one node lists. */
+/** Maximum number of suspended transformations of one workspace that one node reports. */
 export const SUSPENSIONS_SHOWN_MAX = 500;
 /**
- * Maximum number of concurrent requests of one workspace, at one node, that ask all nodes of the
- * cluster for their state. One more is answered with 429.
+ * Maximum number of concurrent requests of one workspace to one node that make this node ask all
+ * nodes of the cluster for their state. A further request is answered with 429.
  */
 export const STATUS_QUESTIONS_OF_WORKSPACE_MAX = 16;
 /**
- * Maximum number of concurrent live tails (streams of a workspace's new events) of one workspace.
- * One more is answered with 429.
+ * Maximum number of concurrent live tails (streams of a workspace's new events) of one workspace. A
+ * request for one more is answered with 429.
  */
 export const TAILS_OF_WORKSPACE_MAX = 10;
-/** Maximum number of concurrent live tails of all workspaces. One more is answered with 429. */
+/**
+ * Maximum number of concurrent live tails (streams of new events) of all workspaces. A request for
+ * one more is answered with 429.
+ */
 export const TAILS_MAX = 100;
 /**
- * Maximum number of unsent bytes of one live tail. Above it, a client that reads slowly misses
- * messages.
+ * Maximum number of unsent bytes of one live tail (stream of new events). Above it, messages to
+ * this client are left out, because the client reads too slowly.
  */
 export const TAIL_PENDING_BYTES_MAX = 1 << 20;
 /**
- * Maximum number of recent events in a response, and of the latest events of each outcome
- * (`delivered`, `dropped`, `dead-letter`) at each destination that a node keeps in memory.
+ * Maximum number of recent events in one response. It is also the number of latest events that a
+ * node keeps in memory for each destination and outcome (`delivered`, `dropped`, `dead-letter`).
  */
 export const RECENT_EVENTS_MAX = 100;
 /**
- * Maximum rate, in events per second, at which a node adds events of one outcome at one destination
- * to its recent events, after a burst of up to `RECENT_EVENTS_MAX`. Others are left out.
+ * Maximum rate, in events per second, at which a node adds events with the same destination and
+ * outcome to its recent events, after a burst of up to `RECENT_EVENTS_MAX`. Events beyond this rate
+ * are left out.
  */
 export const RECENT_EVENTS_PER_SECOND_MAX = 10;
-/** Maximum size of an event in the recent events. Only the outcome of a longer one is kept. */
+/**
+ * Maximum size of an event that is kept as a recent event. For a larger event, only the outcome is
+ * kept.
+ */
 export const RECENT_EVENT_BYTES_MAX = 64 << 10;
 /**
- * Maximum memory for the recent events of one workspace, on each node. Above it, the destinations
- * whose events take the most bytes keep fewer.
+ * Maximum memory for the recent events of one workspace, on each node. Above it, fewer events are
+ * kept for the destinations whose events take the most bytes.
  */
 export const RECENT_EVENTS_OF_WORKSPACE_BYTES_MAX = 8 << 20;
 /**
- * Maximum memory for the recent events of all workspaces, on each node. Above it, the workspaces
- * whose events take the most bytes keep fewer.
+ * Maximum memory for the recent events of all workspaces, on each node. Above it, fewer events are
+ * kept for the workspaces whose events take the most bytes.
  */
 export const RECENT_EVENTS_BYTES_MAX = 64 << 20;
 /**
@@ -323,11 +347,14 @@ export const RECENT_EVENTS_BYTES_MAX = 64 << 20;
  * maximum applies separately to the events that each node returns from its memory.
  */
 export const RECENT_ANSWER_BYTES_MAX = 1 << 20;
-/** Maximum bytes of event logs, from their end, that a request for recent events reads. */
+/**
+ * Maximum number of bytes that a request for recent events reads from the event logs, at their
+ * ends.
+ */
 export const RECENT_SCAN_BYTES_MAX = 16 << 20;
 /**
- * Maximum number of concurrent requests of one workspace for recent events. One more is answered
- * with 429.
+ * Maximum number of concurrent requests of one workspace for recent events. A further request is
+ * answered with 429.
  */
 export const RECENT_REQUESTS_OF_WORKSPACE_MAX = 8;
 /**
@@ -336,16 +363,19 @@ export const RECENT_REQUESTS_OF_WORKSPACE_MAX = 8;
  */
 export const SEARCH_EVENTS_MAX = 100;
 /**
- * Size of the events in a search's response, as JSON, above which the search stops. The response
- * has at least one event that matches, if there is one.
+ * Size of the found events, as JSON, above which a search stops. If any event matches, the response
+ * has at least one.
  */
 export const SEARCH_ANSWER_BYTES_MAX = 4 << 20;
 /**
- * Maximum size of the events that one search reads. The search then stops, and its response has a
- * cursor to continue it.
+ * Maximum size of the events that one search reads. A search that reaches it stops, and its
+ * response has a cursor with which another request continues.
  */
 export const SEARCH_BYTES_MAX = 256 << 20;
-/** Maximum time of one search. It then stops, and its response has a cursor to continue it. */
+/**
+ * Maximum time of one search. A search that reaches it stops, and its response has a cursor with
+ * which another request continues.
+ */
 export const SEARCH_MS_MAX = 5_000;
 /**
  * Maximum length of the cursor with which a request continues a search. It has room for a position
@@ -353,17 +383,20 @@ export const SEARCH_MS_MAX = 5_000;
  */
 export const SEARCH_CURSOR_CHARS_MAX = 8_192;
 /**
- * Number of events at which one export of a search ends. Events are exported in parts of up to
- * `SEARCH_EVENTS_MAX`, so the last part may exceed it. The last line has a cursor to continue.
+ * Number of events after which one export of a search ends. Events are exported in parts of up to
+ * `SEARCH_EVENTS_MAX`, so the last part may exceed this number. The last line of the export has a
+ * cursor to continue the search.
  */
 export const SEARCH_EXPORT_EVENTS_MAX = 10_000;
 /** Maximum length of each string in the filter of a search. */
 export const SEARCH_TEXT_CHARS_MAX = 1_024;
-/** Maximum number of concurrent searches of one workspace. One more is answered with 429. */
+/**
+ * Maximum number of concurrent searches of one workspace. A further search is answered with 429.
+ */
 export const SEARCHES_OF_WORKSPACE_MAX = 2;
 /**
- * Maximum number of concurrent searches of all workspaces. One more is answered with 429. Searches
- * take at most half of the server's time.
+ * Maximum number of concurrent searches of all workspaces. A further search is answered with 429.
+ * All searches together take at most half of the server's time.
  */
 export const SEARCHES_MAX = 16;
 
@@ -373,53 +406,61 @@ export const SEARCHES_MAX = 16;
  * test code.
  */
 export const PUBLISH_ITEMS_MAX = 500;
-/** Maximum number of test events of one request, and of one transformation or library in it. */
+/**
+ * Maximum number of test events in one request, and for one transformation or library in the
+ * request.
+ */
 export const TEST_EVENTS_MAX = 500;
 /**
- * Maximum size of the test events that are stored with a version of code. When the version is
- * published later, it is tested with them.
+ * Maximum size of the test events that are stored with a version of code. They test the version
+ * again when it is published later.
  */
 export const TEST_EVENTS_KEPT_BYTES_MAX = 65_536;
 /**
- * Maximum number of requests of one workspace that test code, running or waiting. More are answered
- * with 503.
+ * Maximum number of requests to test code of one workspace that are running or waiting. Further
+ * requests are answered with 503.
  */
 export const TEST_REQUESTS_OF_WORKSPACE_MAX = 32;
 /**
- * Maximum number of requests of all workspaces that test code, running or waiting. More are
- * answered with 503.
+ * Maximum number of requests to test code of all workspaces that are running or waiting. Further
+ * requests are answered with 503.
  */
 export const TEST_REQUESTS_MAX = 256;
 /**
- * Maximum CPU time of user code in all tests of one request. Test events that have not run when it
- * is used up fail.
+ * Maximum CPU time of user code in all tests of one request. When it is used up, the test events
+ * that have not run fail.
  */
 export const TEST_CPU_MS_MAX = 10_000;
 /**
- * Maximum clock time of the tests of one request, for code that sleeps. The clock restarts with
- * each guest (confined process for user code) that the request uses.
+ * Maximum clock time of the tests of one request. It ends tests whose code sleeps. The clock
+ * restarts with each guest (confined process for user code) that the request uses.
  */
 export const TEST_WALL_MS_MAX = 120_000;
 /**
  * Maximum size of the outputs of all tests of one request. Test events whose outputs would exceed
- * it fail.
+ * this size fail.
  */
 export const TEST_OUTPUT_BYTES_MAX = 8 << 20;
 /**
- * Maximum number of guest processes that test code. Guests for live events are not counted.
- * Workspaces take turns.
+ * Maximum number of concurrent guest processes (which run user code) for tests. Guest processes for
+ * live events are not counted. When the maximum is reached, workspaces take turns.
  */
 export const THROW_AWAY_GUESTS_MAX = 16;
 /**
- * Maximum number of concurrent guest processes that test code of one workspace. Its further tests
- * wait.
+ * Maximum number of concurrent guest processes (which run user code) for tests of one workspace.
+ * Further tests of the workspace wait.
  */
 export const THROW_AWAY_GUESTS_OF_WORKSPACE_MAX = 4;
 
 // Alerts
-/** Maximum number of alert rules of a workspace. One more is answered with 409. */
+/**
+ * Maximum number of alert rules of a workspace. A request to create one more is answered with 409.
+ */
 export const ALERT_RULES_OF_WORKSPACE_MAX = 100;
-/** Maximum number of receivers of alerts of a workspace. One more is answered with 409. */
+/**
+ * Maximum number of receivers of alerts of a workspace. A request to create one more is answered
+ * with 409.
+ */
 export const ALERT_RECEIVERS_OF_WORKSPACE_MAX = 20;
 /** Maximum number of email addresses of one receiver of alerts. */
 export const ALERT_ADDRESSES_MAX = 20;
@@ -431,14 +472,21 @@ export const ALERT_SUBJECTS_MAX = 100;
 export const ALERT_HOLD_SECONDS_MAX = 604_800;
 /** Maximum number of open alerts of a workspace. Further alerts begin when others have ended. */
 export const ALERTS_OPEN_OF_WORKSPACE_MAX = 200;
-/** Maximum number of alerts of a workspace that are listed. Above it, the oldest are forgotten. */
+/**
+ * Maximum number of alerts that are kept and listed for a workspace. Beyond it, the oldest alerts
+ * are deleted.
+ */
 export const ALERTS_KEPT_OF_WORKSPACE_MAX = 1_000;
 /**
- * Maximum number of notifications of a workspace in one hour, tests included. Further ones wait. If
- * the alert ends while its notification waits, the notification is not sent.
+ * Maximum number of alert notifications of a workspace in one hour, including test notifications.
+ * Further notifications wait. If an alert ends while its notification waits, the notification is
+ * not sent.
  */
 export const ALERT_NOTIFICATIONS_PER_HOUR_MAX = 120;
-/** Maximum number of attempts to send a notification. After the last one, it counts as failed. */
+/**
+ * Maximum number of attempts to send a notification. If the last attempt fails, the notification
+ * counts as failed.
+ */
 export const ALERT_ATTEMPTS_MAX = 20;
 /** Maximum time between two attempts to send a notification. */
 export const ALERT_RETRY_MS_MAX = 600_000;
@@ -451,29 +499,29 @@ export const ALERT_EVALUATION_MS = 10_000;
 
 // User code
 /**
- * Maximum CPU time of user code for one batch of events, and of its top level each time the code is
- * loaded. JavaScript code is stopped by the clock. On a busy machine, code that had less CPU time
- * runs again, with up to 16 times the clock time.
+ * Maximum CPU time of user code for one batch of events, and for the code's top level each time the
+ * code is loaded. JavaScript code is stopped after the same amount of clock time. Code that had
+ * less CPU time by then, on a busy machine, runs again with up to 16 times the clock time.
  */
 export const GUEST_CPU_MS_MAX = 4_000;
 /**
- * Number of events of one program that may each use the whole CPU time of a batch. After them, an
- * event of the program gets only `GUEST_SHORT_CPU_MS_MAX`.
+ * Number of events of one program (user code) that may each use the whole CPU time of a batch.
+ * Further events of the program get only `GUEST_SHORT_CPU_MS_MAX`.
  */
 export const GUEST_CULPRITS_MAX = 4;
 /**
- * Time after which the count of events that used the whole CPU time of a batch decreases by one.
- * `GUEST_CULPRITS_MAX` applies to this count.
+ * Time after which the number of events that count towards `GUEST_CULPRITS_MAX`, because they used
+ * the whole CPU time of a batch, decreases by one.
  */
 export const CULPRIT_FORGOTTEN_MS = 60_000;
 /**
- * Maximum CPU time of an event after `GUEST_CULPRITS_MAX` events of the same program have each used
- * the whole CPU time of a batch.
+ * Maximum CPU time of an event, once `GUEST_CULPRITS_MAX` events of the same program (user code)
+ * have each used the whole CPU time of a batch.
  */
 export const GUEST_SHORT_CPU_MS_MAX = 100;
 /**
- * Maximum time that a guest process may take to answer without using CPU time. It uses none while
- * its code sleeps, or while the machine is busy.
+ * Maximum time that a guest process (which runs user code) may take to answer without using CPU
+ * time. A guest uses no CPU time while its code sleeps, or while the machine is too busy to run it.
  */
 export const GUEST_WALL_MS_MAX = 20_000;
 /**
@@ -486,8 +534,8 @@ export const GUEST_MEMORY_BYTES_MAX = 256 << 20;
  */
 export const GUEST_PYTHON_HEAP_BYTES_MAX = 256 << 20;
 /**
- * Maximum memory of a Python guest process above the memory of an idle one, which is 220 MB. A
- * guest with a full heap takes 220 MB more than an idle one.
+ * Maximum memory of a Python guest process above the memory of an idle Python guest, which is 220
+ * MB. A guest whose heap is full takes 220 MB more than an idle one.
  */
 export const GUEST_PYTHON_MEMORY_BYTES_MAX = 320 << 20;
 /** Maximum number of outputs that user code returns for one event. */
@@ -533,11 +581,14 @@ export const FETCHES_MAX = 1_000;
  */
 export const FETCHES_AT_ONCE_MAX = 50;
 /**
- * Maximum time of one `fetch` of user code, from the DNS lookup to the last byte of the response. A
- * longer timeout in user code is reduced to it.
+ * Maximum time of one `fetch` of user code, from the DNS lookup to the last byte of the response.
+ * If user code sets a longer timeout, this maximum applies.
  */
 export const FETCH_MS_MAX = 10_000;
-/** Maximum time from the first `fetch` request of a batch of events to the end of the last one. */
+/**
+ * Maximum time that user code may wait for `fetch` in one batch of events: from its first request
+ * to the end of its last one.
+ */
 export const FETCH_WAIT_MS_MAX = 60_000;
 /**
  * Maximum size of the URL, headers and body of one `fetch` request of user code, in UTF-16 units.
@@ -546,51 +597,51 @@ export const FETCH_REQUEST_CHARS_MAX = 1 << 20;
 /** Maximum size of the body of one response to a `fetch` of user code. */
 export const FETCH_ANSWER_BYTES_MAX = 1 << 20;
 /**
- * Number of consecutive batches without a successful event after which their program (user code) is
- * suspended.
+ * Number of consecutive batches of a program (user code) without a successful event after which the
+ * program is suspended.
  */
 export const SUSPENSION_BATCHES = 20;
 /**
- * Number of consecutive events that suspend their program at once, if each used up its CPU time by
- * itself or ended its guest process. After the first of them, events get a quarter of the CPU time
- * until one succeeds.
+ * Number of consecutive events after which their program (user code) is suspended at once, if each
+ * of them alone used up its CPU time or ended its guest process. After the first such event, events
+ * get a quarter of the CPU time until one succeeds.
  */
 export const SUSPENSION_CULPRITS = 3;
 /**
- * Time after an event that succeeded during which its program is not suspended, even if batches
- * fail.
+ * Time for which a program (user code) is not suspended after one of its events has succeeded, even
+ * if batches fail.
  */
 export const SUSPENSION_GOOD_MS = 60_000;
 /**
- * Duration of the first suspension of a program. Each further suspension is twice as long as the
- * one before.
+ * Duration of the first suspension of a program (user code). Each further suspension takes twice as
+ * long as the one before.
  */
 export const SUSPENDED_MS_MIN = 1_000;
-/** Maximum duration of a suspension of a program. */
+/** Maximum duration of one suspension of a program (user code). */
 export const SUSPENDED_MS_MAX = 300_000;
 /**
- * Time for which no event of a running program has succeeded, after which the destinations of the
- * program are `waiting`.
+ * Time after which a running program (user code) without a successful event counts as slow. The
+ * destinations of the program are then `waiting`.
  */
 export const CODE_SLOW_MS = 10_000;
 /**
- * Time for which a program runs in the workspace's second guest process after a costly batch, so
- * that it does not delay other programs.
+ * Time for which a program (user code) runs in its workspace's second guest process after a costly
+ * batch, so that it does not delay other programs.
  */
 export const COSTLY_PROGRAM_MS = 600_000;
 /**
- * CPU time from which a batch counts as costly. A batch that used the whole time of its guest
- * process, or that ended the guest, is costly too.
+ * CPU time from which a batch counts as costly. A batch that used all the time of its guest
+ * process, or that ended the guest process, is costly too.
  */
 export const COSTLY_BATCH_CPU_MS = 1_000;
 /**
- * Maximum number of running guest processes for live events, if there is enough memory. Workspaces
- * take turns when it is reached.
+ * Maximum number of running guest processes for live events, if there is enough memory. When the
+ * maximum is reached, workspaces take turns.
  */
 export const GUESTS_MAX = 512;
 /**
- * Share of the memory of the machine or container that all guest processes together may use. Above
- * it, guests are ended, idle ones first.
+ * Share of the memory of the machine or container that all guest processes (which run user code)
+ * together may use. Above this share, guests are ended, idle ones first.
  */
 export const GUESTS_MEMORY_SHARE_MAX = 0.5;
 /** Time after which a guest process without work is ended. */
@@ -600,36 +651,40 @@ export const GUEST_IDLE_MS_MAX = 60_000;
 /**
  * Maximum number of messageIds of one source that are kept to recognize repeated events. If a
  * source sends more within its `dedupSeconds`, the oldest messageIds are forgotten, and an event
- * that repeats one of them is delivered again.
+ * that repeats a forgotten messageId is delivered.
  */
 export const DEDUP_IDS_OF_SOURCE_MAX = 500_000;
-/** Maximum number of messageIds of all sources that one node keeps; each takes 42 bytes. */
+/**
+ * Maximum number of messageIds of all sources that one node keeps to recognize repeated events.
+ * Each messageId takes 42 bytes.
+ */
 export const DEDUP_IDS_MAX = 1_000_000;
 /**
- * Maximum number of events of a partition that are marked as repeated. The oldest marks are removed
- * first. A destination that has not read such an event then gets it again.
+ * Maximum number of events of a partition that are marked as repetitions. Beyond it, the oldest
+ * marks are removed. A destination that has not read such an event yet then gets it, although it is
+ * a repetition.
  */
 export const DEDUP_MARKS_MAX = 100_000;
 /**
- * Maximum number of bytes of each event log that are read after a start to find the messageIds
- * within the window of the setting `dedupSeconds`. Events that repeat an event before these bytes
- * are delivered again.
+ * Maximum number of bytes at the end of each event log that are read after a start to find the
+ * messageIds within the window of the setting `dedupSeconds`. An event is delivered again if it
+ * repeats an event that lies before these bytes.
  */
 export const DEDUP_READ_BYTES_MAX = 512 << 20;
 /**
  * Maximum number of events in one batch for user code. Code that is slow or makes large outputs
- * gets smaller batches, down to 100 events. Code that names `fetch` or `geolocation` gets at most
- * 100.
+ * gets smaller batches, down to 100 events. If the code contains the name `fetch` or `geolocation`,
+ * a batch has at most 100 events.
  */
 export const TRANSFORM_BATCH_EVENTS_MAX = 250;
 /**
- * Maximum number of concurrent deliveries to one destination. Events of one user are never in two
- * of them.
+ * Maximum number of concurrent deliveries to one destination. Two concurrent deliveries never
+ * contain events of the same user.
  */
 export const LANE_DELIVERIES_MAX = 8;
 /**
- * Maximum number of events of one destination that were read from the log and are not delivered,
- * dropped or given up yet.
+ * Maximum number of events of one destination in memory: events that were read from the log, and
+ * are not delivered, dropped or given up yet.
  */
 export const LANE_IN_FLIGHT_EVENTS_MAX = 4_096;
 /**
@@ -637,43 +692,44 @@ export const LANE_IN_FLIGHT_EVENTS_MAX = 4_096;
  * returned by user code, and are not delivered, dropped or given up yet.
  */
 export const LANE_IN_FLIGHT_BYTES_MAX = 16 << 20;
-/** Maximum size of the events in memory for all destinations of one workspace. */
+/** Maximum size of the events in memory for all destinations of one workspace together. */
 export const WORKSPACE_HELD_BYTES_MAX = 64 << 20;
-/** Maximum size of the events in memory for the destinations of all workspaces. */
+/** Maximum size of the events in memory for the destinations of all workspaces together. */
 export const LANES_HELD_BYTES_MAX = 128 << 20;
 /** Maximum size of one delivery. A delivery with a single event may be larger. */
 export const DELIVERY_BYTES_MAX = 4 << 20;
 /**
- * Upper bound of the random wait after the first failed attempt at a delivery. Each further failed
- * attempt doubles the bound, up to `RETRY_DELAY_MS_MAX`.
+ * Upper bound of the random wait after the first failed attempt to send a delivery. Each further
+ * failed attempt doubles the bound, up to `RETRY_DELAY_MS_MAX`.
  */
 export const RETRY_DELAY_MS_MIN = 500;
 /**
- * Maximum wait between two attempts at a delivery, unless the receiver asks for a longer one with
- * `Retry-After`.
+ * Maximum wait between two attempts to send a delivery, unless the receiver asks for a longer wait
+ * with `Retry-After`.
  */
 export const RETRY_DELAY_MS_MAX = 60_000;
 /**
- * Longest `Retry-After` of a receiver that is respected, so that a receiver cannot delay events for
- * days.
+ * Longest `Retry-After` of a receiver that the server follows, so that a receiver cannot delay
+ * events for days.
  */
 export const RETRY_AFTER_MS_MAX = 3_600_000;
 /**
- * Minimum number of failed requests that held only one event before this event may be given up as
- * the cause of the failures. It is given up only if the destination has accepted other events since
- * the first failure.
+ * Minimum number of times that an event must have failed in a request that held no other event,
+ * before the event may be given up as the cause of the failures. The event is given up only if the
+ * destination has accepted other events since the first failure.
  */
 export const POISON_ATTEMPTS_MIN = 8;
 /**
- * Number of failed requests that held only one event after which the next event of the same user is
- * tried, instead of waiting behind the first one. This is done only if no other event was delivered
- * meanwhile: the attempt shows whether the destination accepts any event.
+ * Number of times that an event must have failed in a request that held no other event, before the
+ * next event of the same user is tried although it should wait for the failed one. The next event
+ * is tried only if no other event was delivered meanwhile. The attempt shows whether the
+ * destination accepts any event.
  */
 export const FOLLOWER_ATTEMPTS_MIN = 16;
 /**
- * Share of a destination's limits on events in memory for two kinds of events: those that failed in
- * a request that held no other event, and later events of the same users, which wait behind them.
- * Above this share, the failed events are retried without delay, to free memory.
+ * Share of a destination's limits on events in memory that failed events may take up. An event
+ * counts if it failed in a request that held no other event, or if it waits behind such an event of
+ * the same user. Above this share, the failed events are retried without delay, to free memory.
  */
 export const RETRIES_SHARE_MAX = 0.25;
 
@@ -683,24 +739,24 @@ export const RETRIES_SHARE_MAX = 0.25;
  */
 export const METRICS_DESTINATIONS_MAX = 2_000;
 /**
- * Maximum number of destinations whose events one node counts at the same time, for rates and
- * figures. A destination without events in the last 5 minutes makes room for others.
+ * Maximum number of destinations whose events one node counts at the same time, to compute rates
+ * and figures. A destination without events in the last 5 minutes makes room for others.
  */
 export const LANE_HISTORIES_MAX = 10_000;
 /**
  * Maximum number of connections (of a source to a destination) whose events one node counts at the
- * same time, for rates and figures. A connection without events in the last 5 minutes makes room
- * for others.
+ * same time, to compute rates and figures. A connection without events in the last 5 minutes makes
+ * room for others.
  */
 export const LANE_HISTORY_CONNECTIONS_MAX = 20_000;
 /**
- * Maximum number of sources, and of transformations, whose events one node counts at the same time,
- * for figures.
+ * Maximum number of sources, and of transformations, whose events one node counts at the same time
+ * to compute figures.
  */
 export const FIGURE_COUNTERS_MAX = 10_000;
-/** Time for which figures are stored by minute. */
+/** Time for which the figures of each single minute are stored. */
 export const FIGURE_MINUTES_HOURS_MAX = 24;
-/** Time for which figures are stored by hour. */
+/** Time for which the figures of each single hour are stored. */
 export const FIGURE_DAYS_MAX = 30;
 /**
  * Maximum number of events in one delivery to a destination that gathers events, such as one that
@@ -717,24 +773,30 @@ export const GATHERED_MS_MAX = 900_000;
 
 // Replays
 /**
- * Rate of a replay (which sends stored events again) whose request has no rate, in events per
- * second.
+ * Rate of a replay (which sends stored events again), in events per second, if the request for the
+ * replay does not set one.
  */
 export const REPLAY_RATE_DEFAULT = 1_000;
-/** Highest rate, in events per second, that the request for a replay may have. */
+/** Highest rate, in events per second, that a request for a replay can set. */
 export const REPLAY_RATE_MAX = 100_000;
-/** Maximum number of concurrent replays of one workspace. One more is answered with 429. */
+/**
+ * Maximum number of concurrent replays of one workspace. A request for one more is answered with
+ * 429.
+ */
 export const REPLAYS_OF_WORKSPACE_MAX = 4;
-/** Maximum number of concurrent replays of all workspaces. One more is answered with 429. */
+/**
+ * Maximum number of concurrent replays of all workspaces. A request for one more is answered with
+ * 429.
+ */
 export const REPLAYS_MAX = 32;
 /**
- * Maximum number of finished replays of one workspace that the API still lists. The oldest are
- * removed first.
+ * Maximum number of finished replays of one workspace that are kept and listed. Beyond it, the
+ * oldest are removed.
  */
 export const REPLAYS_KEPT_OF_WORKSPACE_MAX = 100;
 /**
- * Maximum duration of a replay. After it, the replay fails, because while it runs it keeps old
- * events from being deleted.
+ * Maximum duration of a replay. A replay that takes longer fails, because a running replay keeps
+ * old events from being deleted.
  */
 export const REPLAY_MS_MAX = 259_200_000;
 /** Maximum length of each string in the filter of a replay. */
@@ -747,31 +809,41 @@ export const REPLAY_FILTER_CHARS_MAX = 1_024;
  */
 export const CONNECTION_TEST_MS_MAX = 20_000;
 /**
- * Maximum number of concurrent connection tests of one workspace. One more is answered with 429.
+ * Maximum number of concurrent connection tests of one workspace. A further test is answered with
+ * 429.
  */
 export const CONNECTION_TESTS_OF_WORKSPACE_MAX = 4;
 /**
- * Maximum number of concurrent connection tests of all workspaces. One more is answered with 429.
+ * Maximum number of concurrent connection tests of all workspaces. A further test is answered with
+ * 429.
  */
 export const CONNECTION_TESTS_MAX = 32;
 
 // Backups
-/** Maximum time between two backups that a server makes by itself. */
+/** Longest interval that can be set between two backups that a server makes by itself. */
 export const BACKUP_SECONDS_MAX = 2_592_000;
-/** Maximum number of backups made by the server that are kept. */
+/**
+ * Highest number of backups that a server can be set to keep, among those that it makes by itself.
+ */
 export const BACKUPS_KEPT_MAX = 1_000;
 /**
  * Size of the parts in which a backup is written to a bucket or read from it. One part is in memory
  * at a time. Parts are larger when a backup would have more than `BACKUP_PARTS_MAX` of them.
  */
 export const BACKUP_PART_BYTES = 16_777_216;
-/** Maximum number of parts of a backup in a bucket, which object stores allow. */
+/** Maximum number of parts of a backup in a bucket. Object stores do not allow more. */
 export const BACKUP_PARTS_MAX = 10_000;
-/** Number of attempts at one request to the store of backups when it fails temporarily. */
+/**
+ * Number of attempts to send one request to the backup store, if the attempts fail for a temporary
+ * reason.
+ */
 export const BACKUP_REQUEST_TRIES_MAX = 5;
-/** Time limit of one request to the store of backups, from the DNS query to the last byte. */
+/** Time limit of one request to the backup store, from the DNS query to the last byte. */
 export const BACKUP_REQUEST_MS_MAX = 300_000;
-/** Maximum number of pages with 1,000 keys each that are read to find the backups in a bucket. */
+/**
+ * Maximum number of list pages, with 1,000 keys each, that are read to find the backups in a
+ * bucket.
+ */
 export const BACKUP_LIST_PAGES_MAX = 100;
 
 // Start and stop
@@ -781,12 +853,12 @@ export const BACKUP_LIST_PAGES_MAX = 100;
  */
 export const SECRET_FILE_BYTES_MAX = 16_384;
 /**
- * Maximum time for which a server or log writer that starts waits for another process to unlock its
+ * Maximum time for which a starting server or log writer waits until another process unlocks the
  * directory.
  */
 export const LOG_LOCK_MS_MAX = 10_000;
 /**
- * Maximum time that a shutdown waits for requests in flight before it aborts them. Afterwards it
+ * Maximum time that a shutdown waits for requests in flight before it aborts them. After that, it
  * waits up to the same time for deliveries in flight.
  */
 export const DRAIN_MS_MAX = 4_000;
@@ -796,8 +868,8 @@ export const DRAIN_MS_MAX = 4_000;
  */
 export const WAITING_CONNECTIONS_MAX = 4_096;
 /**
- * Time for which a server that hands over its sockets lets each connection end with its next
- * response. Afterwards it closes the connections that are idle.
+ * Time for which a server that hands its sockets over keeps connections open, so that each can end
+ * with its next response. After this time, the server closes the idle connections.
  */
 export const KEPT_CONNECTIONS_MS = 1_000;
 /**
@@ -812,7 +884,8 @@ export const SHUTDOWN_MS_MAX = 10_000;
 /** Maximum number of partitions into which a cluster divides its events. */
 export const CLUSTER_PARTITIONS_MAX = 256;
 /**
- * Maximum time for deliveries in flight when their partition moves to another node of the cluster.
+ * Maximum time that a node waits for deliveries in flight when their partition moves to another
+ * node of the cluster.
  */
 export const HAND_OVER_MS_MAX = 700;
 /**

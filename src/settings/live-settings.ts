@@ -5,12 +5,12 @@ import { type ReportedSetting, reportSettings } from "./report.ts";
 
 /** A part of the server that can take new values of some settings while it runs. */
 interface ReloadablePart {
-  /** The settings whose new values the part takes. */
+  /** Settings that this part of the server can change without a restart. */
   keys: readonly Key[];
   /**
-   * Checks new settings and reads the files that they name. Returns the function that puts them in
-   * force, which must not throw. Throws `StartError` when they cannot be used; then nothing
-   * changes.
+   * Checks the new settings and reads the files that they name. Returns a function that puts the
+   * settings in force and must not throw. If the settings cannot be used, throws `StartError` and
+   * changes nothing.
    */
   prepare(config: Config): () => void;
 }
@@ -49,12 +49,15 @@ export class LiveSettings {
     this.#parts.push(part);
   }
 
-  /** Removes all parts, after they were closed. A server that opens again adds its parts again. */
+  /**
+   * Removes all parts. Called after the parts were closed; a server that opens again adds its parts
+   * again.
+   */
   removeParts(): void {
     this.#parts.length = 0;
   }
 
-  /** Asserts that the parts take exactly the settings declared to change without a restart. */
+  /** Asserts that the parts together take exactly the settings that are marked as `reloadable`. */
   expectComplete(): void {
     const taken = new Set(this.#parts.flatMap((part) => part.keys));
     const isTaken = (key: Key) => taken.has(key) === isReloadable(key);
@@ -62,8 +65,8 @@ export class LiveSettings {
   }
 
   /**
-   * Reads the settings again and applies them. Throws `StartError` if one cannot be used; then
-   * nothing changes.
+   * Reads the settings again and applies them. If one of them cannot be used, throws `StartError`
+   * and changes nothing.
    */
   reload(): ReloadResult {
     const { config, origins } = this.#read();

@@ -42,10 +42,13 @@ export const booleanFlags: ReadonlySet<string> = new Set(
   keys.filter((key) => schemas[key].type === "boolean").map(flagName),
 );
 
-/** The settings in force, and where the value of each came from. */
+/** The settings in force, with the source of each value. */
 export interface ReadSettings {
   config: Config;
-  /** Source of each value, and the setting's name there, such as an environment variable's. */
+  /**
+   * Source of the value of each setting, with the setting's name in this source, such as the name
+   * of an environment variable.
+   */
   origins: Readonly<Record<Key, SettingOrigin>>;
 }
 
@@ -117,7 +120,10 @@ function nearestSettingHint(key: string, name: string): string {
   return meant === undefined ? "" : `; the nearest is ${meant}`;
 }
 
-/** Quotes an invalid value for an error message; an empty string when the setting is a secret. */
+/**
+ * Returns the part of an error message that quotes an invalid value. Returns an empty string if the
+ * setting is a secret.
+ */
 function got(schema: TSchema, value: unknown): string {
   if (schema.writeOnly) return "";
   const text = JSON.stringify(value);
@@ -157,8 +163,8 @@ function list(value: unknown): unknown {
 }
 
 /**
- * Checks of texts that a regular expression cannot express. The key is the title of the schema of
- * the text, or of the items of a list.
+ * Checks of text values that a regular expression cannot express. The key is the `title` of the
+ * value's schema, or, for a list, of the schema of its items.
  */
 const checks: Record<string, (text: string) => boolean> = {
   "CIDR ranges": isValidCIDR,
@@ -204,8 +210,8 @@ function parseToml(text: string): object {
 }
 
 /**
- * Returns the line number of a TOML error, which Bun does not report. It is the line after the
- * longest valid beginning of the text.
+ * Returns the line number of a syntax error in TOML, because Bun does not report it. It is the line
+ * after the longest valid beginning of the text.
  */
 function lineOfFault(text: string): number {
   const lines = text.split("\n");
@@ -239,7 +245,7 @@ function fromEnvironment(environment: Record<string, string | undefined>): Setti
 }
 
 /**
- * Whether an environment variable is one that Kubernetes sets for a Service, so that it is no
+ * Whether an environment variable was set by Kubernetes for a Service, and therefore is not a
  * setting of pixelmill. Kubernetes sets such variables in every container, for each Service of the
  * namespace. For a Service named `pixelmill` or `pixelmill-admin` their names look like settings:
  * `PIXELMILL_PORT=tcp://10.0.0.7:8080`, `PIXELMILL_SERVICE_HOST`, `PIXELMILL_PORT_8080_TCP_ADDR`
@@ -265,9 +271,9 @@ function fromFlags(flags: Record<string, unknown>): Setting[] {
 
 /**
  * Matches the environment variables that an ingest process inherits: those of the dynamic loader,
- * the system's libraries and Bun. It inherits no others, because it accepts requests from the
- * internet, and the server's other variables may be secrets, such as PIXELMILL_ADMIN_TOKEN or those
- * of the shell that started the server.
+ * the system's libraries and Bun. An ingest process inherits no other variables, because it accepts
+ * requests from the internet, and the server's other variables may be secrets, such as
+ * PIXELMILL_ADMIN_TOKEN or those of the shell that started the server.
  */
 const inherited =
   /^(PATH|HOME|TZ|LANG|LC_[A-Z]+|TMPDIR|BUN_TMPDIR|BUN_JSC_\w+|LD_PRELOAD|LD_LIBRARY_PATH|SSL_CERT_FILE|SSL_CERT_DIR|NODE_EXTRA_CA_CERTS|MALLOC_\w+|MIMALLOC_\w+)$/;

@@ -6,7 +6,7 @@ import { configSchema } from "./schema.ts";
 /** Text that stands for the value of a secret. */
 const MASKED = "(set)";
 
-/** A setting as `pixelmill config` shows it. */
+/** One setting in the output of `pixelmill config`. */
 export interface ReportedSetting extends SettingOrigin {
   key: Key;
   /** Value of the setting, or `(set)` if it is a secret. Absent when the setting has no value. */

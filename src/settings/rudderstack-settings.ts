@@ -1,7 +1,10 @@
 import { Type } from "@sinclair/typebox";
 import { optionalText } from "./schema-types.ts";
 
-/** Settings of pixelmill as the control plane of rudder-server and rudder-transformer. */
+/**
+ * Settings with which pixelmill serves rudder-server and rudder-transformer as their control plane,
+ * as a part of `configSchema`.
+ */
 export const rudderStackSettings = {
   "rudderstack.definitions": optionalText(
     "checkout of RudderStack's rudder-integrations-config, which defines the types that rudder-server delivers",

@@ -17,7 +17,10 @@ export function oneOf<const Value extends string>(
   );
 }
 
-/** Returns the schema of an object that the OpenAPI document has in `components`, as `name`. */
+/**
+ * Returns the schema of an object. The OpenAPI document lists this schema in `components` under
+ * `name`.
+ */
 export function component<Properties extends TProperties>(name: string, properties: Properties) {
   return Type.Object(properties, { $id: name });
 }

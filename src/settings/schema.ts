@@ -12,7 +12,8 @@ import { transformerSettings } from "./transformer-settings.ts";
  * All settings. Each has one name in three notations: a key in `pixelmill.toml` (`admin.port`), an
  * environment variable (`PIXELMILL_ADMIN_PORT`) and a flag (`--admin-port`). Flags override
  * environment variables, and these override the file. docs/reference/settings.md is generated from
- * this schema. A running server takes new values of those that are `reloadable` without a restart.
+ * this schema. A running server takes new values of the settings marked as `reloadable` without a
+ * restart.
  */
 export const configSchema = Type.Object({
   data: Type.String({ default: "./data", minLength: 1, description: "directory of all state" }),

@@ -1,10 +1,10 @@
 /**
  * Where the value of a setting came from: its default, the configuration file, a credential of
- * systemd, the environment, or a flag. In this order, each source overrides the ones before it.
+ * systemd, the environment, or a flag. Each of these sources overrides the ones listed before it.
  */
 export type SettingSource = "default" | "file" | "credential" | "environment" | "flag";
 
-/** A value of a setting, as the operator wrote it. */
+/** One setting with the value that the operator has written. */
 export interface Setting {
   key: string;
   value: unknown;

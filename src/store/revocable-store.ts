@@ -1,11 +1,11 @@
 import { ApiError } from "../errors.ts";
 import { type Store, withoutClose } from "./store.ts";
 
-/** Access to a shared store that can be taken away from those who use it through this object. */
+/** A shared store whose users lose their access when `revoke` is called. */
 export interface RevocableStore extends Store {
   /**
-   * Rejects all calls of `change` and `catchUp` that are in progress, and all later ones, so that
-   * none waits for a store that cannot be written. A change in progress may still take effect.
+   * Rejects all open and later calls of `change` and `catchUp`, so that no caller waits for a store
+   * that cannot be written. A change in progress may still take effect.
    */
   revoke(): void;
 }

@@ -23,8 +23,8 @@ export interface Store {
   change<T>(apply: () => T, options?: ChangeOptions): Promise<T>;
   /**
    * Calls the listener with the names of changed tables after each transaction, on any node of the
-   * cluster. Skips this store's own transactions with `allowStale`. Returns a function that removes
-   * the listener. A standalone store never calls the listener.
+   * cluster. Does not call it for transactions with `allowStale` of this store object. Returns a
+   * function that removes the listener. A standalone store never calls the listener.
    */
   listen(listener: (tables: ReadonlySet<string>) => void): () => void;
   /**
@@ -32,7 +32,7 @@ export interface Store {
    * cluster. A standalone store resolves at once.
    */
   catchUp(): Promise<void>;
-  /** Returns a sentence about why writes cannot be stored, or undefined while they can. */
+  /** Returns a sentence about why writes cannot be stored; undefined while they can be stored. */
   trouble(): string | undefined;
   /**
    * Waits for the transactions in progress, then closes the store. Later calls of `change` reject.
@@ -40,7 +40,7 @@ export interface Store {
   close(): Promise<void>;
 }
 
-/** Wraps a store so that its `close` does nothing, for users of a store that they share. */
+/** Wraps a store so that calls of `close` do nothing, for users who share the store. */
 export function withoutClose(store: Store): Store {
   return {
     table: (name) => store.table(name),
@@ -62,18 +62,18 @@ export interface LocalStore extends Store {
   dryRun(applies: readonly (() => unknown)[]): Promise<DryRun>;
   /** Returns the sorted names of all tables, including tables that this process has not opened. */
   tables(): string[];
-  /** Iterates over the encoded rows of a table whose keys are in a range, by ascending key. */
+  /** Iterates over the encoded rows of a table, by ascending key. `range` restricts the keys. */
   rows(table: string, range: RangeOptions): Iterable<{ key: Key; value: Uint8Array }>;
   /**
    * Writes an encoded row. Throws outside a transaction. In a dry run (a transaction that is rolled
    * back), the write is only recorded and later reads do not see it. Therefore a dry run may write
-   * a row only with the value that the row has already. A compaction does this, to append its rows
-   * to the log again.
+   * a row only with the value that the row has already. A compaction writes rows with their old
+   * values, to append them to the log again.
    */
   write(write: RowWrite): void;
   /**
-   * Whether the write would change nothing: the row has this value, or a removed row does not
-   * exist.
+   * Whether the write would change nothing: the row already has the value, or the row that the
+   * write would remove does not exist.
    */
   has(row: RowWrite): boolean;
 }

@@ -8,8 +8,8 @@ type Reads = "get" | "doesExist" | "getRange" | "getKeys" | "getKeysCount";
 export interface Table<V, K extends Key> extends Pick<Database<V, K>, Reads> {
   /**
    * Reads a value. If the current read snapshot lacks the row, reads again in a new snapshot, which
-   * includes the newest commits of all processes. The other read methods use one snapshot per
-   * iteration of the event loop, which may be older.
+   * includes the newest commits of all processes. The other read methods use the current snapshot,
+   * which may be older. There is one per iteration of the event loop.
    */
   getNewest(key: K): V | undefined;
   /** Writes a row. Throws outside a transaction. */
@@ -20,8 +20,8 @@ export interface Table<V, K extends Key> extends Pick<Database<V, K>, Reads> {
 
 /**
  * Creates the table object for an LMDB table. `opened` must return the LMDB table, or throw while
- * the store is closed. `note` is called before each write, without a value for a removal. It throws
- * to refuse the write, and may return the encoded value to store.
+ * the store is closed. `note` is called before each write, and gets no value if the write removes
+ * the row. `note` can throw to refuse the write, or return the encoded value to store.
  */
 export function tableOf<V, K extends Key>(
   opened: () => Database<V, K>,

@@ -1,13 +1,14 @@
 import { ApiError } from "../errors.ts";
 
-/** Pause in milliseconds between two calls. */
+/** Pause in milliseconds before a call is repeated. */
 const RETRY_MS = 250;
-/** Milliseconds for which calls are repeated. */
+/** Default time in milliseconds for which a call is repeated. */
 const REPEATED_MS_MAX = 5 * 60_000;
 
 /**
- * Calls `call`, and again while it rejects with an `unavailable` error, for `msMax` milliseconds.
- * Used by starts of cluster nodes: brokers that answer slowly must not end a start.
+ * Calls `call`, and repeats it for up to `msMax` milliseconds while it rejects with an
+ * `unavailable` error. Starts of cluster nodes use this, so that slow brokers do not make a start
+ * fail.
  */
 export async function whileUnavailable<T>(
   call: () => Promise<T>,

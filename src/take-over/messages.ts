@@ -17,7 +17,10 @@ import { duplicate, type ListeningSocket } from "../http/listening-socket.ts";
 export const planes = ["data-plane", "control-plane", "transformer"] as const;
 export type Plane = (typeof planes)[number];
 
-/** Listening sockets of a server, by plane. A successor opens those that it did not receive. */
+/**
+ * Listening sockets of a server, by plane. If a plane is absent, the successor of the server opens
+ * a new socket for it.
+ */
 export type PlaneSockets = Partial<Record<Plane, ListeningSocket>>;
 
 /** Address at which a server listens according to its settings. */
@@ -26,16 +29,22 @@ export interface Address {
   port: number;
 }
 
-/** A listening socket that is handed over. Its file descriptor is sent with the message. */
+/**
+ * A listening socket that the running server hands over. Its file descriptor is sent with the
+ * message.
+ */
 export interface HandedSocket {
   plane: Plane;
-  /** Address in the settings of the running server, whose port may be 0. */
+  /**
+   * Address of the plane in the settings of the running server. Its port is 0 if the system chose
+   * the port.
+   */
   setting: Address;
   port: number;
 }
 
 export type SuccessorMessage =
-  /** The successor asks for the sockets. */
+  /** The successor asks for the listening sockets. */
   | { type: "want"; version: string }
   /** The successor accepts requests. */
   | { type: "serving" };
@@ -47,13 +56,16 @@ export type RunningMessage =
   /** The running server has closed its stores. */
   | { type: "released" };
 
-/** Longest message in bytes. A longer one is a fault, and ends the connection. */
+/** Maximum size of a message in bytes. A longer message ends the connection as an error. */
 export const TAKE_OVER_MESSAGE_BYTES_MAX = 4_096;
 
 export const lineOf = (message: SuccessorMessage | RunningMessage): Buffer =>
   Buffer.from(`${JSON.stringify(message)}\n`);
 
-/** Duplicates the descriptors of the defined sockets. The caller must close the duplicates. */
+/**
+ * Duplicates the file descriptors of the sockets that are defined. The caller must close the
+ * duplicates.
+ */
 export function duplicates(
   sockets: Partial<Record<Plane, ListeningSocket | undefined>>,
 ): PlaneSockets {

@@ -15,16 +15,16 @@ import type { TakeOverOptions } from "./take-over.ts";
 import { peerUser, sendOn } from "./unix-socket.ts";
 
 export interface OfferOptions extends Pick<TakeOverOptions, "path" | "version" | "settings"> {
-  /** The listening sockets, which stay open until the offer has ended. */
+  /** The listening sockets of this server. They stay open until the offer has ended. */
   sockets: PlaneSockets;
-  /** Why this server keeps its sockets, as a sentence; undefined when it hands them over. */
+  /** Sentence about why this server keeps its sockets; undefined when it hands them over. */
   refusal?: string | undefined;
   logger: Logger;
 }
 
 /** The offer of a running server to hand its listening sockets over to a successor. */
 export interface Offer {
-  /** Resolves when a successor has received the sockets. No other successor gets them. */
+  /** Resolves when a successor has received the sockets. The sockets are handed over only once. */
   asked: Promise<Successor>;
   close(): void;
 }
@@ -33,7 +33,9 @@ export interface Offer {
 export interface Successor {
   /** Tells the successor that the stores are closed. */
   release(): void;
-  /** Resolves with true when the successor accepts requests, or with false when it is gone. */
+  /**
+   * Resolves with true when the successor accepts requests, or with false when it has ended first.
+   */
   isServing: Promise<boolean>;
 }
 
@@ -117,7 +119,10 @@ function sendSockets(socket: Socket<Client>, options: OfferOptions): void {
   sendOn(descriptorOf(socket), lineOf(message), descriptors);
 }
 
-/** Adds received bytes. Returns complete messages; throws above `TAKE_OVER_MESSAGE_BYTES_MAX`. */
+/**
+ * Adds a chunk of received bytes, and returns the messages that are complete. Throws when a message
+ * is longer than `TAKE_OVER_MESSAGE_BYTES_MAX`.
+ */
 function messagesIn(client: Client, chunk: Buffer): SuccessorMessage[] {
   client.received += chunk.toString();
   if (client.received.length > TAKE_OVER_MESSAGE_BYTES_MAX)

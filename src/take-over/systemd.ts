@@ -8,9 +8,9 @@ import { connectUnix, sendOn } from "./unix-socket.ts";
 const FIRST_FD = 3;
 /**
  * Returns the listening sockets that systemd has opened for this process (sd_listen_fds(3)), by
- * plane. `environment` has the variables in which systemd describes them; it names each socket
- * after its plane. The result is empty when systemd has passed no socket. Throws `StartError` for a
- * socket that this server cannot use.
+ * plane. systemd describes the sockets in variables of `environment`, and the name of each socket
+ * is that of its plane. The result is empty when systemd has passed no socket. Throws `StartError`
+ * for a socket that this server cannot use.
  */
 export function activatedSockets(environment: Record<string, string | undefined>): PlaneSockets {
   const { LISTEN_FDS = "", LISTEN_PID, LISTEN_FDNAMES = "" } = environment;
@@ -36,7 +36,9 @@ export function activatedSockets(environment: Record<string, string | undefined>
   return sockets;
 }
 
-/** Tells systemd about a change of state (sd_notify(3)). Does nothing without systemd. */
+/**
+ * Tells systemd about a change of this server's state (sd_notify(3)). Does nothing without systemd.
+ */
 export function notifySystemd(state: "READY=1" | "STOPPING=1", path: string | undefined): void {
   if (path === undefined || path === "") return;
   try {

@@ -22,26 +22,30 @@ export interface TakeOverOptions {
   /** Path of the Unix socket on which the running server offers its sockets. */
   path: string;
   version: string;
-  /** Addresses in the settings of the server that takes the sockets over. */
+  /** Addresses in the settings of the new server, which takes the sockets over, by plane. */
   settings: Partial<Record<Plane, Address>>;
 }
 
 /** Listening sockets that were taken over from a running server. */
 export interface TakeOver {
-  /** The received sockets whose addresses are also in the settings of this server, by plane. */
+  /**
+   * Received sockets by plane. Contains only sockets whose address is also in this server's
+   * settings.
+   */
   sockets: PlaneSockets;
   /** Version of the running server. */
   version: string;
   /** Resolves when the running server has closed its stores, or has ended. */
   released(): Promise<void>;
-  /** Tells the running server that this one accepts requests, so that it exits. */
+  /** Tells the running server that this server accepts requests. The running server then exits. */
   serving(): void;
 }
 
 /**
  * Takes the listening sockets over from the server that runs on the same data directory. Resolves
- * with undefined when none runs. Throws `StartError` when the running server does not hand its
- * sockets over. If this process ends before it calls `serving`, the running server continues.
+ * with undefined when no server runs there. Throws `StartError` when the running server does not
+ * hand its sockets over. If this process ends before it calls `serving`, the running server
+ * continues.
  */
 export async function takeOver(options: TakeOverOptions): Promise<TakeOver | undefined> {
   const channel = openChannel(options.path);
@@ -103,14 +107,14 @@ function socketsOf(
   return kept;
 }
 
-/** Connects to the running server. Returns undefined when none runs. */
+/** Connects to the running server. Returns undefined when no server runs. */
 function openChannel(path: string) {
   const fd = dial(path);
   if (fd === undefined) return undefined;
   const descriptors: number[] = [];
   let text = "";
   return {
-    /** File descriptors that were received so far. */
+    /** File descriptors that the running server has sent so far. */
     descriptors,
     send: (message: SuccessorMessage) => sendOn(fd, lineOf(message)),
     async receive(deadline: number): Promise<RunningMessage | "end" | "late"> {

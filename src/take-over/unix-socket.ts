@@ -13,13 +13,13 @@ const SO_PEERCRED = 17;
 const MSG_DONTWAIT = 0x40;
 const MSG_NOSIGNAL = 0x4000;
 const MSG_CMSG_CLOEXEC = 0x40000000;
-/** Sizes of C library structures on 64-bit systems, and the offset of one field, in bytes. */
+/** Sizes in bytes of C library structures on 64-bit systems, and the offset of one field. */
 const MSGHDR_BYTES = 56;
 const CONTROL_BYTES_AT = 40;
 const IOVEC_BYTES = 16;
 const CMSGHDR_BYTES = 16;
 const FD_BYTES = 4;
-/** Longest path of a socket in bytes, including the zero byte that ends it. */
+/** Maximum length in bytes of the path of a Unix socket, including the zero byte at its end. */
 const PATH_BYTES_MAX = 108;
 const RECEIVED_BYTES_MAX = 4_096;
 /** Largest number of file descriptors in one message. */
@@ -100,7 +100,10 @@ export function receiveOn(fd: number): Received | undefined {
   return { bytes: bytes.subarray(0, size), descriptors };
 }
 
-/** Returns the user id of the process at a Unix socket's other end; undefined if not reported. */
+/**
+ * Returns the user id of the process at the other end of a Unix socket. Returns undefined if the
+ * system does not report it.
+ */
 export function peerUser(fd: number): number | undefined {
   const credentials = new Int32Array(3);
   const size = new Uint32Array([credentials.byteLength]);

@@ -2,9 +2,9 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import type { HttpExchange } from "../http/exchange.ts";
 
 /**
- * Creates the function that checks whether a request has the shared secret: as the name or the
- * password of Basic authorization, or as a Bearer token. If `secret` is undefined, every request
- * passes.
+ * Creates a function that checks whether a request has the shared secret. The secret can be the
+ * name or the password of Basic authorization, or a Bearer token. If `secret` is undefined, every
+ * request passes.
  */
 export function secretCheck(secret: string | undefined): (exchange: HttpExchange) => boolean {
   if (secret === undefined) return () => true;
@@ -26,16 +26,17 @@ function secretsIn(authorization: string): string[] {
 const digest = (text: string) => createHash("sha256").update(text).digest();
 
 /**
- * Matches a `Host` header that is `localhost` or an IP address. On a loopback listener, any other
- * name may be the name of a foreign page, whose owner made the name resolve to this machine.
+ * Matches a `Host` header that is `localhost` or an IP address. On a loopback listener, another
+ * name in the header may belong to a foreign web site whose owner made the name resolve to this
+ * machine.
  */
 const LOCAL = /^(localhost|\d{1,3}(\.\d{1,3}){3}|\[[0-9a-f:.]+\])(:\d+)?$/i;
 
 /**
- * Whether a browser may have sent the request for a page of another site. Servers that send
- * requests add neither `Origin` nor `Sec-Fetch-Site`. A foreign page may also make its own host
- * name resolve to this machine. Therefore, on a loopback listener (`isLoopback`), the result is
- * also true for a `Host` that does not match `LOCAL`.
+ * Whether a browser may have sent the request for a page of another web site. Only browsers add
+ * `Origin` or `Sec-Fetch-Site`. On a loopback listener (`isLoopback`), the result is also true for
+ * a `Host` that does not match `LOCAL`, because the owner of a foreign site can make its name
+ * resolve to this machine.
  */
 export function isFromPage(exchange: HttpExchange, isLoopback: boolean): boolean {
   if (exchange.header("origin") !== undefined) return true;

@@ -1,21 +1,25 @@
 // User code for rudder-server
 /**
- * Maximum size in bytes of the body of a request to `/customTransform`. A larger one is answered
- * with 413, and rudder-server then treats all events of the request as failed. Its setting
- * `Processor.UserTransformer.batchSize` bounds the events of a request.
+ * Maximum size in bytes of the body of a request to `/customTransform`. A request with a larger
+ * body is answered with 413, and rudder-server then treats all events of the request as failed. The
+ * setting `Processor.UserTransformer.batchSize` of rudder-server bounds the events of a request.
  */
 export const TRANSFORMER_BODY_BYTES_MAX = 32 << 20;
-/** Maximum number of events of one request to `/customTransform`. More are answered with 413. */
+/**
+ * Maximum number of events of one request to `/customTransform`. A request with more events is
+ * answered with 413.
+ */
 export const TRANSFORMER_EVENTS_MAX = 10_000;
 /**
  * Maximum total size in bytes of the request bodies that are being transformed for all workspaces;
- * each counts at least 64 KiB. Above it, a request is answered with 503, and rudder-server sends it
- * again.
+ * each body counts at least 64 KiB. Above this size, a further request is answered with 503, and
+ * rudder-server sends the request again.
  */
 export const TRANSFORMER_BYTES_MAX = 256 << 20;
 /**
- * Maximum total size in bytes of the request bodies that are being transformed for one workspace.
- * Above it, a request is answered with 503, and rudder-server sends it again.
+ * Maximum total size in bytes of the request bodies that are being transformed for one workspace;
+ * each body counts at least 64 KiB. Above this size, a further request is answered with 503, and
+ * rudder-server sends the request again.
  */
 export const TRANSFORMER_BYTES_OF_WORKSPACE_MAX = 128 << 20;
 /**
@@ -27,12 +31,12 @@ export const TRANSFORMER_REQUEST_MS_MAX = 300_000;
 /**
  * Time in milliseconds after which a costly request to `/customTransform` runs no further event. A
  * request is costly when its code was stopped for `GUEST_CULPRITS_MAX` events. Its remaining events
- * fail with 400, as all events of such a request do in rudder-transformer. After 503, rudder-server
- * would repeat the same request forever.
+ * fail with 400, as all events of such a request do in rudder-transformer. With the status 503,
+ * rudder-server would repeat the same request forever.
  */
 export const TRANSFORMER_COSTLY_MS_MAX = 60_000;
 /**
- * Maximum number of open connections to the transformer listener. Above it, a new connection closes
- * an idle one.
+ * Maximum number of open connections to the transformer listener. When the maximum is reached, the
+ * server closes an idle connection for each new one.
  */
 export const TRANSFORMER_CONNECTIONS_MAX = 1_024;

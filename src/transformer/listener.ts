@@ -22,7 +22,10 @@ export interface TransformerOptions
   extends Pick<RouteParts, "catalog" | "sandbox" | "logger" | "costlyMsMax"> {
   host: string;
   port: number;
-  /** Listening socket from another process. By default, one is opened at `host` and `port`. */
+  /**
+   * Listening socket that another process has opened. If undefined, the listener opens one at
+   * `host` and `port`.
+   */
   socket?: ListeningSocket | undefined;
   /** Secret that requests must have; undefined when they need none. */
   secret: string | undefined;
@@ -31,7 +34,7 @@ export interface TransformerOptions
   metrics: Metrics;
   /** Called when a client did not complete the TLS handshake. */
   onFailedHandshake(): void;
-  /** Replaces `TRANSFORMER_REQUEST_MS_MAX` in tests. */
+  /** Value that tests use instead of `TRANSFORMER_REQUEST_MS_MAX`. */
   requestMsMax?: number;
 }
 
@@ -119,7 +122,7 @@ export function startTransformer(options: TransformerOptions) {
     url: httpUrl(socket.host ?? host, server.port, options.tls && "https"),
     /** The listening socket, which is closed when the listener stops. */
     socket,
-    /** Changes certificate and key for new connections. Open ones keep theirs. */
+    /** Changes certificate and key for new connections. Open connections keep their certificate. */
     setTls: server.setTls,
     /**
      * Stops accepting requests. Requests that have no answer after `DRAIN_MS_MAX` are answered with
@@ -138,15 +141,17 @@ async function stop(server: HttpServer, answerRest: () => void): Promise<void> {
 }
 
 /**
- * Creates the 404 response to a request for which no endpoint exists. For the path of
- * `/customTransform`, whose endpoint takes only `POST`, it names this method.
+ * Creates the 404 response to a request for which no endpoint exists. If the path is that of
+ * `/customTransform`, the response says that this endpoint expects `POST`.
  */
 function nothing(path: string): HttpResponse {
   const hint = path === CUSTOM_TRANSFORM ? ": it expects POST" : "";
   return textResponse(404, `There is nothing at this path${hint}`);
 }
 
-/** Returns a function that counts a response by path and status, and returns it. */
+/**
+ * Returns a function that counts a response by kind of path and status, and returns the response.
+ */
 function createRequestCounter(metrics: Metrics) {
   const counter = new Counter({
     name: "pixelmill_transformer_requests_total",

@@ -11,7 +11,7 @@ import { startTransformer, type Transformer } from "./listener.ts";
 interface TransformerParts {
   catalog: Catalog;
   sandbox: Sandbox;
-  /** Listening socket that this process received from another one, if it received one. */
+  /** Listening socket for rudder-server that this process received from another process, if any. */
   sockets: { transformer?: ListeningSocket | undefined };
   /**
    * The listener's certificate and key. `onChange` registers a function that is called with each

@@ -7,32 +7,41 @@ import { unlessMissing } from "../errors.ts";
 import { programOf } from "../publishing/guest-program.ts";
 import type { Program } from "../sandbox/program.ts";
 
-/** The program that a rudder-server requests: `versionId` is the version of its transformation. */
+/**
+ * Program that a rudder-server requests. `versionId` is the version of the program's
+ * transformation.
+ */
 export interface ProgramRequest {
   workspaceId: string;
   versionId: string;
   /**
-   * Versions of libraries that the program uses instead of the published ones. rudder-server sends
-   * the versions of all libraries of its workspace that it last received.
+   * Versions of libraries. The program uses these versions instead of the published ones.
+   * rudder-server sends the versions that it last received, for all libraries of its workspace.
    */
   libraryVersionIds: readonly string[];
-  /** Credentials added to those of the workspace. They override those with the same name. */
+  /**
+   * Credentials that the program has in addition to those of the workspace. They override
+   * credentials of the workspace with the same name.
+   */
   credentials: Readonly<Record<string, string>>;
 }
 
 /** A code revision that is published or was published earlier, with the names that it imports. */
 type PublishedCode = ImportedLibrary;
 
-/** Number of revisions that are cached in memory. Beyond it, the oldest entry is removed. */
+/** Maximum number of revisions in the cache. Beyond it, the oldest revision is removed. */
 const REVISIONS_KEPT_MAX = 1_024;
 
 /**
- * Finds programs by the version of their transformation. Finds published code, and code that was
- * published earlier, because rudder-server requests a version until it has received a newer one.
+ * Finds programs by the version of their transformation. A version can be one that was published
+ * earlier, because rudder-server requests a version until it has received a newer one.
  */
 export class Programs {
   readonly #catalog: Catalog;
-  /** Code by workspace, kind and version. Never outdated: a published version stays available. */
+  /**
+   * Cache of code by workspace, kind and version. Its entries stay valid, because a version that
+   * was published stays available.
+   */
   readonly #known = new Map<string, PublishedCode>();
 
   constructor(catalog: Catalog) {
@@ -82,7 +91,7 @@ export class Programs {
     };
   }
 
-  /** Returns the library that is currently published under an import name. */
+  /** Returns the library whose import name is `importName`, as it is published now. */
   #publishedNow({ workspaceId, language }: Revision, importName: string) {
     const found = this.#catalog.code.libraryByImportName(workspaceId, language, importName);
     return found && this.#published(workspaceId, "library", found.versionId);

@@ -3,9 +3,9 @@ import type { HttpResponse } from "../http/response.ts";
 import { isObject } from "../is-object.ts";
 
 /**
- * Answers a request. A handler must read all that it needs of `exchange` before it returns its
- * promise. A rejection means a fault of this server. `isAwaited` returns whether the client still
- * waits for the answer.
+ * Function that answers a request. It must read all that it needs of `exchange` before it returns
+ * its promise. If the promise rejects, this server is at fault. `isAwaited` returns whether the
+ * client still waits for the answer.
  */
 export type Handler = (
   exchange: HttpExchange,

@@ -1,7 +1,10 @@
 import { HttpResponse } from "../http/response.ts";
 
 const JSON_TYPE = "application/json; charset=utf-8";
-/** Headers of JSON responses. Without `apiVersion`, the format version, rudder-server exits. */
+/**
+ * Headers of JSON responses. `apiVersion` is the version of the format; without it, rudder-server
+ * exits.
+ */
 const versioned = { "Content-Type": JSON_TYPE, apiVersion: "2" };
 
 /** Creates a response with a JSON body. `body` is a value, or the bytes of its JSON. */
@@ -15,8 +18,8 @@ export function textResponse(status: number, text: string): HttpResponse {
 }
 
 /**
- * Reason for which rudder-server shall send a request again. It is an identifier and no sentence,
- * because rudder-server uses it as a label of its metrics.
+ * Reason why rudder-server should send a request again. The reason is an identifier instead of a
+ * sentence, because rudder-server uses it as a label of its metrics.
  */
 export type AgainReason =
   | "busy"

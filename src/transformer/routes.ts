@@ -17,13 +17,16 @@ export interface RouteParts {
   catalog: Catalog;
   sandbox: Sandbox;
   logger: Logger;
-  /** Replaces `TRANSFORMER_COSTLY_MS_MAX` in tests. */
+  /** Value that tests use instead of `TRANSFORMER_COSTLY_MS_MAX`. */
   costlyMsMax?: number;
 }
 
 export const CUSTOM_TRANSFORM = "/customTransform";
 
-/** Answer to `GET /features`: no destination transformations, as this server runs only code. */
+/**
+ * Answer to `GET /features`. It offers no destination transformations, because this server runs
+ * only user code.
+ */
 const features = {
   routerTransform: {},
   regulations: [],
@@ -59,8 +62,8 @@ export function transformerRoutes(parts: RouteParts): ReadonlyMap<string, Handle
 }
 
 /**
- * Creates a handler for tests of code. It answers with 400 when the request or its code is at
- * fault, and with 503 while no code can run.
+ * Creates a handler for requests to test code. It answers with 400 when the request or its code is
+ * at fault, and with 503 while this server cannot run code.
  */
 function testing(answer: (body: Record<string, unknown>) => Promise<unknown>): Handler {
   return async (exchange) => {

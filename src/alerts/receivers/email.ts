@@ -22,7 +22,7 @@ export interface MailServer {
 
 /**
  * Sends a notification by email through the operator's mail server. Never rejects. If the server
- * refuses some addresses, the result names those that got the mail.
+ * refuses some addresses, the result names the addresses that it accepted.
  */
 export async function sendByEmail(
   egress: Egress,
@@ -55,7 +55,10 @@ export async function sendByEmail(
   return reason === undefined ? { kind: "sent" } : { kind: "retry", reason, accepted };
 }
 
-/** Returns an address as the library names it, in lower case: it writes domains in ASCII. */
+/**
+ * Returns an address as the mail library writes it in its results, in lower case: with the domain
+ * in ASCII.
+ */
 function sentAddress(address: string): string {
   const domain = address.lastIndexOf("@") + 1;
   return (address.slice(0, domain) + domainToASCII(address.slice(domain))).toLowerCase();
@@ -141,8 +144,8 @@ function beginningOf({ id }: AlertMessage): string {
 
 /**
  * Returns a sentence about why a mail failed. If `late` is aborted, the reason is a timeout. The
- * server's own text is left out, because it may be long, and so is its address, because the members
- * of every workspace with a receiver of this type may read the sentence.
+ * sentence leaves out the server's own text, which may be long, and the server's address, because
+ * the members of every workspace with an email receiver can read the sentence.
  */
 function mailReason(error: unknown, late: AbortSignal): string {
   const { code, originalCode, command, response, responseCode, message } = error as MailError;
@@ -156,11 +159,14 @@ function mailReason(error: unknown, late: AbortSignal): string {
   return command === undefined ? networkReason(error, ...words) : message.split(":", 1)[0]!;
 }
 
-/** Error of a connection or of the library, which replaces a `code` of the system by its own. */
+/**
+ * Error of the mail library. The library replaces the operating system's error code in `code` by a
+ * code of its own, and keeps the system's code in `originalCode`.
+ */
 type MailError = Error & {
   code?: string;
   originalCode?: string;
-  /** Step of the exchange in which the library met the error. */
+  /** Step of the SMTP exchange at which the error occurred. */
   command?: string;
   response?: string;
   responseCode?: number;

@@ -2,7 +2,7 @@ import { promisify } from "node:util";
 import { constants, gzip } from "node:zlib";
 
 const compress = promisify(gzip);
-/** Number of requests for the same body after which it is compressed. */
+/** Number of requests for the same body after which the body is compressed. */
 const REQUESTS_BEFORE_COMPRESSION = 2;
 
 /** Body of an answer to rudder-server: the configuration of one or several workspaces. */
@@ -11,7 +11,10 @@ export class ConfigBody {
   readonly json: Blob;
   /** ETag of the body, without double quotes. It is nearly always the same on all nodes. */
   readonly tag: string;
-  /** Time of the last change, in epoch milliseconds of the node that noticed it. */
+  /**
+   * Time of the last change, in milliseconds since the epoch, by the clock of the node that noticed
+   * the change.
+   */
   readonly updatedAt: number;
   #requests = 0;
   #gzip: Blob | undefined;

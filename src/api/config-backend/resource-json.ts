@@ -53,7 +53,10 @@ export function destinationJson(
   return `${own.slice(0, -1)},"destinationDefinition":${definitionJson(definition)}}`;
 }
 
-/** Returns a transformation's JSON. rudder-server selects the transformer by its language. */
+/**
+ * Returns the JSON of a transformation. rudder-server selects a transformer by the transformation's
+ * language.
+ */
 function linkJson({ id, versionId, language }: PublishedLink): object {
   return { id, versionId, language: dataPlaneLanguage(language), config: {} };
 }

@@ -58,7 +58,8 @@ export class RoutedResources {
   }
 
   /**
-   * Reads all sources again, and the destinations with these ids. Ignores ids of other workspaces.
+   * Reads all sources again, and the destinations whose ids are in `destinationIds`. Ignores ids of
+   * other workspaces.
    */
   async readSome(destinationIds: Iterable<string>): Promise<void> {
     await this.#readSources();

@@ -26,8 +26,8 @@ export class WorkspaceConfig {
   readonly #workspaceId: string;
   readonly #resources: RoutedResources;
   /**
-   * Counters of catalog changes when the catalog was last read. Undefined before the first read and
-   * after one that failed.
+   * Values of the counters of catalog changes at the last read of the catalog. Undefined before the
+   * first read and after a failed read.
    */
   #readAt: { topology: number; programs: number } | undefined;
   #workspaceParts: WorkspaceParts = { libraries: "", credentials: "" };

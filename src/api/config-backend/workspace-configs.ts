@@ -12,7 +12,7 @@ const CLOCK_DIFFERENCE_MS_MAX = 60_000;
 export class WorkspaceConfigs {
   readonly #parts: WorkspaceConfigParts;
   readonly #configs = new Map<string, WorkspaceConfig>();
-  /** The last result of `ofAll`. */
+  /** The last result of `ofAll`, which `ofAll` returns again while nothing has changed. */
   #several: ConfigBody | undefined;
 
   constructor(parts: WorkspaceConfigParts) {

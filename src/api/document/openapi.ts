@@ -121,7 +121,10 @@ const openRouteErrors: Record<string, number[]> = {
 /** Whether a route's response has a body when the request succeeds. */
 const hasAnswerBody = ({ status }: Route) => status !== 204 && status !== 303;
 
-/** Returns a text about status 503: whether the request can be repeated or may have had effect. */
+/**
+ * Returns the description of status 503. It says whether the client can repeat the request, or
+ * whether the request may have taken effect.
+ */
 function unavailable({ method, status, needs, isLong }: Route): string {
   const why = isLong ? "Not possible at the moment" : "Not possible at the moment, or not in time";
   if (method === "GET") return `${why}; repeat the request`;

@@ -19,7 +19,10 @@ export interface IncomingRequest {
   server: Server<unknown> | null;
 }
 
-/** Returns a request's caller. Throws if its token is refused or lacks a permission in `needs`. */
+/**
+ * Returns the caller of a request. Throws if the request's token is refused, or lacks a permission
+ * that the route needs (`needs`).
+ */
 export function admit(route: Route, deps: RouteDeps, incoming: IncomingRequest): Principal {
   const { headers } = incoming.request;
   refuseCrossSite(route, headers, deps.hosts);
@@ -41,8 +44,9 @@ export function admit(route: Route, deps: RouteDeps, incoming: IncomingRequest):
 }
 
 /**
- * Judges the token of an admitted request again, on a newer state, and returns its caller. Throws
- * if the token is refused, and counts it for the audit log then, or if it lacks a permission.
+ * Checks the token of an admitted request again, on a newer state of the catalog, and returns the
+ * caller. Throws if the token is refused or lacks a permission. Counts a refused token for the
+ * audit log.
  */
 export function readmit(route: Route, deps: RouteDeps, incoming: IncomingRequest): Principal {
   const principal = authenticateNoted(route, deps, incoming);
@@ -62,7 +66,10 @@ function countRequest(route: Route, { limiters }: RouteDeps, { workspaceId }: Pr
   }
 }
 
-/** Returns a request's caller. If the token is refused, counts it for the audit log and throws. */
+/**
+ * Returns the caller of a request. If the request's token is refused, counts the request for the
+ * audit log and throws.
+ */
 function authenticateNoted(route: Route, deps: RouteDeps, incoming: IncomingRequest): Principal {
   const { headers } = incoming.request;
   try {

@@ -43,7 +43,7 @@ export function permit(principal: Principal, needed: readonly Permission[]): voi
   }
 }
 
-/** Throws unless the caller has all permissions of at least one of these sets. */
+/** Throws unless there is a set in `sets` of which the caller has all permissions. */
 export function permitAny(principal: Principal, sets: readonly (readonly Permission[])[]): void {
   const has = (permission: Permission) => principal.permissions.has(permission);
   if (sets.some((set) => set.every(has))) return;
@@ -58,8 +58,8 @@ export function sentToken(headers: Headers): string | undefined {
 
 /**
  * Returns the token from an Authorization header, or undefined. With the scheme Basic, the token is
- * the password; without a password, it is the user name. Older RudderStack clients send it as the
- * password, rudder-server as the user name.
+ * the password; without a password, it is the user name. Older RudderStack clients send the token
+ * as the password, rudder-server as the user name.
  */
 function secretOf(header: string): string | undefined {
   const [, scheme, value] = /^([A-Za-z]+) +(\S+) *$/.exec(header) ?? [];

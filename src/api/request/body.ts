@@ -4,8 +4,8 @@ import { BODY_BYTES_PER_REQUEST } from "../limits.ts";
 import { expectJsonShape } from "./json-shape.ts";
 
 /**
- * Maximum number of bytes that the server reads of a body that is too large. It discards them: many
- * clients read the response 413 only after they have sent the body.
+ * Maximum number of bytes that the server reads and discards of a body that is too large. It reads
+ * them because many clients read the response 413 only after they have sent the body.
  */
 const BODY_DISCARDED_BYTES_MAX = 64 << 20;
 
@@ -20,9 +20,9 @@ interface BodyOptions {
   /** Called with the number of bytes read, after the whole body was read or reading it failed. */
   onRead?(bytes: number): void;
   /**
-   * Called once, after more than `BODY_BYTES_PER_REQUEST` bytes were read. The rest of the body is
-   * read after the promise resolves, within `secondsMax` from then on. The signal aborts when the
-   * body so far and this wait take longer than `secondsMax`.
+   * Called once, after more than `BODY_BYTES_PER_REQUEST` bytes of the body were read. When the
+   * promise resolves, the rest of the body is read, for at most `secondsMax` more. The signal
+   * aborts when the reading before the call and the promise together take longer than `secondsMax`.
    */
   admitLong?(signal: AbortSignal): Promise<void>;
 }

@@ -33,7 +33,7 @@ const NOT_MODIFIED = 304;
 
 /**
  * Objects that all requests of a listener share. `closing` aborts when the listener stops.
- * `lateness` is of the event loop that answers the requests.
+ * `lateness` measures how late the event loop that answers the requests runs its timers.
  */
 export interface ListenerContext {
   deps: RouteDeps;
@@ -42,8 +42,8 @@ export interface ListenerContext {
 }
 
 /**
- * Whether answers of a route depend on stored data. GET routes that need no token do not: they
- * answer about the process itself, even before data is stored.
+ * Whether answers of a route depend on stored data. Answers of GET routes that need no token do
+ * not: they are about the process itself, and are sent even before data is stored.
  */
 const readsStore = ({ needs, method }: Route) => needs !== "open" || method !== "GET";
 
@@ -118,7 +118,10 @@ function toResponse(route: Route, answer: unknown): Response {
 /** A request whose token has the permissions that its route needs. */
 interface AdmittedRequest {
   principal: Principal;
-  /** Present if the request is judged in its change, on a view that may not be current before. */
+  /**
+   * View of the catalog, if the request's token is checked within the change that the request
+   * makes. The view may lack recent changes until then. Undefined for other requests.
+   */
   view: UnprovenView | undefined;
   deadline: RequestDeadline;
 }
@@ -182,9 +185,9 @@ async function handlePreconditioned(
 }
 
 /**
- * Reads, parses and validates a request's body. Throws if it exceeds the maximum size of the route.
- * A long body waits for its turn to be read, and counts against the rate of its workspace. A large
- * body also waits for its turn to be parsed.
+ * Reads, parses and validates a request's body. Throws if the body exceeds the maximum size of the
+ * route. A long body waits for its turn to be read, and counts against the rate of its workspace. A
+ * large body also waits for its turn to be parsed.
  */
 async function readValidBody(
   route: Route,
@@ -228,13 +231,11 @@ export function bodyBytesMax({ hasLargeBody = false }: Pick<Route, "hasLargeBody
 }
 
 /**
- * Throws if the token has no permission of `needsOneOf`, or lacks a permission that an entry of
- * `alsoNeeds` requires. An entry requires its permissions when its condition holds for this query
- * and body.
+ * Throws if the token has no permission of `needsOneOf`, or lacks a permission of an entry of
+ * `alsoNeeds` whose condition holds for this query and body.
  *
- * If the route needs only permissions of `alsoNeeds`, also throws unless the token has all
- * permissions of at least one entry. For this check, it does not matter whether the entry's
- * condition holds.
+ * If `alsoNeeds` has entries and `needs` is empty, also throws unless the token has all permissions
+ * of at least one entry, whether or not the entry's condition holds.
  */
 function permitConditional(
   { needs, needsOneOf, alsoNeeds = [] }: Route,
@@ -260,10 +261,11 @@ function permitConditional(
 }
 
 /**
- * Runs a step of an answer without the connection's idle timeout. The timeout limits slow clients,
- * and would close the connection while this server makes a client wait: for the log's end, for the
- * turn of its body, or for tests of user code. Streams have no end. The timeout is restored for the
- * request's body, and for the next request on the connection.
+ * Runs a step of an answer without the connection's idle timeout. The timeout limits slow clients.
+ * During the step, the client may have to wait for the server, for example for the end of a log,
+ * for its turn to send a long body, or for tests of user code, and the timeout would close its
+ * connection. After the step, the timeout is restored, except for an event stream, which has no
+ * end.
  */
 async function withoutIdleTimeout<T>(
   { media }: Route,

@@ -10,7 +10,9 @@ const OPEN_ARRAY = 0x5b;
 const CLOSE_OBJECT = 0x7d;
 const CLOSE_ARRAY = 0x5d;
 
-/** Stands for an array in the list of open containers. An object's entry is its number of keys. */
+/**
+ * Entry for an array in the list of open containers. The entry for an object is its number of keys.
+ */
 const ARRAY = -1;
 
 /**
@@ -44,8 +46,8 @@ export function expectJsonShape(text: string): void {
  */
 export function jsonShape(text: string): { levels: number; keys: number; parts: number } {
   /**
-   * The containers that are open at the current character, the innermost last: the number of keys
-   * of an object, `ARRAY` for an array.
+   * Containers that are open at the current character, the innermost last. The entry for an object
+   * is its number of keys so far, the entry for an array is `ARRAY`.
    */
   const open: number[] = [];
   let levels = 0;

@@ -100,7 +100,10 @@ interface SearchedItem {
   externalId?: string;
 }
 
-/** Returns a list of the items with `text` in the name or as id; without `text`, all `items`. */
+/**
+ * Returns a list of the items whose name contains `text` or whose id is `text`. Without `text`,
+ * returns `items`.
+ */
 export function searched<Item extends SearchedItem>(
   items: ItemList<Item> & { each(workspaceId: string): Iterable<Item> },
   text: string | undefined,

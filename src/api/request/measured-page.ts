@@ -10,9 +10,12 @@ interface StatePage<State> {
   rows: readonly State[];
   /** Number of rows on all pages. */
   total: number;
-  /** The states that were sorted or filtered; undefined in a list by name. */
+  /**
+   * Measured states from which the rows were selected by filter and order. Undefined in a list that
+   * is only sorted by name.
+   */
   measured?: readonly State[];
-  /** The nodes that have not answered for a row or for a state in `measured`, each once. */
+  /** Ids of the nodes that did not answer for a row or for a state in `measured`, each id once. */
   missingNodes: string[];
 }
 
@@ -23,7 +26,7 @@ interface StateListQuery {
   sort?: string;
 }
 
-/** States of items, and the nodes that have not answered for them. */
+/** States of items, and the ids of the nodes that did not answer for them. */
 interface Measured<State> {
   states: readonly State[];
   missingNodes: readonly string[];
@@ -37,7 +40,7 @@ interface StateList<Item, State> extends Slicing {
    * that has all items. Otherwise resolves with undefined.
    */
   all(): Promise<Measured<State> | undefined>;
-  /** Asks the nodes for the state of these items. Returns the states in the order of the items. */
+  /** Asks the nodes for the states of `items`. Returns the states in the order of the items. */
   measure(items: readonly Item[]): Promise<Measured<State>>;
   /** Selects and sorts the states that the request asks for. */
   arrange(measured: readonly State[]): State[];

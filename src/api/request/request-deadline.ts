@@ -3,13 +3,16 @@ import { API_ANSWER_MS_MAX } from "../limits.ts";
 
 /** Lateness of a timer, in milliseconds, beyond which this process counts as paused. */
 const PAUSE_MS_MIN = 1_000;
-/** Milliseconds between two looks at how late this process runs its timers. */
+/** Milliseconds between two checks of how late this process runs its timers. */
 const LOOK_MS = 500;
-/** Milliseconds in which responses that arrived during a pause of this process are read. */
+/**
+ * Milliseconds by which a pause of this process extends a request's time, so that responses that
+ * arrived during the pause are read.
+ */
 const READ_MS = 250;
 /**
- * How often a late event loop can delay an answer: before it reads the request, before the timer of
- * the deadline, and before the timer of its extension.
+ * Number of times that a late event loop can delay one answer: before it reads the request, before
+ * it runs the timer of the deadline, and before it runs the timer of the deadline's extension.
  */
 const DELAYS = 3;
 
@@ -24,8 +27,9 @@ export class RequestDeadline {
   #isExtended = false;
 
   /**
-   * `latenessMs` returns by how much this process has run timers late recently. So that the client
-   * waits for at most `ms`, this time is reserved, up to half of `ms`. It may grow meanwhile.
+   * `latenessMs` returns by how much this process has run timers late recently. `DELAYS` times this
+   * value, but at most half of `ms`, is subtracted from `ms`, so that the client waits for at most
+   * `ms` even if timers are late. The value may change during the request.
    */
   constructor(ms: number = API_ANSWER_MS_MAX, latenessMs: () => number = () => 0) {
     this.#ms = ms;

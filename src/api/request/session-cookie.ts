@@ -1,7 +1,7 @@
 import { ApiError } from "../../errors.ts";
 
 const SESSION = "pixelmill-session";
-/** Name of the cookie of a begun OpenID sign-in. */
+/** Name of the cookie with the data of an OpenID sign-in that has begun and not ended. */
 const SIGN_IN = "pixelmill-sign-in";
 /**
  * Prefix of a cookie's name when the browser uses TLS. It makes browsers accept the cookie only
@@ -12,7 +12,8 @@ const SECURE_PREFIX = "__Host-";
 /**
  * Returns the session's secret from the request's session cookie; undefined without one. Over TLS,
  * ignores a cookie without the prefix `__Host-`, because another host of the same domain can set
- * it. Throws if several cookies have the name, because then at least one is foreign.
+ * it. Throws if the request has several session cookies, because another server has set at least
+ * one of them.
  */
 export function sessionSecret(headers: Headers): string | undefined {
   const cookies = sessionCookies(headers);
@@ -25,7 +26,10 @@ export function sessionSecret(headers: Headers): string | undefined {
   );
 }
 
-/** Returns the value of the cookie that `signInCookie` sets. Undefined unless there is just one. */
+/**
+ * Returns the value of the cookie that `signInCookie` sets. Undefined unless the request has
+ * exactly one cookie with its name.
+ */
 export function signInCookieValue(headers: Headers): string | undefined {
   const name = nameFor(headers, SIGN_IN);
   const values = cookiesOf(headers).filter(([it]) => it === name);

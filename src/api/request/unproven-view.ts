@@ -3,18 +3,21 @@ import type { Principal } from "../../catalog/model.ts";
 import type { Route } from "../route.ts";
 import { authenticate, permit } from "./authenticate.ts";
 
-/** Functions that judge a request's token on the present state. They throw if it is refused. */
+/** Functions that return a request's caller, or throw if the request's token is refused. */
 interface Judges {
-  /** Called within a transaction, perhaps several times. */
+  /**
+   * Returns the caller by the state that a change works on. Called within the transaction of the
+   * change, perhaps several times.
+   */
   judge(): Principal;
-  /** Called at most once, on a state that is not older than the request. */
+  /** Returns the caller by a state that is not older than the request. Called at most once. */
   readmit(): Principal;
 }
 
 /**
- * Whether a request is judged on the state that it changes, so that this node's view of the catalog
- * need not be brought up to date before. A view that refuses the token may lack the change that
- * allows it.
+ * Whether a request's token is checked within the change that the request makes, so that this node
+ * need not read the newest changes of the catalog first. False if the node's present view refuses
+ * the token, because the view may lack the change that makes the token valid.
  */
 export function isJudgedInChange(
   { needs, readsInChange = false }: Route,
@@ -31,9 +34,9 @@ export function isJudgedInChange(
 }
 
 /**
- * View of the catalog that may lack changes which were confirmed before a request began. To ask for
- * them takes a request to the brokers. A change takes effect on the newest state alone, so if the
- * request makes one, it shows that the view was current, and nothing has to be asked for.
+ * View of the catalog that may lack changes that were confirmed before a request began. Finding out
+ * takes a request to the brokers. A change takes effect only on the newest state. So if the request
+ * makes a change, the change proves that the view was current, and the brokers are not asked.
  */
 export class UnprovenView {
   readonly #catalog: Pick<Catalog, "current" | "conditionally">;
@@ -55,10 +58,11 @@ export class UnprovenView {
   }
 
   /**
-   * Returns what `handle` returns for the caller. `handle` makes one change, and reads the catalog
-   * only within it or after it. The change has no effect unless `judge` returns the same caller on
-   * the state that is changed. If it does not, or if `handle` ends without a change, calls `handle`
-   * again on a current view, for the caller that `readmit` returns.
+   * Returns what `handle` returns for `caller`. `handle` makes one change, and reads the catalog
+   * only within the change or after it. The change has no effect unless `judge` returns the same
+   * caller on the state that the change works on. If `judge` does not, or if `handle` ends without
+   * a change, brings the view up to date and calls `handle` again, for the caller that `readmit`
+   * returns.
    */
   async change<T>(
     caller: Principal,
@@ -83,7 +87,7 @@ export class UnprovenView {
   }
 }
 
-/** Returns an error unless `judge` returns this caller. */
+/** Returns an error if `judge` throws or returns another caller. Otherwise returns undefined. */
 function differenceOf(caller: Principal, judge: () => Principal): unknown {
   try {
     const isSame = Bun.deepEquals(judge(), caller);

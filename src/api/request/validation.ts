@@ -35,8 +35,8 @@ export function expectShape<S extends TSchema>(
 }
 
 /**
- * Validates a body, and returns it without fields that its schema does not have. These were not
- * validated, so a handler must not store them.
+ * Validates a body, and returns it without fields that its schema does not have. A handler must not
+ * store such fields, because they were not validated.
  */
 export function expectBody<S extends TSchema>(schema: S, value: unknown): Static<S> {
   const body = expectShape(schema, value) as Record<string, unknown>;
@@ -119,7 +119,7 @@ export function readQuery<S extends TObject>(schema: S, url: string): Static<S> 
   return expectShape(schema, query, "?");
 }
 
-/** Throws if a query has too many parameters. Called before they are parsed. */
+/** Throws if a query has too many parameters. Called before the query is parsed. */
 function expectFewParameters(query: string): void {
   let pairs = 1;
   for (let at = query.indexOf("&"); at >= 0; at = query.indexOf("&", at + 1)) {

@@ -23,7 +23,10 @@ const statuses: Record<Refusal, number> = {
 export class PreconditionFailed extends ApiError {
   constructor(
     message: string,
-    /** Response body: `current` state, and `base`, the earlier state that If-Match named. */
+    /**
+     * Fields of the response body. `current` is the current state, `base` the earlier state that
+     * If-Match named.
+     */
     readonly states: { current?: unknown; base?: unknown },
     /** The current state with its entity tag. Undefined when the resource does not exist. */
     readonly now?: Tagged<unknown>,
@@ -91,7 +94,7 @@ export function toErrorResponse(error: unknown, path: string, logger: Logger): R
   return internalError(path);
 }
 
-/** Creates the response for an error whose text only the log may have. */
+/** Creates the response for an error whose text may appear only in the log. */
 export function internalError(path: string): Response {
   return errorResponse(
     path,

@@ -22,9 +22,9 @@ interface Part {
  * Responds with a list of any length: `{[key]: [item…], …rest}`. Reads and writes items as fast as
  * the client reads, in slices of a few milliseconds. One slice runs at a time in the whole server,
  * so that lists do not delay other requests. A list that fits into one chunk is sent as an ordinary
- * response. Throws `TooManyRequests` if the workspace is sent too many longer lists at the same
- * time. Leaves out undefined items: an iterator yields undefined to end a slice in which it has
- * found no item.
+ * response. Throws `TooManyRequests` if too many longer lists are being sent to the workspace.
+ * Leaves out undefined items: an iterator yields undefined to end a slice in which it has found no
+ * item.
  */
 export async function streamList(
   { deps, workspaceId }: { deps: Pick<RouteDeps, "limiters">; workspaceId: string },
@@ -51,9 +51,9 @@ export async function streamList(
 }
 
 /**
- * Returns a stream of `start` and then the parts that `nextPart` returns, which it calls as fast as
- * the client reads. Disposes `resources` after the last part, after an error, and when the client
- * disconnects.
+ * Returns a stream of `start`, followed by the parts that `nextPart` returns. Calls `nextPart` as
+ * fast as the client reads. Disposes `resources` after the last part, after an error, and when the
+ * client disconnects.
  */
 export function partStream(
   nextPart: () => Part | Promise<Part>,

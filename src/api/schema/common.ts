@@ -38,7 +38,9 @@ export function isoTime(ms: number): string {
   return new Date(ms).toISOString();
 }
 
-/** An answer before `answerOf`: times may be numbers, and optional fields undefined. */
+/**
+ * Value that `answerOf` turns into an answer: times may be numbers, and optional fields undefined.
+ */
 type Unformatted<Answer> = {
   [Key in keyof Answer]:
     | Answer[Key]

@@ -27,8 +27,8 @@ export const listenerNames: Readonly<Record<Plane, string>> = {
 
 /**
  * Reads the TLS files of all listeners, and reads them again when they change. Throws `StartError`
- * when they cannot be used at the start. If changed files cannot be used later, the former keys
- * stay in force, and `warnings` reports the files.
+ * when a file cannot be used at the start. If a changed file cannot be used later, the former keys
+ * stay in force, and `warnings` reports the file.
  */
 export function openCertificates(opening: StartContext): Certificates {
   const data = openCertificate(opening, "data");

@@ -15,8 +15,9 @@ export interface GeolocationDatabase {
 }
 
 /**
- * Opens the file of the setting `geolocation.database`, if it is set, and opens it again at each
- * reload. Throws `StartError` when it cannot be read. Logs once that a record in it is damaged.
+ * Opens the file of the setting `geolocation.database`, if it is set, and opens the file again at
+ * each reload. Throws `StartError` when the file cannot be read. Logs only the first damaged record
+ * that it meets in the file.
  */
 export function openGeolocationDatabase({
   config,

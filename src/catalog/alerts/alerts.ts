@@ -27,8 +27,8 @@ import type { AlertTables, LeaseRow } from "./tables.ts";
 
 /**
  * Alert rules, receivers and alerts of the workspaces. One process of a cluster holds the lease of
- * the alert evaluator. `record`, `claim` and `settle` take effect only in this process; in other
- * processes they reject with `conflict`.
+ * the alert evaluator. `record`, `claim` and `settle` take effect only in the process that holds
+ * the lease; in other processes they reject with `conflict`.
  */
 export type Alerts = ReturnType<typeof openAlerts>;
 
@@ -105,7 +105,7 @@ export function openAlerts(store: CatalogStore, tables: AlertTables) {
           expectRoom("rules", rules.count(workspaceId), ALERT_RULES_OF_WORKSPACE_MAX);
           return putRule(workspaceId, input);
         }),
-      /** Replaces a rule with the result of `change`, called in the transaction. It may throw. */
+      /** Replaces a rule with the result of `change`, which runs in the transaction. */
       update: (workspaceId: string, id: string, change: (before: AlertRule) => AlertRuleInput) =>
         store.change(() => {
           const before = rules.get(workspaceId, id);
@@ -124,7 +124,10 @@ export function openAlerts(store: CatalogStore, tables: AlertTables) {
       list: rules.list,
     },
     receivers: {
-      /** Creates a receiver. With the first one, also creates `firstRules` unless rules exist. */
+      /**
+       * Creates a receiver. Together with the first receiver of a workspace, also creates
+       * `firstRules`, unless the workspace has rules.
+       */
       create: (
         workspaceId: string,
         input: AlertReceiverInput,
@@ -142,7 +145,7 @@ export function openAlerts(store: CatalogStore, tables: AlertTables) {
           }
           return receiver;
         }),
-      /** Replaces a receiver with the result of `change`, called in the transaction; may throw. */
+      /** Replaces a receiver with the result of `change`, which runs in the transaction. */
       update: (
         workspaceId: string,
         id: string,
@@ -221,7 +224,8 @@ export function openAlerts(store: CatalogStore, tables: AlertTables) {
       }),
     /**
      * Claims notifications for `holder` before they are sent, and counts the attempt of each.
-     * Resolves with the keys of those that still wait to be sent.
+     * Leaves out notifications that do not wait to be sent. Resolves with the keys of the claimed
+     * notifications.
      */
     claim: (holder: string, keys: readonly NotificationKey[]) =>
       store.change(() => {

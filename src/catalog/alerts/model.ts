@@ -24,7 +24,7 @@ export function isServerAlertKind(kind: AlertKind): boolean {
   return alertSubjects[kind] === "server";
 }
 
-/** Daily period in which a rule's notifications wait. It may go past midnight. */
+/** Daily period in which a rule's notifications are held back. The period may go past midnight. */
 export interface QuietHours {
   /** Time of day at which the period begins, such as `22:00`, in the time zone `timeZone`. */
   from: string;
@@ -41,7 +41,7 @@ export interface AlertRule extends ChangeableItem {
   /**
    * Number with which the rule compares what it measures, in the unit of the rule's kind. For the
    * number of nodes and for free disk space, the condition holds below the threshold; for other
-   * kinds, from the threshold on. Absent for kinds without a threshold.
+   * kinds, it holds at or above the threshold. Absent for kinds without a threshold.
    */
   threshold?: number;
   /** Time in seconds for which the condition must hold before an alert begins. */
@@ -79,8 +79,8 @@ export interface ReceiverState {
   /** Time of the last notification that the receiver accepted, in milliseconds since the epoch. */
   sentAt?: number;
   /**
-   * Time of the first failed attempt since the last success, in milliseconds since the epoch.
-   * Absent after a success.
+   * Time, in milliseconds since the epoch, of the first failed attempt to send a notification after
+   * the last one that the receiver accepted. Absent when the last attempt succeeded.
    */
   failingSince?: number;
   reason?: string;
@@ -94,17 +94,29 @@ export interface AlertSubject {
 
 export type AlertPhase = "begin" | "end";
 
-/** One message of an alert to one receiver: that the alert has begun, or has ended. */
+/**
+ * One message about an alert to one receiver. It says that the alert has begun, or that it has
+ * ended.
+ */
 export interface AlertNotification {
   receiverId: string;
   phase: AlertPhase;
-  /** State of sending. `dropped`: never sent, because the alert ended or the receiver is gone. */
+  /**
+   * State of the notification. `dropped` means that it is not sent, because the alert ended or the
+   * receiver is gone.
+   */
   state: "pending" | "sent" | "failed" | "dropped";
-  /** Number of attempts that were begun. */
+  /** Number of attempts to send the notification, including one in progress. */
   attempts: number;
-  /** Id of the process that began the last attempt. It is stored before the attempt begins. */
+  /**
+   * Id of the process that began the last attempt to send the notification. It is stored before the
+   * attempt begins.
+   */
   claim?: string;
-  /** Addresses for which the mail server has taken it, while it refuses others. */
+  /**
+   * Email addresses for which the mail server has accepted the notification. Present when it
+   * refused other addresses of the same receiver.
+   */
   accepted?: readonly string[];
   reason?: string;
 }
@@ -125,7 +137,10 @@ export interface Alert {
   notifications: AlertNotification[];
 }
 
-/** Key of a notification of an alert. */
+/**
+ * Identifies a notification by its alert, its receiver, and whether it is about the alert's
+ * beginning or end.
+ */
 export interface NotificationKey {
   alertId: string;
   receiverId: string;
@@ -133,23 +148,26 @@ export interface NotificationKey {
 }
 
 /**
- * Result of an attempt to send a notification. `accepted` are the addresses that got the mail, when
- * the mail server refused others.
+ * Result of an attempt to send a notification. `accepted` has the email addresses for which the
+ * mail server accepted it, when the mail server refused other addresses.
  */
 export type NotificationResult =
   | { kind: "sent" }
   | { kind: "retry"; reason: string; accepted?: readonly string[] }
   | { kind: "dropped"; reason: string };
 
-/** A rule's stored value about an item, such as a number of dead letters. */
+/** A value that a rule stores about an item, such as a number of dead letters. */
 export interface AlertMark {
   ruleId: string;
   subjectId: string;
-  /** New value. Absent to delete the stored value. */
+  /** New value that the rule stores about the item. Absent to delete the stored value. */
   value?: number;
 }
 
-/** Changes that follow from one evaluation of a workspace's rules. */
+/**
+ * Changes to store after one evaluation of a workspace's rules: alerts that begin, alerts that end,
+ * and values that rules store about items.
+ */
 export interface AlertChange {
   begun: Pick<Alert, "ruleId" | "subject" | "message">[];
   /** Ids of the alerts that end. */

@@ -7,9 +7,10 @@ export function newNotification(receiverId: string, phase: AlertPhase): AlertNot
 }
 
 /**
- * Returns the notifications of an alert that ends. Drops untried ones about its beginning, and does
- * not repeat those that some addresses got. Adds one about its end for each receiver that got, or
- * may have got, one about its beginning.
+ * Returns the notifications of an alert that ends. Drops notifications about the beginning that no
+ * attempt was made to send, and does not repeat a notification that some addresses got. Adds a
+ * notification about the end for each receiver that got, or may have got, the one about the
+ * beginning.
  */
 export function notificationsAtEnd(
   notifications: readonly AlertNotification[],
@@ -23,7 +24,10 @@ export function notificationsAtEnd(
   return [...before, ...reached.map(({ receiverId }) => newNotification(receiverId, "end"))];
 }
 
-/** Returns a notification after an attempt to send it with this result. */
+/**
+ * Returns the notification `before` in the state that it has after an attempt to send it. `result`
+ * is the result of this attempt.
+ */
 export function afterAttempt(
   before: AlertNotification,
   result: NotificationResult,

@@ -5,7 +5,10 @@ import type { Alert, AlertMark, AlertReceiver, AlertRule, ReceiverState } from "
 type SubjectKey = [workspaceId: string, ruleId: string, subjectId: string];
 type AlertKey = [workspaceId: string, alertId: string];
 
-/** Lease whose holder is the only process of a cluster that evaluates alert rules. */
+/**
+ * Lease on the evaluation of alert rules. Its holder is the only process of a cluster that
+ * evaluates them.
+ */
 export interface LeaseRow {
   /** Id of the process that holds the lease. */
   holder: string;
@@ -67,7 +70,7 @@ export function openAlertTables(store: CatalogStore) {
         pending.remove([workspaceId, id]);
       }
     },
-    /** Removes a workspace's oldest alerts above the number `max`, except open ones. */
+    /** Deletes a workspace's oldest alerts when it has more than `max`. Keeps open alerts. */
     trim(workspaceId: string, max: number): void {
       const keys = [...order.getKeys(keysBelow(workspaceId))];
       for (const [, id] of keys.slice(0, Math.max(0, keys.length - max))) {

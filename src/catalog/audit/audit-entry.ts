@@ -60,10 +60,16 @@ type AuditFields = Static<TObject<typeof auditFields>>;
 export interface AuditEntry extends AuditFields {
   /** Id of the entry. Ids sort by time. */
   id: string;
-  /** Id of the entry's workspace. Empty for a refused token that belongs to no workspace. */
+  /**
+   * Id of the workspace that the entry belongs to. Empty if the entry is about a refused token that
+   * belongs to no workspace.
+   */
   workspaceId: string;
   at: number;
-  /** Ids of other items that the entry concerns, such as both ends of a connection. */
+  /**
+   * Ids of items, other than `resource`, that the entry concerns, such as both ends of a
+   * connection.
+   */
   concerns?: readonly string[];
 }
 
@@ -76,7 +82,7 @@ export type AuditActor = AuditEntry["actor"];
  */
 export type FieldChange = AuditEntry["changes"][number];
 
-/** Conditions for a search in the audit log. An entry must meet all that are present. */
+/** Conditions for a search in the audit log. An entry must meet all conditions that are present. */
 export interface AuditFilter {
   /** Id of the token or member that acted. */
   actor?: string;

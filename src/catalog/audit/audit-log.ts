@@ -11,7 +11,7 @@ import {
   AUDIT_WORKSPACE_BYTES_MAX,
 } from "./limits.ts";
 
-/** Bounds above which the audit log deletes its oldest entries. */
+/** Bounds on age and size above which the audit log deletes its oldest entries. */
 export interface AuditBounds {
   /** Age in milliseconds above which entries are deleted. 0 means no bound on the age. */
   ageMs: number;
@@ -20,7 +20,7 @@ export interface AuditBounds {
   refusalsBytes: number;
 }
 
-/** Default bounds, for processes that read no settings: the sizes are bounded, the age is not. */
+/** Default bounds, for processes that read no settings. They limit the sizes but not the age. */
 export const AUDIT_BOUNDS: AuditBounds = {
   ageMs: 0,
   workspaceBytes: AUDIT_WORKSPACE_BYTES_MAX,
@@ -29,19 +29,19 @@ export const AUDIT_BOUNDS: AuditBounds = {
 };
 
 /**
- * Id of a group of audit entries whose size is counted together. A workspace has two groups: the
- * entries about refused requests with its tokens, and all its others. One more group is about
- * unknown tokens.
+ * Id of a group of audit entries. The size of each group is counted and bounded separately. A
+ * workspace has two groups: the entries about refused requests with its tokens, and all its other
+ * entries. One more group has the entries about unknown tokens.
  */
 type Division = string;
 interface DivisionSize {
   bytes: number;
-  /** Milliseconds since the epoch. No entry of the group of this time or later was deleted. */
+  /** Milliseconds since the epoch. No entry of the group with this or a later time was deleted. */
   since: number;
 }
 
 type EntryKey = [division: Division, id: string];
-/** Key of the index: id of an item, token or member that an entry names, and the entry's id. */
+/** Key of the index: id of an item, token or member that an entry names, then the entry's id. */
 type IndexKey = [itemId: string, id: string];
 
 /** Estimated size in bytes of an entry's keys, and of each of its rows in the index. */
@@ -58,11 +58,11 @@ const REFUSED = " refused";
 export interface FoundEntries {
   /** Entries, newest first. */
   entries: AuditEntry[];
-  /** Id of the last entry that the search examined. Absent when it examined the oldest one. */
+  /** Id of the last entry that the search examined. Absent when this was the oldest entry. */
   reached?: string;
   /**
-   * Milliseconds since the epoch. No entry of this time or later was deleted. Absent if there never
-   * were entries to search.
+   * Time in milliseconds since the epoch. No entry with this time or a later time was deleted.
+   * Absent if there never were entries to search.
    */
   keptSince?: number;
 }
@@ -104,7 +104,10 @@ export class AuditTables {
     return this.#divisions().some((division) => this.#overfull(division, now) !== undefined);
   }
 
-  /** Deletes at most `count` of the oldest entries above the bounds. Returns how many. */
+  /**
+   * Deletes the oldest entries that exceed the bounds, at most `count`. Returns the number of
+   * deleted entries.
+   */
   trim(now: number, count: number): number {
     let deleted = 0;
     for (const division of this.#divisions()) {
@@ -115,8 +118,8 @@ export class AuditTables {
 
   /**
    * Finds at most `count` of a workspace's entries that match `filter`, newest first. `after` is
-   * the id `reached` of an earlier answer, from which the search continues. With `others`, also
-   * finds entries about refused tokens that belong to no workspace.
+   * `reached` of an earlier result, where the search continues. With `others`, also finds entries
+   * about refused tokens that belong to no workspace.
    */
   find(
     workspaceId: string,
@@ -194,7 +197,7 @@ export class AuditTables {
 
   /**
    * Deletes the oldest entry of the group that `#overfull` returns for `division`. Returns whether
-   * there was one to delete.
+   * it deleted an entry.
    */
   #deleteOldest(division: Division, now: number): boolean {
     const overfull = this.#overfull(division, now);
@@ -265,14 +268,17 @@ function newestBefore(first: string, before: string) {
 }
 
 /**
- * Returns the group to which an entry belongs. Entries about refused tokens have a group of their
- * own, so that their number displaces no other entries.
+ * Returns the group to which an entry belongs. Entries about refused tokens have a separate group,
+ * so that many of them do not displace other entries.
  */
 function divisionOf({ workspaceId, requests }: AuditEntry): Division {
   return requests === undefined ? workspaceId : workspaceId + REFUSED;
 }
 
-/** Returns the ids by which an entry is found: those of its items, its token and its member. */
+/**
+ * Returns the ids by which a search finds an entry: the ids of the entry's items, of its token and
+ * of its member.
+ */
 function itemsOf({ resource, concerns = [], actor }: AuditEntry): Set<string> {
   const ids = [resource?.id, ...concerns, actor.tokenId, actor.memberId];
   return new Set(ids.flatMap((id = "") => (isId(id) ? [id] : [])));
@@ -282,7 +288,7 @@ function bytesOf(entry: AuditEntry): number {
   return encodeValue(entry).length + KEY_BYTES + itemsOf(entry).size * INDEX_BYTES;
 }
 
-/** Whether an entry meets the conditions of `filter` other than those on its time. */
+/** Whether an entry meets the conditions of `filter`, except the conditions on its time. */
 function matches(entry: AuditEntry, { actor, action, resource }: AuditFilter): boolean {
   const { tokenId, memberId } = entry.actor;
   if (actor !== undefined && actor !== tokenId && actor !== memberId) return false;

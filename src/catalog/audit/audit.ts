@@ -9,7 +9,10 @@ import { type Fields, fieldChanges } from "./field-changes.ts";
 import { callerFields } from "./recorded-store.ts";
 import type { ReadRow } from "./recorded-tables.ts";
 
-/** An action outside the catalog, such as a replay. It is recorded before it begins. */
+/**
+ * An action that changes nothing in the catalog, such as a replay. Its audit entry is stored before
+ * the action begins.
+ */
 interface AuditedAction {
   workspaceId: string;
   action: string;
@@ -35,7 +38,10 @@ export interface RefusedRequests {
   addresses?: number;
 }
 
-/** Maximum number of old entries that one transaction deletes, to delay others only briefly. */
+/**
+ * Maximum number of old entries that one transaction deletes. It is small, so that other
+ * transactions wait only briefly.
+ */
 const TRIMMED_AT_ONCE_MAX = 500;
 
 /** The audit log: who did what in a workspace. `recordChanges` stores changes of the catalog. */
@@ -52,12 +58,15 @@ export function openAuditLog(store: CatalogStore, tables: AuditTables) {
   return {
     /**
      * Finds at most `count` of a workspace's entries, newest first. `after` is `reached` of an
-     * earlier answer. One search reads a limited number of entries, so it may find fewer than
-     * `count`, or none, although there are older ones.
+     * earlier result, where the search continues. One search reads a limited number of entries, so
+     * it may find fewer than `count`, or none, although there are older ones.
      */
     find: (workspaceId: string, filter: AuditFilter, page: { after?: string; count: number }) =>
       tables.find(workspaceId, filter, { ...page, others: isFirst(workspaceId) }),
-    /** Records that an action outside the catalog begins. The entry has the outcome `unknown`. */
+    /**
+     * Stores an audit entry for an action outside the catalog before the action begins. The entry
+     * has the outcome `unknown`.
+     */
     async begin({ workspaceId, action, resource, concerns = [], parameters }: AuditedAction) {
       const caller = currentCaller();
       const now = Date.now();
@@ -75,7 +84,10 @@ export function openAuditLog(store: CatalogStore, tables: AuditTables) {
       await store.change(() => tables.add(entry));
       return entry;
     },
-    /** Stores an action's outcome in the entry from `begin`. `results` are fields of the answer. */
+    /**
+     * Stores the outcome of an action in the entry that `begin` returned. `results` has fields of
+     * the answer to the request, which the entry then shows too.
+     */
     async conclude(
       entry: AuditEntry,
       end: { outcome: "done" | "failed"; reason?: string; results?: Fields },

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 
-/** Facts that the audit log records about the request for which code runs. */
+/** Facts about the request that the current code serves. The audit log records them. */
 export interface Caller {
   /** Id of the request's token. Absent for a request without a token, such as a sign-in. */
   tokenId?: string;
@@ -14,8 +14,8 @@ export interface Caller {
 
 /**
  * Makes the caller available to all code that its request runs and awaits. If the caller were a
- * parameter, every method of the catalog and the publisher would have to pass it on, and one that
- * does not would record entries without an actor.
+ * parameter, every method of the catalog and the publisher would have to pass it on. A method that
+ * forgot this would store audit entries without an actor.
  */
 const callers = new AsyncLocalStorage<Caller>();
 

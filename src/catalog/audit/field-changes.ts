@@ -2,7 +2,7 @@ import { isObject } from "../../is-object.ts";
 import type { FieldChange } from "./audit-entry.ts";
 import { AUDIT_CHANGES_MAX, AUDIT_VALUE_CHARS_MAX } from "./limits.ts";
 
-/** Fields by path, such as `config.url`. */
+/** Values of an item's fields, by path, such as `config.url`. */
 export type Fields = Readonly<Record<string, unknown>>;
 
 /**
@@ -11,15 +11,19 @@ export type Fields = Readonly<Record<string, unknown>>;
  */
 const LEVELS_MAX = 4;
 
-/** Fields of an item that may be recorded, and texts that differ when its secrets differ. */
+/**
+ * An item in the form in which the audit log compares it. `fields` has the values that may be
+ * recorded. `secrets` has one text per secret, by path. When a secret changes, its text changes
+ * too.
+ */
 export interface ComparableItem {
   fields: Fields;
   secrets?: Readonly<Record<string, string>>;
 }
 
 /**
- * Compares an item before and after a change, field by field. Undefined stands for an item that did
- * not exist. For a secret, only whether it changed is returned.
+ * Compares an item before and after a change, field by field. `before` or `after` is undefined when
+ * the item did not exist then. For a secret, the result only says whether it changed.
  */
 export function fieldChanges(
   before: ComparableItem | undefined,

@@ -1,9 +1,15 @@
 /** Limits of the audit log. */
 
 // The audit log
-/** Maximum characters of a value in an entry, as JSON. A longer value is cut, and marked as cut. */
+/**
+ * Maximum characters of a value in an audit entry, as JSON. A longer value is cut, and the entry
+ * says so.
+ */
 export const AUDIT_VALUE_CHARS_MAX = 500;
-/** Maximum number of changed fields in one audit entry. The entry only counts further ones. */
+/**
+ * Maximum number of changed fields in one audit entry. The entry has only the number of further
+ * changed fields.
+ */
 export const AUDIT_CHANGES_MAX = 50;
 /**
  * Maximum size in bytes of the audit entries of one workspace. Above it, the oldest entries are
@@ -21,14 +27,14 @@ export const AUDIT_BYTES_MAX = 256 << 20;
  */
 export const AUDIT_REFUSALS_BYTES_MAX = 2 << 20;
 /**
- * Maximum number of audit entries about refused tokens that one node writes in a minute, each for
- * one caller (a token's use from one address). In addition, one entry per workspace counts the
- * requests of all its other callers.
+ * Maximum number of audit entries about refused tokens that one node writes in a minute. Each entry
+ * is about one caller (a token that is used from one address). In addition, one entry per workspace
+ * counts the requests of all its other callers.
  */
 export const AUDIT_REFUSALS_PER_MINUTE_MAX = 20;
 /**
- * Maximum number of audit entries that one request reads. It then returns the entries found so far,
- * with a cursor to continue.
+ * Maximum number of audit entries that one request reads. A request that has read this number
+ * returns the entries found so far, with a cursor to continue.
  */
 export const AUDIT_ENTRIES_SCANNED_MAX = 5_000;
 /** Maximum number of audit entries on one page of the API. */

@@ -14,7 +14,7 @@ import {
   verbOf,
 } from "./recorded-tables.ts";
 
-/** First write to a row in a transaction, with the row as it was before. */
+/** First write to a row in a transaction. `before` is the row as it was before the transaction. */
 interface FirstWrite {
   table: string;
   key: Key;
@@ -22,7 +22,7 @@ interface FirstWrite {
 }
 
 interface AuditWriter {
-  /** Stores an entry. Only called inside a transaction. */
+  /** Stores an audit entry. Only called inside a transaction. */
   add(entry: AuditEntry): void;
   showConfig: ShowConfig;
 }
@@ -115,7 +115,10 @@ function entryOf(item: RecordedItem, caller: Caller | undefined, read: ReadRow) 
   };
 }
 
-/** Returns fields of an entry that say who acts, from which address, with which request. */
+/**
+ * Returns the fields of an audit entry that say who acts, from which address, and with which
+ * request.
+ */
 export function callerFields(
   caller: Caller | undefined,
   read: ReadRow,

@@ -15,29 +15,35 @@ import type {
 import type { StoredSession } from "../tables/tables.ts";
 import type { ComparableItem } from "./field-changes.ts";
 
-/** A row in the form that the audit log shows. */
+/** A row of the catalog in the form that the audit log shows. */
 export interface RecordedItem extends ComparableItem {
   type: string;
   id: string;
   name: string;
   workspaceId: string;
-  /** Ids of other items that the entry concerns, such as both ends of a connection. */
+  /** Ids of other items that the audit entry concerns, such as both ends of a connection. */
   concerns?: readonly string[];
   /**
-   * Id of the token that the entry names as the actor if the request has no token. A request that
-   * begins a session has none; its entry names the session's token.
+   * Id of the token that the audit entry names as the actor when the request has no token. For
+   * example, a request that begins a session has no token, and its entry names the session's token.
    */
   tokenId?: string;
-  /** Reason given for the last change. An entry shows it beside the changed fields. */
+  /**
+   * Reason that a user gave for the last change of the item. The audit entry shows it beside the
+   * changed fields.
+   */
   note?: string;
   /**
-   * Text that differs after each change by a caller. A change thus gets an entry even if all fields
-   * keep their values.
+   * Text that differs after each change that a caller makes to the item. With it, a change gets an
+   * audit entry even if all fields keep their values.
    */
   version?: string;
 }
 
-/** Reads rows of the transaction in progress; a removed row is read as it was before. */
+/**
+ * Function that reads a row of a table in the transaction in progress. If the transaction has
+ * removed the row, it returns the row as it was before.
+ */
 export type ReadRow = <T>(table: string, key: string) => T | undefined;
 
 /** Returns a destination's config without secrets. */
@@ -49,9 +55,12 @@ interface Context {
 }
 
 interface RecordedTable<T> {
-  /** Returns a row in the audit log's form. Undefined for a row that the log leaves out. */
+  /** Returns a row in the audit log's form. Undefined if the audit log leaves out the row. */
   describe(row: T, key: Key, context: Context): RecordedItem | undefined;
-  /** Returns the verb of an entry's action, such as `update`. Default: the result of `verbOf`. */
+  /**
+   * Returns the verb in the action of the row's audit entry, such as `update`. If this function is
+   * absent, `verbOf` returns the verb.
+   */
   verb?(before: T | undefined, after: T | undefined): string;
 }
 
@@ -177,7 +186,8 @@ const recorded = {
 
 /**
  * Tables whose writes the audit log leaves out: indexes and copies of recorded rows, and rows that
- * the server writes for its own use. Opening a table that is neither here nor in `recorded` throws.
+ * the server writes for its own use. Opening a table that is neither in this set nor in `recorded`
+ * throws.
  */
 const unrecorded = new Set([
   ...["members", "tokens", "credentials", "sources", "destinations", "connections"].map(
@@ -196,7 +206,10 @@ const unrecorded = new Set([
   ...["alerts", "alerts-order", "alerts-open", "alerts-pending", "alert-evaluator-lease"],
 ]);
 
-/** Returns how a table is recorded. Undefined if it is in `unrecorded`. Throws for other names. */
+/**
+ * Returns the functions that describe the rows of a table for the audit log. Undefined for a table
+ * in `unrecorded`. Throws for unknown tables.
+ */
 export function recordedTable(name: string): RecordedTable<unknown> | undefined {
   if (unrecorded.has(name)) return undefined;
   const found = (recorded as Record<string, unknown>)[name];

@@ -13,8 +13,8 @@ export interface ImportedLibrary {
 
 /**
  * Returns all libraries that code needs, given the names that it imports: the directly imported
- * libraries, then the libraries that these import in turn. Each is returned once. `find` returns
- * undefined for a name that is not a library.
+ * libraries, then the libraries that those libraries import, and so on. Each library is returned
+ * once. `find` returns undefined for a name that is not a library.
  */
 export function librariesFor(
   imports: readonly string[],

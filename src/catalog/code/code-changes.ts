@@ -37,7 +37,7 @@ export interface CodeChange {
    * `TEST_EVENTS_KEPT_BYTES_MAX` bytes are stored.
    */
   events?: { versionId: string; events: Record<string, unknown>[] }[];
-  /** Reason for the change, stored with the revisions that it stores or publishes. */
+  /** Reason for the change. It is stored with the revisions that the change stores or publishes. */
   note?: string;
   externalIds?: { kind: CodeKind; id: string; externalId: string }[];
 }

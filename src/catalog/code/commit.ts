@@ -25,8 +25,9 @@ export function createCommit(
   limits: ItemLimits,
 ) {
   /**
-   * Throws `missing` when a transformation or library in `basedOn` was deleted, and
-   * `RevisionConflict` when its newest revision is not the one in `basedOn`.
+   * Throws `missing` when a transformation or library in `basedOn` was deleted. Throws
+   * `RevisionConflict` when a revision in `basedOn` is not the newest one of its transformation or
+   * library.
    */
   function expectNewest(workspaceId: string, { basedOn = [] }: Pick<CodeChange, "basedOn">): void {
     for (const { kind, id, versionId } of basedOn) {
@@ -85,7 +86,10 @@ function checkUsedLibraries(tables: CodeTables, workspaceId: string, change: Cod
   }
 }
 
-/** Throws `PublicationConflict` if code to publish imports a library version not tested with it. */
+/**
+ * Throws `PublicationConflict` if code to publish imports a version of a library with which the
+ * code was not tested.
+ */
 function checkImportsTested(tables: CodeTables, workspaceId: string, change: CodeChange): void {
   const known = new Set([...change.publish, ...change.usedLibraries].map((it) => it.versionId));
   for (const { kind, id, imports } of change.publish) {
@@ -176,8 +180,8 @@ function keepNote(
 }
 
 /**
- * Returns the ids of the transformations and libraries whose published version imports a library
- * directly. Never returns the id of this library itself.
+ * Returns the ids of the transformations and libraries whose published version directly imports the
+ * given library, without the id of that library itself.
  */
 export function importersOf(tables: CodeTables, workspaceId: string, library: Revision): string[] {
   const name = library.importName ?? "";

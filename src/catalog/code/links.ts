@@ -7,9 +7,9 @@ import type { Tables } from "../tables/tables.ts";
 import { checkLinkable } from "./resource-states.ts";
 
 /**
- * Creates the functions for links of destinations to transformations. `link` and `unlink` resolve
- * with the result of `answer`, which runs inside the transaction and reads the new state. If
- * `answer` throws, nothing is changed.
+ * Creates the functions for links of destinations to transformations. The functions `link` and
+ * `unlink` resolve with the result of `answer`, which runs inside the transaction and reads the new
+ * state. If `answer` throws, nothing is changed.
  */
 export function openLinks(store: CatalogStore, { destinations }: Tables, tables: CodeTables) {
   const { links } = tables;
@@ -65,7 +65,8 @@ export function openLinks(store: CatalogStore, { destinations }: Tables, tables:
         .map((id) => destinations.get(workspaceId, id)),
     /**
      * Returns the id of the transformation that a destination is linked to. Undefined when there is
-     * none. Takes a destination that the caller has read, because lists ask for many.
+     * none. The parameter is a destination that the caller has read, so that lists of many
+     * destinations read each only once.
      */
     linkedTransformation: ({ id }: Destination): string | undefined => links.of(id),
     /**

@@ -111,14 +111,14 @@ export function createReads(tables: CodeTables) {
     ) {
       return revisions.of(resourceOf(workspaceId, kind, id).id, options);
     },
-    /** Returns the number of a revision among those of its transformation or library, from 1 on. */
+    /** Returns a revision's number: 1 for the first revision of its transformation or library. */
     revisionNumber: ({ id, versionId }: { id: string; versionId: string }) =>
       revisions.numberOf(id, versionId),
     publication: (found: Resource) => publications.get(found.id),
     history,
     /**
-     * Returns a revision of any workspace by its versionId: rudder-transformer, which fetches code
-     * by versionId, names no workspace. Undefined when the revision was never published.
+     * Returns a revision by its versionId. Undefined when it was never published. Searches all
+     * workspaces, because rudder-transformer fetches code without the name of a workspace.
      */
     everPublished(kind: CodeKind, versionId: string): Revision | undefined {
       const revision = revisions.get(versionId);
@@ -133,9 +133,7 @@ export function createReads(tables: CodeTables) {
       const id = libraryNames.library(workspaceId, familyOf(language), importName);
       return id === undefined ? undefined : live(id)[0]?.revision;
     },
-    /**
-     * Returns the published transformations and libraries that import this name in this language.
-     */
+    /** Returns the published code of a language family that imports a library by this name. */
     importers: (workspaceId: string, language: Language, importName: string) =>
       libraryNames.importers(workspaceId, familyOf(language), importName).flatMap(live),
   };

@@ -9,8 +9,9 @@ import { importersOf } from "./commit.ts";
 import { asDeleted, withNote } from "./resource-states.ts";
 
 /**
- * Maximum number of importers that the error message names when a library cannot be deleted,
- * because published code imports it. The message gives only the number of further importers.
+ * Maximum number of importers that an error message names. The error says that a library cannot be
+ * deleted because published code imports it. For further importers, the message gives only their
+ * number.
  */
 const NAMED_IMPORTERS_MAX = 10;
 
@@ -32,7 +33,10 @@ export function createRemoval(store: CatalogStore, tables: CodeTables) {
         if (before.published !== undefined) store.advance("program");
       });
     },
-    /** Changes an item's external id. Resolves with what `answer` reads within the transaction. */
+    /**
+     * Changes the external id of a transformation or library. Resolves with the result of `answer`,
+     * which runs inside the transaction.
+     */
     setExternalId<T = void>(
       workspaceId: string,
       kind: CodeKind,

@@ -37,7 +37,7 @@ export function withRevision(resource: Resource, revision: Revision): Resource {
 
 /**
  * Returns a transformation or library with this revision published, whatever its state was before.
- * A deleted one is thereby restored.
+ * If it was deleted, it is thereby restored.
  */
 export function withPublished(resource: Resource, revision: Revision): Resource {
   checkSame(resource, revision);
@@ -51,7 +51,10 @@ export function asDeleted(resource: Resource): Resource {
   return { ...rest, deleted: true };
 }
 
-/** Returns a transformation or library with the note of its last change, or without one. */
+/**
+ * Returns a transformation or library with `note` as the note of its last change. Removes the old
+ * note if `note` is undefined.
+ */
 export function withNote({ note: _, ...rest }: Resource, note: string | undefined): Resource {
   return note === undefined ? rest : { ...rest, note };
 }

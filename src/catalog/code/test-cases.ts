@@ -37,7 +37,10 @@ export function openTestCases(store: CatalogStore, tables: CodeTables) {
     }
   }
 
-  /** Stores a test case. Throws `conflict` if there would be too many or too large cases. */
+  /**
+   * Stores a test case. Throws `conflict` if the transformation would then have too many test
+   * cases, or if their total size would be too large.
+   */
   function put(transformationId: string, testCase: TestCase): TestCase {
     const others = of(transformationId).filter(({ id }) => id !== testCase.id);
     if (others.length >= TEST_CASES_MAX) {
@@ -54,21 +57,24 @@ export function openTestCases(store: CatalogStore, tables: CodeTables) {
   }
 
   return {
-    /** Returns a transformation's test cases, oldest first. Empty for an unknown one. */
+    /**
+     * Returns a transformation's test cases, oldest first. Returns an empty list for an unknown
+     * transformation.
+     */
     of,
     /** Returns a test case. Throws `missing` when the transformation has no such test case. */
     get,
     /**
-     * Returns the test cases of a transformation, oldest first. Throws `missing` when it is
-     * unknown.
+     * Returns the test cases of a transformation, oldest first. Throws `missing` when the
+     * transformation is unknown.
      */
     list(workspaceId: string, transformationId: string) {
       expectTransformation(workspaceId, transformationId);
       return of(transformationId);
     },
     /**
-     * Adds a test case. Rejects with `conflict` when the transformation already has the largest
-     * number of test cases, or when they would be too large together.
+     * Adds a test case. Rejects with `conflict` when the transformation already has the maximum
+     * number of test cases, or when their total size would be too large.
      */
     add(workspaceId: string, transformationId: string, input: TestCaseInput) {
       return store.change(() => {

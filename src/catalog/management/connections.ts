@@ -10,12 +10,12 @@ import { changeTime } from "./change-time.ts";
 import type { ItemLimits } from "./item-limits.ts";
 import { newWindow, setLive } from "./live-windows.ts";
 
-/** Selects connections by source, by destination or by both. At least one of them is given. */
+/** Selects connections by source, by destination or by both. At least one of the two is present. */
 interface ConnectionEnds {
   sourceId?: string | undefined;
   destinationId?: string | undefined;
 }
-/** Fields of a connection in a request. An empty external id removes the stored one. */
+/** Fields of a connection in a request. An empty external id removes the stored external id. */
 export interface ConnectionInput
   extends Pick<Connection, "sourceId" | "destinationId" | "externalId">,
     Partial<Pick<Connection, "enabled">> {}
@@ -25,7 +25,7 @@ export function openConnections(
   { connections, sources, destinations, removedConnections: removed, topology }: Tables,
   limits: ItemLimits,
 ) {
-  /** Returns a stored or removed connection with the changes in `input`. */
+  /** Returns the stored or removed connection `before` with the changes in `input`. */
   function changed(
     before: Connection,
     input: Partial<ConnectionInput>,

@@ -11,7 +11,7 @@ import { changeTime } from "./change-time.ts";
 import type { ItemLimits } from "./item-limits.ts";
 import { setLive } from "./live-windows.ts";
 
-/** Fields of a destination in a request. An empty external id removes the stored one. */
+/** Fields of a destination in a request. An empty external id removes the stored external id. */
 interface DestinationInput
   extends Pick<Destination, "name" | "type" | "typeAs" | "version" | "config" | "externalId">,
     Partial<Pick<Destination, "enabled" | "consentIds" | "deliveredBy" | "filter">> {}

@@ -3,13 +3,13 @@ import { type Permission, type Principal, permissions } from "../model.ts";
 
 /**
  * Caller that creates a token or changes a member. It can give only permissions that it has itself.
- * Undefined for the operator, who may give all permissions.
+ * Undefined for the operator, who can give all permissions.
  */
 export type Grantor = Pick<Principal, "tokenId" | "memberId" | "permissions"> | undefined;
 
 /**
- * Returns what a caller with the permissions `given` may do. Administrators may also read the audit
- * log of their workspace, even if they became administrators before that permission existed.
+ * Returns the permissions of a caller for whom the permissions `given` are stored. Administrators
+ * also have the permission to read the audit log of their workspace, even if it is not stored.
  */
 export function effectivePermissions(given: ReadonlySet<Permission>): ReadonlySet<Permission> {
   return given.has("workspace:admin") ? new Set([...given, "audit:read"]) : given;
@@ -37,9 +37,9 @@ export function expectOwnMember(memberId: string, grantor: Grantor): void {
 }
 
 /**
- * Returns the expiry time of a new token. Without `end`, this is the expiry time of the token that
- * creates it. Throws when the new token would expire later than that token. Both times are
- * undefined for tokens that do not expire.
+ * Returns the expiry time of a new token: `end`, or the expiry time of the token that creates it if
+ * `end` is undefined. Throws when the new token would expire later than the token that creates it.
+ * An expiry time is undefined for a token that does not expire.
  */
 export function boundedEnd(
   end: number | undefined,

@@ -21,7 +21,10 @@ export function openIdentities(
   { members, tokens }: Pick<Tables, "members" | "tokens">,
   limits: ItemLimits,
 ) {
-  /** Returns the member with an account's verified address, if it is linked to no account yet. */
+  /**
+   * Returns the member that has the account's email address and is linked to no account yet.
+   * Undefined when there is none, or when the provider has not verified the address.
+   */
   function unlinked(workspaceId: string, account: ProviderAccount): Member | undefined {
     if (!account.isEmailVerified) return undefined;
     const email = account.email.toLowerCase();
@@ -70,8 +73,8 @@ export function openIdentities(
       });
     },
     /**
-     * Takes the role from the member of an account that may not sign in any more, and ends the
-     * member's sessions. Does nothing for an unknown account.
+     * Takes the role from the member of an account that is no longer allowed to sign in, and ends
+     * the member's sessions. Does nothing when no member is linked to the account.
      */
     refuse(workspaceId: string, identity: Identity) {
       return store.change(() => {

@@ -37,7 +37,8 @@ export class ItemLimits {
   #max: ItemsMax;
   readonly #counts: Record<LimitedItem, (workspaceId: string) => number>;
   /**
-   * Number of items that a workspace may still add before the next count, by workspace and kind.
+   * Number of items that a workspace may add before its items are counted again, by workspace and
+   * kind.
    */
   readonly #room = new Map<string, number>();
 
@@ -56,15 +57,15 @@ export class ItemLimits {
     };
   }
 
-  /** Changes the limits. Workspaces are counted again before they add their next items. */
+  /** Changes the limits. Before a workspace adds its next item, its items are counted again. */
   setMax(max: ItemsMax): void {
     this.#max = max;
     this.#room.clear();
   }
 
   /**
-   * Throws when the workspace may own no further item of this kind. Called once for each new item,
-   * in the transaction that adds the item.
+   * Throws when the workspace has reached the limit for this kind of item. Called once for each new
+   * item, in the transaction that adds the item.
    */
   expectRoom(workspaceId: string, items: LimitedItem): void {
     const max = this.#max[items] ?? 0;

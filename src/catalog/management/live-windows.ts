@@ -44,7 +44,8 @@ export function newWindow(live: boolean, logEnds: Positions): Pick<Connection, "
 
 /**
  * Returns the connection's earlier live windows (ranges of log positions to deliver), including the
- * window that has just ended. They are stored because their events may not be delivered yet.
+ * window that has just ended. They are stored because some of their events are possibly not
+ * delivered yet.
  */
 function earlierOf(connection: Connection, until: Positions | undefined) {
   if (until === undefined || isEmpty(connection.from, until)) return {};

@@ -22,7 +22,10 @@ const transformationsApi: readonly Permission[] = [
 
 const developer: readonly Permission[] = [...viewer, ...transformationsApi];
 
-/** Permissions of each role, ascending: a role includes those of the roles before it. */
+/**
+ * Permissions of each role. The roles are in ascending order: each has all permissions of the roles
+ * before it.
+ */
 const rolePermissions: Readonly<Record<WorkspaceRole, readonly Permission[]>> = {
   viewer,
   developer,
@@ -31,8 +34,8 @@ const rolePermissions: Readonly<Record<WorkspaceRole, readonly Permission[]>> = 
 };
 
 /**
- * Returns the permissions of a member: its own, those of its workspace role, and those of its
- * legacy role.
+ * Returns the permissions of a member: its own permissions, and the permissions of its workspace
+ * role and of its legacy role.
  */
 export function permissionsOf(member: Member): Set<Permission> {
   const { role, editTransformations, workspaceRole } = member;
@@ -41,7 +44,7 @@ export function permissionsOf(member: Member): Set<Permission> {
   return new Set([...member.permissions, ...legacy, ...named]);
 }
 
-/** Returns the role with the most permissions among the given ones. Undefined for none. */
+/** Returns the role in `roles` that has the most permissions. Undefined for an empty list. */
 export function highestRole(roles: readonly WorkspaceRole[]): WorkspaceRole | undefined {
   return workspaceRoles.findLast((role) => roles.includes(role));
 }

@@ -11,9 +11,9 @@ export interface PublishedLink {
 }
 
 /**
- * Reads of the catalog from which rudder-server's configuration is made. When one of the counters
- * `topology` and `programs` has increased, callers must read again. No method reads the text of
- * user code.
+ * Creates the functions that read, from the catalog, the data for rudder-server's configuration.
+ * When one of the counters `topology` and `programs` has increased, callers must read the data
+ * again. No function reads the text of user code.
  */
 export function openRouting(store: CatalogStore, tables: Tables, code: CodeTables) {
   const versionOf = (id: string) => code.publications.get(id)?.versionId;
@@ -26,7 +26,7 @@ export function openRouting(store: CatalogStore, tables: Tables, code: CodeTable
     changedSince: tables.topology.changedSince,
     /** Number that increases when published code or credentials change. */
     programs: () => store.epoch("program"),
-    /** Returns a destination's connections, whether pixelmill or rudder-server delivers events. */
+    /** Returns the connections of a destination, also when rudder-server delivers its events. */
     connectionsOf: tables.connections.ofDestination,
     /**
      * Returns the published transformation that a destination is linked to. Undefined when it is

@@ -32,8 +32,8 @@ export function openSessions(
     isSessionSecret(secret) ? sessions.byHash(hashOf(secret)) : undefined;
 
   /**
-   * Stores a session of a token. Ends the token's expired sessions, and its oldest ones above
-   * `SESSIONS_OF_TOKEN_MAX`. Only called inside a transaction.
+   * Stores a session of a token. Ends the token's expired sessions, and the oldest sessions when
+   * the token has more than `SESSIONS_OF_TOKEN_MAX`. Only called inside a transaction.
    */
   function put(session: StoredSession): void {
     const others = sessions.ofToken(session.tokenId);
@@ -77,9 +77,10 @@ export function openSessions(
 
   return {
     /**
-     * Begins a session, and returns its secret for the browser. The secret cannot be read later.
-     * Undefined when the token is unknown, expired or revoked. When the token has more than
-     * `SESSIONS_OF_TOKEN_MAX` sessions, its oldest session ends.
+     * Begins a session of the token whose secret is given. Returns the session's own secret, which
+     * the browser stores and which cannot be read later. Returns undefined when the token is
+     * unknown, expired or revoked. When the token has more than `SESSIONS_OF_TOKEN_MAX` sessions,
+     * its oldest session ends.
      */
     async begin(tokenSecret: string) {
       const token = isSecret(tokenSecret) ? tokens.byHash(hashOf(tokenSecret)) : undefined;
@@ -127,8 +128,9 @@ export function openSessions(
     },
     /**
      * Ends sessions that began with a sign-in at the OpenID provider `issuer`. `subject` selects
-     * the sessions of one account, `providerSession` those of one session at the provider. With
-     * both, ends the sessions that match both. Returns their number.
+     * the sessions of one account, `providerSession` the sessions that began with one session at
+     * the provider. If both are given, ends the sessions that match both. Returns the number of
+     * ended sessions.
      */
     endProviderSessions(ended: { issuer: string; subject?: string; providerSession?: string }) {
       const { issuer, subject, providerSession } = ended;
@@ -173,7 +175,10 @@ export function openSessions(
   }
 }
 
-/** Returns a hash of a provider's session id. It has a fixed length, while the id may be long. */
+/**
+ * Returns a hash that identifies a session at a provider. The hash has a fixed length, while the
+ * provider's id of the session may be long.
+ */
 function providerSessionHash(issuer: string, providerSession: string): string {
   return hashOf(JSON.stringify([issuer, providerSession]));
 }

@@ -72,7 +72,10 @@ export function openSources(
         return put({ ...before, writeKey: newWriteKey(), updatedAt: changeTime(before) });
       });
     },
-    /** Removes a source and its connections. Only connections can be restored, for some days. */
+    /**
+     * Removes a source and its connections. The connections can be restored for
+     * `REMOVED_CONNECTION_SECONDS_MAX` seconds, the source cannot.
+     */
     remove(workspaceId: string, id: string) {
       return store.change(() => {
         const source = sources.get(workspaceId, id);
@@ -96,7 +99,10 @@ function typeOf(type = "http"): Pick<Source, "type" | "typeAs"> {
   return { type: "http", ...(type !== "http" && { typeAs: type }) };
 }
 
-/** Returns fields that RudderStack's clients store with a source; pixelmill ignores them. */
+/**
+ * Returns the fields that RudderStack's clients store with a source and that pixelmill does not
+ * use.
+ */
 function rudderStackFields({ geoEnrichmentEnabled, transient }: Partial<SourceInput>) {
   return defined({ geoEnrichmentEnabled, transient });
 }

@@ -16,8 +16,9 @@ import type { ItemLimits } from "./item-limits.ts";
 import { permissionsOf } from "./roles.ts";
 
 /**
- * Maximum time in milliseconds from the use of a token until the time of this use is on disk. In a
- * cluster, each flush is a change of the catalog, and delays those of other nodes.
+ * Maximum time in milliseconds from the use of a token until the time of this use is on disk. It is
+ * long because, in a cluster, each write of such times is a change of the catalog, which delays the
+ * changes of other nodes.
  */
 const TOKEN_USE_FLUSH_MS = 60_000;
 
@@ -156,9 +157,9 @@ export function openTokens(
       return token && principalOf(token);
     },
     /**
-     * Returns the ids of a token and its workspace for a secret that `authenticate` refused
-     * although the token is stored, such as an expired one. Undefined when it is unknown or revoked
-     * (deleted).
+     * Returns the ids of a token and of its workspace, for a secret that `authenticate` refused
+     * although its token is stored, such as an expired token. Undefined when the token is unknown
+     * or was revoked (deleted).
      */
     expired(secret: string) {
       const token = isSecret(secret) ? tokens.byHash(hashOf(secret)) : undefined;

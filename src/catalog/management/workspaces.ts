@@ -41,7 +41,10 @@ export function openWorkspaces(store: CatalogStore, { workspaces }: Tables) {
     get,
     /** Returns all workspaces, or the first `limit` ones, oldest first. */
     list,
-    /** Returns the key that encrypts the cursors of the workspace's searches: 256 random bits. */
+    /**
+     * Returns the key, 256 random bits, that encrypts the cursors of the workspace's event
+     * searches. A cursor says where the next page of a search begins.
+     */
     async cursorKey(id: string): Promise<Uint8Array> {
       const key = get(id)?.cursorKey ?? (await store.change(() => addCursorKey(id)));
       return Buffer.from(key, "hex");

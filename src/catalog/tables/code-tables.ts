@@ -68,8 +68,8 @@ export function isDraft({ published, deleted }: Resource): boolean {
 const KEYS_AT_ONCE = 1_000;
 
 /**
- * Yields the ids in the table `order` that are of a workspace and of one kind of code, ascending.
- * Reads `KEYS_AT_ONCE` ids at a time, as the caller asks for them.
+ * Yields the ids in the table `order` that belong to a workspace and to one kind of code,
+ * ascending. Reads `KEYS_AT_ONCE` ids at a time, when the caller asks for more.
  */
 function* idsOf(
   order: Table<true, ResourceKey>,
@@ -93,7 +93,7 @@ function revisionTable(store: CatalogStore) {
   const order = store.table<true, [id: string, versionId: string]>("revisions-by-resource");
   const counts = store.table<number, string>("revision-counts");
   return {
-    /** Returns how many code revisions a workspace has, with the revisions of deleted code. */
+    /** Returns the number of code revisions in a workspace, including revisions of deleted code. */
     count: (workspaceId: string): number => counts.get(workspaceId) ?? 0,
     get: (versionId: string): Revision | undefined =>
       isId(versionId) ? revisions.get(versionId) : undefined,
@@ -186,8 +186,8 @@ function linkTable(store: CatalogStore) {
   interface Link {
     transformationId: string;
     /**
-     * Id generated when the link was made, which contains that time. A transformation's links are
-     * sorted by it.
+     * Id that was generated when the link was made. It contains the time. The links of a
+     * transformation are sorted by this id.
      */
     order: string;
   }

@@ -6,8 +6,9 @@ type Mark = "marked" | "unmarked";
 type Key = [workspaceId: string, mark: Mark, id: string];
 
 /**
- * Index of a workspace's items, in two groups: items with an external id, and items without one. An
- * external tool, such as Terraform, gives items external ids, and lists only one of the two groups.
+ * Index of a workspace's items, in two groups: items with an external id, which an external tool
+ * such as Terraform gave them, and items without one. With it, a list can have the items of one
+ * group only.
  */
 export function externalIdIndex(store: CatalogStore, name: string) {
   const order = store.table<true, Key>(`${name}-by-mark`);

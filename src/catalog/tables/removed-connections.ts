@@ -35,8 +35,8 @@ export function removedConnectionTable(store: CatalogStore) {
 
   return {
     /**
-     * Returns a removed connection. Returns `undefined` when none has this id, and when it was
-     * removed too long ago to be restored.
+     * Returns a removed connection. Returns `undefined` when no removed connection has this id, or
+     * when it was removed too long ago to be restored.
      */
     find(workspaceId: string, id: string): Connection | undefined {
       const row = isId(id) ? rows.get([workspaceId, id]) : undefined;

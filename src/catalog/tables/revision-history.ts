@@ -20,20 +20,23 @@ export interface RevisionHistory {
   note?: string;
 }
 
-/** Opens the table of facts that become known after a revision is stored, by versionId. */
+/**
+ * Opens the table, by versionId, of facts about revisions that become known after a revision was
+ * stored.
+ */
 export function revisionHistoryTable(store: CatalogStore) {
   const pasts = store.table<RevisionHistory, string>("pasts");
   const get = (versionId: string): RevisionHistory => pasts.get(versionId) ?? {};
   return {
     get,
-    /** Stores facts about a revision. They replace only stored facts of the same name. */
+    /** Stores facts about a revision. Each replaces only the stored fact of the same name. */
     keep(versionId: string, more: RevisionHistory): void {
       pasts.put(versionId, { ...get(versionId), ...more });
     },
   };
 }
 
-/** Returns the first of the test events, up to `TEST_EVENTS_KEPT_BYTES_MAX` bytes in all. */
+/** Returns the first test events whose total size is at most `TEST_EVENTS_KEPT_BYTES_MAX` bytes. */
 export function firstEvents(
   events: NonNullable<RevisionHistory["events"]>,
 ): NonNullable<RevisionHistory["events"]> {

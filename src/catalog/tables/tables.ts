@@ -43,7 +43,10 @@ function memberTable(store: CatalogStore) {
     ...members,
     byIdentity: (workspaceId: string, identity: Identity): Member | undefined =>
       findAll(members, [byIdentity.get([workspaceId, identityHash(identity)])])[0],
-    /** Returns an account's members in the given workspaces, at most one per workspace. */
+    /**
+     * Returns the members that are linked to an account at an OpenID provider, in the given
+     * workspaces: at most one per workspace.
+     */
     ofIdentity: (workspaceIds: readonly string[], identity: Identity): Member[] =>
       findAll(
         members,
@@ -62,7 +65,10 @@ function memberTable(store: CatalogStore) {
   };
 }
 
-/** Returns a hash that identifies an account in keys, because provider ids may be long. */
+/**
+ * Returns a hash that identifies an account at an OpenID provider. Keys of tables contain the hash
+ * and not the provider's ids, because these ids may be long.
+ */
 function identityHash({ issuer, subject }: Identity): string {
   return hashOf(JSON.stringify([issuer, subject]));
 }
@@ -136,7 +142,10 @@ function sessionTable(store: CatalogStore) {
     "sessions-by-provider",
   );
   return {
-    /** Returns sessions that began with the provider session whose hash is given. */
+    /**
+     * Returns the sessions that began with one session at an OpenID provider. `providerSession` is
+     * the hash that identifies the provider's session.
+     */
     ofProviderSession(providerSession: string): StoredSession[] {
       return [...byProvider.getKeys(keysBelow(providerSession))]
         .map(([, hash]) => sessions.get(hash))

@@ -41,7 +41,10 @@ export function managedTable<T extends Managed>(store: CatalogStore, name: strin
 
   return {
     ...items,
-    /** Returns the id of this table's item that has the external id; undefined when none has it. */
+    /**
+     * Returns the id of the item in this table that has the external id. Returns undefined when no
+     * item has it.
+     */
     owner: (workspaceId: string, externalId: string) => owners.get([name, workspaceId, externalId]),
     /**
      * Returns one page of a workspace's items, with the number of all items that are listed. Lists
@@ -114,7 +117,10 @@ export function workspaceTable<T extends WorkspaceItem>(
       assert(found.length <= Math.max(0, total - offset), "A list has all items of its pages");
       return { items: found, total };
     },
-    /** Yields a workspace's items, oldest first. Skips items that are removed meanwhile. */
+    /**
+     * Yields a workspace's items, oldest first. Skips items that are removed before the caller asks
+     * for them.
+     */
     *each(workspaceId: string): Iterable<T> {
       // The keys are collected first: nothing else may run while a cursor is open.
       for (const [, id] of [...order.getKeys(keysBelow(workspaceId))]) {

@@ -26,7 +26,9 @@ type Letter = AnswerOf<"GET /v2/dead-letters">["deadLetters"][number];
 type LettersQuery = QueryOf<"GET /v2/dead-letters">;
 type Filter = Pick<LettersQuery, "destinationId" | "groupId" | "reason" | "from" | "to">;
 
-/** Number of dead letters that `list` prints by default, and the maximum per request. */
+/**
+ * Number of dead letters that `list` prints by default. One request returns at most `PAGE_LETTERS`.
+ */
 const LIST_DEFAULT = 20;
 const PAGE_LETTERS = 100;
 
@@ -153,7 +155,10 @@ const purge = clientCommand(
   },
 );
 
-/** Returns a selection of dead letters and their number. Throws without a filter or `--all`. */
+/**
+ * Returns the selection of dead letters that the flags describe, and the number of selected ones.
+ * Throws when the flags contain neither a filter nor `--all`.
+ */
 async function selectionOf({ client, args }: CommandCall) {
   const filter = await filterOf(client, args);
   if (Object.keys(filter).length === 0 && args.all !== true) {

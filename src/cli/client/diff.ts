@@ -34,12 +34,18 @@ const words: Record<ComparedCode["state"], string> = {
   "changed-both": "changed here and on the server",
 };
 
-/** Formats a line: path of some code, and how the local code differs from the server's. */
+/**
+ * Formats a line with the path of a transformation or library, and with how the local code differs
+ * from the server's.
+ */
 export function stateLine({ path, state }: ComparedCode, output: CommandOutput): string {
   return `${output.paint("bold", plain(path))}: ${words[state]}`;
 }
 
-/** Prints a push as a diff: the server's lines as removed, the directory's as added. */
+/**
+ * Prints, as a diff, how a push would change the server's code: the server's lines as removed, and
+ * the lines in the directory as added.
+ */
 function printContents({ local, server }: ComparedCode, output: CommandOutput): void {
   const here = local ? filesOf(local.content) : new Map<string, string>();
   const there = server ? filesOf(server.content) : new Map<string, string>();

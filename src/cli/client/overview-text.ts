@@ -63,7 +63,7 @@ function problemLines({ problems, totals }: Overview, output: CommandOutput): st
   ];
 }
 
-/** Kinds of problems that do not stop deliveries. They are yellow, other kinds red. */
+/** Kinds of problems that do not stop deliveries. They are shown in yellow, other kinds in red. */
 const mild = new Set(["dead-letters", "warning", "alert-receiver"]);
 const colorOf = (kind: string) => (mild.has(kind) ? "yellow" : "red");
 
@@ -94,8 +94,8 @@ function sourceLines({ sources, totals }: Overview, output: CommandOutput): stri
 }
 
 /**
- * Formats rows as a table; the first row is the head. If `total` is greater than the number of
- * other rows, adds a line with the number of rows that are left out. `what` is the noun for a row.
+ * Formats rows as a table. The first row is the heading. `total` is the number of all items; if the
+ * rows show fewer, a line at the end says how many are left out. `what` is the noun for an item.
  */
 function listLines(rows: string[][], total: number, what: string, output: CommandOutput): string[] {
   const [head = "", ...lines] = table(rows, output.columns);

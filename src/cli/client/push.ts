@@ -54,8 +54,8 @@ function unpublished({ args }: CommandCall, codes: ComparedCode[]): string {
 
 /**
  * Pushes code to the server, libraries before the transformations that import them. Returns the
- * server's code by path. Stops and returns `undefined` when others changed code on the server after
- * it was compared.
+ * server's code by path. Stops and returns `undefined` when others have changed code on the server
+ * since the comparison.
  */
 async function pushAll(
   { client, output }: CommandCall,

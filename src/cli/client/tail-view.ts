@@ -7,7 +7,10 @@ import { countOf } from "./time-flag.ts";
 
 export const stages = ["received", "delivered", "dropped", "dead-letter"];
 
-/** A message of a live tail. With the stage `missed`, `count` is the number of omitted events. */
+/**
+ * A message of a live tail. With the stage `missed`, `count` is the number of events that the
+ * server left out of the tail.
+ */
 export interface TailLine {
   stage: string;
   sourceId?: string;
@@ -21,7 +24,7 @@ export interface TailLine {
 
 export interface TailFilter {
   matches(line: TailLine): boolean;
-  /** Number of shown lines after which the command ends. */
+  /** Number of events that the command shows before it ends. */
   count: number;
 }
 
@@ -59,7 +62,10 @@ const colors = {
 } as const;
 const STAGE_WIDTH = 11;
 
-/** Prints a live tail's messages as text or JSON. Counts shown, filtered-out and missed ones. */
+/**
+ * Prints the messages of a live tail as text or JSON. Counts messages that it shows, messages that
+ * the filters leave out, and events that the server did not send.
+ */
 export class TailView {
   shown = 0;
   #filtered = 0;
@@ -72,7 +78,7 @@ export class TailView {
     readonly asJson: boolean,
   ) {}
 
-  /** Counts a line, and prints it when `isWanted`. Resolves once the output can take more. */
+  /** Counts a message, and prints it when `isWanted`. Resolves once the output can take more. */
   async add(line: TailLine, isWanted: boolean): Promise<void> {
     if (line.stage === "missed") this.#missed += line.count ?? 0;
     else if (isWanted) this.shown++;

@@ -43,7 +43,10 @@ export const test = clientCommand(
   },
 );
 
-/** Returns the code at a path (file or directory), and all libraries of its directory. */
+/**
+ * Returns the code at a path, which is a file or a directory, and all libraries of the directory of
+ * code that contains the path.
+ */
 function codeAt(path: string): { chosen: LocalCode[]; libraries: CodeContent[] } {
   const isFile = orStartError(`Cannot read ${path}`, () => statSync(path)).isFile();
   const root = rootAbove(isFile ? dirname(path) : path);
@@ -57,7 +60,10 @@ function codeAt(path: string): { chosen: LocalCode[]; libraries: CodeContent[] }
   throw new StartError(`Expected transformations or libraries in ${path}, got none`);
 }
 
-/** Reads a transformation's file outside a directory of code. Tests are in `tests` beside it. */
+/**
+ * Reads a transformation from a file that is not part of a directory of code. Its test cases are in
+ * the folder `tests` beside the file.
+ */
 function looseFile(path: string): LocalCode {
   const extension = extname(path);
   if (![".js", ".py"].includes(extension)) {

@@ -1,6 +1,9 @@
 import { StartError } from "../../errors.ts";
 
-/** Beginning of a time in ISO 8601. `Date.parse` alone takes `7` for July 2001. */
+/**
+ * Matches the beginning of a time in ISO 8601: the year, the month and, if present, the day. The
+ * check is needed because `Date.parse` accepts other texts, such as `7` for July 2001.
+ */
 const ISO_DATE = /^\d{4}-\d\d(-\d\d|$)/;
 
 const unitMs: Record<string, number> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
@@ -20,7 +23,10 @@ export function timeOf(args: Record<string, unknown>, name: string): string | un
   throw new StartError(`Expected --${name} as a time such as 2026-02-16T01:11:00Z, 30m, 2h or 7d`);
 }
 
-/** Parses a flag's whole number, if present. Throws `StartError` unless it is at least 1. */
+/**
+ * Parses the whole number of the flag `name`. Returns `undefined` without the flag. Throws
+ * `StartError` unless the number is at least 1.
+ */
 export function countOf(args: Record<string, unknown>, name: string): number | undefined {
   if (args[name] === undefined) return undefined;
   const count = Number(args[name]);

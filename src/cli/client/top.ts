@@ -8,7 +8,10 @@ import { type Overview, overviewLines } from "./overview-text.ts";
 /** Escape sequence for a terminal's alternate screen without cursor. `LEAVE_SCREEN` undoes it. */
 const ENTER_SCREEN = "\x1b[?1049h\x1b[?25l";
 const LEAVE_SCREEN = "\x1b[?25h\x1b[?1049l";
-/** Escape sequences: `HOME` goes to the top left; the others clear the rest of line or screen. */
+/**
+ * Escape sequences: `HOME` moves the cursor to the top left, `CLEAR_LINE` clears the rest of the
+ * line, and `CLEAR_BELOW` clears the rest of the screen.
+ */
 const HOME = "\x1b[H";
 const CLEAR_LINE = "\x1b[K";
 const CLEAR_BELOW = "\x1b[J";
@@ -47,7 +50,10 @@ export const top = clientCommand(
   },
 );
 
-/** Requests the overview until the server answers; `undefined` if the user ends the command. */
+/**
+ * Requests the overview repeatedly until the server answers. Returns `undefined` if the user ends
+ * the command first.
+ */
 async function nextOverview(
   { client, server, output }: CommandCall,
   screen: Screen | undefined,

@@ -40,9 +40,9 @@ async function update(client: Client, content: CodeContent, { id, tag }: ServerC
 }
 
 /**
- * Makes a transformation's test cases on the server equal to `wanted`. Replaces a test case on the
- * server with the wanted one of the same name, adds wanted ones without such a test case, and
- * deletes the rest.
+ * Makes the test cases of a transformation on the server equal to `wanted`. A test case of `wanted`
+ * replaces the one with the same name on the server, or is added if there is none. Deletes all
+ * other test cases on the server.
  */
 async function applyTests(
   client: Client,
@@ -77,8 +77,8 @@ async function applyTests(
 }
 
 /**
- * Publishes the newest revisions of all of `codes`, or of none. Returns an empty list when they are
- * live, and otherwise sentences that say why the server refused.
+ * Publishes the newest revisions of all of `codes`, or of none. Returns an empty list when the
+ * server published them, and otherwise sentences that say why it refused.
  */
 export async function publishAll(client: Client, codes: readonly ServerCode[]): Promise<string[]> {
   const versions = (kind: CodeContent["kind"]) =>

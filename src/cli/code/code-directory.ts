@@ -30,7 +30,10 @@ export interface LocalCode {
   content: CodeContent;
 }
 
-/** Reads all code of a directory. Throws `StartError` if some is invalid or names repeat. */
+/**
+ * Reads all code of a directory. Throws `StartError` if some of the code is invalid, or if two
+ * items of one kind have the same name.
+ */
 export function readCodeDirectory(root: string): LocalCode[] {
   const found = (["library", "transformation"] as const).flatMap((kind) =>
     entriesOf(join(root, folders[kind]))
@@ -93,7 +96,10 @@ function readTestCase(file: string): CaseContent {
   return { name, description, input, expectedOutput } as CaseContent;
 }
 
-/** Writes code into its folder. Removes files of code and test cases not in `content`. */
+/**
+ * Writes code into its folder. Removes files from the folder that hold code or test cases and do
+ * not belong to `content`.
+ */
 export function writeCode(root: string, { path, content }: LocalCode): void {
   const directory = join(root, path);
   const tests = join(directory, "tests");

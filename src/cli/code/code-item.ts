@@ -8,7 +8,7 @@ export interface CaseContent {
   expectedOutput?: Record<string, unknown>[];
 }
 
-/** A transformation or a library with everything that a directory stores of it. */
+/** A transformation or a library with all that a directory of code stores of it. */
 export interface CodeContent {
   kind: "transformation" | "library";
   name: string;
@@ -25,8 +25,8 @@ export const extensions = { javascript: "js", python: "py" } as const;
 export const folders = { transformation: "transformations", library: "libraries" } as const;
 
 /**
- * Returns the path of the routes of one kind of code. Both kinds have the same routes, and the type
- * names the fields that both have in requests and answers.
+ * Returns the path of the API's routes for a kind of code. Both kinds have the same routes. The
+ * type is always `transformations`, so callers can use only fields that both kinds have.
  */
 export const pathOf = (kind: keyof typeof folders) => folders[kind] as "transformations";
 

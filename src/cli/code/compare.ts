@@ -10,9 +10,10 @@ export interface ComparedCode {
   local?: LocalCode;
   server?: ServerCode;
   /**
-   * `same`: both are equal. `new-here`: only in the directory. `new-there`: only on the server.
-   * `changed-here`, `changed-there`: changed in the directory alone, or on the server alone, since
-   * both were last equal. `changed-both`: changed in both places, or never equal before.
+   * `same`: equal in both places. `new-here`: only in the directory. `new-there`: only on the
+   * server. `changed-here`, `changed-there`: since both places were last equal, changed only in the
+   * directory, or only on the server. `changed-both`: changed in both places, or never equal
+   * before.
    */
   state: "same" | "new-here" | "new-there" | "changed-here" | "changed-there" | "changed-both";
 }

@@ -18,7 +18,10 @@ export const directoryArgs = {
 /** Result of comparing a directory of code with the code of a server. */
 export type ComparedDirectory = Awaited<ReturnType<typeof compareDirectory>>;
 
-/** Compares a directory's code with the server's. Throws `StartError` if there is no directory. */
+/**
+ * Compares a directory's code with the server's. Throws `StartError` if there is no directory of
+ * code.
+ */
 export async function compareDirectory({ client, args }: CommandCall) {
   const root = String(args.directory ?? ".");
   if (!isDirectory(root)) throw new StartError(`Expected a directory, got ${root}`);

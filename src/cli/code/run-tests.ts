@@ -4,7 +4,10 @@ import type { CodeContent } from "./code-item.ts";
 type RunReport = AnswerOf<"POST /v2/run">;
 type CaseResult = NonNullable<RunReport["testSuites"]>[number];
 
-/** Outcome of a test case; or of loading, for code that fails to load or has no test case. */
+/**
+ * Outcome of one test case. For code that fails to load or has no test case, the outcome of loading
+ * it.
+ */
 export interface TestOutcome {
   /** Path of the code, such as `transformations/shout-titles`. */
   path: string;
@@ -17,7 +20,10 @@ export interface TestOutcome {
   seconds: number;
 }
 
-/** Code to test, with the directory's libraries in place of published ones of equal name. */
+/**
+ * Code to test. `libraries` are the libraries of its directory, which the tests use in place of
+ * published libraries with the same names.
+ */
 export interface TestInput {
   path: string;
   content: CodeContent;

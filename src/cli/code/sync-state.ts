@@ -37,7 +37,10 @@ export class SyncState {
     return this.#own[path];
   }
 
-  /** Returns the path of the folder that contained this item; `undefined` without one. */
+  /**
+   * Returns the path of the folder that this object stores for an item of the server. Returns
+   * `undefined` when it stores none.
+   */
   pathOf(id: string): string | undefined {
     return Object.entries(this.#own).find(([, synced]) => synced.id === id)?.[0];
   }

@@ -3,7 +3,7 @@ import { CommandOutput } from "../terminal/output.ts";
 import { connect, connectionFlags, type ServerAccess } from "./connection.ts";
 import { EXIT_NOT_ANSWERED, failureOf } from "./failure.ts";
 
-/** Values for a command that is a client of a server: server, output and arguments. */
+/** Parameters of a run of a client command: the server, the output and the command's arguments. */
 export interface CommandCall extends ServerAccess {
   output: CommandOutput;
   args: Record<string, unknown>;

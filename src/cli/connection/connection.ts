@@ -83,6 +83,9 @@ function serverUrl(text: string): string {
   return url.href.replace(/\/+$/, "");
 }
 
-/** Sends a request, with a time limit unless it has a signal. Only live tails have a signal. */
+/**
+ * Sends a request. The time limit is `ANSWER_MS_MAX`, unless `init` has a signal, which only live
+ * tails have.
+ */
 const patientFetch = ((url: string, init: RequestInit = {}) =>
   fetch(url, { signal: AbortSignal.timeout(ANSWER_MS_MAX), ...init })) as typeof fetch;

@@ -5,7 +5,10 @@ import { plain } from "../terminal/text.ts";
 /** Exit code of a command whose server cannot be reached or refuses the request. */
 export const EXIT_NOT_ANSWERED = 3;
 
-/** Descriptions, by code, of `fetch` failures that the system would describe worse. */
+/**
+ * Descriptions of failures of `fetch`, by error code. They are clearer than the system's
+ * descriptions.
+ */
 const reasons: Record<string, string> = {
   ConnectionClosed: "the connection was closed",
   ECONNRESET: "the connection was closed",
@@ -45,7 +48,10 @@ function refusalOf({ status, message, details }: RequestRefused, server: string)
   return said + places.join("");
 }
 
-/** Whether a repeated request may succeed: the server was unreachable, failed or overloaded. */
+/**
+ * Whether a request may succeed when it is repeated: the server was unreachable, failed or
+ * overloaded.
+ */
 export function isPassing(error: unknown): boolean {
   if (error instanceof RequestRefused) return error.status >= 500 || error.status === 429;
   return error instanceof Error && !(error instanceof StartError) && messageOf(error) !== "";

@@ -2,9 +2,9 @@ import type { Client } from "../../api/client.ts";
 import { StartError } from "../../errors.ts";
 import { nearestName } from "../../settings/nearest-name.ts";
 
-/** Number of names per requested page. */
+/** Number of sources or destinations on one requested page. */
 const PAGE_ROWS = 100;
-/** Maximum number of pages that are read. Items beyond them are shown by id. */
+/** Maximum number of requested pages. Sources or destinations on later pages are shown by id. */
 const PAGES_MAX = 100;
 
 export interface NamedItem {

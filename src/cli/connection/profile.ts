@@ -3,7 +3,7 @@ import { messageOf, StartError, systemReason } from "../../errors.ts";
 import { isObject } from "../../is-object.ts";
 import { nearestName } from "../../settings/nearest-name.ts";
 
-/** Mode bits of a file that give users other than its owner any access. */
+/** Bits of a file's mode that give access to users other than the file's owner. */
 const OTHERS = 0o077;
 
 /** Server and token that the file of profiles stores under a name. */

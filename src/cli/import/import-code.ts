@@ -9,7 +9,10 @@ interface Code {
   libraries: readonly RemoteCode[];
   transformations: readonly RemoteCode[];
 }
-/** Ids of the copies of published versions. Libraries precede their importers. */
+/**
+ * Ids of versions to publish: the copies of the versions that are published in RudderStack.
+ * Libraries precede the code that imports them.
+ */
 interface Published {
   libraries: string[];
   transformations: string[];
@@ -42,8 +45,10 @@ export async function importCode(client: Client, run: ImportRun, code: Code): Pr
 }
 
 /**
- * Copies an item's versions, or the rest of them if an earlier run was interrupted. Returns a list:
- * the id of the copy of the published version, or nothing if the item was here already.
+ * Copies all versions of a library or transformation, or the rest of them if an earlier import was
+ * interrupted. Returns a list with the id of the version to publish, which is the copy of the
+ * version that is published in RudderStack. The list is empty if there is nothing to publish, for
+ * example because an earlier import was complete.
  */
 async function copyCode(
   client: Client,
@@ -70,9 +75,9 @@ async function copyCode(
 }
 
 /**
- * Returns the ids of the versions that an unfinished import has copied, oldest first. An import
- * publishes at its end, so its unfinished copies are drafts. Returns undefined if the item is
- * published, or has other versions than those of the import.
+ * Returns the ids of the versions that an interrupted import has copied, oldest first. These copies
+ * are drafts, because an import publishes at its end. Returns undefined if the item is published,
+ * or has other versions than those of the import.
  */
 async function copiedVersions(
   client: Client,
@@ -106,7 +111,7 @@ async function addVersion(
   return await client.call(`POST /${pathOf(kind)}`, { body: { ...body, externalId } });
 }
 
-/** Publishes all versions or none, in one request, because they may import each other. */
+/** Publishes all versions in `body` or none, in one request, because they may import each other. */
 async function publishAll(client: Client, run: ImportRun, body: Published): Promise<void> {
   await run.attempt("publishing", async () => {
     const answer = await client.call("POST /transformations/publish", { body });

@@ -2,7 +2,9 @@ import type { Client } from "../../api/client.ts";
 import type { ImportRun } from "./import-run.ts";
 import type { RemoteConnection, RemoteItem } from "./rudderstack-api.ts";
 
-/** Maximum pages that are read of each list of this server, such as that of sources. */
+/**
+ * Maximum number of pages that are read from each list of this server, such as the list of sources.
+ */
 const PAGES_MAX = 10_000;
 
 interface Resources {

@@ -2,11 +2,13 @@ import { RequestRefused } from "../../api/client.ts";
 import type { CommandOutput } from "../terminal/output.ts";
 import { plain } from "../terminal/text.ts";
 
-/** State of an import from RudderStack: copied items, failures, and ids of the copies. */
+/**
+ * State of an import from RudderStack: the number of copied items, failures, and ids of the copies.
+ */
 export class ImportRun {
   readonly #output: CommandOutput;
   readonly isDry: boolean;
-  /** Number of items that were copied, or in a dry run, that would be. */
+  /** Number of copied items. In a dry run, the number of items that an import would copy. */
   copied = 0;
   /** Whether the server has refused an item, or a step of the import. */
   hasFailed = false;
@@ -20,8 +22,8 @@ export class ImportRun {
 
   /**
    * Copies an item with `create`, unless an earlier run copied it or this is a dry run. Returns
-   * whether it was copied. Prints a line about the item. When the server refuses, prints and counts
-   * the failure, and the import continues.
+   * whether this call copied it. Prints a line about the item. When the server refuses the item,
+   * prints and records the failure and returns false, so that the import continues.
    */
   async copy(
     title: string,
@@ -47,7 +49,10 @@ export class ImportRun {
     });
   }
 
-  /** Runs a step. Returns whether it succeeded. Prints and counts a refusal by the server. */
+  /**
+   * Runs a step of the import. Returns whether the step succeeded. When the server refuses a
+   * request of the step, prints and records the failure.
+   */
   async attempt(title: string, step: () => Promise<void>): Promise<boolean> {
     try {
       await step();

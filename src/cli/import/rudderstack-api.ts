@@ -11,7 +11,10 @@ const PAGES_MAX = 1_000;
 /** Maximum versions requested of one transformation or library. RudderStack's default is 5. */
 const VERSIONS = 100;
 
-/** Maximum number of attempts at a request, while RudderStack answers 429 or 500 and above. */
+/**
+ * Maximum number of times that a request is sent. It is sent again while RudderStack answers with
+ * the status 429, or 500 or above.
+ */
 const ATTEMPTS_MAX = 6;
 /** Maximum number of seconds between two attempts at one request. */
 const WAIT_SECONDS_MAX = 60;
@@ -53,7 +56,10 @@ export class RudderStackApi {
   readonly #token: string;
   readonly #note: (text: string) => void;
 
-  /** Opens the API at `url`. Calls `note` with a sentence for each wait before an attempt. */
+  /**
+   * Opens the API at `url`. Before each pause that precedes a repeated request, calls `note` with a
+   * sentence about it.
+   */
   constructor(url: string, token: string, note: (text: string) => void) {
     this.#url = url.replace(/\/+$/, "");
     this.#token = token;
@@ -154,7 +160,10 @@ export class RudderStackApi {
   }
 }
 
-/** Returns seconds to wait: by the header `Retry-After`, or doubling with each attempt. */
+/**
+ * Returns the seconds to wait before the next attempt: the number in the header `Retry-After`, or
+ * else 1 second, doubled with each attempt. The result is at most `WAIT_SECONDS_MAX`.
+ */
 function waitSeconds(answer: Response, attempt: number): number {
   const asked = Number(answer.headers.get("retry-after") ?? Number.NaN);
   return Math.min(WAIT_SECONDS_MAX, asked >= 0 ? asked : 2 ** (attempt - 1));

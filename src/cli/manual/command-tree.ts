@@ -48,7 +48,7 @@ export function commandTree(
   };
 }
 
-/** Lists a command and all its subcommands, each before those below it. */
+/** Lists a command and all its subcommands. Each command precedes its own subcommands. */
 export function allNodes(node: CommandNode): CommandNode[] {
   return [node, ...node.below.flatMap(allNodes)];
 }

@@ -21,7 +21,7 @@ interface RunOptions {
   sockets: PlaneSockets;
   /** Whether systemd opened the sockets. It keeps them open until the next server starts. */
   isActivated: boolean;
-  /** Server that hands its sockets over to this one. `undefined` if it replaces none. */
+  /** Running server that hands its sockets over to this server. `undefined` if there is none. */
   taken: TakeOver | undefined;
 }
 
@@ -112,7 +112,7 @@ async function end(app: App, { logger, stop, isActivated }: RunOptions, why: End
   return late === undefined && "signal" in why ? 0 : 1;
 }
 
-/** Closes the server, then lets its successor begin. Returns false if not closed in time. */
+/** Closes the server, then lets its successor begin. Returns false if it was not closed in time. */
 async function handOver(
   app: App,
   successor: Successor,
@@ -132,7 +132,10 @@ function hasSuccessor(successor: Successor, stop: StopSignal): Promise<boolean> 
   return Promise.race([successor.isServing, stop.first.then(() => true)]);
 }
 
-/** Closes the server. Resolves early with a reason: the time is over, or a second signal came. */
+/**
+ * Closes the server. Resolves with `undefined`, or early with the reason: the time is over, or a
+ * second signal came.
+ */
 function closeInTime(app: App, how: "stop" | "hand-over", stop: StopSignal) {
   const late = Bun.sleep(SHUTDOWN_MS_MAX).then(() => "late" as const);
   return Promise.race([app.close(how), stop.second, late]);

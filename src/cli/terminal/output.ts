@@ -8,7 +8,9 @@ type Style = Parameters<typeof styleText>[0];
 
 /** Output of a client command: results to standard output, notes to standard error. */
 export class CommandOutput {
-  /** Aborts when the reader of the output has stopped, such as `head` after its last line. */
+  /**
+   * Aborts when the program that reads the output has ended, such as `head` after its last line.
+   */
   readonly closed: AbortSignal;
   readonly isTerminal = process.stdout.isTTY === true;
   readonly #hasColor = this.isTerminal && clientEnvironment().allowsColor;

@@ -27,7 +27,10 @@ export function table(rows: readonly (readonly string[])[], width: number): stri
   );
 }
 
-/** Reduces the greatest of `widths`, not below `COLUMN_WIDTH_MIN`, until they fit `sum`. */
+/**
+ * Reduces the greatest of `widths` until their sum is at most `sum`. Reduces none below
+ * `COLUMN_WIDTH_MIN`.
+ */
 function shrink(widths: number[], sum: number): void {
   for (let surplus = widths.reduce((all, width) => all + width, -sum); surplus > 0; surplus--) {
     const widest = Math.max(...widths);

@@ -7,10 +7,12 @@ interface AnswerHealthOptions {
   logger: Logger;
 }
 
-/** Errors of the partitions whose leaders have not answered, by partition. */
+/** Errors of the requests to the partitions whose leaders have not answered, by partition. */
 type Failures = ReadonlyMap<number, unknown>;
 
-/** Returns the first clause of a sentence about partitions whose leaders have not answered. */
+/**
+ * Returns the first clause of a sentence about the partitions in `failures`, which do not answer.
+ */
 export function describeUnanswered(failures: Failures): string {
   const numbers = nameNumbers([...failures.keys()]);
   return failures.size === 1
@@ -27,7 +29,10 @@ export class AnswerHealth {
     this.#options = options;
   }
 
-  /** Takes the failures of the partitions after all leaders were asked. */
+  /**
+   * Records the result of asking the leaders of all partitions. `failures` has the errors of the
+   * partitions whose leaders have not answered.
+   */
   asked(failures: Failures): void {
     if (failures.size > 0) {
       const causes = Map.groupBy(failures, ([, error]) => describeReadFailure(error));
@@ -47,7 +52,7 @@ export class AnswerHealth {
     this.#trouble = undefined;
   }
 
-  /** Takes the error with which no leader could be asked. */
+  /** Records that no leader could be asked. `error` says why. */
   failed(error: unknown): void {
     const message = "No partition of the event log answers";
     this.#fail(message, error, `${message}: ${describeReadFailure(error)}`);

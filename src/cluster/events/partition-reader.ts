@@ -26,8 +26,8 @@ export interface PartitionReaderOptions {
 }
 
 /**
- * Milliseconds for which a read of a block is retried. A new leader of the partition may not return
- * acknowledged blocks at once.
+ * Milliseconds for which a read of a block is retried. It is needed because a new leader of the
+ * partition does not always return acknowledged blocks at once.
  */
 const READ_MS_MAX = 5_000;
 const READ_RETRY_MS = 50;
@@ -36,8 +36,8 @@ const READ_RETRY_MS = 50;
 const PARTS_MAX = 64n;
 
 /**
- * Result of reading at one offset: the block at it, or, when that block was deleted or is damaged,
- * the sequence number at which to continue.
+ * Result of reading at one offset: the block at this offset. If the block was deleted or is
+ * damaged, the result is the sequence number at which to continue.
  */
 type Found = Block | number;
 
@@ -62,7 +62,10 @@ export class PartitionReader implements LogReader {
   readonly #seen = { blocks: 0, bytes: 0 };
   #first: number;
   #end: number;
-  /** First sequence number of the partition when it was first known; undefined before. */
+  /**
+   * First sequence number of the partition when this reader learned it for the first time.
+   * Undefined before that.
+   */
   #opened: number | undefined;
   /** Sequence number below which this reader has deleted all records. */
   #trimmed = 0;
@@ -98,8 +101,8 @@ export class PartitionReader implements LogReader {
 
   /**
    * Empties the cache and makes the log begin at offset `first` and end at `end`. Called when the
-   * partition's offsets have changed, because its topic was recreated or lost blocks. Whoever
-   * follows the log reads on from `end`.
+   * partition's offsets have changed, because its topic was recreated or lost blocks. Readers that
+   * follow the log continue from `end`.
    */
   reset(first: bigint, end: bigint): void {
     this.#cache = new BlockCache(this.#options.cacheBytesMax);
@@ -228,9 +231,8 @@ export class PartitionReader implements LogReader {
   }
 
   /**
-   * Raises the partition's first sequence number to the one of the oldest block on the brokers,
-   * which is at `offset`. If the partition's end would then be below its first sequence number,
-   * raises the end to this number.
+   * Raises the partition's first sequence number to that of the oldest block on the brokers, which
+   * is at `offset`. If the partition's end would then be lower, also raises the end to this number.
    */
   #startAt(offset: bigint): void {
     this.#opened ??= sequenceOf(offset);
@@ -239,9 +241,10 @@ export class PartitionReader implements LogReader {
   }
 
   /**
-   * Returns the sequence number at which a read from `sequence` begins: `sequence`, or the first
-   * sequence number of the partition if that is larger. Reports blocks between the two as lost if
-   * this node delivers the partition and did not delete them.
+   * Returns the sequence number at which a read from `sequence` begins: `sequence` itself, or the
+   * first sequence number of the partition if that is larger. In the second case, reports the
+   * blocks between the two numbers as lost, if this node delivers the partition and did not delete
+   * the blocks.
    */
   #kept(sequence: number): number {
     // Sequence number 0 stands for the beginning of the partition.

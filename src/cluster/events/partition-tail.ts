@@ -10,8 +10,8 @@ import { offsetOf } from "./sequence.ts";
 
 export interface PartitionTailOptions {
   /**
-   * Fetcher of this object alone. Its requests wait at the broker for new blocks, which would delay
-   * fetches for other purposes.
+   * Fetcher that only this object uses. Its requests wait at the broker for new blocks, which would
+   * delay fetches for other purposes.
    */
   fetcher: Fetcher;
   nameOf(partition: number): string;

@@ -9,16 +9,20 @@ import { LOG_PENDING_BYTES_MAX } from "../../settings/limits.ts";
 import { sequenceOf } from "./sequence.ts";
 
 /**
- * Milliseconds between two test blocks, which are empty. After the brokers have not acknowledged a
- * block, a writer sends test blocks to find out when they accept blocks again.
+ * Milliseconds between two test blocks, which are empty. When the brokers have not acknowledged a
+ * block, a writer sends test blocks to find out when the brokers accept blocks again.
  */
 const PROBE_MS = 250;
 /**
- * Milliseconds for which a batch of records waits for the brokers' acknowledgement. After that, its
- * records are rejected.
+ * Milliseconds for which a batch of records waits for the brokers' acknowledgement. After this
+ * time, the records of the batch are rejected.
  */
 const ANSWER_MS_MAX = 10_000;
-/** The last part of `ANSWER_MS_MAX`, in which a process that stood still reads what has arrived. */
+/**
+ * Length in milliseconds of the last part of `ANSWER_MS_MAX`. A process that could not run for a
+ * long time uses this part to read acknowledgements that arrived meanwhile, before it rejects
+ * records.
+ */
 const READ_MS = 250;
 /** Milliseconds without an acknowledgement after which `probe` sends a test block. */
 const ACKNOWLEDGED_MS_MAX = 10_000;
@@ -60,7 +64,7 @@ export class PartitionWriter<T> implements LogWriter<T> {
   #closed = false;
   #sendingBytes = 0;
   #running: Promise<void> | undefined;
-  /** Result of the last append. It settles after those of all earlier ones. */
+  /** Promise of the last append. It settles after the promises of all earlier appends. */
   #lastAppended = Promise.resolve();
   #probe: ReturnType<typeof setTimeout> | undefined;
 
@@ -83,8 +87,8 @@ export class PartitionWriter<T> implements LogWriter<T> {
   }
 
   /**
-   * Returns whether the brokers acknowledged the last block whose outcome is known; undefined while
-   * none has an outcome.
+   * Returns whether the brokers acknowledged the last block whose outcome is known. Undefined when
+   * no block has an outcome yet.
    */
   acknowledged(): boolean | undefined {
     if (!this.#healthy) return false;
@@ -121,7 +125,7 @@ export class PartitionWriter<T> implements LogWriter<T> {
     return this.#lastAppended;
   }
 
-  /** Waits until all records are stored or rejected, and not for test blocks. */
+  /** Waits until each record is stored or rejected. Does not wait for test blocks. */
   async close(): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#probe);
@@ -140,8 +144,8 @@ export class PartitionWriter<T> implements LogWriter<T> {
   }
 
   /**
-   * Sends one batch, and further ones until no record waits. No `await` may follow the loop,
-   * because records that are appended during that `await` would not be sent.
+   * Sends batches until no record waits, at least one. No `await` may follow the loop, because
+   * records that are appended during that `await` would not be sent.
    */
   async #run(): Promise<void> {
     do await this.#flush();
@@ -193,7 +197,10 @@ export class PartitionWriter<T> implements LogWriter<T> {
     onChange?.();
   }
 
-  /** Sends the block from `take`, or else a test block. Rejects if it is not acknowledged. */
+  /**
+   * Sends the block that `take` returns, or a test block if it returns none. Rejects if the brokers
+   * do not acknowledge the block.
+   */
   async #send(take: () => Taken | undefined): Promise<void> {
     const { producer, partition } = this.#options;
     const offset = await producer.send(partition, () => {
@@ -205,7 +212,10 @@ export class PartitionWriter<T> implements LogWriter<T> {
     this.#acknowledgedAt = performance.now();
   }
 
-  /** Marks the partition as not writable. Rejects sent and waiting records, with `error`. */
+  /**
+   * Marks the partition as not writable. Rejects the records of `batch` and the waiting records,
+   * with `error` as the cause.
+   */
   #refuse(batch: FlushBatch | undefined, error: unknown): void {
     const { partition, logger, metrics } = this.#options;
     if (this.#healthy) {
@@ -242,9 +252,9 @@ export class PartitionWriter<T> implements LogWriter<T> {
   }
 
   /**
-   * Logs that sending a test block broke an invariant, which is a bug. The log line about a
-   * partition that cannot be written does not show this bug, because the outage of the brokers that
-   * it names has another cause. Logs the bug once, because test blocks are sent repeatedly.
+   * Logs an error that is a bug: sending a test block broke an invariant. The log line about a
+   * partition that cannot be written does not show this bug, because it was logged earlier, with
+   * the cause of the outage. Logs the bug once, because test blocks are sent repeatedly.
    */
   #logFault(err: InvariantError): void {
     if (this.#isFaultLogged) return;

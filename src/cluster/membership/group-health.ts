@@ -7,29 +7,40 @@ export interface GroupFacts {
   isMember: boolean;
   /** Whether this node has been a member of the group at any time since it started. */
   hasJoined: boolean;
-  /** Error of the last attempt to join; undefined if it succeeded, or none has ended. */
+  /**
+   * Error of the last attempt to join the group. Undefined if the attempt succeeded, or if no
+   * attempt has ended yet.
+   */
   joinError: unknown;
   /** Milliseconds since the last answer of the group's coordinator (a broker). */
   silentMs: number;
-  /** Milliseconds without an answer after which the coordinator counts as silent. */
+  /**
+   * Milliseconds without an answer after which the group's coordinator (a broker) counts as silent.
+   */
   silentMsMax: number;
   /** Whether at least one broker answers requests for other purposes than the group. */
   isAnyResponsive: boolean;
-  /** Whether a partition runs on this node. A node that the group removed stops them. */
+  /**
+   * Whether a partition runs on this node. When the group removes a node, the node stops its
+   * partitions.
+   */
   runsPartitions: boolean;
 }
 
 export interface GroupHealth {
-  /** Sentence about an outage of all brokers, or a group that has never admitted this node. */
+  /**
+   * Sentence about an outage of all brokers, or about a group that has not admitted this node since
+   * its start. Undefined when there is neither.
+   */
   trouble: string | undefined;
-  /** Sentences about problems of the group. There are none while no broker answers. */
+  /** Sentences about problems of the group. Empty while no broker answers. */
   warnings: string[];
 }
 
 /**
  * Judges the membership of a node. Silence of the coordinator alone is a warning, because the node
- * accepts pixels and requests without the coordinator. A node that the group has refused from the
- * node's start on has trouble, so that an upgrade stops before the next node.
+ * accepts pixels and requests without the coordinator. A node that could never join the group since
+ * it started has trouble, so that an upgrade stops before the next node.
  */
 export function judgeGroup(facts: GroupFacts): GroupHealth {
   const { group, isMember, hasJoined, joinError, silentMs, isAnyResponsive } = facts;

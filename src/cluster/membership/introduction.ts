@@ -31,8 +31,9 @@ export interface Introduction extends NodeInfo {
   /** Numbers of the partitions that the member can run. */
   canRun?: readonly number[] | undefined;
   /**
-   * Number of the member's reports of refusals so far. It makes each report's metadata different,
-   * because brokers ignore a join with the metadata of the last one.
+   * Number of times that the member has reported which partitions it refuses. It makes the metadata
+   * of each report different, because brokers ignore a join with the same metadata as the last
+   * join.
    */
   reports?: number;
 }
@@ -64,8 +65,9 @@ export class DescribedNodes {
   #last: ClusterNode[] | undefined;
 
   /**
-   * Takes the brokers' newest description of the group. Returns its members, or those of the last
-   * description while members join. Returns undefined if there is none.
+   * Takes the brokers' newest description of the group, and returns the members that it names.
+   * While members join, it names none: then returns the members of the last description that named
+   * them, or undefined if there was none.
    */
   take(group: Group | undefined, topic: string): ClusterNode[] | undefined {
     const nodes = nodesOf(group, topic);

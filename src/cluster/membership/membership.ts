@@ -55,7 +55,9 @@ const HEARTBEAT_MS = 400;
 const RETRY_MS = 500;
 /** Interval in milliseconds between two checks whether partitions were added to the topic. */
 const GROWTH_MS = 5_000;
-/** Milliseconds between checks of the brokers' silence, and of which partitions can run here. */
+/**
+ * Milliseconds between checks whether brokers are silent and which partitions this node can run.
+ */
 const WATCH_MS = 500;
 /**
  * Time without a response after which a member closes its connections to the brokers, as a multiple
@@ -92,8 +94,8 @@ export class Membership {
   readonly #closed = Promise.withResolvers<void>();
   readonly #loops: Promise<void>[];
   /**
-   * Resolves when this node must join the group again: with the Kafka library's error if that is
-   * the cause, else with `undefined`.
+   * Promise that resolves when this node must join the group again. Its value is the Kafka
+   * library's error if this is the cause, else `undefined`.
    */
   #again = Promise.withResolvers<unknown>();
   readonly #release: PartitionRelease;
@@ -102,7 +104,7 @@ export class Membership {
   #isOpen = true;
   #isMember = false;
   #hasJoined = false;
-  /** Error of the last attempt to join; undefined once one has succeeded. */
+  /** Error of the last attempt to join the group. Undefined once an attempt has succeeded. */
   #joinError: unknown;
   #isLeader = false;
   /** Number of partitions of the topic when this node last joined the group. */
@@ -264,8 +266,8 @@ export class Membership {
   }
 
   /**
-   * Observes which partitions this node can run. Joins the group again when a change must be
-   * reported, so that each member reports and the leader assigns the partitions again.
+   * Observes which partitions this node can run. When a change must be reported, joins the group
+   * again: then each member reports, and the leader assigns the partitions again.
    */
   async #watchAbility(): Promise<void> {
     const { ability, runner, logger } = this.#options;

@@ -81,7 +81,10 @@ function holdersOf(holders: readonly GroupMember[], partitions: number): Map<num
   return new Map([...found].sort(([a], [b]) => a - b));
 }
 
-/** Returns refused partitions that move to others: at most the share `REFUSED_SHARE_MAX` of all. */
+/**
+ * Returns the refused partitions that this rebalance moves to other members: at most the share
+ * `REFUSED_SHARE_MAX` of all partitions.
+ */
 function releasedOf(
   holders: readonly GroupMember[],
   holderOf: ReadonlyMap<number, string>,
@@ -122,9 +125,9 @@ function withinQuotas(
 }
 
 /**
- * Chooses the member that gets a partition: one that can run it and, if possible, has fewer
- * partitions than its quota. `room` is the number of partitions that each member lacks to its
- * quota, by member id.
+ * Chooses the member that gets a partition: one that can run it and, if possible, runs fewer
+ * partitions than its quota. `room` is the number of partitions that a member still needs to reach
+ * its quota, by member id.
  */
 function chosenFor(
   partition: number,
@@ -163,22 +166,31 @@ function byNeighbours(
   return sorted(holders).sort((a, b) => counts.get(b.id)! - counts.get(a.id)!);
 }
 
-/** Returns whether a member reports that it can run a partition and does not refuse it. */
+/**
+ * Returns whether a member reports that it can run a partition, and does not refuse the partition.
+ */
 const isWell = ({ canRun, refused }: GroupMember, partition: number) =>
   canRun?.has(partition) === true && !refused?.has(partition);
 
-/** Whether a member reports no `canRun`, or can run this partition and does not refuse it. */
+/**
+ * Whether a member may get a partition: it can run the partition and does not refuse it, or it does
+ * not report which partitions it can run.
+ */
 const mayRun = (member: GroupMember, partition: number) =>
   member.canRun === undefined || isWell(member, partition);
 
-/** Whether a member refuses partitions. It then gets no others, unless all members refuse. */
+/**
+ * Whether a member refuses partitions. It then gets no further partitions, unless all members
+ * refuse some.
+ */
 const isRestricted = ({ refused }: GroupMember) => refused !== undefined && refused.size > 0;
 
 /**
  * Computes the quota of each member: how many partitions it runs. A member that refuses partitions
- * runs at most those in `kept`: the ones it holds, without refused ones that others can run. The
- * other members share the rest of the partitions equally. If the rest does not divide evenly, the
- * members with the most partitions in `kept` run one more than the others.
+ * runs at most its partitions in `kept`, which are the partitions that it holds, except refused
+ * ones that other members can run. The other members share the rest of the partitions equally. If
+ * the rest does not divide evenly, the members with the most partitions in `kept` run one more than
+ * the others.
  */
 function quotasOf(
   holders: readonly GroupMember[],

@@ -2,7 +2,10 @@
 export interface PartitionAbility {
   /** Sentences that say why this node cannot run a partition at present, by partition. */
   troubles: ReadonlyMap<number, string>;
-  /** Partitions that this node can run: all that they need for delivery works here. */
+  /**
+   * Partitions that this node can run, because everything that their delivery needs works on this
+   * node.
+   */
   canRun: readonly number[];
 }
 
@@ -14,7 +17,10 @@ export interface RefusedPartitions {
 }
 
 export interface PartitionReleaseOptions {
-  /** Milliseconds of a group session. A partition is refused after trouble for this long. */
+  /**
+   * Milliseconds of a session of the consumer group. A partition with trouble for this long is
+   * refused.
+   */
   sessionMs: number;
 }
 
@@ -37,7 +43,9 @@ type ObservedPartition = ReturnType<typeof newlyObserved>;
 export class PartitionRelease {
   readonly #sessionMs: number;
   readonly #observed = new Map<number, ObservedPartition>();
-  /** Partitions refused or with trouble when this node last reported to the others. */
+  /**
+   * Partitions that this node refused or had trouble with when it last reported to the other nodes.
+   */
   #reported: ReadonlySet<number> = new Set();
   /** Partitions that this node refused when it last reported to the other nodes. */
   #reportedRefusals: ReadonlySet<number> = new Set();
@@ -47,7 +55,10 @@ export class PartitionRelease {
     this.#sessionMs = sessionMs;
   }
 
-  /** Updates the refusals. `held`: this node's partitions; `elapsedMs`: since the last update. */
+  /**
+   * Updates which partitions this node refuses. `held` has the partitions that this node holds.
+   * `elapsedMs` is the time since the last update.
+   */
   observe(ability: PartitionAbility, held: readonly number[], elapsedMs: number): void {
     const stepMs = Math.min(elapsedMs, OBSERVED_MS_MAX);
     this.#sinceReportMs += stepMs;
@@ -86,23 +97,24 @@ export class PartitionRelease {
   }
 
   /**
-   * Returns the partitions that stop on this node without waiting for their work in flight: those
-   * that it refuses, or refused at its last report. The latter are included because trouble may
-   * come and go, as on a full disk that still takes small writes. Such work must not delay a
-   * partition that another node is about to run.
+   * Returns the partitions that stop on this node without waiting for their work in flight, because
+   * another node may be about to run them. These are the partitions that this node refuses, and
+   * the ones that it refused at its last report, because trouble may come and go, as on a full disk
+   * that still takes small writes.
    */
   abandonedNumbers(): Set<number> {
     return this.refusedNumbers().union(this.#reportedRefusals);
   }
 
   /**
-   * Returns whether this node should report to the other nodes.
+   * Returns whether this node should report to the other nodes which partitions it refuses.
    *
    * A report is due at once if this node holds a partition that it refuses now and did not refuse
    * at its last report. Two other reasons count only when at least `#sessionMs` has passed since
-   * the last report: this node holds a partition that it refuses, or has been able to run a
-   * partition for a session that it refused or had trouble with at the last report. Each report
-   * makes all nodes join again, which a node without processor time may fail to do in time.
+   * the last report. One is that this node holds a partition that it refuses. The other is that a
+   * partition which it refused or had trouble with at the last report is well again: this node has
+   * been able to run it for a session. Reports are rare because each makes all nodes join the group
+   * again, which a node without processor time may fail to do in time.
    */
   isReportDue(held: readonly number[]): boolean {
     const refused = this.refusedNumbers();
@@ -137,7 +149,7 @@ export class PartitionRelease {
 }
 
 const newlyObserved = () => ({
-  /** Milliseconds with trouble, minus those without, but at least 0. */
+  /** Milliseconds with trouble, minus milliseconds without trouble. The value is at least 0. */
   troubledMs: 0,
   /** Milliseconds without interruption for which this node has been able to run the partition. */
   wellMs: 0,
@@ -145,6 +157,9 @@ const newlyObserved = () => ({
   /** Whether this node had trouble with the partition at the last observation. */
   isTroubled: false,
   isRefused: false,
-  /** Number of refusals of the partition. Begins at 0 again after a long time without trouble. */
+  /**
+   * Number of times that this node has refused the partition. Begins at 0 again after a long time
+   * without trouble.
+   */
   refusals: 0,
 });

@@ -42,8 +42,8 @@ interface PartitionState {
    */
   restart?: { afterMs: number } | undefined;
   /**
-   * Message of the error, a broken invariant, because of which the partition stopped. It is absent
-   * when there was none. When it is present, the partition is not started again as long as it stays
+   * Message of the broken invariant that stopped the partition. Absent when no broken invariant
+   * stopped it. While it is present, the partition is not started again as long as it stays
    * assigned.
    */
   failure?: string | undefined;
@@ -116,8 +116,8 @@ export class PartitionRunner {
 
   /**
    * Starts and stops partitions, so that this node runs exactly those in `partitions`. Resolves
-   * once all others have stopped. Partitions in `refused` stop without waiting for their work in
-   * flight, because this node cannot do that work.
+   * once all other partitions have stopped. Partitions in `refused` stop without waiting for their
+   * work in flight, because this node cannot do that work.
    */
   async assign(partitions: readonly number[], refused?: ReadonlySet<number>): Promise<void> {
     const assigned = new Set(this.#isClosed ? [] : partitions);
@@ -206,7 +206,10 @@ export class PartitionRunner {
   }
 }
 
-/** Whether to start or stop the partition, because of its assignment or a restart request. */
+/**
+ * Whether the partition must be started or stopped now, because of its assignment or a restart
+ * request.
+ */
 function isDue({ isAssigned, isRunning, restart, failure }: PartitionState): boolean {
   if (isRunning) return !isAssigned || restart !== undefined;
   return isAssigned && failure === undefined;

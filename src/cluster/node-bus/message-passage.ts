@@ -4,7 +4,10 @@ const PASSAGE_MS_MAX = 3_000;
 /** Observes whether this node's messages reach the node bus's topic and are read back. */
 export class MessagePassage {
   readonly #now: () => number;
-  /** Time by `#now` of the oldest message that was sent since the last one was read back. */
+  /**
+   * Time by `#now` of the oldest message that this node has sent since it last read back one of its
+   * messages. Undefined when there is none.
+   */
   #sentAt: number | undefined;
   /** Whether the brokers acknowledged the last message. True before the first one. */
   isWritten = true;

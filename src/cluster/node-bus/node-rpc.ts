@@ -80,7 +80,10 @@ export function createNodeRpc(options: NodeRpcOptions) {
   const heardAt = new Map<string, number>();
   const asked = new Map<string, Asked>();
   const serving = new Map<string, Promise<NodeAnswers>>();
-  /** Answers other nodes' questions one by one, with pauses, because an answer takes long. */
+  /**
+   * Lets this node answer the questions of other nodes one by one, with pauses, because an answer
+   * takes long.
+   */
   const slices = new TimeSlicer();
   let isClosed = false;
   let answer: ((question: unknown) => unknown) | undefined;

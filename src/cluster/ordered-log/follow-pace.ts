@@ -36,8 +36,8 @@ export class FollowPace {
 
   /**
    * Waits before the fetch of the entries from position `next`. Returns at once when this node
-   * waits to read one of them. Otherwise waits until it does, but at most the pause that the
-   * constructor was given.
+   * waits to read one of these entries. Otherwise returns when the node begins to wait for an
+   * entry, at the latest after the pause that the constructor was given.
    */
   async pause(next: number): Promise<void> {
     if (this.#wanted > next) return;

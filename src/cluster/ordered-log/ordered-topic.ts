@@ -42,8 +42,8 @@ const FOLLOW_MS = 1_000;
 /** Milliseconds between a failed read of the topic and the next attempt. */
 const RETRY_MS = 250;
 /**
- * Bytes of fetched entries of one partition that may wait for the follower's `take`. Above it,
- * fetching pauses until `take` has caught up.
+ * Maximum bytes of fetched entries of one partition that wait for the follower's `take`. Above this
+ * size, fetching pauses until `take` has caught up.
  */
 const PREFETCHED_BYTES_MAX = 1 << 20;
 
@@ -100,7 +100,10 @@ interface FollowParts {
   partition: number;
   logger: Logger;
   health: ReadHealth;
-  /** Decides about pauses between fetches. If absent, the follower does not pause. */
+  /**
+   * Decides how long the follower pauses between two fetches. If undefined, the follower does not
+   * pause.
+   */
   pace: FollowPace | undefined;
 }
 
@@ -136,8 +139,8 @@ function follow(
   }
 
   /**
-   * Calls `once` in a loop until the follower is closed, with a pause after each failure. Logs only
-   * the failure that makes the topic count as unreadable.
+   * Calls `once` in a loop until the follower is closed. Pauses after each failure. Logs a failure
+   * only when it makes the topic count as unreadable.
    */
   async function repeat(once: () => Promise<void>): Promise<void> {
     while (isOpen) {

@@ -60,7 +60,10 @@ interface Reason {
   isFinal: boolean;
 }
 
-/** Returns why a broker refuses this node. Undefined while it is silent or was not asked yet. */
+/**
+ * Returns why a broker refuses this node. Undefined while the broker is silent or was not asked
+ * yet.
+ */
 function reasonOf(address: string, error: unknown): Reason | undefined {
   const all = causesOf(error);
   const root = all.at(-1);

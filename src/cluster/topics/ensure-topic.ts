@@ -172,7 +172,10 @@ async function useBrokerTimes(admin: Admin, { name }: TopicSettings): Promise<vo
   await admin.incrementalAlterConfigs({ resources }).catch(() => {});
 }
 
-/** Adds partitions to a topic, which has `before` now. Returns the number of partitions. */
+/**
+ * Adds partitions to a topic that has `before` partitions. Returns the number of partitions
+ * afterwards.
+ */
 async function grow(
   admin: Admin,
   { name, partitions }: TopicSettings,

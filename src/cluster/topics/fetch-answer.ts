@@ -12,7 +12,7 @@ export interface FetchResult {
   isOutOfRange: boolean;
 }
 
-/** Error of a request to the broker that led the partition then. */
+/** Error of a request to a broker that led the partition when the request was sent. */
 export class LeaderFailed extends Error {
   /** Address of the broker, or its id if no broker lists it. */
   readonly broker: string;
@@ -27,7 +27,7 @@ type FetchAnswer = Awaited<ReturnType<Consumer["fetch"]>>;
 /** Answer of a broker for one partition. */
 export type Answer = FetchAnswer["responses"][number]["partitions"][number];
 
-/** Returns whether a broker refused the fetch session. The library then starts another. */
+/** Returns whether a broker refused the fetch session. The Kafka library then starts a new one. */
 export const isOutOfStep = (error: unknown) => ((error as Failure).response?.errorCode ?? 0) !== 0;
 
 interface Failure {
@@ -58,7 +58,7 @@ export function fetchedOf(answer: Answer, from: bigint): FetchResult {
   };
 }
 
-/** Adds a partition's offset base to the offsets of a result. */
+/** Adds `base` (a partition's offset base, see `OffsetBases`) to all offsets of a result. */
 export function countedFrom(
   base: bigint,
   { values, first, end, isOutOfRange }: FetchResult,

@@ -62,12 +62,13 @@ const OFFSET_OUT_OF_RANGE = 1;
 
 /**
  * Reads values from the partitions of a topic. Has at most one request in flight to each broker,
- * for all partitions to read there, because a Kafka fetch session allows one request at a time.
+ * because a Kafka fetch session allows one request at a time. The request reads all wanted
+ * partitions that the broker leads.
  */
 export class Fetcher {
   readonly #options: FetcherOptions;
   readonly #placement: OffsetBases;
-  /** Calls of `fetch` that are not in a request yet, also those whose leader is busy. */
+  /** Calls of `fetch` that are not in a request yet. Some wait until the leader has answered. */
   #waiting: Waiting[] = [];
   #isFetchDue = false;
   readonly #busy = new Set<number>();
@@ -94,8 +95,8 @@ export class Fetcher {
   }
 
   /**
-   * Reads all partitions' first or end offsets from the leaders, and adds each partition's base
-   * from `OffsetBases`. Rejects with `TopicRecreated` when a base was made for another topic id.
+   * Reads all partitions' first or end offsets from the leaders, and adds each partition's offset
+   * base. Rejects with `TopicRecreated` if an offset base was computed for another topic id.
    */
   async offsets(which: Bound): Promise<bigint[]> {
     const { topicId, offsets, failures } = await this.brokerOffsets(which);
@@ -132,8 +133,9 @@ export class Fetcher {
   }
 
   /**
-   * Reads the first or end offsets of all partitions, as the brokers count them: those whose
-   * leaders answer within `msMax` milliseconds. Rejects only if the topic is not known.
+   * Reads the first or end offsets of all partitions, as the brokers count them. Omits the
+   * partitions whose leaders do not answer within `msMax` milliseconds. Rejects only if the topic
+   * is not known.
    */
   async brokerOffsets(which: Bound, msMax?: number): Promise<NamedOffsets & { topicId: string }> {
     const { consumer, topic } = this.#options;
@@ -143,7 +145,7 @@ export class Fetcher {
     return { topicId, ...named };
   }
 
-  /** After this turn of the event loop, sends its `fetch` calls as one request to each broker. */
+  /** Sends all calls of `fetch` from this turn of the event loop as one request to each broker. */
   #fetchSoon(): void {
     if (this.#isFetchDue) return;
     this.#isFetchDue = true;

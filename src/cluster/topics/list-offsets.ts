@@ -53,13 +53,13 @@ export async function leadersOf(consumer: Consumer, topic: string): Promise<Lead
   };
 }
 
-/** Returns the error of a request about a partition of `topic` that no broker leads. */
+/** Returns an error that says that a partition of `topic` has no leader. */
 export const leaderless = (topic: string) => new Error(`a partition of ${topic} has no leader`);
 
 /**
  * Reads the first or end offsets of some partitions of one leader, in the order of `partitions`.
- * Retries for `OFFSETS_MS_MAX`, because a new leader refuses until it knows which values were
- * acknowledged.
+ * Retries for `OFFSETS_MS_MAX`, because a new leader refuses the request until it knows which
+ * values were acknowledged.
  */
 export async function listOffsets(
   { consumer, topic, which }: Wanted,
@@ -92,9 +92,9 @@ export async function listOffsets(
 }
 
 /**
- * Reads the first or end offsets of all partitions, whose leaders are `known`. Asks each leader for
- * its partitions alone, so that one that does not answer hides no offsets of the others. Returns
- * what is known after `msMax` milliseconds.
+ * Reads the first or end offsets of all partitions, whose leaders are `known`. Sends each leader
+ * its own request, so that a leader that does not answer hides no offsets of other leaders'
+ * partitions. Returns the offsets that have arrived after `msMax` milliseconds.
  */
 export async function listAllOffsets(
   wanted: Wanted,

@@ -55,7 +55,7 @@ export class ReadHealth {
   }
 }
 
-/** Whether every further read would fail with this error too. */
+/** Whether every further read would fail with `error` too. */
 const isLasting = (error: unknown) =>
   error instanceof TopicRecreated ||
   error instanceof EntriesLost ||

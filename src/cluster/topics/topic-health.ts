@@ -31,7 +31,7 @@ export interface TopicHealthOptions {
 const OUTDATED_MS_MIN = 3_000;
 /**
  * Milliseconds for which a broker must be silent before a warning names it. On a loaded machine,
- * probes of well brokers take a second or two.
+ * healthy brokers take a second or two to answer a probe.
  */
 const SILENT_MS_MIN = 3_000;
 
@@ -96,8 +96,8 @@ export function judgeTopics({ clients, topics }: TopicHealthOptions) {
       return silent === undefined ? [...sentences, ...consequences] : sentences;
     },
     /**
-     * Returns a sentence for each topic that does not exist or may not be read. Leaves out the
-     * topics whose `isVital` differs from the parameter.
+     * Returns a sentence for each topic that does not exist or that the brokers do not let this
+     * node read. Leaves out the topics whose `isVital` differs from the parameter.
      */
     missing(isVital: boolean): string[] {
       return topics()
@@ -142,8 +142,8 @@ function describeOutdated(
 
 interface Lacks {
   /**
-   * Ids of the brokers that must start or catch up, so that the partitions below have a leader and
-   * all copies.
+   * Ids of the brokers that must start or catch up, so that all partitions in this object have a
+   * leader and all copies.
    */
   away: number[];
   /** Numbers of the partitions that have no leader, by topic name. */

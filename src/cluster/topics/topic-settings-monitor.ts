@@ -18,7 +18,7 @@ export interface TopicSettingsMonitor {
 
 const LOOK_MS = 10_000;
 
-/** Starts to check regularly whether topic settings, which may change, risk data loss. */
+/** Starts to check regularly whether the current settings of the topics risk data loss. */
 export function monitorTopicSettings({
   admin,
   topics,

@@ -71,7 +71,7 @@ const columns: Column<Alert>[] = [
   }),
 ];
 
-/** Address of the screen of an alert's subject. Undefined if the session may not open it. */
+/** Address of the screen for an alert's subject. Undefined if a needed permission is lacking. */
 function subjectHref({ kind, subject: { type, id } }: Alert): string | undefined {
   if (kind === "dead-letters") return hrefTo("dead-letters", { destinationId: id });
   if (type === "destination" || type === "source" || type === "transformation") {

@@ -238,7 +238,7 @@ const valuesOf = ({ rule }: { rule: Rule }) => ({
   quietHours: rule.quietHours ?? null,
 });
 
-/** Returns the number in a field. A blank field gives the number its default value. */
+/** Returns the number in a field, or null for a blank field, which gets the default value. */
 const numberOf = (text: string) => (text === "" ? null : Number(text));
 
 const textOf = (value: number | undefined) => (value === undefined ? "" : String(value));

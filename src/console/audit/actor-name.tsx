@@ -3,8 +3,9 @@ import { auditTexts } from "../texts/audit.ts";
 import type { AuditEntry } from "./audit-form.ts";
 
 /**
- * Shows who caused an audit entry: the name that the member or API token had at that time. Without
- * a member and a token, shows that it was the server or an unknown caller.
+ * Shows who caused an audit entry: the member or API token, by the name that it had at the time of
+ * the entry. For an entry without a member and a token, shows that the server or an unknown caller
+ * caused it.
  */
 export function ActorName({ entry }: { entry: Pick<AuditEntry, "actor" | "requests"> }) {
   const { memberName, tokenName, tokenId } = entry.actor;

@@ -3,7 +3,7 @@ import { type LocalTimeRange, readValues, timeParameters } from "../data/address
 import { client } from "../data/session.ts";
 import { usePages } from "../data/use-pages.ts";
 
-/** Action filter's values: types of resources, and single actions (`transformation.publish`). */
+/** Values of the action filter: resource types, and actions such as `transformation.publish`. */
 export const auditActions = [
   "source",
   "destination",

@@ -34,9 +34,9 @@ type Events = Record<string, unknown>[];
 interface CodeChange {
   code: string;
   description: string;
-  /** Test events that are saved with a transformation. They test it when it is published. */
+  /** Test events that are saved with a transformation. Publishing tests the code with them. */
   events?: Events;
-  /** User's reason for the change. */
+  /** Reason for the change, as the user has written it. */
   note?: string;
 }
 
@@ -47,8 +47,8 @@ interface CodeChange {
 export type CodeKindInfo = ReturnType<typeof codeKind>;
 
 /**
- * Returns a revision whose code has the line ends of the editor. Code with those of Windows would
- * otherwise differ from its text in the editor, and be an unsaved change.
+ * Returns a revision whose code has line feeds as line ends, like text in the editor. Code with the
+ * line ends of Windows would otherwise differ from its text in the editor and count as unsaved.
  */
 export const withLineFeeds = <Code extends Pick<Revision, "code">>(revision: Code): Code => ({
   ...revision,
@@ -165,8 +165,8 @@ export const languageName = (language: Language) =>
 export interface CodeContext {
   kind: CodeKindInfo;
   /**
-   * The revision whose code the editor shows first: the newest one, or the published one after a
-   * rollback to it.
+   * The revision whose code the editor shows first: the newest one or, after a rollback, the
+   * published one.
    */
   newest: Revision;
   /** Id of the revision that was saved last. After a rollback, `newest` is an older revision. */

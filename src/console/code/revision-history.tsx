@@ -22,7 +22,7 @@ import { codeTexts } from "../texts/code.ts";
 import { commonTexts } from "../texts/common.ts";
 import { NoteField, PublishDetails } from "./publishing/publish-details.tsx";
 
-/** Number of revisions that the list first shows, and by which the user lengthens it. */
+/** Number of revisions that the list shows at first, and that a click on its button adds. */
 const PAGE_REVISIONS = 100;
 
 /**
@@ -134,7 +134,7 @@ export function RevisionHistory(context: CodeContext) {
   );
 }
 
-/** Returns the number of a revision in the list of all, counted from the oldest one. */
+/** Returns a revision's number, 1 for the oldest. `revisions` has all revisions, newest first. */
 function numberIn(revisions: readonly Revision[], { versionId }: Revision): string {
   return String(revisions.length - revisions.findIndex((it) => it.versionId === versionId));
 }

@@ -180,9 +180,9 @@ const emptyTexts: Record<EventOrigin, string> = {
 type AddEvent = (event: unknown) => void;
 
 /**
- * Functions that load events, by where the events come from, and call `add` with each event.
- * `isNew` is false when the events of the same origin are loaded again after a failure, and the
- * list still has the earlier events.
+ * Functions that each load the events of one origin, such as the live tail, and call `add` with
+ * each event. `isNew` is false when the events are loaded again after a failure. The list then
+ * still has the events that were loaded before the failure.
  */
 const loadEvents: Record<
   EventOrigin,

@@ -13,8 +13,8 @@ import { useMerge } from "./publishing/use-merge.ts";
 import { trialCode } from "./samples/sample-code.ts";
 
 /**
- * A line of code. `library` is the name under which the edited code imports the library that has
- * the line. It is undefined for a line of the edited code itself.
+ * Number of a line, and the code that has the line. `library` is the name under which the edited
+ * code imports a library that has the line. It is undefined if the edited code itself has the line.
  */
 interface CodePosition {
   line: number;
@@ -81,7 +81,7 @@ function useEditorTexts({ kind, newest, line }: CodeContext) {
     codeFormat,
     events,
     setEvents,
-    /** User's reason for the change: the note of the next saved or published revision. */
+    /** Note of the next saved or published revision: the user's reason for the change. */
     note,
     setNote,
     trial,
@@ -96,7 +96,7 @@ function useEditorTexts({ kind, newest, line }: CodeContext) {
     discardChanges() {
       setCode(newest.code);
     },
-    /** Whether the user has edited the code since this rendering. */
+    /** Returns whether the user has edited the code after this rendering. */
     isEditedSince: () => latestCode.current !== code,
     discardStoredText: () => discardText(storageName),
   };

@@ -22,8 +22,8 @@ interface ChartProps {
   /** Converts a value to the text that the axis and the summary for screen readers show. */
   format: (value: number) => string;
   /**
-   * Allowed distances between two value labels. Each must be so large that `format` gives
-   * neighbouring labels different texts.
+   * Allowed differences between the values of two neighbouring labels. Each difference must be so
+   * large that `format` gives the two labels different texts.
    */
   steps?: readonly number[];
 }
@@ -39,7 +39,10 @@ function timeLabels({ scales }: uPlot, times: readonly number[]): string[] {
   return times.map((seconds) => (isLong ? formatDay : formatClock)(seconds * 1_000));
 }
 
-/** Default label distances: whole numbers, since smaller ones may give labels of equal text. */
+/**
+ * Default differences between the values of two neighbouring labels. They are whole numbers,
+ * because labels with smaller differences may have equal texts.
+ */
 const WHOLE_STEPS = Array.from({ length: 13 }, (_, power) => 10 ** power).flatMap((it) => [
   it,
   2 * it,

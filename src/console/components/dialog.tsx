@@ -11,7 +11,10 @@ import { useSubmit } from "./forms/use-submit.ts";
 import { ToastList } from "./toast-list.tsx";
 import { openDialogs, showToast } from "./toasts.ts";
 
-/** Shows a dialog as modal while its component is rendered, and then gives the focus back. */
+/**
+ * Shows a dialog as modal while its component is rendered. Afterwards, gives the focus back to the
+ * element that had it before.
+ */
 export function useModal() {
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => {
@@ -120,7 +123,7 @@ export function ConfirmButton(
 const { deletions } = commonTexts;
 
 interface DeleteButtonProps {
-  /** Key of the verb on the button: `delete` (the default), `disconnect`, `remove` or `revoke`. */
+  /** Key in `deletions` for the verb on the button. The default is `delete`. */
   verb?: keyof typeof deletions;
   /** Word for the kind of item, such as `credential`, after the verb on the confirming button. */
   noun: string;

@@ -7,11 +7,11 @@ import { withCode } from "./inline-code.tsx";
 
 interface ErrorProps {
   error: unknown;
-  /** Whether the detail at a path is shown elsewhere, such as at its field, and omitted here. */
+  /** Whether an error's detail is omitted because another element, such as a field, shows it. */
   isShown?: (path: string) => boolean;
 }
 
-/** Shows an error's message, and its details with path or line except those shown elsewhere. */
+/** Shows an error's message and its details, without those for which `isShown` returns true. */
 export function ErrorText({ error, isShown = () => false }: ErrorProps) {
   const all = error instanceof RequestRefused ? error.details : [];
   const details = all.filter(({ path }) => !isShown(path));
@@ -34,7 +34,7 @@ export function ErrorText({ error, isShown = () => false }: ErrorProps) {
   );
 }
 
-/** Shows an error, such as in place of content, and with `retry` a button to try again. */
+/** Shows an error, such as in place of content. A button calls `retry`, if given. */
 export function ErrorNotice({ retry, ...shown }: ErrorProps & { retry?: () => unknown }) {
   if (shown.error === undefined || shown.error === null) return null;
   return (

@@ -169,7 +169,7 @@ export function Tabs(props: {
   );
 }
 
-/** Returns link attributes that name `missing`, a permission that the link's screen needs. */
+/** Returns attributes by which a link says that its screen needs the permission `missing`. */
 export function requirementOf(missing: Permission | undefined) {
   if (missing === undefined) return {};
   const text = commonTexts.requires(missing);
@@ -224,7 +224,7 @@ function DocsLink() {
   );
 }
 
-/** Screens whose pages show one item, with the item's id as second segment of the route. */
+/** Names of the screens that have pages for single items, with routes such as `sources/ID`. */
 const itemScreens = ["sources", "destinations", "transformations", "libraries"];
 
 /** Link from the page of an item to the audit log of this item. */

@@ -41,7 +41,7 @@ export function ListScreen<Item extends { id: string; name: string }>(props: {
   /** Permission without which the button for a new item is disabled. */
   createPermission: Permission;
   load: (query: ListQuery) => Promise<ListPage<Item>>;
-  /** Values besides page and searched text, such as a filter, whose change reloads the list. */
+  /** Further values that choose the items, such as a filter's. A change reloads the list. */
   inputs?: readonly unknown[];
   /** Milliseconds between two loads of the list. If absent, it is not polled. */
   pollMs?: number;
@@ -117,8 +117,8 @@ export function useLatest<T>(value: T | undefined): T | undefined {
 }
 
 /**
- * Returns a page of a list: one half of a page of the server, which has twice as many items. `ask`
- * requests a page of the server.
+ * Returns one page of a list. The server's pages have twice as many items, so the page is one half
+ * of a page of the server. `ask` requests a page of the server by its number.
  */
 export async function halfOf<Item>(
   { page }: ListQuery,

@@ -4,8 +4,9 @@ import { commonTexts } from "../texts/common.ts";
 import { Icon } from "./icon.tsx";
 
 /**
- * Button that opens a menu with further actions of a screen, such as deletions. Escape, a choice,
- * or a click or the focus elsewhere closes the menu.
+ * Button that opens a menu with further actions of a screen, such as deletions. The menu closes
+ * when the user presses Escape, chooses an action, or clicks or focuses an element outside of the
+ * menu.
  */
 export function ActionMenu({ children }: { children: ComponentChildren }) {
   const details = useRef<HTMLDetailsElement>(null);

@@ -84,10 +84,10 @@ function NameSelect(props: SelectProps & Searched & { attributes: Attributes }) 
   return <Select value={value} options={options} onChange={onChange} attributes={attributes} />;
 }
 
-/** Row of the list: an item, the option for no item, or with `more` the row that loads more. */
+/** Row of the list: an item, the option for no item or, with `more`, the row that loads more. */
 type Row = Named & { more?: true };
 
-/** Field in which the user types a part of an item's name, by which the server finds the item. */
+/** Field in which the user types part of an item's name, so that the server finds the item. */
 function Combobox(props: SelectProps & Searched & { attributes: Attributes }) {
   const { value, names, none, onChange, attributes } = props;
   const [text, setText] = useState<string>();

@@ -11,15 +11,18 @@ export interface Column<Row> {
   cell: (row: Row) => ComponentChildren;
   /**
    * Layout of the column. `name` is for the names of the rows, `narrow` makes the column as wide as
-   * its content, and `number` aligns it right. On a phone, where each row is a card, cells of a
-   * `wide` column have the whole width of the card.
+   * its content, and `number` aligns the content right. On a phone, where each row is a card, cells
+   * of a `wide` column have the whole width of the card.
    */
   kind?: "name" | "wide" | "narrow" | "number" | "number narrow";
-  /** Name of the order by this column, such as `name`. Absent if the list has no such order. */
+  /**
+   * Value of `order.sort` that sorts the table by this column, such as `name`. Absent if the table
+   * cannot be sorted by it.
+   */
   sort?: string | undefined;
 }
 
-/** Returns a function that makes columns of one kind. */
+/** Returns a function that makes columns of one layout. */
 const columnOf =
   (look: Pick<Column<unknown>, "kind"> = {}) =>
   <Row,>(title: string, cell: Column<Row>["cell"], sort?: string): Column<Row> => ({
@@ -43,7 +46,7 @@ export const column = {
   wideNumber: columnOf({ kind: "number" }),
 };
 
-/** Sort order of a table: the name of a column's order, such as `name`, or `-name` in reverse. */
+/** Sort order of a table: the `sort` of a column, such as `name`, or `-name` in reverse order. */
 interface TableOrder {
   sort: string;
   onSort: (sort: string) => void;

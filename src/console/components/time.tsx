@@ -44,7 +44,7 @@ export function Time({ at, exact = false }: { at: string | number; exact?: boole
   );
 }
 
-/** Shows for how long a state has lasted, such as `for 5 min`, or since which date. */
+/** Shows how long a state has lasted, such as `for 5 min`, or the date on which it began. */
 export function Since({ at }: { at: string | number }) {
   const time = new Date(at);
   return (
@@ -88,10 +88,13 @@ export const formatDay = (at: number) => dayAndMonth.format(at);
 /** Formats a time with its date, on a 24-hour clock. */
 export const formatTime = (at: string | number) => dateAndTime.format(new Date(at));
 
-/** Returns the milliseconds since a time; its caller is rendered again every `TICK_MS`. */
+/** Returns the milliseconds since a time. The calling component is updated every `TICK_MS`. */
 const ageOf = (time: Date) => Math.max(now.value, Date.now() - TICK_MS) - time.getTime();
 
-/** Returns a text with the age or, for the future or over `RELATIVE_MS_MAX` ago, with the date. */
+/**
+ * Returns a text with the age of a time. For a time in the future or more than `RELATIVE_MS_MAX`
+ * ago, returns a text with its date.
+ */
 function relativeTime(
   time: Date,
   ofAge = commonTexts.ago,

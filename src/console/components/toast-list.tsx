@@ -4,7 +4,10 @@ import { ErrorText } from "./error-notice.tsx";
 import { Icon } from "./icon.tsx";
 import { dismissToast, openDialogs, toasts } from "./toasts.ts";
 
-/** List of toasts of a dialog, or of the page. The topmost one that is open shows them. */
+/**
+ * List of toasts in a dialog or, without `dialog`, in the page. Only the list in the topmost open
+ * dialog shows the toasts. The list in the page shows them while no dialog is open.
+ */
 export function ToastList({ dialog }: { dialog?: object }) {
   const shown = openDialogs.value.at(-1) === dialog ? toasts.value : [];
   return (

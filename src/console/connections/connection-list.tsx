@@ -170,15 +170,16 @@ function ConnectionRow(props: {
 
 /**
  * Form that connects the page's source to a destination, or the page's destination to a source. It
- * shows nothing if none is left to connect. It says why their names cannot be loaded.
+ * is not shown if the page's item is already connected to all. If the names of the destinations or
+ * sources cannot be loaded, it says why.
  */
 function ConnectForm(props: {
   label: string;
-  /** Search of sources or destinations to connect. */
+  /** Search of the sources or destinations that the page's item can be connected to. */
   names: NameSearch;
-  /** Ids of the connected ones, as far as this page of the list has them. */
+  /** Ids of the sources or destinations on this page of the list, which are already connected. */
   connected: ReadonlySet<string>;
-  /** Number of all connected ones. */
+  /** Number of all sources or destinations that are already connected. */
   total: number;
   /**
    * Returns the source and the destination of the new connection. `id` is the source or destination

@@ -1,6 +1,6 @@
 /** This file has functions for filter forms, which keep their values in the page's address. */
 
-/** Returns form values from the query of the page's address; a value that it lacks is empty. */
+/** Returns form values from the page's query. A value is empty if the query lacks it. */
 export function readValues<Name extends string>(
   query: URLSearchParams,
   names: readonly Name[],

@@ -7,8 +7,8 @@ interface ListPage {
 const PAGES_MAX = 10;
 
 /**
- * Loads the items of all pages of a list, such as those among which the user chooses. `load`
- * requests a page by its number, and `itemsOf` returns the items of an answer.
+ * Loads the items of all pages of a list, up to `PAGES_MAX` pages. `load` requests a page by its
+ * number, and `itemsOf` returns the items of an answer.
  */
 export async function allPages<Answer extends ListPage, Item>(
   load: (page: number) => Promise<Answer>,

@@ -48,8 +48,8 @@ export function useKeptValues(name: string, stored: Omit<EditedValues, "values">
     },
     discard,
     /**
-     * Ends the edit of this rendering, which the server has stored as `saved`. If the user has
-     * typed more meanwhile, that stays as an edit of the saved values.
+     * Ends the edit after the server has stored its values as `saved`. If the user has typed more
+     * since this rendering, the newer values stay, as an edit of `saved`.
      */
     settle(saved: Values) {
       const latest = keptValues.get(key);

@@ -32,14 +32,15 @@ export function retryDelayMs(error: unknown): number {
   return Math.min(Math.max(seconds * 1_000, RETRY_MS), RETRY_MS_MAX);
 }
 
-/** Whether the server has asked to wait longer than `RETRY_MS` before the next attempt. */
+/** Whether `error` says that clients must wait longer than `RETRY_MS` before the next request. */
 export function asksToWait(error: unknown): boolean {
   return mayPass(error) && retryDelayMs(error) > RETRY_MS;
 }
 
 /**
- * Pauses after each temporary failure, and calls `load` again. `error` must be the error of the
- * latest load: a new object after each failure, and undefined after a success.
+ * Calls `load` again, after a pause, whenever its latest call has failed with a temporary error.
+ * `error` must be the error of the latest load: a new object after each failure, and undefined
+ * after a success.
  */
 export function useRetry(error: unknown, load: () => unknown): void {
   const latest = useRef(load);

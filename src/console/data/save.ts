@@ -4,7 +4,7 @@ import { type ChangedState, RequestRefused } from "../../api/client.ts";
 
 export type Values = Record<string, unknown>;
 
-/** Properties of a part of the screen that shows a stored item and can change it. */
+/** Properties of a component that shows and changes a stored item. */
 export interface StoredState {
   /** Header ETag of the item as the screen shows it. */
   tag: string | undefined;

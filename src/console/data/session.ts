@@ -109,11 +109,14 @@ export async function restoreSession(): Promise<void> {
   }
 }
 
-/** Returns whose session it is: a member's, or that of a workspace's service tokens. */
+/** Returns a text that identifies a session's owner: the workspace and, if any, the member. */
 export const ownerOf = ({ workspace, member }: ConsoleSession): string =>
   member === undefined ? workspace.id : `${workspace.id} ${member.id}`;
 
-/** Begins a session. The page is loaded again if it has what another owner has typed. */
+/**
+ * Begins a session. If the earlier session has another owner (see `ownerOf`), reloads the page
+ * instead, so that the page keeps nothing that the earlier owner has typed.
+ */
 function begin(begun: ConsoleSession): void {
   if (session.value && ownerOf(session.value) !== ownerOf(begun)) {
     location.reload();

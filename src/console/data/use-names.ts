@@ -30,10 +30,10 @@ const waiting: Record<NamedKind, Set<string>> = {
 let first: { workspaceId: string | undefined; at: number; done: Promise<unknown> } | undefined;
 
 /**
- * Returns functions that look up names. Loads a page of names of sources and one of destinations in
- * advance: all that most workspaces have. After each rendering, requests all further names that the
- * screen has looked up, in as few requests as possible. Until a name is loaded, the id takes its
- * place.
+ * Returns functions that look up names. Loads the first page of source names and of destination
+ * names in advance, because most workspaces have no more names. After each rendering, requests all
+ * further names that the screen has looked up, in as few requests as possible. Until a name is
+ * loaded, the functions return the id.
  */
 export function useNames(): NameLookup {
   const known = names.value;

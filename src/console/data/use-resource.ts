@@ -25,7 +25,10 @@ export function useResource<T>(
   latest.current = { key, load };
   /** Number of loads in progress. */
   const loading = useRef(0);
-  /** Number of loads that have begun, and number of the load whose result is shown. */
+  /**
+   * `begun` is the number of loads that have begun. `shown` is the number of the load whose result
+   * is shown: 1 for the first load.
+   */
   const order = useRef({ begun: 0, shown: 0 });
   /** Whether the server has asked clients to wait, so that polling pauses. */
   const isHeldBack = useRef(false);
@@ -33,7 +36,10 @@ export function useResource<T>(
   const reload = useCallback(async () => {
     const request = latest.current;
     const number = ++order.current.begun;
-    /** Returns whether this load has the same inputs as, and is later than, what is shown. */
+    /**
+     * Returns whether to show the result of this load: its inputs are the current ones, and no
+     * later load's result is shown. If so, counts the load as shown.
+     */
     const takesPlace = () => {
       if (latest.current.key !== request.key || number < order.current.shown) return false;
       order.current.shown = number;
@@ -75,7 +81,7 @@ export function useResource<T>(
      */
     value,
     error,
-    /** Loads the resource again. Resolves once `value` is the new value, or `error` the error. */
+    /** Loads the resource again. Resolves once `value` or `error` has the result of the load. */
     reload,
   };
 }

@@ -10,7 +10,10 @@ interface ConfigFieldsProps extends Pick<FormProps, "values" | "onChange" | "sto
   /** Ids of the consents that the destination needs, one per line. */
   consents: string;
   onConsents: (consents: string) => void;
-  /** Number of times that the user has discarded changes, also of a text that is no valid value. */
+  /**
+   * Number of times that the user has discarded changes. When this number grows, fields also
+   * discard typed text that is no valid value.
+   */
   discards?: number;
 }
 

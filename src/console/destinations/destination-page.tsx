@@ -186,7 +186,7 @@ function HealthTab(
   );
 }
 
-/** Facts about a destination, such as its sources, for a session that may not read its settings. */
+/** Facts about a destination, for a session without permission to read its settings. */
 function ReadOnlyFacts(props: {
   state: DestinationRow;
   sources: readonly { id: string; name: string }[];

@@ -21,8 +21,8 @@ export function typeOf(
 }
 
 /**
- * Returns a string that identifies a type among all types. For types of rudder-server it contains
- * the deliverer, because pixelmill may have a type with the same name.
+ * Returns a string that identifies a destination type. For a type that rudder-server delivers, the
+ * string contains the deliverer, because pixelmill may have a type with the same name.
  */
 export function optionOf({ type, deliveredBy }: Pick<Destination, "type" | "deliveredBy">): string {
   const name = type.toLowerCase();

@@ -12,7 +12,7 @@ import { metricTexts } from "../texts/metrics.ts";
 export function Health(props: {
   destinationId: string;
   state: DestinationOverview | undefined;
-  /** Ids of the nodes that did not answer, so that the figures do not include theirs. */
+  /** Ids of the nodes that did not answer. The figures do not include the events of these nodes. */
   missingNodes: readonly string[];
 }) {
   const { destinationId, state, missingNodes } = props;

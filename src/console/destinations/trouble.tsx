@@ -90,7 +90,7 @@ export function Trouble(props: {
   );
 }
 
-/** Whether the latest failure is in the code, where settings and connection tests do not help. */
+/** Whether user code caused the latest failure. Settings and connection tests do not help then. */
 function failsInCode({ state, lastError }: DestinationRow): boolean {
   return state === "suspended" || lastError?.stage === "transform";
 }
@@ -104,8 +104,8 @@ function firstLine(body = ""): string | undefined {
 }
 
 /**
- * Returns advice about the latest failure. The advice depends on whether user code failed, the
- * receiver did not answer, or which HTTP status it answered.
+ * Returns advice about the latest failure. The advice depends on the cause of the failure: user
+ * code, a receiver that did not answer, or the HTTP status of the receiver's answer.
  */
 function adviceFor(state: DestinationRow, failure: DestinationFailure | undefined): string {
   const { advice } = destinationTexts;

@@ -18,8 +18,8 @@ const SIDE_BY_SIDE_PX = 640;
 
 /**
  * Shows the differences of two texts, side by side if the width allows, else in one column. With
- * `onChange`, the user can edit the text `after`, and an arrow at each difference copies the other
- * text into it.
+ * `onChange`, the user can edit the text `after`, and an arrow at each difference copies that part
+ * of the text `before` into the text `after`.
  */
 export function Diff(props: {
   before: DiffSide;
@@ -101,13 +101,13 @@ function readOnlyExtensions(label: string): Extension {
   ];
 }
 
-/** Options for an arrow at each difference that copies the text of the first editor. */
+/** Options for arrows that copy the first editor's text at a difference to the second editor. */
 const copyArrows = { revertControls: "a-to-b", renderRevertControl: takeButton } as const;
 
 /** Minimum width and height of a button that is tapped with a finger, in CSS pixels. */
 const TARGET_PX = 24;
 
-/** Creates the button at a difference that copies the other text into the edited one. */
+/** Creates the button that copies the other text at a difference into the edited text. */
 function takeButton(): HTMLElement {
   const button = document.createElement("button");
   button.type = "button";

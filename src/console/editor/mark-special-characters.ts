@@ -1,7 +1,7 @@
 import { highlightSpecialChars } from "@codemirror/view";
 import { specialCharacters } from "./special-characters.ts";
 
-/** Editor extension that shows each special character as its code point. */
+/** Editor extension that shows the code points of characters matching `specialCharacters`. */
 export const markSpecialCharacters = highlightSpecialChars({
   specialChars: specialCharacters,
   render: (code) => {

@@ -6,8 +6,8 @@ type Column =
   | ("p50Ms" | "p99Ms" | "lagSeconds");
 
 /**
- * Minimum share of a point's interval during which metrics were recorded. A point with a smaller
- * share is shown as a gap.
+ * Minimum share of a point's interval for which the server must have recorded metrics. A point with
+ * a smaller share is shown as a gap.
  */
 const RECORDED_SHARE_MIN = 0.1;
 

@@ -43,8 +43,8 @@ const ROWS_MAX = 12;
 export const PASS_THROUGH = "pass-through";
 
 /**
- * Builds the graph of the overview. The most urgent states of destinations come first and, for
- * equal states, the highest rates. Sources are ordered by rate.
+ * Builds the graph of the overview. Destinations with the most urgent states come first, and those
+ * with equal states are ordered by rate, highest first. Sources are ordered by rate.
  */
 export function buildFlowGraph(overview: Overview): FlowGraph {
   const sources = overview.sources

@@ -87,7 +87,7 @@ function countColumn(
   );
 }
 
-/** Returns the state to show: `partlyFailed` for a done replay of which some events failed. */
+/** Returns the state to show: `partlyFailed` if the replay is done but some events failed. */
 function shownState({ state, counts }: Replay): keyof typeof tones {
   return state === "done" && counts.failed > 0 ? "partlyFailed" : state;
 }

@@ -55,7 +55,7 @@ export function replayHref({ by, text, sourceId, outcome, from, to }: SearchForm
   return hrefTo("replays", "new", { sourceId, from, to, [by]: value });
 }
 
-/** Outcome select's value for events that were refused at ingestion, before any destination. */
+/** Value of the outcome select for events that were refused at ingestion. */
 const REFUSED = "refused";
 
 type Outcome = keyof typeof searchTexts.outcomes;

@@ -20,7 +20,7 @@ export interface FormContext<Item> {
   reload: () => Promise<void>;
 }
 
-/** Returns the column of item names, each a button that opens the form to edit the item. */
+/** Returns the column of item names. Each name is a button that opens the form to edit the item. */
 export const editColumn = <Item extends { name: string }>(edit: (item: Item) => void) =>
   column.name(commonTexts.name, (item: Item) => (
     <button type="button" class="link cut" onClick={() => edit(item)}>

@@ -11,7 +11,7 @@ interface PaletteEntry {
   title: string;
   kind: string;
   icon: IconName;
-  /** Id of an item. The server finds an item by its whole id, too. */
+  /** Id of an item, by which the user can find it. Absent for a screen or an action. */
   id?: string;
 }
 
@@ -19,7 +19,7 @@ const RESULTS_MAX = 40;
 
 /** Palette entries for the items that the server found for the latest text. */
 const found = signal<readonly PaletteEntry[]>([]);
-/** Number of searches on the server. Answers to earlier searches are dropped. */
+/** Number of the latest search on the server. Answers to earlier searches are dropped. */
 let searches = 0;
 // Another user may sign in next.
 effect(() => {
@@ -69,7 +69,7 @@ function actionEntries(): PaletteEntry[] {
 }
 
 /**
- * Searches all items by name on the server, so that `searchPalette` also offers the found ones. An
+ * Searches all items by name on the server, so that `searchPalette` also offers the items found. An
  * empty text finds the first items of every kind.
  */
 export async function searchServer(text: string): Promise<void> {

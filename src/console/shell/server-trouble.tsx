@@ -9,7 +9,7 @@ import { shellTexts } from "../texts/shell.ts";
 type Readiness = Pick<AnswerOf<"GET /ready">, "ready" | "checks">;
 
 const POLL_MS = 10_000;
-/** Minimum milliseconds between two reads of `/ready` that are made because requests failed. */
+/** Minimum milliseconds between two reads of `/ready` that follow failed requests. */
 const READ_MS_MIN = 2_000;
 /**
  * First route segments of the screens that show the server's problems themselves, so that
@@ -50,8 +50,8 @@ export function ServerTrouble() {
 }
 
 /**
- * Reads the checks in the answer of `/ready`, which has them with status 200 and with 503. Resolves
- * with undefined if there is no answer, or an answer without checks.
+ * Reads the server's checks from the answer of `/ready`, whose status is 200 or 503. Resolves with
+ * undefined if there is no answer, or if the answer has no checks.
  */
 async function readReadiness(): Promise<Readiness | undefined> {
   try {

@@ -11,9 +11,9 @@ import { commonTexts } from "../texts/common.ts";
 import { shellTexts } from "../texts/shell.ts";
 
 /**
- * Returns a text that says why a sign-in at the identity provider failed, or undefined. The server
- * has written a code for the reason into the page's address. This function removes it there, so
- * that a reload does not show it again.
+ * Returns a text that says why a sign-in at the identity provider failed, or undefined if none
+ * failed. The server has written a code for the reason into the page's address. This function
+ * removes the code from the address, so that a reload does not show the text again.
  */
 function takeFailure(): string | undefined {
   const failure = new URLSearchParams(location.search).get("sign-in");

@@ -1,7 +1,7 @@
 /** Way to send events of a source for which there is sample code, such as `script` or `curl`. */
 export type SnippetKind = keyof typeof snippetOf;
 
-/** Returns a string as a literal in double quotes, for the languages that write strings so. */
+/** Returns a string as a literal in double quotes, for languages that have such literals. */
 const quoted = (text: string) => JSON.stringify(text);
 
 /**

@@ -66,7 +66,10 @@ export class EventBuffer {
     this.#deleteOldest();
   }
 
-  /** Adds events of `GET /v2/events/recent`, and merges in outcomes from the tail's messages. */
+  /**
+   * Adds events that `GET /v2/events/recent` has returned. If the buffer already has an event from
+   * the tail, merges the outcomes of both.
+   */
   addRecent(events: readonly RecentEvent[]): void {
     // The server lists the newest first. Events of one millisecond keep this order.
     for (const event of events.toReversed()) {
@@ -150,11 +153,12 @@ export function tailEventOf({ at, receivedAt, outcomes, ...event }: RecentEvent)
 
 /**
  * Merges the outcomes of one event, and removes duplicates: the recent events and a message of the
- * tail can report the same outcome. An outcome without a time (`at`) comes from stored data. At the
- * same destination, an outcome with a time replaces it, because the server's memory knows more than
- * stored data. Only about dead letters may stored data know more, so a dead letter without a time
- * is replaced only by another dead letter. The result is sorted by destination, so that the
- * destinations of all events have the same order.
+ * tail can report the same outcome. An outcome without a time (`at`) comes from stored data. It is
+ * left out if there is an outcome with a time at the same destination, because such an outcome
+ * comes from the server's memory, which usually knows more. Stored data may know more about dead
+ * letters, so a dead letter without a time is left out only if there is another dead letter with a
+ * time. The result is sorted by destination, so that the destinations of all events have the same
+ * order.
  */
 function mergeOutcomes(
   before: readonly DestinationOutcome[],

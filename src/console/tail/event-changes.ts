@@ -12,8 +12,9 @@ export function changesOf(received: unknown, event: unknown): EventChanges {
   const removed: string[] = [];
 
   /**
-   * Compares `after`, whose JSON begins in line `line`, with `before`. Stores what differs in
-   * `lines` and `removed`. Returns the number of the line after the JSON of `after`.
+   * Compares the values `before` and `after`, and adds the differences to `lines` and `removed`.
+   * `line` is the first line of the JSON of `after`. Returns the number of the line after this
+   * JSON.
    */
   function compare(before: unknown, after: unknown, line: number, path: string): number {
     const members = membersOf(after);

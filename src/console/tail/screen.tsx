@@ -122,7 +122,7 @@ function useOpenEvent(key: string | undefined, { buffer, tick }: TailState): Tai
   return event && tailEventKey(event) === key ? event : undefined;
 }
 
-/** Events shown while the tail is paused, during which the buffer receives new events. */
+/** Events shown while the tail is paused. New events go only to the buffer during the pause. */
 interface FrozenEvents {
   events: readonly TailEvent[];
   /** Value of the buffer's `added` when the pause began. */
@@ -139,7 +139,7 @@ function useFrozen(buffer: EventBuffer, isFrozen: boolean): FrozenEvents | undef
   return frozen.current;
 }
 
-/** Whether an event matches `filter`. A paused tail still has the events of an earlier filter. */
+/** Whether an event matches `filter`. A paused tail may keep events from an earlier filter. */
 function isOf(event: TailEvent, filter: { sourceId?: string; destinationId?: string }): boolean {
   const { sourceId = event.sourceId, destinationId } = filter;
   if (event.sourceId !== sourceId) return false;

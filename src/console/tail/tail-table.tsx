@@ -19,8 +19,8 @@ export function TailTable(props: {
   open: (key: string) => void;
   /**
    * `source` if all events have the same source, `destination` if all outcomes are of the same
-   * destination. The table then omits the name of this source or destination. Absent if there are
-   * several.
+   * destination. The table then omits the name of this source or destination. Absent if the events
+   * have several sources and the outcomes several destinations.
    */
   of?: "source" | "destination";
   /** Called when pointer or focus enters or leaves. While `isHeld`, the rows must not move. */

@@ -10,7 +10,7 @@ export interface TailState {
   state: "connecting" | "open" | "ended";
   /** Error with which the live tail ended. Undefined while it is open. */
   error: unknown;
-  /** Events per second. An event counts once, although each outcome has its own message. */
+  /** Events per second. An event counts once, even if it has several outcomes and messages. */
   perSecond: number;
   /** Number of messages that the server skipped because the browser or the network was too slow. */
   missed: number;

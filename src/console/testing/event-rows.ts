@@ -20,7 +20,7 @@ export interface EventRow {
 export function useEventRows() {
   const [rows, setRows] = useState<readonly EventRow[]>([]);
   const [selected, setSelected] = useState<ReadonlyMap<number, JsonObject>>(new Map());
-  /** The newest events, newest first, whether shown or not. */
+  /** The newest events, newest first. Some are possibly not shown yet, because the list is held. */
   const newest = useRef<readonly EventRow[]>([]);
   const chosen = useRef(selected);
   const holds = useRef(0);

@@ -19,7 +19,7 @@ export function TestCaseForm(props: {
   testCase: Partial<TestCase>;
   /** Runs the code in the editor on events. Rejects when an event fails. */
   outputsOf: (input: JsonObject[]) => Promise<unknown[]>;
-  /** Stores the test case in place of the one with the header ETag `tag`. */
+  /** Stores the test case. With `tag`, replaces the stored one with this header ETag. */
   onSave: (input: TestCaseInput, tag: string | undefined) => Promise<unknown>;
   onSaved: () => void;
   onClose: () => void;

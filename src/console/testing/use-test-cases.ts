@@ -7,7 +7,7 @@ type JsonObject = Record<string, unknown>;
 
 export type TestCase = AnswerOf<"GET /v2/transformations/{id}/test-cases">["testCases"][number];
 
-/** Content of a test case. The form has no field for `description`, and keeps it. */
+/** Content of a test case. The form does not show `description`, and keeps it. */
 export interface TestCaseInput {
   name: string;
   description?: string;
@@ -35,7 +35,8 @@ export function useTestCases(id: string | undefined) {
     error,
     reload,
     /**
-     * Stores a test case, as another one without `caseId`. `ifMatch` is the ETag of the stored one.
+     * Stores a test case. With `caseId`, it replaces the stored test case, whose ETag is `ifMatch`.
+     * Without `caseId`, it is a new one.
      */
     async save(body: TestCaseInput, caseId?: string, ifMatch?: string) {
       const key = "PUT /v2/transformations/{id}/test-cases/{caseId}";

@@ -152,7 +152,7 @@ export const commonTexts = {
   range: (first: number, last: number, total: number) =>
     `${formatCount(first)} to ${formatCount(last)} of ${formatCount(total)}`,
   ago: (duration: string) => `${duration} ago`,
-  /** How long a state has lasted, or since when, at the end of a sentence. */
+  /** Says how long a state has lasted (`lasts`), or since when (`since`), to end a sentence. */
   lasts: (duration: string) => `for ${duration}`,
   since: (date: string) => `since ${date}`,
   lessThanAgo: (duration: string) => `less than ${duration} ago`,

@@ -52,7 +52,7 @@ export const destinationTexts = {
   copyExplained: (name: string) =>
     `The settings of ${isolated(name)} are copied. Its connections and its transformation are not.`,
   secretsToEnter: "Secrets are never copied. Enter again:",
-  /** Label of a secret: the setting, and the name of the item in it, such as an HTTP header. */
+  /** Label of a secret: the setting's name, and that of an item in it, such as an HTTP header. */
   secretOf: (setting: string, name: string) => `${setting}: ${isolated(name)}`,
   nameExample: "Warehouse",
   last: "Last",

@@ -19,7 +19,7 @@ export const metricTexts = {
   /** Says what a point of the charts stands for, and what a gap means. */
   pointsExplained: (seconds: number) =>
     `Points are ${formatDuration(seconds)} apart. A gap is a time in which nothing was recorded.`,
-  /** Says why more events are delivered than received. */
+  /** Explains why a chart may show more delivered events than received ones. */
   perDestination: "Delivered, dropped and failed count an event once for each of its destinations.",
   incomplete: (nodes: readonly string[]) =>
     `The latest minutes are incomplete: no answer from ${nodes.join(", ")}.`,

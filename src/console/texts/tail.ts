@@ -91,7 +91,7 @@ export const tailTexts = {
     text: "Events appear here when they arrive. Older ones may be in the event search.",
   },
   noRecentMatches: "No recent event has this outcome",
-  /** Says how far back event logs were searched. Shown if they have older, unsearched events. */
+  /** Says back to which time event logs were searched. Shown if they have older events. */
   readBackTo: (time: ComponentChildren, search: ComponentChildren) => [
     "Searched back to ",
     time,

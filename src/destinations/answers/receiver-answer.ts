@@ -91,7 +91,7 @@ export function shownAnswer(answer: ReceiverAnswer, mask: Mask): ShownAnswer {
   return shown;
 }
 
-/** Returns a failure's reason with masked secrets: a receiver's text in it may repeat secrets. */
+/** Returns a failure's reason with secrets masked. The text of a receiver may repeat secrets. */
 export function shownReason(reason: string, mask: Mask): string {
   return shownText(reason, mask, ANSWER_REASON_CHARS_MAX);
 }
@@ -109,8 +109,8 @@ function shownText(text: string, mask: Mask, charsMax: number): string {
 
 /**
  * Returns a text with secrets masked. If the text was cut and does not end with a mask, omits its
- * last `BEHIND_CHARS` characters: the beginning of a secret may not be found there, and masks may
- * be so short that these characters would be shown.
+ * last `BEHIND_CHARS` characters, because they may contain the beginning of a secret, which cannot
+ * be recognized. They could be shown if short masks have replaced longer secrets.
  */
 function maskedText(text: string, mask: Mask, isCut: boolean): string {
   const masked = harmless(mask.mask(text));

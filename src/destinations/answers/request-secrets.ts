@@ -8,8 +8,8 @@ interface SecretKeys {
 }
 
 /**
- * Secret keys of a destination kind. For a config in RudderStack's form, `formOf` returns the
- * secret keys of that form instead.
+ * Secret keys of a destination kind. For a config in RudderStack's form, the secret keys that
+ * `formOf` returns apply instead.
  */
 interface SecretForms extends SecretKeys {
   formOf?(config: Record<string, unknown>): SecretKeys | undefined;
@@ -35,12 +35,12 @@ const openHeaders = new Set([
   "x-clickhouse-user",
 ]);
 
-/** Length from which a URL path segment is a secret. With a digit, 8 characters suffice. */
+/** Minimum characters of a URL path segment that counts as a secret. With a digit, 8 are enough. */
 const PATH_TOKEN_CHARS_MIN = 16;
 
 /**
- * Returns the secrets of a request, which are masked where its receiver repeats them: the values of
- * headers not in `openHeaders`, and the secret parts of the URL.
+ * Returns the secrets of a request: the values of headers not in `openHeaders`, and the secret
+ * parts of the URL. A receiver's answer may repeat these secrets, and they are then masked.
  */
 export function secretsOfRequest({
   headers,
@@ -77,8 +77,8 @@ export function secretsOfConfig(kind: SecretForms, config: Record<string, unknow
 }
 
 /**
- * Returns the secret parts of a URL: user and password, the values of its query, and parts of its
- * path that may be tokens because they are long or have digits among their letters.
+ * Returns the secret parts of a URL: user and password, the values of its query, and path segments
+ * that may be tokens because they are long, or shorter but contain a digit.
  */
 function secretsOfUrl(text: string): string[] {
   const url = URL.parse(text);
@@ -112,8 +112,9 @@ function decoded(part: string): string {
 }
 
 /**
- * Returns the secrets that a header's value contains: the whole value, the credentials after the
- * scheme (`Bearer …`), and from `Basic …` also the decoded `user:password` and the password.
+ * Returns the secrets in the value of a header: the whole value and, after a scheme such as
+ * `Bearer`, the credentials. For the scheme `Basic`, also returns the decoded `user:password` and
+ * the password.
  */
 function formsOfHeader(value: string): string[] {
   const [, scheme = "", credentials = ""] = /^([\w-]+) +(\S.*)$/.exec(value) ?? [];

@@ -1,8 +1,8 @@
 import { MASK } from "../masked-url.ts";
 
 /**
- * Minimum number of consecutive characters of a secret that are masked without the rest of the
- * secret. So a secret is masked even if the text was cut within it.
+ * Minimum number of consecutive characters of a secret that are masked even if the rest of the
+ * secret is missing, such as in a text that was cut.
  */
 const RUN_CHARS = 8;
 /**
@@ -11,8 +11,9 @@ const RUN_CHARS = 8;
  */
 const WORD_CHARS_MAX = 3;
 /**
- * Maximum number of runs of `RUN_CHARS` characters that are stored of each form of all secrets
- * together. Each takes memory and time of the server, and a workspace may have many long secrets.
+ * Maximum number of runs (substrings of `RUN_CHARS` characters) that are stored of all secrets in
+ * one encoding. A run takes memory and time of the server, and a workspace may have many long
+ * secrets.
  */
 const STORED_RUNS_MAX = 65_536;
 /** Factor of the rolling hash: an odd number, so that every character affects the hash. */
@@ -22,13 +23,13 @@ const OLDEST_FACTOR = powerOf(HASH_FACTOR, RUN_CHARS);
 /**
  * Masks secrets in text from a receiver, which may repeat what pixelmill sent to it. Finds whole
  * secrets and parts of at least `RUN_CHARS` characters, in upper and lower case, plain and in the
- * encodings in which receivers repeat them. If a secret is longer than its share of
- * `STORED_RUNS_MAX`, only longer parts are found, and what stands beside them is masked too.
+ * encodings in which receivers repeat them. In a secret that is longer than its share of
+ * `STORED_RUNS_MAX`, finds only longer parts, and also masks some characters beside them.
  */
 export class SecretMask {
   /**
-   * Substrings of the secrets that have `RUN_CHARS` characters: the hash of each, with the number
-   * of substrings that are left out before the next one.
+   * Hashes of substrings of the secrets. Each substring has `RUN_CHARS` characters. The value is
+   * the number of substrings that are left out before the next stored one.
    */
   readonly #runs = new Map<number, number>();
   /** Matches the secrets that are shorter than `RUN_CHARS`. Undefined if there are none. */
@@ -63,7 +64,7 @@ export class SecretMask {
 
   #maskRuns(text: string): string {
     let result = "";
-    /** Offset up to which `result` is complete. `from` and `to` delimit the next range to mask. */
+    /** Offset in `text` up to which `result` is complete. Next, `from` to `to` is masked. */
     let copied = 0;
     let from = -1;
     let to = -1;
@@ -134,8 +135,9 @@ function formsOf(secret: string): string[] {
 }
 
 /**
- * Returns the base64 characters that encode only bytes of the secret, for each alignment (0, 1 or 2
- * bytes before it). So the secret is found in the base64 of a longer text, such as `user:password`.
+ * Returns the base64 characters that encode only bytes of the secret, for each alignment of the
+ * secret (after 0, 1 or 2 other bytes). With them, the secret is found in the base64 of a longer
+ * text, such as `user:password`.
  */
 function base64FormsOf(secret: string): string[] {
   if (secret.length < RUN_CHARS) return [];

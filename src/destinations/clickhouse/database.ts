@@ -154,10 +154,13 @@ export class ClickhouseDatabase implements TableConnection {
 
 const UNKNOWN_DATABASE = "81";
 const UNKNOWN_SETTING = "115";
-/** Index of the value that says whether a column is virtual, in a row of `describe table`. */
+/**
+ * Index of the value that says whether a column is virtual (computed by ClickHouse), in a row of
+ * the result of `describe table`.
+ */
 const VIRTUAL_AT = 7;
 
-/** Parses the rows of a response: in each line a JSON array of at least three values. */
+/** Parses the body of a response: each line is a row, a JSON array of at least three values. */
 function rowsOf(text: string): unknown[][] {
   const lines = text.split("\n").filter((line) => line !== "");
   try {

@@ -30,11 +30,10 @@ const meanings = new Map<number, string>([
 ]);
 
 /**
- * Error codes after which the events of a statement are refused for good, because a retry would
- * fail too. The cause is a name, a value or the size of the statement, so a statement with other
- * events may succeed. Codes about the server, the account or the definition of a table are not
- * listed, because these errors affect all events: the delivery is retried. A code that can have
- * causes of both kinds is not listed either.
+ * Error codes whose cause is a name, a value or the size of a statement. The events of the
+ * statement are refused for good, because a retry would fail too. A statement with other events may
+ * succeed. The list has no code whose cause is, or may be, the server, the account or the
+ * definition of a table: such an error affects all events, so the delivery is retried.
  */
 const refusing = new Set([
   // Values that cannot be parsed or converted.
@@ -49,8 +48,8 @@ const refusing = new Set([
   ...[128, 131, 161, 167, 168, 229, 248, 306, 565],
 ]);
 /**
- * Error codes whose cause is the database, so that an insert of any rows would fail: a refused
- * sign-in, a timeout, too few resources, a read-only or missing table or database, a missing
+ * Error codes whose cause is the database itself, so that an insert of any rows would fail: a
+ * failed sign-in, a timeout, too few resources, a read-only or missing table or database, a missing
  * replica.
  */
 const ofDatabase = new Set([

@@ -51,7 +51,10 @@ const times: Record<string, readonly [number, number]> = {
   DateTime64: [Date.UTC(1900, 0, 1), Date.UTC(2262, 0, 1)],
 };
 
-/** Returns a column's description; its type is `other` if events cannot be written to it. */
+/**
+ * Describes a column. The description has the type `other` if events cannot be written to the
+ * column.
+ */
 export function columnOf(sqlType: string, defaultKind: string, isVirtual = false): TableColumn {
   const other: TableColumn = { type: "other", sqlType };
   // A computed column cannot be written to.
@@ -135,8 +138,8 @@ export function addColumns(
 }
 
 /**
- * Builds the statement that inserts records into a table. Its settings override those of the
- * ClickHouse user's profile.
+ * Builds the statement that inserts records into a table. The settings in the statement override
+ * the settings of the ClickHouse user's profile.
  */
 export function insertRows(table: string, { columns, records }: TableLoad): Uint8Array {
   const used = new Set<string>();

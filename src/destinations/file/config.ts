@@ -75,8 +75,8 @@ export function fileFaults(config: Record<string, unknown>): Detail[] {
 }
 
 /**
- * Returns the part of an error message that describes the given path. The message of the schema
- * gives only the path's length, which is valid for most invalid paths.
+ * Describes an invalid path for an error message. The usual description of a text gives only its
+ * length, and the length of most invalid paths is valid.
  */
 function cameOfPath(path: unknown): string {
   if (typeof path !== "string" || path === "") return describeValue(path);

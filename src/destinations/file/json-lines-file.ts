@@ -15,7 +15,7 @@ const sectorBytes = 512;
  * the last append, whose sectors may not have been written.
  */
 const unwrittenBytesMax = 2 * DELIVERY_BYTES_MAX;
-/** Size in bytes of one read while the start of the last line is searched. */
+/** Number of bytes that are read at a time while the start of the last line is searched. */
 const stepBytes = 64 << 10;
 
 /** Size and age at which a file is rotated, and the maximum number and age of rotated files. */
@@ -114,7 +114,10 @@ export class JsonLinesFile {
     }, ms).unref();
   }
 
-  /** Returns the file. Opens or creates it if closed, or if another program moved or changed it. */
+  /**
+   * Returns the handle of the file. Opens or creates the file if it is not open, or if another
+   * program moved or changed it.
+   */
   async #current(): Promise<FileHandle> {
     if (this.#handle !== undefined && !(await this.#isInPlace(this.#handle)))
       await this.#closeHandle();
@@ -187,7 +190,10 @@ async function truncateUnwritten(handle: FileHandle, size: number): Promise<numb
   return whole;
 }
 
-/** Returns the text after the last newline; undefined above `FILE_LINE_BYTES_MAX` bytes. */
+/**
+ * Returns the text after the last newline of a file of `size` bytes; undefined when the text is
+ * longer than `FILE_LINE_BYTES_MAX`.
+ */
 async function lastLine(handle: FileHandle, size: number): Promise<Buffer | undefined> {
   const parts: Buffer[] = [];
   let from = size;

@@ -49,10 +49,10 @@ function rotatedAt(path: string, name: string): number | undefined {
 }
 
 /**
- * Returns the name with which a delivery writes its file: its own, `name`, with the time at which
- * the file is written in place of the time at its beginning. A retried delivery can be older than
- * the files that are kept, and the clock can be set back; its file would then count as the oldest,
- * and be deleted. If an earlier attempt has written the file, returns the name of that attempt.
+ * Returns the name for the file of a delivery: `name`, the name of the delivery, with the current
+ * time in place of the time at its start. With the original time, the file of a delivery that is
+ * retried late, or after the clock was set back, would count as the oldest file and be deleted. If
+ * an earlier attempt at the delivery has written the file, returns the name of that file.
  */
 export async function writtenName(root: string, path: string, name: string): Promise<string> {
   const rest = name.slice(name.indexOf("-"));
@@ -66,7 +66,8 @@ export async function writtenName(root: string, path: string, name: string): Pro
 }
 
 /**
- * Returns the current time for a file name, or a later one that sorts after the rotated `names`.
+ * Returns the current time in the form for a file name, or a later time if the name would otherwise
+ * not sort after `names`, the names of the rotated files.
  */
 function nextTime(path: string, names: readonly string[]): string {
   const last = names
@@ -93,7 +94,7 @@ export async function rotateFile(root: string, path: string): Promise<void> {
   });
 }
 
-/** Whether rotated files are deleted. */
+/** Whether old rotated files are deleted, because their number or their age is limited. */
 export function deletesFiles({ keepFiles, keepAgeMs }: FileRetention): boolean {
   return keepFiles !== undefined || keepAgeMs !== undefined;
 }

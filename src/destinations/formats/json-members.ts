@@ -31,8 +31,8 @@ export function readMembers(text: string, at: number, read: ReadMember): number 
 const { includes } = Buffer.prototype;
 
 /**
- * Returns a fast function that checks whether a JSON text may contain a member with one of these
- * names, at any depth. The function returns false for most texts, which then need not be parsed. It
+ * Returns a fast function that checks whether a JSON text may contain, at any depth, a member whose
+ * name is in `names`. The function returns false for most texts, which then need not be parsed. It
  * does not find names that are written with escapes.
  */
 export function mayContainMembers(names: readonly string[]): (json: Uint8Array) => boolean {

@@ -93,9 +93,9 @@ export class BrokerConnection {
   }
 
   /**
-   * Calls `ask` with the newest supported version of a request, and with this object typed as a
-   * connection of the client library. Resolves with the result of `ask`. Rejects with the same
-   * errors as `request`.
+   * Calls `ask` with two arguments: the newest version of a request that the broker and the client
+   * library support, and this connection, typed as one of the client library. Resolves with the
+   * result of `ask`. Rejects with the same errors as `request`.
    */
   async exchange<Name extends keyof Requests, T>(
     name: Name,
@@ -144,7 +144,7 @@ export class BrokerConnection {
     void this.#send(request as Request<unknown>).catch((error) => done(error));
   }
 
-  /** Closes the connection at once. Requests in flight fail with the reason. */
+  /** Closes the connection at once. Requests without an answer reject because of `reason`. */
   destroy(reason: unknown): void {
     if (this.#ended !== undefined) return;
     this.#ended = reason;

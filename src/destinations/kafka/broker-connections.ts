@@ -16,7 +16,7 @@ import { authenticate } from "./sasl.ts";
 const STEP_MS_MAX = 10_000;
 /** Largest number of brokers that are asked at once for the leaders of partitions. */
 const SEVERAL = 3;
-/** Milliseconds after the first broker's answer in which other brokers' answers are awaited. */
+/** Milliseconds after the first broker's answer for which further brokers' answers are awaited. */
 const FURTHER_MS_MAX = 1_000;
 
 export interface BrokerConnectionsParts {
@@ -183,7 +183,7 @@ export class BrokerConnections {
     return this.#first;
   }
 
-  /** Closes all connections. Requests in flight fail with the reason. */
+  /** Closes all connections. Requests without an answer reject because of `reason`. */
   closeAll(reason: unknown): void {
     clearTimeout(this.#idle);
     for (const opening of this.#connections.values()) {

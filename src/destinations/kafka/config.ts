@@ -86,7 +86,7 @@ export function kafkaFaults(config: Record<string, unknown>): Detail[] {
   ];
 }
 
-/** Headers that pixelmill sets on every record. A config may not set them. */
+/** Headers that pixelmill sets on every record. A config is not allowed to set them. */
 const ownHeaders = new Set(["messageId", "type", "sourceId", "receivedAt"]);
 
 function topicFits(topic: string): boolean {

@@ -49,12 +49,12 @@ export class EventProducer {
   readonly #compression: "none" | "gzip";
   readonly #partitions = new Map<string, Partition>();
   /**
-   * Known outcomes of events in deliveries that failed because other events had no outcome. A retry
-   * does not write these events again.
+   * Outcomes of events whose delivery failed because other events of the delivery had no outcome. A
+   * retry of the delivery does not write the events with an outcome again.
    */
   readonly #results = new WeakMap<OutgoingEvent, SendResult>();
   #producerId: ProducerId | undefined;
-  /** Number of deliveries; selects the partition of records without a key. */
+  /** Number of deliveries so far. It determines the partition of records without a key. */
   #turn = 0;
 
   constructor(brokers: BrokerConnections, config: KafkaConfig) {
@@ -114,7 +114,10 @@ export class EventProducer {
     for (const { event, result } of records) if (result) this.#results.set(event, result);
   }
 
-  /** Sends until all records have outcomes; rejects without progress or on a lasting failure. */
+  /**
+   * Sends records to the brokers until all have an outcome. Rejects after `ROUNDS_MAX` rounds in a
+   * row without progress, or after a failure that will not end within seconds.
+   */
   async #settle(
     records: readonly KafkaEventRecord[],
     unplaced: KafkaEventRecord[],

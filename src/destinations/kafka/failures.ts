@@ -3,8 +3,9 @@ import { certificateFault } from "../../errors.ts";
 import type { ReceiverAnswer } from "../answers/receiver-answer.ts";
 
 /**
- * When another attempt may succeed. `soon`: within seconds, after the brokers elect a new leader.
- * `later`: after an operator has fixed something. `refused`: never with this config.
+ * Says when another attempt may succeed after a failure. `soon`: within seconds, after the brokers
+ * elect a new leader. `later`: after an operator has fixed something. `refused`: never with this
+ * config.
  */
 type Outlook = "soon" | "later" | "refused";
 
@@ -14,11 +15,14 @@ export interface BrokerAddress {
   port: number;
 }
 
-/** Error of a Kafka destination whose message is a sentence for the operator. */
+/** Error of a Kafka destination. The error's message is a sentence for the operator. */
 export class KafkaFailure extends Error {
   override readonly name = "KafkaFailure";
   readonly outlook: Outlook;
-  /** Error code and message of the brokers; undefined if none answered with an error code. */
+  /**
+   * Error code and message that a broker answered; undefined if no broker answered with an error
+   * code.
+   */
   readonly answer: ReceiverAnswer | undefined;
 
   constructor(outlook: Outlook, message: string, answer?: ReceiverAnswer) {
@@ -54,7 +58,7 @@ const meanings = new Map<number, string>([
 
 /** Error codes by which a broker refuses a batch because of its records, for example their size. */
 const ofRecords = new Set([10, 18, 32, 44, 87]);
-/** Whether a broker with this error code has refused a batch or record for its size. */
+/** Whether a broker's error code means that a batch or a record is too large. */
 export function isTooLarge(code: number): boolean {
   return code === 10 || code === 18;
 }
@@ -64,7 +68,10 @@ export function isTooLarge(code: number): boolean {
  */
 const ofIdentity = new Set([45, 47, 49, 59, 90]);
 
-/** Error codes that stay until an operator changes permissions, a name or credentials. */
+/**
+ * Error codes with which requests fail until an operator changes permissions, a name or
+ * credentials.
+ */
 const ofOperator = new Set([17, 29, 31, 33, 58]);
 
 /** Returns when another attempt may succeed after a broker answered with this error code. */
@@ -73,8 +80,9 @@ export function outlookOf(code: number): Outlook {
 }
 
 /**
- * Whether a topic stays unusable after this error code: its name is not valid, or the user may not
- * write to it. Brokers also answer 17 for their internal topics, such as `__transaction_state`.
+ * Whether an error code means that events cannot be written to a topic: the topic's name is not
+ * valid or belongs to an internal topic such as `__transaction_state` (17), or the user lacks the
+ * permission (29).
  */
 export function isOfTopic(code: number): boolean {
   return code === 17 || code === 29;

@@ -46,8 +46,9 @@ export function kafkaKind(
 }
 
 /**
- * Returns the receivers of the password and of the headers: the brokers in the config. Other
- * brokers, whose addresses these brokers return, receive them too, but are not listed.
+ * Returns the receivers of the password and of the headers: the brokers in the config. The brokers
+ * in the config name further brokers, which also receive the password and the headers, but are not
+ * listed.
  */
 function audiences(config: KafkaConfig): SecretAudience[] {
   const { brokers, tls } = config;

@@ -14,7 +14,7 @@ import type { KafkaEventRecord } from "./record.ts";
 interface BatchOutcome {
   written: readonly KafkaEventRecord[];
   refused: { record: KafkaEventRecord; reason: string }[];
-  /** A sentence on why the batch must be sent again; absent when it need not be. */
+  /** Why the batch must be sent again, as a sentence; absent when it need not be sent again. */
   retryReason?: string;
 }
 
@@ -24,7 +24,10 @@ interface BatchOutcome {
  */
 const BATCH_BYTES_MAX = 1_000_000;
 
-/** Queue of records for a Kafka partition. Makes smaller batches after one was too large. */
+/**
+ * Queue of the records for a Kafka partition. Makes the batches to send, and makes smaller ones
+ * after the broker refused a batch as too large.
+ */
 export class Partition {
   readonly topic: string;
   readonly index: number;

@@ -69,7 +69,9 @@ function promised(
   });
 }
 
-/** Converts an error of authentication to a `KafkaFailure`; passes on unrelated errors. */
+/**
+ * Converts an error of the authentication to a `KafkaFailure`. Returns any other error unchanged.
+ */
 function refusalOf(error: unknown, mechanism: string): unknown {
   const { cause, code, message } = error as Error & { code?: string };
   if (cause instanceof TooManyIterations) return new KafkaFailure("later", cause.message);

@@ -53,7 +53,7 @@ export class TopicMetadata {
     return this.#known.get(name);
   }
 
-  /** Returns those of `names` that may be used without exceeding `KAFKA_TOPICS_MAX`. */
+  /** Returns the topics in `names` that may be used without exceeding `KAFKA_TOPICS_MAX`. */
   admit(names: Iterable<string>): Set<string> {
     const admitted = new Set<string>();
     let room = KAFKA_TOPICS_MAX - Math.max(this.#known.size, this.#asked.size);
@@ -82,8 +82,9 @@ export class TopicMetadata {
   }
 
   /**
-   * Makes the next `refresh` request the metadata of all topics again, and from several brokers,
-   * because a broker that is cut off from the others would still name the former leaders.
+   * Marks the metadata of all topics as expired. The next `refresh` requests the metadata again,
+   * and from several brokers, because a broker that is cut off from the other brokers would still
+   * name the former leaders.
    */
   expireAll(): void {
     this.#isInDoubt = true;
@@ -166,6 +167,7 @@ const NO_LEADER: LeaderStatement = { leaderId: -1 };
 const UNKNOWN_TOPIC = 3;
 const LEADER_NOT_AVAILABLE = 5;
 /**
- * Time in milliseconds after which a topic that the brokers should have created counts as missing.
+ * Time in milliseconds after which a topic counts as missing if it does not exist. The time begins
+ * with the first request to the brokers to create the topic.
  */
 const APPEAR_MS_MAX = 10_000;

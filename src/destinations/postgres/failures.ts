@@ -45,18 +45,18 @@ const meanings = new Map<string, string>([
  */
 const refusing = /^(21|22|23|42|44|54|P0)/;
 /**
- * SQLSTATE codes of class 42 about definitions and grants, so that a retry may succeed after
- * someone has changed these: a missing grant, schema, table, column, type, function or unique key,
- * an object that already exists, a column of another type, or a syntax error, which only a function
- * of the table can cause.
+ * SQLSTATE codes of class 42 whose cause is a definition or a grant. A retry may succeed after
+ * someone has changed the definition or the grant. The causes are a missing grant, schema, table,
+ * column, type, function or unique key, an object that already exists, a column of another type, or
+ * a syntax error, which only a function of the table can cause.
  */
 const definitions =
   /^(42501|42601|42P0[1-7]|42P10|42P17|42P2[12]|42703|42704|42710|42723|42725|42804|42846|42883)/;
 /**
- * SQLSTATE codes and classes whose cause is the database, so that an insert of any rows would fail:
- * no connection, a refused sign-in, a conflict with other transactions, too few resources, a lock,
- * a timeout, an operator's intervention, a disk error, a read-only database, or a missing database
- * or schema. Other codes, such as a missing grant, may concern one table.
+ * SQLSTATE codes and classes whose cause is the database itself, so that an insert of any rows
+ * would fail: no connection, a failed sign-in, a conflict with other transactions, too few
+ * resources, a lock, a timeout, an operator's intervention, a disk error, a read-only database, or
+ * a missing database or schema. Other codes, such as a missing grant, may concern one table.
  */
 const ofDatabase = /^(08|28|40|53|55|57|58|25006|3D|3F)/;
 /**
@@ -66,8 +66,8 @@ const ofDatabase = /^(08|28|40|53|55|57|58|25006|3D|3F)/;
 const stale = /^(42P01|42703|42804|42846|42P10|22|3F000)/;
 
 /**
- * SQLSTATE codes after which a table can get no column: a missing grant, it is a view, or it has
- * 1,600 columns, among which PostgreSQL counts dropped ones.
+ * SQLSTATE codes after which no column can be added to a table: the user lacks the grant, the table
+ * is a view, or the table has 1,600 columns, including dropped ones.
  */
 const fixed = new Set(["42501", "42809", "54011"]);
 

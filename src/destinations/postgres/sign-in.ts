@@ -91,8 +91,8 @@ export class PostgresSignIn {
   }
 
   /**
-   * Checks the proof in the server's last SCRAM message that the server knows the password. Throws
-   * an error if the proof is wrong.
+   * Checks that the server knows the password, by the proof in the server's last SCRAM message.
+   * Throws an error if the proof is wrong.
    */
   #check(final: string): void {
     const match = /^v=([A-Za-z0-9+/=]+)$/.exec(final);

@@ -61,7 +61,7 @@ export function transactionSettings(statementMs: number, lockMs: number): string
   return `select ${calls.join(", ")}`;
 }
 
-/** Columns by the names of their types, of those whose type has no parameters. */
+/** For each SQL type without parameters, by its name: the description of a column of this type. */
 const columnTypes = new Map<string, Omit<TableColumn, "sqlType">>([
   ["text", { type: "string" }],
   ["bigint", { type: "int" }],
@@ -75,7 +75,10 @@ const columnTypes = new Map<string, Omit<TableColumn, "sqlType">>([
   ["jsonb", { type: "json" }],
 ]);
 
-/** Describes a column by its `format_type`, or as `other` if it cannot be written to. */
+/**
+ * Describes a column by its SQL type in the form of `format_type`. The description has the type
+ * `other` if the column cannot be written to.
+ */
 export function columnOf(sqlType: string, isReadOnly: boolean): TableColumn {
   const [, name = "", first, second] =
     /^([a-z ]+?)(?:\((\d+)(?:,(\d+))?\))?( with(?:out)? time zone)?$/.exec(sqlType) ?? [];
@@ -158,8 +161,9 @@ export function insertRows(
 }
 
 /**
- * Returns the SQL assignments for a row that exists already. Each column gets the value of the row
- * with the later `received_at`, or of the other row if that value is null.
+ * Returns the SQL assignments that update an existing row when a row with the same key is inserted.
+ * Each column gets the value of the row with the later `received_at` or, if that value is null, the
+ * value of the other row.
  */
 function updatesOf(names: readonly string[]): string[] {
   const isLater = names.includes("received_at")

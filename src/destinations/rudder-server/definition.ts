@@ -10,7 +10,10 @@ export interface DestinationDefinition {
   defaults: Readonly<Record<string, unknown>>;
 }
 
-/** Settings of a definition. pixelmill reads those named here; rudder-server gets all. */
+/**
+ * Settings of a destination definition. pixelmill reads only the settings that are named in this
+ * interface; rudder-server gets all settings.
+ */
 export interface DefinitionConfig {
   /** Secret settings: `password`, or `headers.to` for the key `to` in each item of `headers`. */
   secretKeys?: readonly string[];
@@ -27,7 +30,10 @@ export interface DefinitionConfig {
 export interface SourceDefinition {
   /** Name of the source type in RudderStack's spelling, such as `Javascript`. */
   name: string;
-  /** Key of `destConfig` whose settings apply to the source, such as `web` or `cloud`. */
+  /**
+   * Key in a destination's `destConfig` of the list of settings for the source, such as `web` or
+   * `cloud`.
+   */
   type: string;
   /** Category of the source; null for event streams, the only ones that rudder-server accepts. */
   category: string | null;

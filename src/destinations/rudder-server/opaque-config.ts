@@ -7,8 +7,8 @@ import { OPAQUE_CONFIG_BYTES_MAX, OPAQUE_SECRETS_MAX } from "./limits.ts";
 type Config = Record<string, unknown>;
 
 /**
- * Settings that in no type of destination determine who receives a secret: they select which events
- * rudder-server sends, and when.
+ * Settings that do not determine who receives a secret, in any type of destination. They determine
+ * only which events rudder-server sends, and when.
  */
 const receiverless = new Set([
   ...["blacklistedEvents", "connectionMode", "consentManagement", "eventDelivery"],
@@ -19,7 +19,7 @@ const receiverless = new Set([
 
 /**
  * Returns the config form of a destination that rudder-server delivers. pixelmill knows from the
- * definition only which settings are secret, and stores the others unchanged.
+ * definition only which settings are secret, and stores the other settings unchanged.
  */
 export function opaqueForm({ config: { secretKeys = [] } }: DestinationDefinition): ConfigForm {
   const paths = [...new Set(secretKeys.map(secretPath))];

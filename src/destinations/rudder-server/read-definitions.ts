@@ -120,7 +120,10 @@ function readDefaults(path: string): Json {
   );
 }
 
-/** A JSON file of definitions. Its errors name the file. */
+/**
+ * A JSON file with a definition, or with the schema of its settings. The errors that the methods
+ * throw name the file.
+ */
 class DefinitionFile {
   readonly path: string;
   readonly #content: Json;

@@ -115,9 +115,9 @@ function openS3(egress: Egress, config: S3Config, workspaceId: string): OpenDest
 }
 
 /**
- * Returns the secrets of a request that a store may repeat in its answer: the access key id and the
- * signature. The rest of the header `Authorization` has words that stores use themselves, such as
- * `Signature`.
+ * Returns the secrets of a request that the store may repeat in its answer: the access key id and
+ * the signature. The other parts of the header `Authorization` are words that stores also use in
+ * their own messages, such as `Signature`.
  */
 function secretsSent({ headers: { authorization = "" } }: EgressRequest): string[] {
   return [...authorization.matchAll(/\b(?:Credential=([^/]+)|Signature=(\w+))/g)].flatMap(

@@ -23,7 +23,10 @@ export interface TableColumn {
  */
 export type Cell = string | number | boolean;
 
-/** A value as the JSON text that was received, because parsing would round long numbers. */
+/**
+ * A value of an event, as the JSON text that was received, because parsing would round long
+ * numbers.
+ */
 export class JsonText {
   readonly text: string;
 
@@ -169,8 +172,8 @@ export function cleanText(text: string): string {
 }
 
 /**
- * Converts a value to text. Arrays and objects become JSON text. A number is not, because 1e999 is
- * parsed as Infinity, for which JSON has null.
+ * Converts a value to text. An array or object becomes its JSON text. A number or boolean is
+ * converted with `String`, because JSON would write Infinity, the value of 1e999, as null.
  */
 export function textOf(value: unknown): string {
   if (typeof value === "string") return cleanText(value);

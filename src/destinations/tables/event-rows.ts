@@ -24,8 +24,9 @@ export interface EventRow {
   cells: Record<string, unknown>;
   size: number;
   /**
-   * Values that have no column of their own, by the keys on the way to the value, joined by `_`
-   * (see `putRest`). They are written to the column `rest__json`.
+   * Values that have no column of their own. They are written to the column `rest__json`. The key
+   * of a value is its path in the event: the names of the keys that lead to it, joined by `_` (see
+   * `putRest`).
    */
   rest: Record<string, unknown>;
 }
@@ -37,7 +38,7 @@ export class NoRowError extends Error {
 
 type JsonObject = Record<string, unknown>;
 
-/** Table with a row for each user, which has the user's latest traits. */
+/** Name of the table with one row for each user. The row has the user's latest traits. */
 export const USERS_TABLE = "users";
 
 /** For each type of event: its table, and the part of the event whose keys become columns. */
@@ -74,8 +75,9 @@ const fixedByType: Record<string, typeof fixed> = {
   alias: { previous_id: (event) => event.previousId },
 };
 /**
- * Fixed columns of each type of event, with the functions that compute their values. `names` are
- * the fixed columns and all others that an event's properties never fill.
+ * For each type of event: `columns`, its fixed columns with the functions that compute their
+ * values, and `names`, the names of all columns that an event's properties never fill (the fixed
+ * columns, `id` and `event`).
  */
 const columnsByType = new Map(
   Object.keys(types).map((type) => {
@@ -233,11 +235,11 @@ function parsed(text: string): JsonObject {
 }
 
 /**
- * Returns the id of an event's row: its messageId. If user code removed the messageId, returns a
- * hash of the event, so that the row has the same id in each attempt. If the messageId has
- * characters that cannot be stored (see `cleanText`), returns a hash of the messageId, because
- * without these characters it could equal the id of another event. Throws `NoRowError` if the
- * messageId is too long.
+ * Returns the id of an event's row, which is normally the event's messageId. If user code removed
+ * the messageId, returns a hash of the event, so that the row has the same id in each attempt. If
+ * the messageId has characters that cannot be stored (see `cleanText`), returns a hash of the
+ * messageId, because without these characters it could equal the id of another event. Throws
+ * `NoRowError` if the messageId is too long.
  */
 function messageIdOf({ messageId }: JsonObject, { bytes, input }: OutgoingEvent): string {
   if (isBlank(messageId)) {
@@ -255,7 +257,8 @@ function messageIdOf({ messageId }: JsonObject, { bytes, input }: OutgoingEvent)
 const idsIn = memberReader(["anonymousId", "userId"]);
 
 /**
- * Returns an id, which is one of `idsIn`, with all digits: rounded, it may equal another user's.
+ * Returns `id`. If parsing may have rounded `id`, returns its JSON text instead, because a rounded
+ * id may equal the id of another user. `index` is the position of the id in the result of `idsIn`.
  */
 function wholeId(id: unknown, event: Uint8Array, index: number): unknown {
   return typeof id === "number" && !Number.isSafeInteger(id) ? idsIn(event)[index] : id;

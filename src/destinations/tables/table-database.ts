@@ -14,8 +14,9 @@ export interface TableLoad {
    */
   refused?: ReadonlyMap<number, string>;
   /**
-   * Whether a record updates the row with its key: in each column, the later value replaces the
-   * earlier one. PostgreSQL compares `received_at`; ClickHouse uses the order of insertion.
+   * Whether a record updates an existing row with the same key: in each column, the later value
+   * replaces the earlier one. PostgreSQL compares `received_at`; ClickHouse uses the order of
+   * insertion.
    */
   isMerged?: boolean;
 }
@@ -30,7 +31,10 @@ export interface ExistingTable {
   columns: TableColumns;
   /** Whether the comment of the table begins with `TABLE_MARK`. */
   isMarked: boolean;
-  /** Whether the primary key (ClickHouse: sorting key) is the one that pixelmill gives tables. */
+  /**
+   * Whether the primary key (ClickHouse: sorting key) is the one that pixelmill gives to its own
+   * tables.
+   */
   hasOwnKey: boolean;
 }
 
@@ -45,7 +49,7 @@ export interface TableDatabase {
   describe(table: string): Promise<ExistingTable | undefined>;
   /** Returns the number of tables in the schema. */
   countTables(): Promise<number>;
-  /** Creates the table with the comment `TABLE_MARK`, unless it exists. */
+  /** Creates the table with the comment `TABLE_MARK`, unless the table exists. */
   createTable(
     table: string,
     key: string,
@@ -116,8 +120,8 @@ export class DatabaseFailure extends Error {
 const eventTableColumns = ["received_at", "event", "event_text"];
 
 /**
- * Whether pixelmill or RudderStack created a table. Clients choose event names freely, so events
- * are written to the table with their name only if this is true.
+ * Whether pixelmill or RudderStack created a table. Clients choose event names freely, so an event
+ * is written to the table named after the event only if this is true.
  */
 export function isOwn({ columns, isMarked, hasOwnKey }: ExistingTable): boolean {
   return isMarked || (hasOwnKey && eventTableColumns.every((column) => columns.has(column)));
@@ -151,10 +155,10 @@ export function changedByOthers(table: string): never {
 }
 
 /**
- * Returns a load of the table `users` with one record per user. If a user has several records, the
- * value with the latest `received_at` counts in each column, as it does between loads: a replayed
- * event may follow a newer one. The records are ordered by user id, so that concurrent writers lock
- * rows in the same order.
+ * Returns a load of the table `users` with one record per user. If `load` has several records of a
+ * user, the value with the latest `received_at` counts in each column, because a replayed event may
+ * follow a newer one. The records are ordered by user id, so that concurrent writers lock rows in
+ * the same order.
  */
 export function merged(load: TableLoad): TableLoad {
   const byId = new Map<string, TableRecord>();

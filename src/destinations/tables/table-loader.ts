@@ -35,14 +35,11 @@ interface TableLoaderOptions {
   names: WarehouseNames;
 }
 
-/**
- * Number of attempts to write a batch, or to add columns to a table, when other writers change the
- * same tables.
- */
+/** Number of attempts to write a batch or add columns when other writers change the same tables. */
 const ATTEMPTS_MAX = 3;
 /** Milliseconds for which the loader remembers which tables get no rows or no further columns. */
 const OTHERS_MS_MAX = 60_000;
-/** Maximum number of names of tables that get no rows. Beyond it, the loader forgets all names. */
+/** Maximum number of names of tables that get no rows. Above it, the loader forgets all names. */
 const SKIPPED_NAMES_MAX = 10_000;
 
 /**
@@ -52,13 +49,13 @@ const SKIPPED_NAMES_MAX = 10_000;
 export class TableLoader {
   readonly #options: TableLoaderOptions;
   readonly #key: string;
-  /** Name of the table whose rows later records update: `users`; undefined in mode `raw`. */
+  /** Name of the table whose rows later records update: `users`. Undefined in mode `raw`. */
   readonly #mergedTable: string | undefined;
   /** Cached columns by table name. */
   readonly #tables = new Map<string, TableColumns>();
-  /** Names of tables that get no rows, because pixelmill did not create them or could not. */
+  /** Names of tables that get no rows: pixelmill did not create them or could not create them. */
   readonly #skipped = new Set<string>();
-  /** Tables to which no column can be added. */
+  /** Names of tables to which no column can be added. */
   readonly #fixed = new Set<string>();
   #othersSince = 0;
   #tableCount: number | undefined;
@@ -104,7 +101,7 @@ export class TableLoader {
     return rows;
   }
 
-  /** Writes events to their tables. Returns those that are not written, with reasons, by index. */
+  /** Writes events to their tables. Returns why events were not written, by the event's index. */
   async #write(
     events: readonly OutgoingEvent[],
     database: TableDatabase,
@@ -124,8 +121,8 @@ export class TableLoader {
   }
 
   /**
-   * Forgets which tables get no rows or columns, and how many tables there are, since other
-   * programs can change that.
+   * Forgets which tables get no rows, which tables get no further columns, and how many tables
+   * there are, because other programs can change the tables.
    */
   #forgetOthers(): void {
     this.#tableCount = undefined;
@@ -161,9 +158,10 @@ export class TableLoader {
   }
 
   /**
-   * Creates the missing tables of rows with `isOwnOnly`. Adds each table that `isOwn` rejects, or
-   * that cannot be created (a type has its name, or the schema is full), to `#skipped`, so that it
-   * gets no rows. Returns whether it added a table.
+   * Creates the missing tables of rows with `isOwnOnly`. Adds to `#skipped` each table that `isOwn`
+   * rejects or that cannot be created, so that the table gets no rows. A table cannot be created if
+   * a type has its name, or if the schema has the maximum number of tables. Returns whether it
+   * added a table to `#skipped`.
    */
   async #findSkipped(rows: readonly EventRow[], database: TableDatabase): Promise<boolean> {
     const named = Map.groupBy(
@@ -203,10 +201,7 @@ export class TableLoader {
     return { table, columns, records };
   }
 
-  /**
-   * Adds the columns that the rows need to a table, or creates the table. Then converts the rows
-   * into records.
-   */
+  /** Adds columns that rows need to a table, or creates it. Then converts the rows into records. */
   async #loadIntoWidened(
     table: string,
     rows: readonly EventRow[],
@@ -243,8 +238,9 @@ export class TableLoader {
   }
 
   /**
-   * Adds columns to a table. When no column can be added, returns false if the table has the column
-   * `rest__json`, which then takes the values, and throws if it has not.
+   * Adds columns to a table and returns true. When no column can be added to the table and the
+   * table has the column `rest__json`, returns false: the values are then written to `rest__json`.
+   * Throws when no column can be added and there is no such column.
    */
   async #widen(
     table: string,
@@ -265,8 +261,9 @@ export class TableLoader {
   }
 
   /**
-   * Returns whether a table may be created for rows with `isOwnOnly`. The number of tables bounds
-   * only those that are named after events, so that clients cannot take the room of `users`.
+   * Returns whether a table may be created for rows with `isOwnOnly`. The table `users` may always
+   * be created. A table that is named after an event may be created only while the schema has fewer
+   * than `TABLES_OF_DESTINATION_MAX` tables.
    */
   async #mayCreate(table: string, database: TableDatabase): Promise<boolean> {
     if (table === USERS_TABLE) return true;
@@ -274,7 +271,7 @@ export class TableLoader {
     return this.#tableCount < TABLES_OF_DESTINATION_MAX;
   }
 
-  /** Creates a table. Afterwards returns the relation that has the name, if there is one. */
+  /** Creates a table. Then returns the relation with its name, if any, even if others made it. */
   async #create(
     table: string,
     rows: readonly EventRow[],
@@ -287,7 +284,10 @@ export class TableLoader {
   }
 }
 
-/** Returns `make()`, or adds the message of its `NoRowError` or `NoColumnError` to `refused`. */
+/**
+ * Returns the result of `make`. If `make` throws a `NoRowError` or `NoColumnError`, adds the
+ * message of the error to `refused` at `index`, and returns undefined.
+ */
 function orRefused<T>(refused: Map<number, string>, index: number, make: () => T): T | undefined {
   try {
     return make();

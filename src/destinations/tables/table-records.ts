@@ -15,7 +15,9 @@ export type TableColumns = Map<string, TableColumn>;
 /** A row as it is inserted into the database: values by column name. */
 export type TableRecord = { [column: string]: Cell };
 
-/** Types of pixelmill's own columns. Any other column gets its type from the first values. */
+/**
+ * Types of pixelmill's own columns. Any other column gets its type from the first values for it.
+ */
 const knownTypes = new Map<string, ColumnType>([
   ...["id", "anonymous_id", "user_id", "event", "event_text", "name", "channel", "message_id"].map(
     (column): [string, ColumnType] => [column, "string"],
@@ -30,10 +32,10 @@ const knownTypes = new Map<string, ColumnType>([
 /**
  * Returns the columns that must be added to a table before rows can be written to it:
  * - a column for each new key, with a type that fits all its new values;
- * - the text column beside a column that some value does not fit;
- * - the column `rest__json`, when a value has no other column.
+ * - the text column (`…__text`) beside a column, when a value does not fit the column's type;
+ * - the column `rest__json`, when a value has no other column that it fits.
  *
- * When the table has the largest number of columns, returns only `rest__json`.
+ * When the table has `TABLE_COLUMNS_MAX` columns, returns only `rest__json`.
  */
 export function missingColumns(
   rows: readonly EventRow[],
@@ -84,7 +86,7 @@ function isFitting(value: unknown, type: ColumnType): boolean {
   return fit(value, { type, sqlType: "" }) !== undefined;
 }
 
-/** Thrown when a value fits no column, not even `rest__json`. The message names its key. */
+/** Thrown when a value fits no column, not even `rest__json`. The message names the value's key. */
 export class NoColumnError extends Error {
   override readonly name = "NoColumnError";
 }

@@ -2,11 +2,11 @@
 /** Maximum number of events in one webhook request. */
 export const WEBHOOK_BATCH_EVENTS_MAX = 1_000;
 /**
- * Time limit of one webhook request, from the DNS query to the last byte of the response, unless
- * the webhook's config sets another.
+ * Time limit in milliseconds of one webhook request, from the DNS query to the last byte of the
+ * response, unless the webhook's config sets another limit.
  */
 export const WEBHOOK_TIMEOUT_MS_DEFAULT = 10_000;
-/** Longest time for one request that a webhook's config may set. */
+/** Longest time limit of one request, in milliseconds, that a webhook's config may set. */
 export const WEBHOOK_TIMEOUT_MS_MAX = 60_000;
 /** Maximum bytes that are read of a webhook's response. The rest is ignored. */
 export const WEBHOOK_ANSWER_BYTES_MAX = 65_536;
@@ -44,11 +44,13 @@ export const OAUTH_ANSWER_BYTES_MAX = 65_536;
 export const OAUTH_TOKEN_CHARS_MAX = 8_192;
 /** Maximum number of cached access tokens of all webhook destinations, closed ones included. */
 export const OAUTH_TOKENS_KEPT_MAX = 1_000;
-/** Lifetime of an access token when the token server's response does not state one. */
+/**
+ * Lifetime in milliseconds of an access token when the token server's response does not state one.
+ */
 export const OAUTH_TOKEN_MS_DEFAULT = 300_000;
 /**
- * Longest time for which an access token is used, even if the token server states a longer
- * lifetime.
+ * Longest time in milliseconds for which an access token is used, even if the token server states a
+ * longer lifetime.
  */
 export const OAUTH_TOKEN_MS_MAX = 86_400_000;
 /**

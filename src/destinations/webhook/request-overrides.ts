@@ -33,11 +33,11 @@ export interface OverriddenEvent {
 const mayOverride = mayContainMembers(overrideMembers);
 
 /**
- * Reads how an event overrides its request, as RudderStack's transformer does. The result's `text`
- * lacks `header` unless the value of `header` is falsy. It lacks `appendPath` and `fullPath` if
- * they override the URL. An `appendPath` or `fullPath` in `integrations.Webhook` can override the
- * URL too, and stays in the text. Returns undefined when the event overrides nothing. Throws
- * `RequestBuildError` when the headers are invalid.
+ * Reads how an event overrides its request, as RudderStack's transformer does. In the `text` of the
+ * result, the key `header` is removed unless its value is falsy, and the keys `appendPath` and
+ * `fullPath` are removed if they override the URL. An `appendPath` or `fullPath` in
+ * `integrations.Webhook` can override the URL too, and stays in the text. Returns undefined when
+ * the event overrides nothing. Throws `RequestBuildError` when the headers are invalid.
  */
 export function overridesOf(event: OutgoingEvent): OverriddenEvent | undefined {
   // Only user code may override a request: clients are unauthenticated.

@@ -11,10 +11,10 @@ import { requestId, signatureHeaders, signingKey } from "./signature.ts";
 import { appendToUrl, replaceUrl } from "./url-overrides.ts";
 
 /**
- * Returns a function that builds one request from events with equal batch keys, so that they
- * override the request in the same way. That function throws `RequestBuildError` when it cannot
- * build the request. The body of a request with `hasHeadRoom` is memory of `buffers`, which the
- * caller may give back after use.
+ * Returns a function that builds one request from events with equal batch keys, which all override
+ * the request in the same way. The returned function throws `RequestBuildError` when it cannot
+ * build the request. The body of a request with `hasHeadRoom` is in a buffer from `buffers`. The
+ * caller may give this buffer back after use.
  */
 export function requestBuilder(config: WebhookConfig, workspaceId: string, buffers?: BodyBuffers) {
   const key = config.secret === undefined ? undefined : signingKey(config.secret);

@@ -3,10 +3,10 @@ import { hashableText } from "../../json/hashable-text.ts";
 import type { OutgoingEvent } from "../destination.ts";
 
 /**
- * Returns the id of a request. It begins with the `messageId` of the first event, followed by a
- * hash of the events; there is no hash for a single event that user code did not produce. Each
- * attempt to send the same events has the same id, even if a template changes the body, and a
- * request with other events has another id.
+ * Returns the id of a request: the `messageId` of the first event, followed by a hash of the
+ * events. The id has no hash if the request has a single event that user code did not produce. All
+ * attempts to send the same events have the same id, even if a template changes the body. A request
+ * with other events has another id.
  */
 export function requestId(events: readonly OutgoingEvent[], joined: Uint8Array): string {
   const { bytes, input, byCode } = events[0]!;
@@ -17,7 +17,10 @@ export function requestId(events: readonly OutgoingEvent[], joined: Uint8Array):
   return `${id}_${hash.toString(36)}`;
 }
 
-/** Returns the messageId, or its hash when a header may not contain the messageId. */
+/**
+ * Returns the messageId if it has 1 to 255 letters, digits, `_` and `-`, and otherwise its hash,
+ * because headers allow only some characters.
+ */
 function headerText(messageId: string): string {
   if (/^[A-Za-z0-9_-]{1,255}$/.test(messageId)) return messageId;
   return createHash("sha256").update(hashableText(messageId)).digest("hex");

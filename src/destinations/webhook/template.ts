@@ -33,8 +33,8 @@ export interface Template {
 }
 
 /**
- * Tree of the keys in the paths of all placeholders. `placeholders` has the indexes of those whose
- * path ends at this node.
+ * Tree of the keys in the paths of all placeholders. In each node, `placeholders` has the indexes
+ * of the placeholders whose path ends at the node.
  */
 interface PlaceholderTree {
   placeholders: number[];

@@ -19,7 +19,7 @@ export function appendToUrl(webhookUrl: string, appended: string): string {
 
 /**
  * Returns the URL with which user code replaces the webhook's URL. Throws `RequestBuildError`
- * unless it has the origin of the webhook's URL and a path at or below its path.
+ * unless the new URL has the origin of the webhook's URL, and the same path or a path below it.
  */
 export function replaceUrl(webhookUrl: string, requested: string): string {
   expectPlain("fullPath", requested);

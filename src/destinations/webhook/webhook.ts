@@ -218,7 +218,7 @@ async function signInToTest(
   }
 }
 
-/** Inserts the steps `signIn` of a connection test before its step `write`. */
+/** Inserts the steps `signIn` before the step `write` of the same connection test. */
 function withSignIn(steps: TestStep[], signIn: TestStep[]): TestStep[] {
   const write = steps.findIndex(({ step }) => step === "write");
   return write < 0 ? steps : steps.toSpliced(write, 0, ...signIn);

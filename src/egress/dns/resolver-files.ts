@@ -6,8 +6,8 @@ interface ResolverSettings {
   /** Addresses of the name servers, in the order in which they are queried. */
   servers: string[];
   /**
-   * Domains that are appended to a host name. If the bare name has fewer dots than `dots`, the
-   * names with a domain are tried before it, otherwise after it.
+   * Domains that are appended to a host name. If the host name has fewer dots than `dots`, the
+   * names with a domain are tried before the bare name, otherwise after it.
    */
   search: string[];
   dots: number;

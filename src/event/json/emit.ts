@@ -29,8 +29,8 @@ import { writeString } from "./value.ts";
 const NULL = keep("null");
 
 /**
- * Size of a row in the table in which the elements of an array are sorted by index. A row has one
- * entry for each possible index. Each nesting level has its own row.
+ * Number of entries of a row in `rows`, the table in which the elements of an array are sorted by
+ * index. A row has one entry for each possible index. Each nesting level has its own row.
  */
 const ROW = PIXEL_ARRAY_INDEX_MAX + 1;
 const rows = new Int32Array(PIXEL_LEVELS_MAX * ROW);

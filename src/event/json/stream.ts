@@ -84,9 +84,9 @@ export function clearStream(): void {
 
 /**
  * Writes the query parameter read last by `readPair`, as JSON, to its section. `field` is the node
- * of the event's field that the first component of the parameter's name names, or NONE. Returns
- * false when the parameter cannot be written in one pass, so that the event must be built as a tree
- * of nodes.
+ * of the event's field with the name that is the first component of the parameter's name, or NONE.
+ * Returns false when the parameter cannot be written in one pass, so that the event must be built
+ * as a tree of nodes.
  */
 export function streamPair(field: number): boolean {
   const section = field === PROPERTIES ? IN_PROPERTIES : field === CONTEXT ? IN_CONTEXT : OTHERS;
@@ -168,7 +168,7 @@ function closeDownTo(section: number, depth: number): void {
 
 /**
  * Opens the container for the component at `level` of the parameter name read last by `readPair`.
- * It is an array if the next component is an index, and an object if not.
+ * The container is an array if the next component is an index, and an object if not.
  */
 function openContainer(section: number, level: number, hash: number, out: number): number {
   const open = section * PIXEL_LEVELS_MAX + depths[section]!++;

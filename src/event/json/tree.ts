@@ -78,7 +78,9 @@ const SLOT_BITS = 15;
 const slots = new Int32Array(1 << SLOT_BITS);
 
 let used = NODE_FIELDS;
-/** Number of elements of all arrays in the query, gaps included. */
+/**
+ * Number of elements of all arrays in the query, including gaps (elements that no parameter sets).
+ */
 let elements = 0;
 /** Number of elements of all arrays in the query that a parameter sets. */
 let filledElements = 0;
@@ -282,8 +284,8 @@ export function isScreen(start: number, end: number): boolean {
 }
 
 /**
- * Returns the node of the fixed field, such as `userId`, that the first component of the parameter
- * name read last by `readPair` names, or NONE if it names no fixed field.
+ * Returns the node of a fixed field, such as `userId`, whose name is the first component of the
+ * parameter name read last by `readPair`. Returns NONE if there is no such field.
  */
 export function fieldOf(): number {
   const start = starts[0]!;

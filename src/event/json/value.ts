@@ -7,8 +7,8 @@ import { bytes } from "../text/scratch.ts";
 import { copySpan } from "../text/span.ts";
 
 /**
- * For each byte, 1 if a number in a query may begin with it, and 0 if not. `%` counts, because a
- * sign or digit may be percent-encoded.
+ * For each byte, 1 if a number in a query may begin with the byte, and 0 if not. The entry of `%`
+ * is 1 too, because a sign or digit may be percent-encoded.
  */
 const startsNumber = new Uint8Array(256).fill(1, ZERO, NINE + 1);
 startsNumber[MINUS] = 1;

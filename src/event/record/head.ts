@@ -31,5 +31,5 @@ export function expectBytes(record: Uint8Array, least: number): void {
   }
 }
 
-/** Whether a flag is set. */
+/** Whether the bit `flag` is set in `flags`. */
 export const has = (flags: number, flag: number): boolean => (flags & flag) !== 0;

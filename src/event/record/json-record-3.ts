@@ -13,8 +13,9 @@ import { SIX_BIT_ID_BYTES, unpackSixBitId } from "./packed-source-id.ts";
  * bytes of a packed address · receivedAt f64 · rest of the address · source id · messageId · sentAt
  * · `after` (ends of the other logs) · length of the refusal u8 and the refusal · event's JSON
  *
- * The flags say which of messageId, sentAt, `after` and refusal are present. `sentAt` is the
- * difference to receivedAt as i32, or a time as f64 where the difference does not fit.
+ * The refusal is the reason why the server refused the event. The flags say which of messageId,
+ * sentAt, `after` and refusal are present. `sentAt` is the difference to receivedAt as i32, or a
+ * time as f64 where the difference does not fit.
  */
 const ADDRESS_AT = 4;
 
@@ -25,7 +26,7 @@ const HAS_SENT_AT = 32;
 const IS_REFUSED = 64;
 const SENT_AT_IS_FAR = 128;
 
-/** Value of the source id's length that means that the id is packed into `SIX_BIT_ID_BYTES`. */
+/** Value of the length byte of a source id that is packed into `SIX_BIT_ID_BYTES` bytes. */
 const PACKED_ID = 255;
 /**
  * Added to the length byte of an address that is stored as text. A smaller length byte is the
@@ -33,7 +34,7 @@ const PACKED_ID = 255;
  */
 const ADDRESS_TEXT = 32;
 
-/** Flags and part offsets of an encoded record. */
+/** Flags of an encoded record, and the offsets of its parts. */
 type JsonRecordParts = ReturnType<typeof partsOf>;
 
 /**
@@ -57,7 +58,7 @@ function partsOf(buffer: Buffer) {
   expectBytes(buffer, json);
   return {
     flags,
-    /** Offset of a text address, or of a packed address's bytes after the first 4. */
+    /** Offset of an address stored as text, or of the fifth byte of a packed address. */
     address: HEAD_BYTES,
     source,
     messageId,

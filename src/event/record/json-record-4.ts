@@ -15,9 +15,10 @@ import { putVarint, VARINT_BYTES_MAX, varintAt, varintEnd } from "./varint.ts";
  * flags u8 · rest of the source id · address · messageId · sentAt · `after` (ends of the other
  * event logs) · length of the refusal u8 and the refusal · the event's JSON
  *
- * The parts from `address` to `refusal` are present only if the flags say so, and the further flags
- * only with `HAS_MORE`. A version 7 UUID that was made at the time of receipt is stored without its
- * time. `sentAt` is stored as the difference to receivedAt.
+ * The refusal is the reason why the server refused the event. The parts from `address` to the
+ * refusal are present only if the flags say so, and the further flags only with `HAS_MORE`. A
+ * version 7 UUID that was made at the time of receipt is stored without its time. `sentAt` is
+ * stored as the difference to receivedAt.
  */
 export const JSON_RECORD_VERSION = 4;
 const ID_AT = 2;
@@ -32,7 +33,7 @@ const HAS_MESSAGE_ID = 32;
 const HAS_SENT_AT = 64;
 const HAS_MORE = 128;
 
-/** Bits of the further flags. A source id or address stored as text begins with its length u8. */
+/** Bits of the further flags. A source id or address stored as text begins with its length (u8). */
 const SOURCE_IS_TEXT = 1;
 const MESSAGE_ID_IS_WHOLE = 2;
 /** Flag: `sentAt` is stored as a time (f64), not as its difference from receivedAt. */
@@ -120,7 +121,7 @@ const isNear = (difference: number): boolean => difference === (difference | 0);
 const zigzag = (difference: number): number => ((difference << 1) ^ (difference >> 31)) >>> 0;
 const unzigzag = (value: number): number => (value >>> 1) ^ -(value & 1);
 
-/** Flags and part offsets of an encoded record. */
+/** Flags of an encoded record, and the offsets of its parts. */
 type JsonRecordParts = ReturnType<typeof partsOf>;
 
 /**

@@ -22,20 +22,20 @@ export interface JsonRecord
   /** The event as the SDK sent it: the bytes of a valid JSON object. */
   json: Uint8Array;
   /**
-   * Why the event was refused when it arrived; absent for other events. A refused event is never
-   * delivered, and its `json` may be any valid JSON.
+   * Why the server refused the event when it arrived; absent for an event that it accepted. A
+   * refused event is never delivered, and its `json` may be any valid JSON.
    */
   refused?: string | undefined;
 }
 
-/** Functions that read encoded records of one version. All throw `RangeError` for damaged ones. */
+/** Functions that read records of one version. Each throws `RangeError` for a damaged record. */
 export interface JsonRecordReader {
   /** Decodes a record. The result shares no memory with `buffer`. */
   decode(buffer: Buffer): JsonRecord;
   sourceId(buffer: Buffer): string;
   /**
-   * Returns the parts of a record that a search reads: the JSON, and the messageId if the server
-   * made it. Both may share memory with `buffer`.
+   * Returns the parts of a record in which a search for events looks: the JSON, and the messageId
+   * if the server made it. Both may share memory with `buffer`.
    */
   searched(buffer: Buffer): { json: Buffer; messageId: Uint8Array | undefined };
   /** Whether the event was refused when it arrived. */

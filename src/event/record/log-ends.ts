@@ -28,7 +28,9 @@ export function encodeEnds(ends: readonly LogEnd[], into: Buffer, offset: number
   return at;
 }
 
-/** Returns the offset after the ends at `offset`. In a damaged record, it may exceed the buffer. */
+/**
+ * Returns the offset after the ends at `offset`; possibly beyond the buffer of a damaged record.
+ */
 export function endOfEnds(buffer: Buffer, offset: number): number {
   return offset + 1 + END_BYTES * (buffer[offset] ?? 0);
 }
@@ -61,8 +63,8 @@ export function putDenseEnds(ends: readonly LogEnd[], into: Buffer, offset: numb
 }
 
 /**
- * Returns the offset after the dense ends at `offset`. In a damaged record, it may exceed the
- * buffer.
+ * Returns the offset after the ends that `putDenseEnds` wrote at `offset`; possibly beyond the
+ * buffer of a damaged record.
  */
 export function endOfDenseEnds(buffer: Buffer, offset: number): number {
   let at = offset + 1;

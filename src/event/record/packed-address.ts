@@ -1,6 +1,6 @@
 import ipaddr from "ipaddr.js";
 
-/** Initial value of the cached bytes `lastBytes`: the cached text is empty, so it has no bytes. */
+/** Initial value of `lastBytes`: at first, the cached address is the empty text. */
 const none = new Uint8Array(0);
 
 /** Cache of one address and its bytes: all events of a batch usually have the same address. */

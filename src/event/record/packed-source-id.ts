@@ -6,7 +6,7 @@
 
 const ID_CHARS = 27;
 export const PACKED_ID_BYTES = 20;
-/** Bytes of an id in records of version 3, with 6 bits for each character. */
+/** Number of bytes of a packed source id in records of version 3: 6 bits for each character. */
 export const SIX_BIT_ID_BYTES = Math.ceil((ID_CHARS * 6) / 8);
 
 const digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
@@ -20,7 +20,7 @@ for (let digit = 0; digit < digits.length; digit++) digitOf[digits.charCodeAt(di
  */
 const GROUP_CHARS = 2;
 const GROUP = 62 ** GROUP_CHARS;
-/** The number that an id represents, as parts of 16 bits. The lowest part is first. */
+/** The number that an id represents in base 62, in parts of 16 bits. The lowest part is first. */
 const limbs = new Int32Array(PACKED_ID_BYTES / 2);
 
 interface PackedId {
@@ -29,16 +29,16 @@ interface PackedId {
 }
 
 /**
- * Number of slots in each of the two caches of recently packed and unpacked ids. The slot is chosen
- * by the last characters of the id, or by the first packed byte. A cached string need not be made
- * and hashed again.
+ * Number of slots in each of two caches: one of recently packed ids, one of recently unpacked ids.
+ * The last characters of an id, or its first packed byte, choose its slot. Returning a cached
+ * string saves making and hashing a new one.
  */
 const KEPT_IDS = 64;
 const none: PackedId = { id: "0".repeat(ID_CHARS), bytes: new Uint8Array(PACKED_ID_BYTES) };
 const packedIds: PackedId[] = new Array(KEPT_IDS).fill(none);
 const unpackedIds: PackedId[] = new Array(KEPT_IDS).fill(none);
 
-/** Returns the packed bytes of an id; undefined for a text that cannot be packed. */
+/** Returns the packed bytes of a source id; undefined for a text that cannot be packed. */
 export function packId(id: string): Uint8Array | undefined {
   if (id.length !== ID_CHARS) return undefined;
   const place = (id.charCodeAt(ID_CHARS - 1) ^ (id.charCodeAt(ID_CHARS - 2) << 2)) % KEPT_IDS;

@@ -22,8 +22,8 @@ export interface PixelRecord {
   query: string;
   /**
    * Ends of the other event logs at the time when the pixel arrived; undefined when there are no
-   * other logs. They order events across logs: a client may send a pixel after it got the response
-   * to an earlier one, and then the earlier one's record is before one of these ends.
+   * other logs. They give events an order across logs: when a client sends a pixel after it got the
+   * response to an earlier pixel, the record of the earlier pixel is before one of these ends.
    */
   after?: readonly LogEnd[] | undefined;
 }
@@ -146,8 +146,8 @@ export function readPixelRecord(bytes: Uint8Array): EncodedPixelRecord {
 }
 
 /**
- * The source id of the record that was decoded last. Neighbouring records mostly have the same, and
- * reusing the string saves making and hashing it again.
+ * The source id of the record that was decoded last. Neighbouring records mostly have the same
+ * source id, and reusing its string saves making and hashing a new one.
  */
 let lastSourceId = "";
 

@@ -5,7 +5,7 @@
 
 export const VARINT_BYTES_MAX = 8;
 
-/** Writes a number at `offset`. Returns the offset after it. */
+/** Writes `value` as a varint at `offset`. Returns the offset after the varint. */
 export function putVarint(value: number, into: Buffer, offset: number): number {
   let at = offset;
   let rest = value;
@@ -14,7 +14,7 @@ export function putVarint(value: number, into: Buffer, offset: number): number {
   return at;
 }
 
-/** Returns the number at `offset`. */
+/** Returns the number that the varint at `offset` encodes. */
 export function varintAt(buffer: Uint8Array, offset: number): number {
   let value = 0;
   for (let at = varintEnd(buffer, offset) - 1; at >= offset; at--) {
@@ -23,9 +23,7 @@ export function varintAt(buffer: Uint8Array, offset: number): number {
   return value;
 }
 
-/**
- * Returns the offset after the number at `offset`. In a damaged record, it may exceed the buffer.
- */
+/** Returns the offset after the varint; possibly beyond the buffer of a damaged record. */
 export function varintEnd(buffer: Uint8Array, offset: number): number {
   let at = offset;
   while (at < offset + VARINT_BYTES_MAX - 1 && (buffer[at] ?? 0) >= 128) at++;

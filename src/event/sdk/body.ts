@@ -26,11 +26,11 @@ export interface SdkBody {
    * `scanBody` overwrites it.
    */
   bytes: Buffer;
-  /** Number of events. `eventAt` has the facts of each, until the next body is scanned. */
+  /** Number of events. `eventAt` returns the facts of each, until the next body is scanned. */
   events: number;
-  /** Write key in the batch or single event; undefined when there is none or it is no string. */
+  /** Write key in the batch or the single event; undefined when it is missing or not a string. */
   writeKey: string | undefined;
-  /** The member `sentAt` of the batch, in milliseconds since the epoch. */
+  /** The member `sentAt` of the batch, in milliseconds since the epoch; undefined if absent. */
   sentAt: number | undefined;
   /** The object `context` of the batch, which events without one inherit. */
   context: Span | undefined;

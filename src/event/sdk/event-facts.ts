@@ -23,7 +23,10 @@ export interface SdkEventFacts {
   type: EventType | undefined;
   /** Whether the event has a usable `messageId`: a string of a limited size that is not blank. */
   hasMessageId: boolean;
-  /** Whether `sentAt` exists and is not null; likewise `context` and `integrations` below. */
+  /**
+   * Whether the event has a member `sentAt` that is not null. `hasContext` and `hasIntegrations`
+   * say the same of the members `context` and `integrations`.
+   */
   hasSentAt: boolean;
   hasContext: boolean;
   hasIntegrations: boolean;
@@ -65,8 +68,9 @@ const NO_ID = 4;
 const NO_TYPE = 5;
 
 /**
- * Number of integers that `table` holds for each event of the last scanned body. The constants
- * below are their positions within these integers. The next body overwrites the table.
+ * Number of integers that `table` holds for each event of the body that was scanned last. Each
+ * constant below is the position of one of these integers. Scanning the next body overwrites the
+ * table.
  */
 const FIELDS = 5;
 const START = 0;
@@ -177,7 +181,7 @@ function isAt(text: Buffer, bytes: Buffer, start: number): boolean {
 /**
  * Adds to the size of each event the `context` and `integrations` that it inherits from its batch.
  * Refuses an event that is then too large. Returns the total size in bytes of the valid events. The
- * arguments are the sizes of the batch's members.
+ * arguments are the sizes of `context` and `integrations` of the batch.
  */
 export function inherit(contextBytes: number, integrationsBytes: number): number {
   let total = 0;

@@ -1,6 +1,6 @@
 import { memberNames, memberSpans } from "../../json/member-names.ts";
 
-/** Names of event members that the server reads or writes. Constants below are their indexes. */
+/** Names of event members that the server reads or writes. Constants below are indexes of names. */
 const NAMES = [
   ...["userId", "anonymousId", "event", "type", "messageId", "writeKey", "request_ip"],
   ...["receivedAt", "originalTimestamp", "sentAt", "timestamp", "context", "integrations"],
@@ -9,7 +9,10 @@ const NAMES = [
 export const USER_ID = 0;
 export const ANONYMOUS_ID = 1;
 export const EVENT_NAME = 2;
-/** Index of the first of the members that the server writes or omits instead of copying. */
+/**
+ * Index in `NAMES` of the first member that the server does not copy. It writes or omits this
+ * member and all members after it.
+ */
 export const FIRST_OWNED = 3;
 export const MESSAGE_ID = 4;
 export const ORIGINAL_TIMESTAMP = 8;

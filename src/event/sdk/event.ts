@@ -98,8 +98,8 @@ function isTextOrAbsent(json: Buffer, member: number): boolean {
 }
 
 /**
- * Returns the content of a member whose value is a string; empty for a missing member or another
- * value.
+ * Returns the content of a member's value if it is a string. Returns the empty string for another
+ * value or a missing member.
  */
 function textOf(json: Buffer, member: number): string {
   const start = members.starts[member]!;
@@ -188,8 +188,8 @@ function writtenEvent(
 }
 
 /**
- * Returns a `Uint8Array` that shares a Buffer's memory, and whose `slice` copies, unlike a
- * Buffer's.
+ * Returns the memory of a Buffer as a `Uint8Array`, whose `slice` returns a copy. A Buffer's
+ * `slice` returns a view.
  */
 function plainOf(buffer: Buffer): Uint8Array {
   return new Uint8Array(buffer.buffer, buffer.byteOffset, buffer.byteLength);
@@ -242,7 +242,7 @@ function isObjectAt(json: Buffer, member: number): boolean {
   return start >= 0 && json[start] === BRACE_OPEN;
 }
 
-/** Whether the object that is this member's value has no members. */
+/** Whether a member's value, which must be an object, has no members. */
 function isEmptyAt(json: Buffer, member: number): boolean {
   for (let at = members.starts[member]! + 1; ; at++) {
     if (json[at] === QUOTE) return false;

@@ -23,8 +23,8 @@ import { CONTEXT, memberIndexOf, members } from "./event-members.ts";
 const contextIndexOf = memberNames(["ip", "consentManagement"]);
 
 /**
- * Maximum number of members of the event itself. Constants below limit its nesting levels and the
- * number of names in all its objects.
+ * Maximum number of members of the event itself. The constants below limit the event's nesting
+ * levels, and the number of names in all objects of the event.
  */
 const MEMBERS_MAX = 4_096;
 const SLOT_BITS = 17;
@@ -40,11 +40,17 @@ export const outline = {
   members: 0,
   /** For each member, the index of its name in the list of `event-members.ts`, or `OTHER_NAME`. */
   names: new Int32Array(MEMBERS_MAX),
-  /** For each member, the offsets of its name's quote, of its value, and after its value. */
+  /**
+   * Offsets for each member: `starts` has that of its name's opening quote, `valueStarts` that of
+   * its value, `valueEnds` the offset after its value.
+   */
   starts: new Int32Array(MEMBERS_MAX),
   valueStarts: new Int32Array(MEMBERS_MAX),
   valueEnds: new Int32Array(MEMBERS_MAX),
-  /** Whether `context` has an `ip`, and the offset of its `consentManagement` value (or -1). */
+  /**
+   * Whether `context` has a member `ip`. `consentStart` is the offset of the value of its member
+   * `consentManagement`, or -1.
+   */
   hasIp: false,
   consentStart: -1,
 };
@@ -135,7 +141,7 @@ export function outlineOf(json: Buffer): boolean {
   return true;
 }
 
-/** Copy of the event's JSON and eight zero bytes, so that four can be read at any offset. */
+/** Copy of the event's JSON, followed by eight zero bytes: four bytes can be read at any offset. */
 let bytes = Buffer.alloc(64 << 10);
 let words = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 

@@ -41,7 +41,10 @@ export function replaceSocket(fd: number, socketFd: number): void {
   if (!isReplaced) throw new Error(`Cannot accept from descriptor ${socketFd}`);
 }
 
-/** Finds how Bun's event loop watches a file descriptor (see proc_pid_fdinfo(5)). */
+/**
+ * Returns the epoll instance through which Bun's event loop watches a file descriptor, and the
+ * events and data with which the descriptor is registered (see proc_pid_fdinfo(5)).
+ */
 function watchOf(fd: number) {
   for (const [epoll, target] of descriptors()) {
     if (target !== "anon_inode:[eventpoll]") continue;

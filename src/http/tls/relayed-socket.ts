@@ -8,13 +8,16 @@ import { IDLE_CONNECTION_SECONDS_MAX } from "../../settings/limits.ts";
 export class RelayedSocket {
   #socket: Socket<unknown> | undefined;
   #unsent: Buffer[] = [];
-  /** Step after all bytes are sent: `finish` the sending direction or `close` the connection. */
+  /**
+   * Step that follows once all waiting bytes are sent: `finish` ends the sending direction of this
+   * socket, `close` closes it. Undefined while the relay continues.
+   */
   #after: "finish" | "close" | undefined;
   #isTerminated = false;
 
   /**
-   * Called when the socket is open. Stores the socket, and sends the bytes that wait for it. Once
-   * none wait any more, resumes the socket of `other`, the side that received them.
+   * Called when the socket is open. Stores the socket, and sends the bytes that wait for it. When
+   * all of them are sent, resumes the socket of `other`, the side that received them.
    */
   attach(socket: Socket<unknown>, other: RelayedSocket): void {
     this.#socket = socket;
@@ -22,7 +25,7 @@ export class RelayedSocket {
     else this.drained(other);
   }
 
-  /** Sends bytes that the other side received; pauses that side while some of them wait. */
+  /** Sends bytes that the side `other` received. Pauses that side while some of the bytes wait. */
   send(bytes: Buffer, other: RelayedSocket): void {
     const sent = this.#unsent.length > 0 ? 0 : this.#write(bytes);
     if (sent === bytes.length) return;
@@ -30,7 +33,7 @@ export class RelayedSocket {
     other.#socket?.pause();
   }
 
-  /** Sends waiting bytes, then resumes the other side. Called when the socket accepts more. */
+  /** Sends waiting bytes, then resumes the side `other`. Called when this socket accepts more. */
   drained(other: RelayedSocket): void {
     if (this.#flush()) other.#socket?.resume();
   }

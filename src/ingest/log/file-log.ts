@@ -55,8 +55,9 @@ export async function openFileLog(
 }
 
 /**
- * Maximum number of source ids in one report. A report about more sources lists none. All
- * deliveries of the server then read the new records, which costs far more than a long report.
+ * Maximum number of source ids in one report to the server about durable records. A report about
+ * records of more sources lists no source. All deliveries of the server then read the new records,
+ * which costs far more than a long report.
  */
 const REPORTED_SOURCES_MAX = 2_000;
 

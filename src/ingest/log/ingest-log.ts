@@ -21,9 +21,9 @@ export interface IngestLog {
    * accepts no records.
    */
   appendAll(records: readonly EventRecord[], users: readonly number[]): Promise<void>;
-  /** Whether `append` needs the hash of the event's user. */
+  /** Whether records are partitioned by user, so that `append` needs the hash of the user. */
   isPartitionedByUser?: boolean;
-  /** Returns how many partitions of the log accept records, and why the others do not. */
+  /** Returns how many partitions of the log accept records, and why the other partitions do not. */
   health(): LogHealth;
   /**
    * Returns the sequence number after the last durable record. Absent when other processes write

@@ -150,7 +150,7 @@ function createHealthReporter(send: (message: IngestMessage) => void) {
 
 /**
  * Returns the maximum number of connections of this process: `HTTP_CONNECTIONS_MAX`, or fewer when
- * the process may not open enough file descriptors.
+ * the operating system does not let this process open enough file descriptors.
  */
 function connectionsMax(logger: Logger): number {
   const { max, connectionsMax } = readDescriptorLimits();

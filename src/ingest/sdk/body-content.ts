@@ -56,7 +56,7 @@ interface ZlibHandle {
 /** Minimum number of bytes of the header and the trailer of gzip data together. */
 const GZIP_FRAME_BYTES = 18;
 const MEMORY_BYTES_MIN = 16_384;
-/** Bytes by which the output buffer exceeds the data, so that zlib reports the end at once. */
+/** Bytes of the output buffer beyond the data. With them, zlib reports the end in the same call. */
 const SLACK_BYTES = 64;
 
 /**
@@ -85,7 +85,10 @@ export function inflate(gzip: Buffer, bytesMax: number): Buffer | "large" | "dam
   }
 }
 
-/** Returns the size that a gzip trailer states, at least `MEMORY_BYTES_MIN`. It may be wrong. */
+/**
+ * Returns the size of the decompressed data in bytes, as a gzip trailer states it, or
+ * `MEMORY_BYTES_MIN` if that is larger. The trailer may be wrong.
+ */
 function statedBytes(gzip: Buffer): number {
   if (gzip.length < GZIP_FRAME_BYTES) return MEMORY_BYTES_MIN;
   return Math.max(MEMORY_BYTES_MIN, gzip.readUInt32LE(gzip.length - 4));

@@ -121,8 +121,8 @@ interface Sent {
 }
 
 /**
- * Appends the events of a request to the log. `stored` resolves when all of these events are
- * durable. `refused` is the number of events that are stored as refused.
+ * Appends the events of a request to the log. The result `stored` resolves when all of the events
+ * are durable, and `refused` is the number of events that are stored as refused.
  */
 function append(
   { log, clients, recordClientAddress }: SdkEndpointOptions,

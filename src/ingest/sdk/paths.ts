@@ -2,9 +2,9 @@ import type { EventType } from "../../event/record.ts";
 
 /** An endpoint that takes events of SDKs. */
 export interface SdkEndpoint {
-  /** The type of its events; undefined for batches, whose events state their types. */
+  /** Type of the endpoint's events; undefined for batches, in which each event states its type. */
   type: EventType | undefined;
-  /** Whether the write key may be in the query, since browsers' beacons cannot send headers. */
+  /** Whether the query may have the write key, because browsers' beacons cannot send headers. */
   isBeacon: boolean;
 }
 

@@ -13,7 +13,7 @@ const HEADER_NAMES = /^[A-Za-z0-9!#$%&'*+.^_`|~, -]{1,4096}$/;
 /** Seconds for which a browser may reuse the response to a preflight request. */
 const PREFLIGHT_SECONDS = "900";
 
-/** Whether an origin may be repeated in a response. A client may send any text of any length. */
+/** Whether a response may repeat an origin. A client may send any text of any length as origin. */
 function isRepeated(origin: string | undefined): origin is string {
   return origin !== undefined && ORIGIN.test(origin);
 }

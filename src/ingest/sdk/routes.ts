@@ -10,7 +10,7 @@ import { basicUser, queryWriteKey } from "./write-key.ts";
 const FIGURE_PATHS = ["/v1/m", "/v1/m/", "/rsaMetrics", "/rsaMetrics/"];
 /** Paths at which RudderStack's SDKs ask for their configuration. */
 const CONFIG_PATHS = ["/sourceConfig", "/sourceConfig/"];
-/** Path at which Segment's SDKs ask for their settings. It has the write key. */
+/** Path at which Segment's SDKs ask for their settings. The path contains the write key. */
 const SETTINGS_PATH = /^\/v1\/projects\/([^/]+)\/settings\/?$/;
 
 const SENDING_METHODS = "POST, OPTIONS";

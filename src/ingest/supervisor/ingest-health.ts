@@ -44,7 +44,7 @@ export function judgeIngest(
   return {
     /** Why the server does not accept most pixels; undefined while it accepts them. */
     trouble: troubles.length > 0 ? troubles.join("; ") : undefined,
-    /** Sentences on refused pixels and failed log writes; empty when `trouble` has these. */
+    /** Sentences on refused pixels and failed log writes; empty when `trouble` contains them. */
     warnings: isRefusingMost ? [] : [...refused, ...faults],
   };
 }

@@ -37,7 +37,7 @@ export interface IngestProcessOptions {
   /** Command line that starts this executable as an ingest process. */
   command: readonly string[];
   settings: Omit<IngestSettings, "log">;
-  /** Supplies log settings to the process, and is called when it has made records durable. */
+  /** Supplies log settings to the process. Its other functions are called with news of the log. */
   logs: IngestLogs;
   /** File descriptor of the listening socket. The socket stays open when the process dies. */
   socketFd: number;
@@ -104,7 +104,7 @@ export class IngestProcess {
     return this.#firstListening.promise;
   }
 
-  /** Changes settings of the process, and of those that replace it after its death. */
+  /** Changes settings of the process. A process that replaces it after its death gets them too. */
   configure(settings: ChangeableIngestSettings): void {
     this.#settings = { ...this.#settings, ...settings };
     this.#send({ type: "configure", ...settings });

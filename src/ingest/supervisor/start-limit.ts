@@ -3,8 +3,8 @@ import { INGEST_START_EXTENSIONS_MAX } from "../limits.ts";
 import { hasProgressed, readMainThread } from "./thread-state.ts";
 
 /**
- * Milliseconds within which a started ingest process must open its log, even if the log is locked,
- * and within which it must listen once it may.
+ * Milliseconds in which a started ingest process must open its log, even if the log is locked. It
+ * has the same time to listen, counted from the moment at which the server allows it.
  */
 export const INGEST_START_MS_MAX = 20_000;
 

@@ -10,12 +10,12 @@ const ATTEMPTS = 3;
 const RETRY_MS = 1_000;
 
 /**
- * Resolves with the result of `read`. When the disk fails to read its bytes `ATTEMPTS` times,
+ * Resolves with the result of `read`. When the disk has failed `ATTEMPTS` times to read the bytes,
  * resolves with the result of `pastErrors` instead, which skips the unreadable bytes.
  *
- * A disk that fails as a whole must not be treated like a disk with one bad sector, because all
- * records after the offset would then be skipped. This function therefore rejects if the disk
- * cannot write a page. The caller checks that the disk can read the bytes after the skipped ones.
+ * After these failures, rejects if the disk cannot write a page either. Such a disk fails as a
+ * whole, and all records after the offset would be skipped, not only those in a bad sector. The
+ * caller checks that the disk can read the bytes after the skipped ones.
  */
 export async function readOrPassOver<T>(
   directory: string,

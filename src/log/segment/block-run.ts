@@ -74,8 +74,8 @@ async function search(
 
 /**
  * Returns the consecutive complete blocks of `window` from the offset `index` in `window` on.
- * `base` is the window's offset in the file, `sequenceMin` the lowest sequence number that may come
- * first.
+ * `base` is the window's offset in the file. No block is returned if the sequence number of the
+ * first one is below `sequenceMin`.
  */
 function follow(window: Buffer, index: number, base: number, sequenceMin: number): BlockRun {
   const blocks: Block[] = [];

@@ -17,9 +17,9 @@ import { PAGE_BYTES, pageAligned } from "../io/page.ts";
 import { type Segment, segmentOf } from "./segments.ts";
 
 /**
- * Bound in milliseconds between fast and slow writes. After a fast write, the next write is
- * synchronous and blocks the event loop. After a slow one, a thread of the pool does the next
- * write.
+ * A write that takes fewer milliseconds than this counts as fast. After a fast write, the next
+ * write is synchronous and blocks the event loop. After a slow one, a thread of the pool does the
+ * next write.
  */
 const LOG_BLOCKING_WRITE_MS_MAX = 1;
 /** Size in bytes above which a batch is always written by a thread of the pool. */

@@ -6,7 +6,7 @@ import type { PackedEntry } from "../archive.ts";
 import { debianNames, output, type Product } from "../product.ts";
 import { fetchBasePackages } from "./base-packages.ts";
 
-/** User id and group id of the server in the image. The Kubernetes manifest has the same. */
+/** User id and group id of the server in the image. The Kubernetes manifest has the same ids. */
 export const USER_ID = 10_001;
 
 /**

@@ -31,8 +31,8 @@ export class DeadLetters {
 
   /**
    * `wake` is called after letters were requeued, with their destinations' ids, so that delivery
-   * starts at once. `overrideMembers` are names of event members that are left out when user code
-   * made the event, because their values may be credentials.
+   * starts at once. `overrideMembers` are the names of members that are left out of events made by
+   * user code, because the values of these members may be credentials.
    */
   constructor(
     ledgers: () => readonly Ledger[],

@@ -56,8 +56,9 @@ export function createDeadLetter(
 }
 
 /**
- * Returns the failed attempts as the dead letter stores them. The reason of an attempt is left out
- * if it equals the letter's reason, as most do. Other reasons are truncated.
+ * Returns the failed attempts in the form in which a dead letter stores them. Leaves out the reason
+ * of an attempt's failure if it equals the letter's reason, which is the usual case. Truncates
+ * other reasons.
  */
 function storedAttempts(attempts: readonly FailedAttempt[], letterReason: string): FailedAttempt[] {
   return attempts.map(({ reason, ...rest }) => {
@@ -66,7 +67,10 @@ function storedAttempts(attempts: readonly FailedAttempt[], letterReason: string
   });
 }
 
-/** Maximum characters of an attempt's reason that differs from the dead letter's reason. */
+/**
+ * Largest number of characters of an attempt's failure reason that a dead letter stores, if this
+ * reason differs from the letter's.
+ */
 const ATTEMPT_REASON_CHARS_MAX = 200;
 
 function answered(response: ShownAnswer): Pick<NewLetter, "status" | "code" | "response"> {

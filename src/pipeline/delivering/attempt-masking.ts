@@ -9,20 +9,21 @@ type Credentials = Readonly<Record<string, string>>;
 
 /**
  * Removes secrets from the results of deliveries to one destination, because a receiver's answer
- * may repeat what it was sent. Hides the secrets in the destination's config, the credentials of
- * the user code that made the events, and the secrets of each request. Credentials may have changed
- * any number of times since their events were made.
+ * may repeat the request. Hides the secrets in the destination's config, the credentials of the
+ * user code that made the events, and the secrets of each request. Events can have different
+ * credentials, because the credentials may have changed after the code made an event.
  */
 export class AttemptMasking {
   readonly #kind: DestinationKind;
   readonly #config: Record<string, unknown>;
   /**
-   * Mask for the config's secrets and for these credentials of user code. Kept because the events
-   * of the next failed attempt mostly have the same.
+   * Mask that hides the config's secrets and `credentials`, the credentials of user code. Kept
+   * because the events of the next failed attempt mostly have the same credentials.
    */
   #common: { credentials: ReadonlySet<Credentials>; mask: SecretMask } | undefined;
   /**
-   * Mask for the secrets of the last request. Kept because the next request mostly has the same.
+   * Mask that hides the secrets of the last request. Kept because the next request mostly has the
+   * same secrets.
    */
   #sent: { key: string; mask: SecretMask } | undefined;
 
@@ -32,8 +33,8 @@ export class AttemptMasking {
   }
 
   /**
-   * Returns the result of an attempt with `events`, without secrets. The attempt began at `at` and
-   * took `durationMs`.
+   * Returns `result` without secrets. It is the result of an attempt to deliver `events`, which
+   * began at `at` and took `durationMs`.
    */
   shown(
     result: DeliveryResult,

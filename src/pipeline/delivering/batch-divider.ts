@@ -30,8 +30,8 @@ export class BatchDivider {
    */
   #suspected = 0;
   /**
-   * Number of requests in this batch that failed, while no event was suspected, for a reason of the
-   * destination and not of an event.
+   * Number of failed requests of this batch for which the destination, not an event, seemed to be
+   * the cause. Does not count requests that held an event which was suspected already.
    */
   #wholeFailures = 0;
 

@@ -63,9 +63,9 @@ export class DeliveryPolicy {
   }
 
   /**
-   * Adds an attempt to the number of attempts of each of its events. If the attempt failed, or the
-   * receiver refused an event, also adds it to the event's failed attempts. If the attempt will be
-   * retried, also stores the time at which the event's failures began.
+   * Adds 1 to the number of attempts of each event. Adds the attempt to the failed attempts of each
+   * event if the whole attempt failed, otherwise only of the events that the receiver refused. If
+   * the attempt will be retried, also stores the time at which each event's failures began.
    */
   recordAttempt(outputs: readonly Output[], result: AttemptResult): void {
     const now = this.#context.elapsed();
@@ -102,10 +102,10 @@ export class DeliveryPolicy {
   }
 
   /**
-   * Counts a failed attempt to deliver an event in a request of its own. Makes the event a dead
-   * letter if it is the cause of its failures, or if its retry window has ended; returns whether it
-   * did. `isPressed` is true while events that failed alone take much memory. Only then do failures
-   * for a reason of the destination also count against the event.
+   * Counts a failed request that held only this event. Makes the event a dead letter, and returns
+   * true, if the event is the cause of its failures or its retry window has ended. `isPressed` is
+   * true while events that failed alone take much memory. Only then do failures that the
+   * destination seems to have caused also count against the event.
    */
   giveUpIfHopeless(
     output: Output,
@@ -171,10 +171,10 @@ export class DeliveryPolicy {
   }
 
   /**
-   * Whether an event has been tried for the whole retry window, or arrived before an outage that
-   * has lasted for at least that long. Both durations are measured by the monotonic clock, from a
-   * failed attempt. The event's age alone never decides, because it compares the clocks of two
-   * processes, and either may be wrong.
+   * Whether the retry window of an event has ended: the event's attempts have failed for longer
+   * than the window, or the event is older than the window and an outage has lasted for longer.
+   * Both durations are measured by the monotonic clock. The event's age alone never decides,
+   * because it compares the clocks of two processes, and either may be wrong.
    */
   #hasWindowEnded({ laneEvent, failingSince }: Output): boolean {
     const { retryWindowMs } = this.#context;
@@ -199,8 +199,8 @@ function isAtFault({ ofEvent, countsAtFirst }: FailuresAlone, now: OutputCounts)
 
 /**
  * Whether an event counts as the cause of its failures because it has failed more often than chance
- * explains, given the share of the other attempts that failed. Failures for a reason of the
- * destination count too.
+ * explains, given the share of the other attempts that failed. Failures that the destination seems
+ * to have caused count too.
  */
 function failsTooOften(failed: FailuresAlone, now: OutputCounts): boolean {
   const { amongTaken, total, countsAtFirst } = failed;

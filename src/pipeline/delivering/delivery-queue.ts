@@ -30,15 +30,15 @@ export interface DeliveryQueueContext extends DeliveryPolicyContext {
 
 /** Longest time in milliseconds that a request which is not full waits for more events. */
 const FILL_MS_MAX = 100;
-/** Number of failed attempts in a row from which a failed retry also makes the queue pause. */
+/** Failed attempts in a row from which a failed retry of a set-aside event also causes a pause. */
 const PAUSE_FAILURES_MIN = 2;
 
 type Failure = Extract<AttemptResult, { kind: "retry" }>;
 
 /**
- * Sends events to a destination; those of one user in order. A batch that fails is divided until
- * one event fails alone. That event is set aside and retried later, while other users' events are
- * sent. When these fail as well, the destination is down, and the pauses become longer.
+ * Sends events to a destination, the events of each user in order. A batch that fails is divided
+ * until one event fails alone. That event is set aside and retried later, while other users' events
+ * are sent. If other users' events fail too, the destination is down, and the pauses become longer.
  */
 export class DeliveryQueue {
   readonly #context: DeliveryQueueContext;
@@ -55,9 +55,9 @@ export class DeliveryQueue {
   #working: Promise<void> | undefined;
   readonly #waits: QueueWaits;
   /**
-   * Number of attempts that have failed since the receiver last accepted or rejected a request,
-   * without retries of set-aside events. The next event does not reset the number, so that the
-   * pauses do not become short again.
+   * Number of attempts that have failed since the receiver last accepted or rejected a request.
+   * Failed retries of set-aside events are not counted. The number stays when the queue tries other
+   * events, so that the pauses do not become short again.
    */
   #failures = 0;
 
@@ -110,8 +110,8 @@ export class DeliveryQueue {
   }
 
   /**
-   * Makes retries start at once, because the destination accepts events again. Returns whether the
-   * queue waited for one. A queue with an attempt in flight, which may resume others, does not.
+   * Starts retries at once, because the destination accepts events again. Returns whether this
+   * ended a wait of the queue: false during an attempt, whose answer may resume other queues.
    */
   resume(): boolean {
     const hasRetries = this.#retries.makeDue(this.#context.elapsed());
@@ -216,7 +216,7 @@ export class DeliveryQueue {
     }
   }
 
-  /** Returns the events that need not wait behind an earlier event of their user. */
+  /** Moves events that wait behind an earlier one of their user to `#retries`. Returns the rest. */
   #notBehind(outputs: Output[]): Output[] {
     if (this.#retries.isEmpty) return outputs;
     return outputs.filter((output) => !this.#retries.addBehind(output, this.#context.elapsed()));
@@ -271,9 +271,9 @@ export class DeliveryQueue {
   }
 
   /**
-   * Sends the event after one that always fails, both of the same user, when nothing else shows
-   * whether the destination works. If that event is delivered, the failing event is at fault, and
-   * is retried at once.
+   * Sends a user's next event although the event before it always fails. Called when nothing else
+   * shows whether the destination works. If the receiver accepts or rejects the next event, the
+   * failing event is at fault, and its retry is due at once.
    */
   async #tryFollower(entry: RetryEntry): Promise<void> {
     const follower = entry.outputs.slice(1, 2);

@@ -24,13 +24,13 @@ interface OpenClient {
 }
 
 /**
- * Minimum length of an outage in milliseconds. When the receiver answers after a shorter one, this
- * does not count as a recovery.
+ * Minimum length of an outage in milliseconds. When the receiver answers after a shorter outage,
+ * its answer does not count as a recovery.
  */
 const UNREACHABLE_MS_MIN = 2_000;
 /**
- * If a receiver has accepted events before, it counts as failing only after this number of
- * deliveries in a row of which it refused every event.
+ * Number of deliveries in a row of which a receiver must refuse every event before it counts as
+ * failing. Applies only to a receiver that has accepted events before.
  */
 const REFUSALS_MIN = 3;
 
@@ -47,7 +47,7 @@ export interface DestinationClientParts {
   logger: Logger;
   health: Pick<HealthLogger, "recordAttempt">;
   labels: LaneLabels;
-  /** The failure that earlier processes recorded. */
+  /** The outage, or the refusals of all events, that earlier processes recorded. */
   earlierFailure: FailureRecord;
   past?: DestinationPast | undefined;
 }
@@ -74,7 +74,10 @@ export class DestinationClient {
    * failed attempt, -∞ before the first. `reason` and `response` belong to the last failure.
    */
   failure: (FailureState & { at: number }) | undefined;
-  /** The last attempt with the current config that failed or was refused. */
+  /**
+   * Time and cause of the last failure with the current config: a failed attempt, or one in which
+   * the receiver refused an event. Undefined when there was none.
+   */
   lastFailure: LastFailure | undefined;
   /**
    * The refusals of a receiver that answers but refuses all events; undefined after a delivery with
@@ -83,7 +86,7 @@ export class DestinationClient {
    */
   #refusals: (FailureState & { count: number }) | undefined;
 
-  /** `onRecovery` is called when the receiver answers after `UNREACHABLE_MS_MIN` of outage. */
+  /** Calls `onRecovery` when the receiver answers after at least `UNREACHABLE_MS_MIN` of outage. */
   constructor(
     kind: DestinationKind,
     destination: Destination,
@@ -104,7 +107,11 @@ export class DestinationClient {
     this.lastFailure = parts.past?.lastFailure;
   }
 
-  /** The failure that a restart must not forget. Durations are at least 1. */
+  /**
+   * The failures that a restart must not forget: for how many milliseconds (at least 1) all
+   * attempts have failed or all events were refused, and why. Has no members while the destination
+   * works.
+   */
   get failureRecord(): FailureRecord {
     const { failure, refusal } = this;
     const now = this.#parts.clock.elapsed();
@@ -120,8 +127,8 @@ export class DestinationClient {
 
   /**
    * Start and reason of the refusals while the receiver refuses all events. Undefined while it
-   * accepts events, and after fewer than `REFUSALS_MIN` refusals by a receiver that has accepted
-   * events before, because a few wrong events may have caused these.
+   * accepts events. Also undefined after fewer than `REFUSALS_MIN` refusals by a receiver that has
+   * accepted events before, because a few wrong events may have caused so few refusals.
    */
   get refusal(): FailureState | undefined {
     if (this.#refusals === undefined) return undefined;

@@ -113,12 +113,15 @@ export class LaneDelivery {
     return this.#client.lastFailure;
   }
 
-  /** The failure that a restart must not forget; see `DestinationClient.failureRecord`. */
+  /** The failures that a restart must not forget; see `DestinationClient.failureRecord`. */
   get failureRecord() {
     return this.#client.failureRecord;
   }
 
-  /** Start and reason of the refusals of all events; see `DestinationClient.refusal`. */
+  /**
+   * Start and reason of the refusals while the receiver refuses all events; see
+   * `DestinationClient.refusal`.
+   */
   get refusal() {
     return this.#client.refusal;
   }
@@ -136,7 +139,10 @@ export class LaneDelivery {
     this.#expectsMore = true;
   }
 
-  /** Sends the queued events without waiting for more. Does not affect a batch that is gathered. */
+  /**
+   * Sends the queued events without waiting for more. Does not send a batch that is being gathered;
+   * see `flushBatch`.
+   */
   flush(): void {
     this.#expectsMore = false;
     for (const queue of this.#queues) queue.flush();
@@ -177,9 +183,9 @@ export class LaneDelivery {
   }
 
   /**
-   * Returns the queue for the events of a user who has none in delivery. Fills the request of one
-   * queue before the next: with a fixed queue per user, each queue would send only a few events per
-   * request. Prefers queues that are not waiting for a retry.
+   * Returns the queue for the events of a user who has no event in delivery. Fills the request of
+   * one queue before the next: with a fixed queue per user, each queue would send only a few events
+   * per request. Prefers queues that are not waiting for a retry.
    */
   #choose(): DeliveryQueue {
     let best = this.#filled;

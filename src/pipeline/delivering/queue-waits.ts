@@ -14,7 +14,7 @@ export interface QueueWaitsContext {
 export class QueueWaits {
   readonly #context: QueueWaitsContext;
   readonly #wake = new Notifier();
-  /** Number of notifications of `#wake`. A change during a wait shows that it was ended early. */
+  /** Number of notifications of `#wake`. If it changes during a wait, the wait was ended early. */
   #wakes = 0;
   /** Whether the queue waits between a failed attempt and the next one. */
   isPaused = false;
@@ -47,10 +47,11 @@ export class QueueWaits {
   }
 
   /**
-   * Waits between a failed attempt and the next one. With `mayRetryEarlier`, `DeliveryQueue.resume`
-   * may end the wait. A wait longer than `RETRY_DELAY_MS_MAX` occurs only if the receiver asked for
-   * it. After each `RETRY_DELAY_MS_MAX`, such a wait ends if the receiver has accepted other events
-   * meanwhile, because it may have asked for the delay because of a single event.
+   * Waits between a failed attempt and the next one. If `mayRetryEarlier` is true,
+   * `DeliveryQueue.resume` may end the wait. A wait is longer than `RETRY_DELAY_MS_MAX` only if the
+   * receiver asked for a delay. Such a wait is checked every `RETRY_DELAY_MS_MAX`. It ends if the
+   * receiver has accepted other events meanwhile: the receiver may have asked for the delay because
+   * of a single event.
    */
   async pause(ms: number, mayRetryEarlier: boolean): Promise<void> {
     const { outputCounts, sleep } = this.#context;

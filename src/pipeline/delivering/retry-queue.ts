@@ -120,7 +120,7 @@ export class RetryQueue {
   }
 }
 
-/** Returns the user whose events the output must stay in order with. */
+/** Returns the user of an output. The outputs of one user are sent in order. */
 export function userOf({ input }: Output): string {
   return input.event.user;
 }

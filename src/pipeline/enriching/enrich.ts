@@ -15,10 +15,10 @@ export interface EnrichingParts<Record> {
 }
 
 /**
- * Returns a function that builds the event of a record, and adds to its context what the settings
- * of its source request: `geo`, the location of the IP address, and, for events of bots, `isBot`
- * and `bot`. Events of bots that will be dropped get them too, so that a search finds these events.
- * Members that the event already has are not changed.
+ * Returns a function that builds the event of a record. It adds to the context of the event what
+ * the settings of the event's source request: `geo`, the location of the IP address, and, for
+ * events of bots, `isBot` and `bot`. It adds them even to events of bots that will be dropped, so
+ * that a search finds these events. It does not change members that the event already has.
  */
 export function createEnrichedEvents<Record extends { sourceId: string }>(
   parts: EnrichingParts<Record>,

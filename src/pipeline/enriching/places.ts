@@ -15,8 +15,8 @@ interface CityRecord {
 
 /**
  * Returns a function that returns the location of an IP address as the JSON text of `context.geo`.
- * This function returns undefined if its argument is no IP address, `lookup` does not know the
- * address, or it throws.
+ * The returned function returns undefined if its argument is no IP address, or if `lookup` does not
+ * know the address or throws.
  */
 export function createPlaces(
   lookup: (ip: string) => object | null,

@@ -31,7 +31,7 @@ export interface ActiveLaneParts {
   /** The batched delivery that a crash interrupted; undefined when there is none. */
   recovered: DeliveryIntent | undefined;
   past: DestinationPast | undefined;
-  /** The failure in which an earlier process stopped. */
+  /** The outage, or the refusals of all events, that an earlier process recorded. */
   earlierFailure: FailureRecord;
   /** Stops the delivery to this destination because an invariant was broken, which is a bug. */
   fail(error: unknown): void;

@@ -8,7 +8,7 @@ export interface AnnouncerParts {
   logs: LogSet;
   logger: Logger;
   sources: Pick<SourceLanes, "of" | "takeEnded">;
-  /** Wakes the lanes of these destinations. Each destination has one lane. */
+  /** Wakes the lanes of the destinations with the given ids. Each destination has one lane. */
   wake(destinationIds: string[]): void;
 }
 
@@ -31,8 +31,8 @@ export class Announcer {
   #isStopped = false;
 
   /**
-   * Treats the records that are in the logs already as announced. The lanes start later, and find
-   * these records by themselves.
+   * Treats the records that the logs hold at this time as announced. The lanes start later, and
+   * find these records without an announcement.
    */
   constructor(parts: AnnouncerParts) {
     this.#parts = parts;

@@ -29,7 +29,8 @@ export interface BatchLoopParts {
   decide(events: readonly LaneEvent[]): RouteDecision[];
   /**
    * Whether the loop takes only events of a batched delivery that a crash interrupted. The repeated
-   * delivery must have the same events, so other events wait until all of these were taken.
+   * delivery must have the same events, so other events wait until all events of that delivery are
+   * taken.
    */
   isRecovering(): boolean;
   endRecovery(): void;

@@ -51,8 +51,8 @@ export interface BatchSchedulerParts {
 
 /**
  * Chooses the events of the next batch of a lane. If some events have to run again because their
- * outputs did not fit in memory, the batch has these only. If there are none, it has new events and
- * a share of replayed ones.
+ * outputs did not fit in memory, the batch has only such events. Otherwise it has new events and a
+ * share of replayed ones.
  */
 export class BatchScheduler {
   readonly #parts: BatchSchedulerParts;
@@ -98,16 +98,16 @@ export class BatchScheduler {
   }
 
   /**
-   * Puts events whose outputs did not fit in memory at the front of the queue. They are taken again
-   * before all other events.
+   * Puts events whose outputs did not fit in memory at the front of the queue of events that must
+   * run again. The next batch takes them before all other events.
    */
   putBack(events: readonly LaneEvent[]): void {
     this.#unrun.unshift(...events);
   }
 
   /**
-   * Puts events behind those that `putBack` has put at the front, since they were taken later. All
-   * of them are taken again before new events.
+   * Puts events at the end of the queue of events that must run again, because they were taken
+   * later than those that `putBack` has put at its front. The queue is taken before new events.
    */
   putBackLast(events: readonly LaneEvent[]): void {
     this.#unrun.push(...events);

@@ -51,7 +51,7 @@ export function commitDelayMs(isShared: boolean, now: number): number {
   return isShared ? SHARED_COMMIT_INTERVAL_MS - (now % SHARED_COMMIT_INTERVAL_MS) : COMMIT_DELAY_MS;
 }
 
-/** Longest growth of an outage, as a fraction of the retry window, before it is written again. */
+/** Fraction of the retry window by which an outage may grow before its length is written again. */
 const OUTAGE_STEP_FRACTION = 1 / 8;
 
 /** A change that is being written to the ledger. */
@@ -59,7 +59,7 @@ interface PendingCommit {
   change: LaneChange;
   /** Events whose final outcomes the change stores. */
   events: LaneEvent[];
-  /** For each log, the lowest sequence number that was still needed when the change was made. */
+  /** For each log, the lowest sequence number that the lane needed when the change was made. */
   lows: Map<string, number>;
   replayLows: ReturnType<LaneReplays["lows"]>;
 }
@@ -78,7 +78,7 @@ export interface LaneCommitterParts {
   retryWindowMs: number;
   /** Whether the lane runs. A lane delivers the events of one destination. */
   isRunning(): boolean;
-  /** The failure of all attempts to deliver; see `DestinationClient.failureRecord`. */
+  /** The failures that a restart must not forget; see `DestinationClient.failureRecord`. */
   failureRecord(): FailureRecord;
   destination(): Destination;
   /** Notified when a lane that had no free memory may have some. */
@@ -107,7 +107,7 @@ export class LaneCommitter implements LaneCommitSource {
   #intent: DeliveryIntent | undefined;
   #isIntentWritten: boolean;
   #onIntentWritten: (() => void) | undefined;
-  /** Length in milliseconds of the outage in the last change that was made. */
+  /** Length in milliseconds of the outage, as the last change of this lane contains it. */
   #writtenOutageMs = 0;
 
   constructor(parts: LaneCommitterParts, intent: DeliveryIntent | undefined) {
@@ -267,8 +267,10 @@ export class LaneCommitter implements LaneCommitSource {
   }
 
   /**
-   * Growth of the outage at which its length is written again: first `DOWN_MS_MIN`, then with each
-   * doubling. So a crash forgets half of an outage at most, and a long one costs few writes.
+   * Milliseconds by which an outage must grow before its length is written again: first
+   * `DOWN_MS_MIN`, then as much as the written length, but at most `OUTAGE_STEP_FRACTION` of the
+   * retry window. A crash thus forgets at most half of an outage, and a long outage costs few
+   * writes.
    */
   get #outageStepMs(): number {
     const { retryWindowMs } = this.#parts;

@@ -15,8 +15,9 @@ import type { BatchPace } from "./batch-pace.ts";
 export interface LaneContext {
   logs: LogSet;
   /**
-   * Readers of the logs in `logs` with a separate cache. Replays read old records. In a shared
-   * cache, these would evict the recent records that the deliveries of new events share.
+   * Readers of the logs in `logs` with a separate cache, for replays. Replays read old records. In
+   * a shared cache, the old records would evict the recent records that the deliveries of new
+   * events share.
    */
   replayedLogs: LogSet;
   live: Live;

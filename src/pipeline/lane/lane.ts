@@ -15,18 +15,14 @@ import { LaneRoutes } from "./lane-routes.ts";
 
 /**
  * Delivers one destination's events: reads the logs, runs user code, sends, stores progress. Holds
- * only its read positions until it has something to read: of thousands of destinations, most are
- * idle.
+ * only its read positions until it has something to read: most of thousands of lanes are idle.
  */
 export class Lane implements LaneCommitSource {
   readonly #context: LaneContext;
   readonly #kind: DestinationKind;
   readonly #labels: LaneLabels;
   readonly #routes: LaneRoutes;
-  /**
-   * Reads the logs. A `RestingReader` while the lane rests, which needs less memory than a
-   * `LaneReader`.
-   */
+  /** Reads the logs. While the lane rests, it is a `RestingReader`, which needs less memory. */
   #reader: LaneReader | RestingReader;
   /** The working parts; undefined until there is something to read or to replay. */
   #active: ActiveLane | undefined;
@@ -34,13 +30,13 @@ export class Lane implements LaneCommitSource {
   #isDiscarded = false;
   /** The broken invariant (a bug) that has stopped this delivery; undefined without one. */
   #failure: FailureState | undefined;
-  /** For each log, the lowest needed position in the change that the idle lane is writing. */
+  /** Log → lowest needed position, in the change that the idle lane is writing; else undefined. */
   #lows: ReadonlyMap<string, number> | undefined;
   /** Facts about the destination that the working parts had when they were closed. */
   #past: DestinationPast | undefined;
   /** Resolves once the working parts that the idle lane has freed are closed. */
   #closing: Promise<void> | undefined;
-  /** Runs while the working parts could not be opened; they are opened at its end. */
+  /** Timer that opens the working parts after a failed attempt to open them; else undefined. */
   #retry: ReturnType<typeof setTimeout> | undefined;
 
   /** `mayReplay` tells whether there may be events to replay to the destination. */
@@ -195,7 +191,10 @@ export class Lane implements LaneCommitSource {
     this.#active?.abort();
   }
 
-  /** Returns the read positions of an idle lane. An active one commits them with its outcomes. */
+  /**
+   * Returns the read positions of an idle lane. An active lane commits its read positions with its
+   * outcomes, so this function returns undefined for it.
+   */
   collect(): LaneChange | undefined {
     if (this.#isDiscarded || this.#active !== undefined) return undefined;
     const { id: destinationId } = this.destination;
@@ -247,8 +246,9 @@ export class Lane implements LaneCommitSource {
   }
 
   /**
-   * Makes the working parts look for events. They are opened first if need be, or some time later
-   * if the ledger cannot be read. The reader is not idle meanwhile, so the lane skips no record.
+   * Makes the working parts look for events, and opens them first if they are closed. If the ledger
+   * cannot be read, opens them some time later. The reader does not rest meanwhile, so the lane
+   * skips no record.
    */
   #wakeActive(): void {
     if (this.#active !== undefined) this.#active.wake();

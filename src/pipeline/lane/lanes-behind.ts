@@ -8,22 +8,26 @@ interface Resting {
 }
 
 /**
- * Number of lanes to which `#show` shows a read of a log before the event loop can do other work.
- * It takes 1 µs for a lane, or up to 20 µs if the lane is idle and woken.
+ * Number of lanes that `#show` moves past the records of one read, or wakes, before the event loop
+ * can do other work. This takes 1 µs for each lane, or up to 20 µs if the lane is idle and woken.
  */
 const LANES_PER_TURN = 256;
 
 /**
  * Reads the logs for resting lanes that may have unread records, such as after a start, and wakes
- * the lanes that a record may be for. One read serves all lanes whose read position is at its
- * records. Thousands of idle destinations thus read a log once, and need no working parts for it.
+ * each lane that may have to deliver one of the records. One read serves all lanes whose read
+ * position is at its records. Thousands of idle destinations thus read a log once, and need no
+ * working parts for it.
  */
 export class LanesBehind<L extends Resting> {
   readonly #logs: LogSet;
   readonly #wake: (lanes: readonly L[]) => void;
   /** The resting lanes that may have unread records, in the order of their turns. */
   readonly #lanes = new Set<L>();
-  /** Log → its end when a lane was last added. Later records are announced to the lanes. */
+  /**
+   * Log → end of the log when a lane was last added. Records after this end are announced to the
+   * lanes.
+   */
   readonly #ends = new Map<string, number>();
   /** Read position of the lane furthest behind. Every second read is at this position. */
   #furthest: LogPlace | undefined;
@@ -73,8 +77,8 @@ export class LanesBehind<L extends Resting> {
   }
 
   /**
-   * Reads records at a position. Returns undefined on an error; the lanes there then read by
-   * themselves and report the error.
+   * Reads records of a log. Returns undefined on an error; the lanes at this position then read the
+   * log themselves and report the error.
    */
   async #read({ log, sequence }: LogPlace): Promise<LogChunk | undefined> {
     const chunk = await this.#logs.read(log, sequence).catch(() => undefined);
@@ -102,7 +106,10 @@ export class LanesBehind<L extends Resting> {
     this.#furthest = furthest;
   }
 
-  /** Moves a resting lane past the records read. Returns false when it must read them itself. */
+  /**
+   * Moves a resting lane past the records that were read. Returns false if the lane must be woken
+   * to read them itself.
+   */
   #pass(reader: RestingReader, { log, sequence }: LogPlace, chunk: LogChunk | undefined): boolean {
     return chunk === undefined ? !reader.isAt(log, sequence) : reader.pass(log, chunk);
   }

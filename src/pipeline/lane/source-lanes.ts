@@ -28,8 +28,8 @@ export class SourceLanes {
   /**
    * Replaces the connections of a destination; `before` has its previous ones. Returns true if the
    * destination had an ended connection whose last record this node had not seen, and has no such
-   * connection after the call. The caller must then wake the lane once more, because records of an
-   * ended connection do not wake the lane any more, and it may not have read the last of them.
+   * connection after the call. The caller must then wake the lane once more: later records do not
+   * wake it, and it possibly has not yet read the last record of the ended connection.
    */
   set(id: string, connections: readonly Connection[], before: readonly Connection[]): boolean {
     const wasEnding = this.#ending.has(id);

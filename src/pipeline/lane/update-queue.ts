@@ -1,8 +1,8 @@
 import type { TimeSlicer } from "../../concurrency/time-slicer.ts";
 
 /**
- * Number of destinations whose lanes are started or updated at once. With code that is not compiled
- * yet, one takes up to 0.25 ms.
+ * Number of destinations whose lanes `add` starts or updates before it returns. One update takes up
+ * to 0.25 ms while the JavaScript engine has not compiled the code yet.
  */
 const UPDATES_AT_ONCE_MAX = 64;
 /** Pause in milliseconds before failed updates are tried again. */
@@ -11,8 +11,9 @@ const RETRY_MS = 1_000;
 /**
  * Starts and updates the lanes (one for each destination) of many destinations in slices. The start
  * of partitions with thousands of destinations thus does not stop heartbeats, requests and the
- * lanes that run. All partitions share one `slicer`, because their slices would follow each other.
- * An update that throws stops no other one, and is tried again after a pause.
+ * lanes that run. All partitions share one `slicer`: with one for each partition, their slices
+ * would follow each other without a pause. An update that throws does not stop other updates, and
+ * is tried again after a pause.
  */
 export class UpdateQueue {
   readonly #slicer: TimeSlicer;
@@ -25,8 +26,8 @@ export class UpdateQueue {
   #retry: ReturnType<typeof setTimeout> | undefined;
 
   /**
-   * `onError` is called with the first error of each `RETRY_MS`, but not with errors of
-   * destinations whose previous update has failed, too.
+   * `onError` is called with the first error in each period of `RETRY_MS`, except with the error of
+   * a destination whose previous update has failed, too.
    */
   constructor(
     slicer: TimeSlicer,

@@ -18,8 +18,8 @@ export interface CommitSource<Change> {
   /** Called when a change that `collect` returned is on disk. */
   committed(change: Change): void;
   /**
-   * Stops the delivery to the destination because an invariant was broken, which is a bug. Nothing
-   * of this lane is written any more.
+   * Stops the delivery to the destination because an invariant was broken, which is a bug. No
+   * further change of this lane is written.
    */
   fail(error: unknown): void;
 }

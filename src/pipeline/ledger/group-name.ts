@@ -29,7 +29,7 @@ const variableParts: readonly RegExp[] = [
 const codes = /\b(HTTP|status|status code|answered|responded with|error|code)([ :]+)(\d{1,3})\b/gi;
 const digits = "abcdefghij";
 
-/** Stands in a reason for one variable part, or for a list of several. */
+/** Text that replaces a variable part of a reason, or a list of several variable parts. */
 const PLACE = "#";
 const places =
   /#(?:\s?(?:ms|s|min|h|d|seconds?|minutes?|hours?|days?|bytes?|KB|MB|GB|KiB|MiB)\b)?/g;

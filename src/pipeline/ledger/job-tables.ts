@@ -135,9 +135,9 @@ export class JobTables {
   }
 
   /**
-   * Stores the entry, in the list of replay jobs, of a request that requeues or deletes dead
-   * letters by their ids. A request can need several transactions; each later one adds its letters
-   * to the entry.
+   * Adds a request that requeues or deletes dead letters by their ids to the list of replay jobs.
+   * If the request needs several transactions, each of them calls this method, and each later call
+   * adds its letters to the entry of the first.
    */
   record(job: LetterJob, now: number): void {
     const { workspaceId, id, counts } = job;
@@ -155,7 +155,10 @@ export class JobTables {
     this.endMoving(all, now);
   }
 
-  /** Records that all letters were requeued or deleted. Ends the job if no outcome is missing. */
+  /**
+   * Records that a job has requeued or deleted all of its letters. Ends the job unless requeued
+   * letters without an outcome are left.
+   */
   endMoving(job: LetterJob, now: number): void {
     const { workspaceId, id } = job;
     // A job whose first letters all had an outcome has ended, and runs again with more letters.

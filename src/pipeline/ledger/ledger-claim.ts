@@ -20,8 +20,8 @@ export interface ClaimListener {
    */
   onLost(): void;
   /**
-   * Called when other nodes may have requeued letters of these destinations, or may have started or
-   * ended replay jobs for them.
+   * Called when other nodes may have requeued letters of the destinations with the given ids, or
+   * may have started or ended replay jobs for them.
    */
   onReplaysChanged(destinationIds: Set<string>): void;
 }
@@ -79,8 +79,8 @@ export class LedgerClaims {
   /**
    * Applies a commit unless a commit with its number was applied already. The commits of a claim
    * are numbered from 1. If it is unknown whether a commit was written, it is retried before the
-   * next one is made. Applied twice, it could overwrite changes that other nodes made in between.
-   * Throws `ClaimLostError` when `claim` is not the latest claim.
+   * next one is made. A commit that is applied twice could overwrite changes that other nodes made
+   * in between. Throws `ClaimLostError` when `claim` is not the latest claim.
    */
   applyOnce(claim: string, number: number, apply: () => void): void {
     const owner = this.expect(claim);

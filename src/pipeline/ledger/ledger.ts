@@ -211,7 +211,10 @@ export class Ledger {
     return this.#store.catchUp();
   }
 
-  /** Takes letters out, unless the request that names them was cancelled meanwhile. */
+  /**
+   * Removes dead letters with the given ids from their tables, and returns them. Removes none if
+   * the request with the entry `record` in the list of replays was cancelled meanwhile.
+   */
   #take(workspaceId: string, ids: readonly string[], record: LetterJob | undefined) {
     const job = record && this.#jobs.get(workspaceId, record.id);
     if (job?.state === "cancelled") return { taken: [], done: ids.length };
@@ -258,9 +261,9 @@ export class Ledger {
   }
 
   /**
-   * Called when other nodes have changed the tables with these names. If another node has claimed
-   * the ledger, ends the commits of this node. Otherwise tells the listener of this node's claim
-   * which destinations may have requeued letters, or replay jobs that began or ended.
+   * Called when other nodes have changed tables; `tables` holds their names. If another node has
+   * claimed the ledger, ends the commits of this node. Otherwise tells the listener of this node's
+   * claim which destinations may have requeued letters, or replay jobs that began or ended.
    */
   #handleForeign(tables: ReadonlySet<string>): void {
     const claim = this.#claim;

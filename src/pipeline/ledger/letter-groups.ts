@@ -46,8 +46,8 @@ export class LetterGroups {
   }
 
   /**
-   * Adds a dead letter to the group of its failure, unless it is in a group already. Call this and
-   * all methods that write only inside a transaction of the store.
+   * Adds a dead letter to the group of its failure, unless it is in a group already. This method
+   * and all others that write may be called only inside a transaction of the store.
    */
   add(letter: Letter): void {
     const { id, workspaceId, destinationId, stage, createdAt, response } = letter;
@@ -139,7 +139,7 @@ export class LetterGroups {
     }
   }
 
-  /** Yields ids of letters in any of these groups that sort after the id `after`, oldest first. */
+  /** Yields the ids of letters in the given groups that sort after the id `after`, oldest first. */
   *lettersOfAll(workspaceId: string, ids: readonly string[], after: string): Generator<string> {
     const heads = [...new Set(ids)].flatMap((id) => {
       const letters = this.lettersOf(workspaceId, id, after);

@@ -15,7 +15,9 @@ export function keyRange(first: string, after = "", limit = Number.MAX_SAFE_INTE
   return { start, end, exclusiveStart: true, limit };
 }
 
-/** The distinct first parts of a table's two-part keys. Costs one read for each. */
+/**
+ * Returns the distinct first parts of a table's two-part keys. Does one read for each first part.
+ */
 export function firstKeys(index: Table<unknown, PairKey>): Set<string> {
   const firsts = new Set<string>();
   let start: PairKey = ["", ""];

@@ -14,10 +14,10 @@ export interface KeptResponse {
 /** Number of different responses that are stored for a group of dead letters. */
 const RESPONSES_OF_GROUP_MAX = 4;
 /**
- * Time in milliseconds for which a group that has `RESPONSES_OF_GROUP_MAX` responses takes no new
- * one after its latest. Later, a new response replaces the oldest one. Without this time, a
- * receiver that answers each event differently would make every dead letter write its response,
- * which all nodes of a cluster read.
+ * Time in milliseconds that must pass after the latest response of a full group (one with
+ * `RESPONSES_OF_GROUP_MAX` responses) until a new response may replace the oldest one. Without this
+ * time, a receiver that answers each event differently would make every dead letter write its
+ * response, which all nodes of a cluster read.
  */
 const REPLACED_AFTER_MS = 60_000;
 /** Largest total size in bytes of a destination's stored responses, in one ledger. */
@@ -28,8 +28,8 @@ export const RESPONSES_BYTES_MAX = 64 << 20;
 const SUM = "";
 
 /**
- * Answers of receivers to events that became dead letters: a few of each group, so that thousands
- * of dead letters with one cause do not store thousands of responses.
+ * Stores answers of receivers to events that became dead letters: a few for each group of dead
+ * letters, so that thousands of dead letters with one cause do not store thousands of responses.
  */
 export class LetterResponses {
   /** [group id, response id] → response. [destination id, ""] and ["", ""] → sum of bytes. */
@@ -40,9 +40,9 @@ export class LetterResponses {
   }
 
   /**
-   * Stores a response for a group, unless it is stored already or there is no room. In a full
-   * group, it replaces the oldest response, at most once per `REPLACED_AFTER_MS`. Returns the
-   * entries of all responses that are then stored for the group. This method and `drop` may be
+   * Stores a response for a group, unless it is stored already or would exceed a limit of bytes. In
+   * a full group, it replaces the oldest response, at most once per `REPLACED_AFTER_MS`. Returns
+   * the entries of all responses that are then stored for the group. This method and `drop` may be
    * called only inside a transaction.
    */
   keep(

@@ -76,9 +76,9 @@ export class LetterTables {
   }
 
   /**
-   * Removes and returns the dead letters with these ids, as many as fit into one transaction. Skips
-   * unknown ids and those of other workspaces. `done` is the number of leading `ids` that were
-   * handled or skipped.
+   * Removes and returns the dead letters with the given ids, as many as fit into one transaction.
+   * Skips unknown ids and those of other workspaces. `done` is the number of leading `ids` that
+   * were handled or skipped.
    */
   take(workspaceId: string, ids: readonly string[]): { taken: StoredLetter[]; done: number } {
     const taken: StoredLetter[] = [];
@@ -172,7 +172,8 @@ export class LetterTables {
   }
 
   /**
-   * Yields the number of letters of each destination, of one workspace or of all, that has some.
+   * Yields the number of dead letters of each destination that has some. With `owner`, a workspace
+   * id, yields only the destinations of this workspace.
    */
   *counts(owner?: string): Generator<LetterCount> {
     const range = owner === undefined ? {} : keyRange(owner);

@@ -2,9 +2,9 @@ import type { Store } from "../../store/store.ts";
 import type { Table } from "../../store/table.ts";
 
 /**
- * An event whose messageId the same source had sent before. `sequence` is its sequence number in
- * its log. The other elements are the log, the sequence number and the time of receipt of the
- * previous event with this messageId.
+ * Row for an event that repeats an earlier one: the same source had sent its messageId before.
+ * `sequence` is the sequence number of the repeating event in its log. The other elements are the
+ * log, the sequence number and the time of receipt of the previous event with this messageId.
  */
 export type RepetitionRow = [
   sequence: number,
@@ -13,7 +13,9 @@ export type RepetitionRow = [
   previousReceivedAt: number,
 ];
 
-/** Repetitions in one log that one search has found. They are stored in one row. */
+/**
+ * Repeating events that one search has found in one log. They are stored in one row of the table.
+ */
 export interface RepetitionLot {
   log: string;
   rows: RepetitionRow[];
@@ -23,20 +25,20 @@ export interface RepetitionLot {
 export type SearchedPositions = Readonly<Record<string, number>>;
 
 /**
- * Key of a lot: its log and first sequence number. The key `POSITIONS`, which is of no lot, has an
- * empty log name.
+ * Key of a row: the log of a lot and the sequence number of its first event. The row with the key
+ * `POSITIONS`, whose log name is empty, holds the searched positions.
  */
 type RowKey = [log: string, sequence: number];
 const POSITIONS: RowKey = ["", 0];
 type RowValue = RepetitionRow[] | SearchedPositions;
 
-/** The table of events that repeat earlier ones. Lanes skip these events. */
+/** Stores which events repeat an earlier event of the same source. Lanes skip repeating events. */
 export class RepetitionTable {
   readonly #table: Table<RowValue, RowKey>;
 
   readonly #change: (apply: () => void) => Promise<void>;
 
-  /** `change` runs a function in a transaction that only the owner of the ledger may make. */
+  /** `change` runs `apply` in a transaction that only the owner of the ledger may make. */
   constructor(store: Pick<Store, "table">, change: (apply: () => void) => Promise<void>) {
     this.#table = store.table("repetitions");
     this.#change = change;
@@ -53,7 +55,9 @@ export class RepetitionTable {
     }
   }
 
-  /** Returns the row of the record with this number; undefined when it repeats no other. */
+  /**
+   * Returns the row of the event with this sequence number; undefined if it repeats no other event.
+   */
   find(log: string, sequence: number): RepetitionRow | undefined {
     const start: RowKey = [log, sequence];
     const [found] = [...this.#table.getRange({ start, end: [log, -1], reverse: true, limit: 1 })];

@@ -51,8 +51,8 @@ export class RequeuedLetters {
 
   /**
    * Returns the oldest requeued letters of a destination that are not in `inFlight`, the set of
-   * letters that are being sent. The caller must add the returned letters to this set. The next
-   * call may start after them, and would then never return those that are not in the set.
+   * letters that are being sent. The caller must add all returned letters to this set: the next
+   * call may start after them, and would never return a letter that is missing from the set.
    */
   oldest(
     destinationId: string,
@@ -91,8 +91,8 @@ export class RequeuedLetters {
   }
 
   /**
-   * Makes the next read include these letters, even if it would start after them. May be called
-   * only once the transaction that added them is committed.
+   * Makes the next read include `letters`, which were requeued, even if it would start after them.
+   * May be called only once the transaction that added the letters is committed.
    */
   added(letters: readonly StoredLetter[]): void {
     for (const { destinationId, id } of letters) {

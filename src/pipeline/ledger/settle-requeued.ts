@@ -18,8 +18,8 @@ export interface SettledLetter {
 /**
  * Removes requeued letters of a destination that have their final outcome, and adds the outcomes to
  * the counts of their replay jobs. Does not count a letter that is missing: a commit with an
- * unknown result is repeated, and the first time has counted it. May be called only inside a
- * transaction.
+ * unknown result is repeated, and the first commit may have counted and removed the letter. May be
+ * called only inside a transaction.
  */
 export function settleRequeued(
   requeued: RequeuedLetters,

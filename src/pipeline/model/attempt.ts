@@ -8,12 +8,15 @@ export interface FailureCause {
   response?: ShownAnswer | undefined;
 }
 
-/** One attempt to deliver a batch that failed, or in which an event of the batch was refused. */
+/** A failed attempt to deliver a batch, or an attempt in which the receiver refused events. */
 export interface FailedAttempt {
   /** Start of the attempt in milliseconds since the epoch. */
   at: number;
   durationMs: number;
-  /** Why the attempt failed. Absent when the receiver accepted all events but the refused ones. */
+  /**
+   * Why the whole attempt failed. Absent when the receiver refused individual events, each for a
+   * reason of its own.
+   */
   reason?: string;
   status?: number;
 }
@@ -48,7 +51,10 @@ export function fullRefusal(result: AttemptResult, events: number): FailureCause
   return reason === undefined ? undefined : { reason, response: undefined };
 }
 
-/** Maximum number of kept failures of an event: the first `FIRST_ATTEMPTS_KEPT` and the latest. */
+/**
+ * Maximum number of failed attempts that are kept for an event: the first `FIRST_ATTEMPTS_KEPT`
+ * attempts and the latest ones.
+ */
 export const FAILED_ATTEMPTS_MAX = 10;
 const FIRST_ATTEMPTS_KEPT = 2;
 

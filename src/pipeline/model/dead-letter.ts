@@ -35,7 +35,10 @@ export interface DeadLetter {
 
 /** A receiver's answer, as a dead letter shows it. */
 export interface LetterResponse extends ShownAnswer {
-  /** Whether headers and text come from another letter of the group with equal status and code. */
+  /**
+   * Whether the headers and the text are those of the response to another letter of the group, with
+   * equal status and code, because this letter's response is not stored.
+   */
   isSample?: true;
 }
 
@@ -66,8 +69,8 @@ export interface NewLetter extends StoredLetter {
 }
 
 /**
- * A dead letter that waits to be sent again. `replayedAt` is when that was requested, in
- * milliseconds since the epoch.
+ * A dead letter that waits to be sent again. `replayedAt` is the time of the request to send it
+ * again, in milliseconds since the epoch.
  */
 export interface RequeuedLetter {
   letter: StoredLetter;
@@ -109,8 +112,8 @@ export interface LetterScan {
   before: string;
   count: number;
   /**
-   * The present time. Letters with a later time are found too: they were stored before, by a clock
-   * that was ahead. Default: they are not.
+   * The present time in milliseconds since the epoch. If given, the scan also finds letters whose
+   * ids have a later time, even above `before`: a clock that was ahead gave them this time.
    */
   now?: number;
 }

@@ -5,8 +5,8 @@ interface KeyedEvent {
 }
 
 /**
- * Returns the key of an event. A messageId alone is none: an SDK chooses it, so that a source may
- * send it twice, and two sources may send the same.
+ * Returns the key that identifies an event. The messageId alone is not enough: an SDK chooses it,
+ * so a source may send the same messageId twice, and two sources may send the same one.
  */
 export function eventKey({ sourceId, receivedAt, messageId }: KeyedEvent): string {
   return `${sourceId} ${receivedAt} ${messageId}`;

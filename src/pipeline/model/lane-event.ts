@@ -18,8 +18,9 @@ export type LogOrigin =
 export type Origin = LogOrigin | { requeued: StoredLetter; jobId?: string | undefined };
 
 /**
- * Approximate bytes that an event takes in memory besides its text. Without them, a batch of many
- * events `{}` would count as almost nothing. `OUTPUT_OVERHEAD_BYTES` is the same for an output.
+ * Approximate bytes that an event takes in memory besides its text. If they were not counted, a
+ * batch of many events `{}` would count as almost nothing. `OUTPUT_OVERHEAD_BYTES` is the same for
+ * an output.
  */
 export const EVENT_OVERHEAD_BYTES = 512;
 const OUTPUT_OVERHEAD_BYTES = 256;

@@ -19,30 +19,39 @@ export interface CursorRecord {
 export interface DeliveryIntent {
   name: string;
   /**
-   * For each log, an exclusive upper bound: records with lower sequence numbers that have no final
-   * outcome yet belong to the delivery.
+   * Log → exclusive upper bound of the delivery's records. All records with lower sequence numbers
+   * that have no final outcome yet belong to the delivery.
    */
   ends: Positions;
   /** Id of the last requeued dead letter in the delivery. Absent when the delivery has none. */
   letter?: string;
   /**
-   * For each replay job and log, an exclusive upper bound: the job's records with lower sequence
-   * numbers that have no final outcome yet belong to the delivery.
+   * Replay job id → log → exclusive upper bound of the delivery's replayed records. All records of
+   * the job with lower sequence numbers that have no final outcome yet belong to the delivery.
    */
   replays?: Readonly<Record<string, Positions>>;
 }
 
 /**
- * The failure of all attempts of a lane that a restart must not forget; empty while the receiver
- * accepts events. Durations are stored instead of start times, because the clock of the next
- * process may differ.
+ * How long all attempts of a lane have failed, and why. It is stored so that it survives a restart.
+ * It is empty while the receiver (the destination's server) accepts events. It has durations
+ * instead of start times, because the clock of the next process may differ.
  */
 export interface FailureRecord {
-  /** Milliseconds for which all attempts had failed, in this process and earlier ones. */
+  /**
+   * Milliseconds for which every attempt has failed, in this process and earlier ones. Absent while
+   * the receiver answers.
+   */
   outageMs?: number;
-  /** Milliseconds for which the receiver had answered and refused every event. */
+  /**
+   * Milliseconds for which the receiver has answered and refused every event. Absent while it
+   * accepts events or does not answer.
+   */
   refusedMs?: number;
-  /** Reason of the last of these attempts. Absent in records of older versions. */
+  /**
+   * Why the last attempt failed, or why the receiver refused its events. Absent when there is no
+   * failure, and in records of older versions.
+   */
   reason?: string;
 }
 
@@ -54,16 +63,17 @@ export interface LaneRecord extends FailureRecord {
   sealed?: DeliveryIntent;
   logs: Record<string, CursorRecord>;
   /**
-   * Connection id → start of the latest live period that the lane knows, as a position in each log.
-   * A live period is a time in which a connection delivers. A period that began before the lane's
-   * read position counts as known only after the lane has read the period's records below that
-   * position. After a restart, the lane goes back to the start of periods that are not known.
+   * Connection id → start of the connection's latest live period (a time in which it delivers) that
+   * the lane knows, as a position in each log. A period that began before the lane's read position
+   * is known only after the lane has read the period's records below that position. After a
+   * restart, the lane goes back to the start of each period that is not known.
    */
   known: Record<string, Positions>;
 }
 
 /**
- * Whether a lane stopped while it failed. Its working parts show the failure, so it does not rest.
+ * Whether the lane with the stored state `record` was failing when it stopped. Such a lane does not
+ * rest after a restart, because only its working parts show the failure.
  */
 export function isFailing(record: LaneRecord | undefined): boolean {
   return (record?.outageMs ?? record?.refusedMs) !== undefined;

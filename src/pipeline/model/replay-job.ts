@@ -11,7 +11,9 @@ export interface EventFilter extends ContentFilter {
   event?: string;
   userId?: string;
   anonymousId?: string;
-  /** The messageIds of the events to replay; those made by the server are lower-case UUIDs. */
+  /**
+   * The messageIds of the events to replay. A messageId that the server made is a lower-case UUID.
+   */
   messageIds?: readonly string[];
 }
 
@@ -22,12 +24,12 @@ export interface JobCounts {
   /** Number of events for which user code returned no event. */
   dropped: number;
   /**
-   * Number of events that became dead letters. Includes events that were dead letters before the
-   * job.
+   * Number of events that became dead letters, including events that had already been dead letters
+   * before the job.
    */
   failed: number;
   /**
-   * Number of events that were discarded in progress, because their job was cancelled or their
+   * Number of events that were given up while in progress, because the job was cancelled or the
    * destination removed.
    */
   discarded: number;
@@ -38,8 +40,8 @@ export interface JobCounts {
 /** Events of a replay that became dead letters for one reason; `count` is their number. */
 export interface JobFailure {
   /**
-   * Id of the group of these dead letters. The empty string stands for all reasons beyond the
-   * maximum number of reasons that a job counts separately.
+   * Id of the dead-letter group of the failed events. The empty string stands for all reasons
+   * beyond the maximum number of reasons that a job counts separately.
    */
   groupId: string;
   reason: string;
@@ -112,7 +114,7 @@ export interface EventJob extends JobBase {
 export interface LetterJob extends JobBase {
   kind: "dead-letters" | "purge";
   filter: LetterFilter;
-  /** Whether the letters were selected one by one, by their ids. */
+  /** Whether the job's dead letters were selected one by one, by their ids. */
   isSelection?: true;
   /** Id of the destination of all letters of the job; absent when they have several. */
   destinationId?: string | undefined;

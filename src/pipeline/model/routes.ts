@@ -47,8 +47,9 @@ export function firstCovered(connection: Connection, log: string, known?: Positi
 }
 
 /**
- * Returns the start of a connection's latest live period; undefined when it never was live. A
- * period that ended where it began is none, because another one may begin at the same positions.
+ * Returns the start of a connection's latest live period; undefined when the connection was never
+ * live. Ignores the last period if it ended where it began, because another period may begin at the
+ * same positions.
  */
 export function latestStart({ from, until, earlier = [] }: Connection): Positions | undefined {
   return until === undefined || isAfter(until, from) ? from : earlier.at(-1)?.from;
@@ -94,12 +95,18 @@ export function decideRoute(
   return connection.enabled ? send : connectionDisabled;
 }
 
-/** Decides about a replayed event. Replays need only an enabled destination, not a connection. */
+/**
+ * Decides about a replayed event: it is sent if the destination is enabled, and refused otherwise.
+ * A connection is not needed.
+ */
 export function decideReplay({ destination }: Routes): RouteDecision {
   return destination.enabled ? send : destinationDisabled;
 }
 
-/** Sequence number of the first record that a lane with these connections reads from a log. */
+/**
+ * Returns the sequence number of the first record that a lane with the connections `connections`
+ * reads from a log.
+ */
 export function firstToRead(
   log: string,
   connections: readonly Connection[],

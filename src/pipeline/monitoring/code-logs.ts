@@ -151,12 +151,16 @@ function sizeOf({ text }: CodeLogLine): number {
   return Buffer.byteLength(text) + LINE_OVERHEAD_BYTES;
 }
 
-/** Credentials with fewer characters are not masked: they occur in too many lines by chance. */
+/**
+ * Minimum number of characters of a credential that is masked in log lines. Shorter ones would
+ * occur in too many lines by chance.
+ */
 const SECRET_CHARS_MIN = 4;
 
 /**
- * Returns the line with the workspace's credentials masked, longer ones first, since one may be
- * part of another. Some API tokens may read events, and thus log lines, but not credentials.
+ * Returns the line `text` with the workspace's credentials masked, because some API tokens are
+ * allowed to read log lines but not credentials. Masks longer credentials first, since a shorter
+ * one may be part of a longer one.
  */
 function withoutSecrets(text: string, credentials: Readonly<Record<string, string>>): string {
   return Object.values(credentials)

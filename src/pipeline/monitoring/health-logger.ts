@@ -32,8 +32,8 @@ export class HealthLogger {
   #toldAt = Number.NEGATIVE_INFINITY;
   /**
    * The current outage; undefined while there is none. It begins when its first failure is logged,
-   * and ends with the next success or refusal. `since` is its beginning by `clock.elapsed`, in
-   * milliseconds.
+   * and ends with the next attempt that the destination answers, by accepting or refusing the
+   * events. `since` is its beginning by `clock.elapsed`, in milliseconds.
    */
   #outage: { since: number; attempts: number; isDown: boolean } | undefined;
   #letters = { transform: 0, deliver: 0 };

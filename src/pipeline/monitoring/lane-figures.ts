@@ -14,7 +14,7 @@ import type { LaneHistories } from "./lane-history.ts";
 
 /** Counts and lags for the figures (statistics) of destinations, sources and transformations. */
 export interface PipelineFigures {
-  /** Returns what was counted in the minute that began at the time `at`. */
+  /** Returns a row of counts for each series, for the minute that began at the time `at`. */
   minute(at: number): Map<Series, FigureRow>;
   /** Resolves with a row for each series that has a lag. The rows hold only the current lag. */
   lag(): Promise<Map<Series, FigureRow>>;
@@ -33,9 +33,9 @@ export interface FigureSources {
 }
 
 /**
- * Returns what this node counted in the minute that began at the time `at`, by series. The row of a
- * source or a workspace sums up the outcomes at all of its destinations, but counts each received
- * event once.
+ * Returns a row of this node's counts for each series, for the minute that began at the time `at`.
+ * The row of a source or a workspace sums up the outcomes at all of its destinations, but counts
+ * each received event once.
  */
 export function minuteFigures(sources: FigureSources, at: number): Map<Series, FigureRow> {
   const { histories, runs, received } = sources;

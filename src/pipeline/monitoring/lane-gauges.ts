@@ -24,7 +24,10 @@ export interface FailureState extends FailureCause {
   startedAt: number;
 }
 
-/** Cause and time (Unix milliseconds) of the last attempt that failed or was refused. */
+/**
+ * Cause and time (Unix milliseconds) of the last attempt that failed or that the receiver (the
+ * destination's server) refused.
+ */
 export interface LastFailure extends FailureCause {
   at: number;
 }
@@ -43,11 +46,14 @@ export interface LaneGauges {
    */
   failure: FailureState | undefined;
   /**
-   * The current refusal; undefined while there is none. The receiver answers, but refuses every
-   * event.
+   * The current refusal of all events; undefined while there is none. During a refusal the receiver
+   * (the destination's server) answers, but refuses every event.
    */
   refusal: FailureState | undefined;
-  /** The last attempt that failed, even if later ones succeeded; undefined if no attempt failed. */
+  /**
+   * The last attempt that failed or was refused by the receiver, even if later ones succeeded;
+   * undefined when there was none.
+   */
   lastFailure: LastFailure | undefined;
 }
 
@@ -70,7 +76,7 @@ export function mergeGauges(lanes: readonly LaneGauges[]): LaneGauges | undefine
   };
 }
 
-/** The latest of several failures; undefined for none. */
+/** Returns the latest of several failures; undefined for an empty list. */
 export function latestFailure<F extends { at: number }>(all: readonly F[]): F | undefined {
   return all.toSorted((one, other) => other.at - one.at)[0];
 }

@@ -34,18 +34,21 @@ interface LaneMinute {
 }
 
 /**
- * Milliseconds without events after which counters may be deleted to make room for others. By then,
- * they have no counts: their newest minute is older than those that a ring keeps.
+ * Milliseconds without events after which counters may be deleted to make room for others. All of
+ * their counts are then older than the minutes that a `CounterRing` keeps.
  */
 const IDLE_MS = COUNTED_MINUTES * MINUTE_MS;
 
-/** Whether counters are idle. Counters of a time after now are idle: the clock was set back. */
+/**
+ * Whether counters have had no events for `IDLE_MS`. Also true when their last event is as far in
+ * the future, because the clock was set back.
+ */
 const isIdle = (lastAt: number, now: number) => Math.abs(now - lastAt) > IDLE_MS;
 
 /**
- * A destination counts as recovered when, at the failure rate of the last minute, this many of the
- * deliveries since its last failure would have failed. At 3, a destination that still fails is
- * taken for recovered about once in e³ = 20 times.
+ * Number of expected failures at which a destination counts as recovered: at the failure rate of
+ * the last minute, this number of the deliveries since its last failure would have failed. At 3, a
+ * destination that still fails is taken for recovered about once in e³ = 20 times.
  */
 const EXPECTED_FAILURES = 3;
 const RATE_SLOT_MS = 10_000;
@@ -204,8 +207,8 @@ class LaneHistory {
 }
 
 /**
- * Recent activity of all destinations, by destination id. Bounds its memory: when there is no room
- * for another history or connection, those without counts are cleared.
+ * Recent activity of all destinations, by destination id. Its memory is bounded: when there is no
+ * room for another history or connection, histories and connections without counts are cleared.
  */
 export class LaneHistories {
   readonly #all = new Map<string, LaneHistory>();
@@ -217,7 +220,7 @@ export class LaneHistories {
     return this.#all.getOrInsertComputed(destinationId, () => new LaneHistory(this));
   }
 
-  /** Returns what the lanes counted in the minute that began at the time `at`, by destination. */
+  /** Returns by destination the counts of the minute that began at the time `at`. */
   *minute(at: number): Generator<[destinationId: string, counted: LaneMinute]> {
     for (const [id, history] of this.#all) {
       const counted = history.minute(at);

@@ -18,7 +18,10 @@ export interface LaneStatus {
    * event.
    */
   failure?: { since: number; reason: string; isDown: boolean };
-  /** The last attempt that failed or was refused, also when later ones succeeded. */
+  /**
+   * The last attempt that failed or that the receiver refused, even if later ones succeeded. Absent
+   * when there was none.
+   */
   lastFailure?: LastFailure;
   /** Whether some events fail although the receiver accepts others. */
   isRejecting: boolean;

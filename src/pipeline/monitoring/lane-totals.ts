@@ -7,7 +7,10 @@ import type { TenantLabels } from "./tenant-labels.ts";
  * are combined, `lagEvents` as a sum and `lagSeconds` as the maximum.
  */
 export interface LaneTotal {
-  /** Labels of the lanes' metrics. `letterLabels` are those of their dead letters. */
+  /**
+   * Labels of the lanes' metrics. `letterLabels` has the labels of the metrics about their dead
+   * letters.
+   */
   labels: Record<string, string>;
   letterLabels: Record<string, string>;
   lagEvents: number;
@@ -19,7 +22,7 @@ const never = new AbortController().signal;
 
 /**
  * Creates a function that combines the state of all lanes with equal metric labels. Because there
- * may be thousands of lanes, the function yields to other work in between, and concurrent calls
+ * may be thousands of lanes, the function lets other work run in between, and concurrent calls
  * share one result.
  */
 export function createLaneTotals(

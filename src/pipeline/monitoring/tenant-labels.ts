@@ -30,8 +30,8 @@ export class TenantLabels {
   }
 
   /**
-   * Returns the labels of a metric as `/metrics` shows them: with or without those that name
-   * tenants.
+   * Returns the labels of a metric as `/metrics` shows them: all labels, or only the labels that do
+   * not identify tenants.
    */
   shown(labels: Labels): Labels {
     if (this.areShown && this.#isShown(labels.destination)) return labels;
@@ -40,7 +40,10 @@ export class TenantLabels {
     return shown;
   }
 
-  /** Removes a destination from those with labels, so that another one can have labels. */
+  /**
+   * Removes a destination from the set of destinations whose metrics have tenant labels. Another
+   * destination can then take its place.
+   */
   forget(destination: string): void {
     this.#destinations.delete(destination);
   }

@@ -23,13 +23,14 @@ export class Cursor {
    */
   readonly #pending = new SequenceCounts();
   /**
-   * Sequence numbers that the stored cursor lists without a final outcome, and whose records have
-   * not been taken again since the restart.
+   * Sequence numbers that the stored cursor lists as records without a final outcome. After a
+   * restart, the lane takes these records again, and removes each number when it has taken or
+   * passed the record.
    */
   readonly #recovered: Set<number>;
   /**
-   * Connection id → first sequence number to take for this connection. Has only new connections
-   * that need records which were already read.
+   * Connection id → first sequence number to take for the connection. Has only new connections that
+   * need records which the lane has already read.
    */
   readonly #backfills = new Map<string, number>();
   /**
@@ -67,8 +68,8 @@ export class Cursor {
   }
 
   /**
-   * Moves the read position back to `start`, so that older records are taken for this connection
-   * only. Does nothing when no record from `start` on was read.
+   * Moves the read position back to `start`, to take older records for one connection only. Does
+   * nothing when no record from `start` on was read.
    */
   backfill(connectionId: string, start: number): void {
     if (start >= this.#next) return;
@@ -129,8 +130,8 @@ export class Cursor {
   }
 
   /**
-   * Notes that a stored copy of this cursor is durable. `low` is the value that `this.low` had when
-   * the copy was made.
+   * Notes that a stored copy of this cursor is durable. `low` is the value of `this.low` when the
+   * copy was made.
    */
   committed(low: number): void {
     // `this.low` is lower when a backfill began meanwhile.

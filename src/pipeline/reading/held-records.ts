@@ -10,8 +10,9 @@ export class HeldRecords {
   }
 
   /**
-   * Returns the logs in which a delivery may have stopped. `lowOf` returns the lowest position in a
-   * log that some delivery has not passed; undefined when there are no deliveries.
+   * Returns the logs in which a delivery may have stopped at a record of a newer version. `lowOf`
+   * returns the lowest position in a log that some delivery has not passed; undefined when there
+   * are no deliveries.
    */
   logsAbove(lowOf: (log: string) => number | undefined): string[] {
     return [...this.#furthest].flatMap(([log, sequence]) =>

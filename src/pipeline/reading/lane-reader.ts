@@ -30,7 +30,7 @@ export class LaneReader {
    */
   readonly #held = new Map<string, number>();
 
-  /** With `repeated` (an interrupted delivery), takes only its events until `endRecovery`. */
+  /** `repeated` is an interrupted delivery: only its events are taken until `endRecovery`. */
   constructor(
     logs: LogSet,
     routes: Routes,
@@ -82,10 +82,10 @@ export class LaneReader {
   }
 
   /**
-   * Takes up to `count` events, from the logs in turn. An event is taken only after the lane has
-   * read the other logs up to the ends that they had when it was received. This keeps a user's
-   * events in order whichever process received them. Returns an empty list when no event can be
-   * taken.
+   * Takes up to `count` events. Each call begins at the log after the one at which the last call
+   * ended. An event is taken only after the lane has read the other logs up to the ends that they
+   * had when the event was received. Therefore a user's events stay in order, whichever process
+   * received them. Returns an empty list when no event can be taken.
    */
   async take(count: number, bytesMax: number): Promise<LaneEvent[]> {
     this.wake();
@@ -104,7 +104,7 @@ export class LaneReader {
     }
   }
 
-  /** Whether the lane has read all records that were announced (for which lanes were woken). */
+  /** Whether the lane has read all announced records of a log (for which lanes were woken). */
   #isAhead(log: string): boolean {
     return this.#logs.announcedEnd(log) <= this.#cursor(log).position;
   }
@@ -146,7 +146,7 @@ export class LaneReader {
     return this.#cursors.values().every((cursor) => cursor.isSettled);
   }
 
-  /** Log → time of receipt of the record of a newer version before which the lane stops. */
+  /** Log → time of receipt of the record of a newer version at which the lane stops. */
   get held(): ReadonlyMap<string, number> {
     return this.#held;
   }
@@ -167,7 +167,10 @@ export class LaneReader {
     return { logs, known: this.#periods.record() };
   }
 
-  /** Notes that the read positions are durable. The logs may be trimmed below `lows`, by log. */
+  /**
+   * Notes that the read positions are durable. `lows` has for each log the sequence number below
+   * which records may be trimmed.
+   */
   committed(lows: ReadonlyMap<string, number>): void {
     for (const [log, low] of lows) this.#cursors.get(log)?.committed(low);
   }
@@ -266,7 +269,7 @@ export class LaneReader {
     return { events, isHeld };
   }
 
-  /** Whether a record must wait until the other logs were read up to the ends in `after`. */
+  /** Whether a record must wait until the lane has read other logs up to the ends in `after`. */
   #waits(after: readonly LogEnd[] = []): boolean {
     return after.some(({ log, sequence }) => {
       const end = Math.min(sequence, this.#logs.end(String(log)));

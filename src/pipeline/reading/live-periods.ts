@@ -26,9 +26,9 @@ export class LivePeriods {
   }
 
   /**
-   * Applies the current connections. Returns in `begun` the connections with a new live period,
-   * each with the start of its previous period as `known`, and in `ended` the ids of the
-   * connections that do not exist any more.
+   * Applies the current connections. In the result, `begun` has the connections with a new live
+   * period, each with the start of its previous period as `known`; `ended` has the ids of the
+   * connections that no longer exist.
    */
   update(connections: ReadonlyMap<string, Connection>) {
     const begun: { connection: Connection; known: Positions | undefined }[] = [];

@@ -30,13 +30,13 @@ export class RestingReader {
   /** Log → lowest sequence number that would be read after a restart. */
   readonly #durable: Record<string, number> = {};
   /**
-   * Whether some records that the lane has not passed may be of its sources. While it is true, the
-   * lane skips no announced records.
+   * Whether a record that the lane has not passed may be of one of its sources. While this is true,
+   * the lane skips no announced records.
    */
   #isBehind = false;
   /**
-   * Log → time of receipt of its next record. Has only logs in which the lane stops, because a
-   * newer version of pixelmill wrote that record; undefined when there are none.
+   * Log → time of receipt of the log's next record. Has only logs in which the lane stops, because
+   * a newer version of pixelmill wrote the next record. Undefined when there are no such logs.
    */
   #held: Map<string, number> | undefined;
   /**
@@ -52,8 +52,8 @@ export class RestingReader {
 
   /**
    * Creates the reader of a lane from its stored state `record`. `durableLow` returns the lowest
-   * position that a restart would read. Returns undefined when the lane must read records again
-   * that have no final outcome, or older records for a new connection.
+   * position that a restart would read. Returns undefined when the lane cannot rest: it must read
+   * older records for a new connection, or read records without a final outcome again.
    */
   static create(
     logs: LogSet,
@@ -110,7 +110,10 @@ export class RestingReader {
     return { logs, known };
   }
 
-  /** Notes durable read positions. `lows`: log → sequence number below which it may be trimmed. */
+  /**
+   * Notes that the read positions are durable. `lows` has for each log the sequence number below
+   * which records may be trimmed.
+   */
   committed(lows: ReadonlyMap<string, number>): void {
     for (const [log, low] of lows) if (log in this.#durable) this.#durable[log] = low;
   }
@@ -125,7 +128,10 @@ export class RestingReader {
     return this.#durable[log];
   }
 
-  /** Takes over a stored lane's positions. Returns false if records below them are pending. */
+  /**
+   * Takes over the read positions of a stored lane. Returns false when some records below a
+   * position have no final outcome yet.
+   */
   #setNext(record: LaneRecord | undefined): boolean {
     for (const [log, { next, pending }] of Object.entries(record?.logs ?? {})) {
       if (pending.length > 0) return false;

@@ -88,9 +88,9 @@ export class SharedReader {
 
   /**
    * Notes that all records below `sequence` are announced: each lane that reads their sources was
-   * woken, and the lanes that are still idle may skip them. If a newer version of pixelmill wrote
-   * the record at `sequence`, `newerAt` is its time of receipt; the announced end cannot pass this
-   * record.
+   * woken, and the lanes that are still idle may skip these records. If a newer version of
+   * pixelmill wrote the record at `sequence`, `newerAt` is its time of receipt; the announced end
+   * cannot pass this record.
    */
   setAnnouncedEnd(log: string, sequence: number, newerAt?: number): void {
     assert(sequence <= this.end(log), "An announced end is at or below the durable end of its log");
@@ -110,8 +110,8 @@ export class SharedReader {
 
   /**
    * Returns a view that has only the logs of `readers` and shares the caches of this reader. With
-   * `repetitions`, a read resolves after its records were searched for repetitions. A record of a
-   * newer version at which reading stops is noted in `held`.
+   * `repetitions`, a read resolves only after `repetitions` has searched its records. With `held`,
+   * the view notes there each record of a newer version at which reading stops.
    */
   subset(
     readers: { keys(): Iterable<string> },
@@ -256,7 +256,10 @@ export class SharedReader {
   }
 }
 
-/** Index of the first of these ascending records whose sequence number is at least `sequence`. */
+/**
+ * Returns the index of the first record in `inputs` (in ascending order) whose sequence number is
+ * at least `sequence`.
+ */
 export function firstAtOrAfter(inputs: readonly { sequence: number }[], sequence: number): number {
   let low = 0;
   let high = inputs.length;

@@ -27,11 +27,14 @@ export interface LatestOutcome {
   receivedAt: number;
   at: number;
   /**
-   * The event as received. Absent when it, or the event after user code, has more than
-   * `RECENT_EVENT_BYTES_MAX` bytes.
+   * The event as received. Absent when the received event, or the event after user code, has more
+   * than `RECENT_EVENT_BYTES_MAX` bytes.
    */
   received?: unknown;
-  /** The event as it was, or would have been, sent to the destination. Absent if `received` is. */
+  /**
+   * The event as it was sent to the destination, or as it would have been sent. Absent when
+   * `received` is absent.
+   */
   event?: unknown;
   reason?: string;
   response?: ShownAnswer;

@@ -6,8 +6,9 @@ export interface Trimmable {
 }
 
 /**
- * Fraction of the limit to which all parts together are trimmed when trimming the changed part did
- * not suffice. Below 1, so that trimming all parts is seldom necessary.
+ * Fraction of the limit to which all parts together are trimmed, if they still exceed the limit
+ * after the changed part was trimmed. It is below 1, so that trimming all parts is seldom
+ * necessary.
  */
 const TRIMMED_FRACTION = 3 / 4;
 

@@ -21,8 +21,9 @@ const CAPACITY_MIN = 1 << 8;
 const HASH_WORDS = 4;
 const NONE = -1;
 /**
- * Fraction of live slots up to which a full ring that may not grow is written again without the
- * others. Writing 500,000 slots takes 75 ms, so it must free many of them.
+ * Maximum fraction of live slots (which have the last occurrence of their id) at which a full ring
+ * is written again without its other slots, if a limit does not let it grow. Writing 500,000 slots
+ * takes 75 ms, so it must free many slots.
  */
 const LIVE_FRACTION_MAX = 7 / 8;
 
@@ -44,7 +45,7 @@ export class RecentIds {
   /** Slot of the oldest id in the ring. `#used` slots are in use, from this one on. */
   #first = 0;
   #used = 0;
-  /** Number of slots in use that have the last occurrence of their id. */
+  /** Number of live slots: slots in use that have the last occurrence of their id. */
   #live = 0;
   #hashes = new Int32Array(0);
   #times = new Float64Array(0);
@@ -150,9 +151,10 @@ export class RecentIds {
   }
 
   /**
-   * Frees the slots of ids that occurred again. Doubles the number of slots when ids without a
-   * later occurrence fill at least half of them. Returns false when a limit does not allow more,
-   * and more than `LIVE_FRACTION_MAX` of the slots have the last occurrence of an id.
+   * Makes room for a new id: frees the slots of ids that occurred again, and doubles the number of
+   * slots when ids without a later occurrence fill at least half of them. Returns false when a
+   * limit does not allow more slots, and more than `LIVE_FRACTION_MAX` of the slots have the last
+   * occurrence of their id.
    */
   #makeRoom(): boolean {
     const isHalfLive = 2 * this.#live >= this.#capacity;

@@ -44,15 +44,15 @@ export class Repetitions {
   readonly #searched = new Map<string, number>();
   /** Log → end of the latest range of new records that was announced by `wake`. */
   readonly #announced = new Map<string, number>();
-  /** The repetitions that are stored. */
+  /** The repetitions that are stored in the ledger. */
   readonly #marks = new RepetitionMarks();
   /** Lots of repetitions that were found and are not stored in the ledger yet. */
   #unstored: RepetitionLot[] = [];
   readonly #events = new SentEventReader((sourceId) => this.#windowOf(sourceId) > 0);
   /**
-   * Logs that are being searched. The search of a log may first search other logs, whose ends its
-   * records name. It skips logs in this set, so that damaged records that name each other's logs do
-   * not cause an endless recursion.
+   * Logs that are being searched. Because records name the ends of other logs, the search of a log
+   * may first search these other logs. It skips logs in this set, so that damaged records that name
+   * each other's logs do not cause an endless recursion.
    */
   readonly #active = new Set<string>();
   #storedPositions = "";
@@ -93,8 +93,8 @@ export class Repetitions {
   }
 
   /**
-   * Tells the search of a range of new records. If no source of the range has deduplication, the
-   * search skips it. Without a range, the new records may be of any log and source.
+   * Notes that a range of new records can be searched. Skips the range if none of its sources has
+   * deduplication. Without a range, the new records may be of any log and source.
    */
   wake(range?: DurableRange): void {
     if (range === undefined) {
@@ -108,7 +108,7 @@ export class Repetitions {
     if (!this.#active.has(log) && !this.#mayNeed(sources)) this.#searched.set(log, end);
   }
 
-  /** Whether a source may have deduplication. True for all while the catalog cannot be read. */
+  /** Whether one of the sources may have deduplication. True while the catalog cannot be read. */
   #mayNeed(sources: readonly string[]): boolean {
     try {
       this.#refreshWindows();
@@ -200,7 +200,10 @@ export class Repetitions {
     }
   }
 
-  /** Searches the records that other logs had when an event arrived, since they precede it. */
+  /**
+   * Searches other logs up to the ends that they had when an event arrived, because their records
+   * below these ends precede the event.
+   */
   async #searchOthers({ after = [] }: SentEvent): Promise<void> {
     for (const { log, sequence } of after) {
       const name = `${log}`;

@@ -15,7 +15,10 @@ export interface SearchStartParts {
   readBytesMax?: number;
 }
 
-/** Finds where searches continue after a restart, and from where messageIds are read first. */
+/**
+ * Finds the position at which the search of a log for repeated events continues after a restart,
+ * and the earlier position from which messageIds are read before that.
+ */
 export class SearchStart {
   readonly #parts: SearchStartParts;
   #oldest: Promise<number> | undefined;
@@ -46,9 +49,10 @@ export class SearchStart {
   }
 
   /**
-   * Returns the position from which a log's messageIds are needed: to search this log from
-   * `unsearched` on, and the other logs from their first unsearched positions. The others matter
-   * because an older record in another log may repeat an event of this log.
+   * Returns the position from which the messageIds of a log must be read, so that this log can be
+   * searched from `unsearched` on, and the other logs from their first unsearched positions. The
+   * other logs matter because an unsearched record there may be older and may repeat an event of
+   * this log.
    */
   async firstNeeded(reader: LogReader, unsearched: number): Promise<number> {
     const { clock, timeOf } = this.#parts;

@@ -14,7 +14,8 @@ interface ReadEvents {
 const READ_BYTES = 256 << 10;
 
 /**
- * Reads from logs the events whose repetitions are recognized; `sentEvent` tells which they are.
+ * Reads from logs the events that are compared by messageId to find repeated events. `sentEvent`
+ * decides which events these are.
  */
 export class SentEventReader {
   readonly #isWanted: (sourceId: string) => boolean;
@@ -44,7 +45,10 @@ export class SentEventReader {
     return read;
   }
 
-  /** Forgets what was read. Called after `isWanted` has changed its result for a source. */
+  /**
+   * Forgets the events that were read last. Called after `isWanted` has changed its result for a
+   * source.
+   */
   forget(): void {
     this.#last.clear();
   }

@@ -36,7 +36,7 @@ export interface EventReplayParts {
   onReady(): void;
   /** Called when the range was read. The job is done once all its events have a final outcome. */
   onRead(): void;
-  /** Stops the delivery to this destination after an error that only a bug can cause. */
+  /** Stops the delivery to the destination after an error that only a bug can cause. */
   fail(error: unknown): void;
 }
 
@@ -59,7 +59,7 @@ export class EventReplay {
   #isRecovering: boolean;
   #isRead = false;
   #isStopped = false;
-  /** Whether the job has ended, so that it needs no records of the log any more. */
+  /** Whether the job has ended and therefore needs no more records of the log. */
   #isEnded = false;
   #inFlight = 0;
   readonly #rate: ReplayRate;
@@ -100,7 +100,7 @@ export class EventReplay {
     return this.#isEnded && this.#inFlight === 0;
   }
 
-  /** Whether `take` would return an event. When `take` may return one, `onReady` is called. */
+  /** Whether `take` would return an event. Once the rate allows one, `onReady` is called. */
   get isDue(): boolean {
     return this.#due() > 0;
   }
@@ -120,7 +120,7 @@ export class EventReplay {
     return this.#isRecovering ? this.#shift(count, bytes) : [];
   }
 
-  /** Ends the recovery after a crash, when all events that were being sent then were taken. */
+  /** Ends the recovery. Called when all events that were being sent at the crash were taken. */
   endRecovery(): void {
     if (!this.#isRecovering) return;
     this.#isRecovering = false;
@@ -150,7 +150,7 @@ export class EventReplay {
     if (wasFull) this.#parts.onReady();
   }
 
-  /** Returns the progress to store; undefined if it is as at the last call of this method. */
+  /** Returns the progress to store; undefined if it has not changed since the last call. */
   progress(): JobProgress | undefined {
     const { id, workspaceId } = this.job;
     const { logs } = this.#reader.record();
@@ -286,7 +286,7 @@ export class EventReplay {
     });
   }
 
-  /** Whether this partition's logs were read to their ends. Other partitions read the others. */
+  /** Whether this partition's logs were read to the job's ends. Other partitions read theirs. */
   #isAtEnd(logs: EventJob["logs"]): boolean {
     const { ends } = this.job;
     return this.#range.names().every((log) => (logs[log]?.next ?? 0) >= (ends[log] ?? 0));

@@ -9,7 +9,10 @@ import type { ReplayJob } from "../model/replay-job.ts";
 interface ExpireParts {
   live: Pick<Live, "destination">;
   ledger: Ledger;
-  /** Makes the deliveries to these destinations check for replays that began or ended. */
+  /**
+   * Makes the deliveries to the destinations `destinationIds` check for replays that began or
+   * ended.
+   */
   wake(destinationIds: readonly string[]): void;
   clock: Pick<Clock, "now" | "age">;
   logger: Logger;

@@ -19,7 +19,10 @@ export function replayRoutes(job: EventJob, destination: Destination) {
   return { destination, bySource: new Map(job.sources.map((id) => [id, connection(id)])) };
 }
 
-/** Returns the job's read positions as a `LaneRecord`, the form in which lanes store theirs. */
+/**
+ * Returns the job's read positions as a `LaneRecord`, the form in which lanes store their read
+ * positions.
+ */
 export function replayRecord({ id, logs }: EventJob) {
   return { logs, known: { [id]: {} } };
 }

@@ -144,8 +144,8 @@ export class LaneReplays {
   }
 
   /**
-   * Returns the position of the oldest record of a log that any of these replays would read again
-   * after a restart. Returns undefined when no replay would read a record of this log.
+   * Returns the position of the oldest record of a log that any replay of this destination would
+   * read again after a restart. Returns undefined when no replay would read a record of this log.
    */
   durableLow(log: string): number | undefined {
     const lows = [...this.#replays.values()].map((replay) => replay.durableLow(log));

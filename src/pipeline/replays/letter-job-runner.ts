@@ -22,7 +22,7 @@ const PURGE_PAUSE_MS = 10;
 
 interface LetterJobRunnerParts {
   ledger: Ledger;
-  /** Starts the delivery of requeued dead letters to these destinations at once. */
+  /** Starts the delivery of requeued dead letters to the destinations `destinationIds` at once. */
   wake(destinationIds: readonly string[]): void;
   clock: Clock;
   logger: Logger;
@@ -84,8 +84,9 @@ export class LetterJobRunner {
   }
 
   /**
-   * Requeues or deletes the next letters, unless one of the destinations `last`, to which the job
-   * last requeued some, is crowded. Never rejects.
+   * Requeues or deletes the next dead letters of a job. `last` has the destinations of the letters
+   * that the job requeued last: while too many letters wait for one of them, does nothing. Never
+   * rejects.
    */
   async #step(workspaceId: string, id: string, last: readonly string[]) {
     const { ledger, wake, clock, logger } = this.#parts;

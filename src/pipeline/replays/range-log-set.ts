@@ -10,7 +10,7 @@ interface RangeLogSetParts {
   job: EventJob;
   logs: LogSet;
   clock: Clock;
-  /** Ends the current pause between reads when the replay stops. */
+  /** Notifies when the replay stops, which ends the current pause between reads. */
   stopping: Notifier;
 }
 
@@ -166,5 +166,8 @@ function needsBuiltEvent({ event, userId, anonymousId, messageIds }: EventFilter
   return (event ?? userId ?? anonymousId ?? messageIds) !== undefined;
 }
 
-/** Returns a messageId as given and in lower case, in which those made by pixelmill are stored. */
+/**
+ * Returns two forms of a messageId: as given, and in lower case, the form in which pixelmill stores
+ * the messageIds that it makes.
+ */
 const casesOf = (messageId: string): string[] => [messageId, messageId.toLowerCase()];

@@ -14,7 +14,10 @@ export class ReadyEvents {
   readonly #events = new Fifo<LaneEvent>();
   /** Events that were taken and returned with `putBack`, in the order in which they were read. */
   #returned: LaneEvent[] = [];
-  /** Number of each event in the order of reading, which keeps returned events in order. */
+  /**
+   * Number of each event in the order in which events were read. It decides the place of an event
+   * that is put back.
+   */
   readonly #numbers = new WeakMap<LaneEvent, number>();
   #pushed = 0;
   #bytes = 0;

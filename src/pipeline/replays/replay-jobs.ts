@@ -39,8 +39,8 @@ interface LetterReplayRequest {
   /** Letters per second; absent for the default rate. Ignored for a purge. */
   rate?: number;
   /**
-   * Only letters that were created before this time, in milliseconds since the epoch, are selected.
-   * The default is now.
+   * Time in milliseconds since the epoch: only letters that were created earlier are selected. The
+   * default is now.
    */
   before?: number | undefined;
   startedBy?: JobAuthor;
@@ -58,7 +58,10 @@ interface ReplayJobsParts {
   readers: ReadonlyMap<string, LogReader>;
   timeOf: TimeOf;
   logEnds(): Promise<Positions>;
-  /** Makes the deliveries to these destinations check for replays that began or ended. */
+  /**
+   * Makes the deliveries to the destinations `destinationIds` check for replays that began or
+   * ended.
+   */
   wake(destinationIds: readonly string[]): void;
   clock: Pick<Clock, "now">;
 }
@@ -142,9 +145,9 @@ export function createReplayJobs(parts: ReplayJobsParts) {
 }
 
 /**
- * Starts the copies of a job in all ledgers, or in none: jobs end at different times in different
- * ledgers, so that one may refuse a job for which another has room. If a copy cannot be stored,
- * ends those that were.
+ * Starts the copies of a job in all ledgers, or in none. One ledger may refuse a job for which
+ * another has room, because jobs end at different times in different ledgers. If a copy cannot be
+ * stored, ends the copies that were stored.
  */
 async function startAll(
   parts: Pick<ReplayJobsParts, "wake" | "clock">,
@@ -278,8 +281,9 @@ async function positionRange(
 }
 
 /**
- * Returns the time before which events of a time range are gone, because a log was trimmed;
- * undefined when none is. A replay that finds no record of the range left does not read the log.
+ * Returns the time before which events of a time range are missing, because a log was trimmed;
+ * undefined when none is missing. The replay itself does not notice this in a log without records
+ * of the range, since it does not read such a log.
  */
 async function missingTime(
   { readers, timeOf }: ReplayJobsParts,

@@ -2,8 +2,8 @@ import type { Clock } from "../clock.ts";
 import { TRANSFORM_BATCH_EVENTS } from "../limits.ts";
 
 /**
- * Capacity of the token bucket in milliseconds: after a pause, at most as many events are released
- * at once as the replay's rate allows in this time.
+ * Capacity of the token bucket, as a time in milliseconds: after a pause, a replay releases at most
+ * as many events at once as its rate allows in this time.
  */
 const BURST_MS = 100;
 
@@ -22,8 +22,8 @@ export class ReplayRate {
   }
 
   /**
-   * Returns how many of the `waiting` events may be taken now. When `count` is 0, `waitMs` is the
-   * time until some may be taken.
+   * Returns as `count` how many of the `waiting` events may be taken now. When `count` is 0,
+   * `waitMs` is the time in milliseconds until some events may be taken.
    */
   due(waiting: number, eventsPerSecond: number): { count: number; waitMs: number } {
     const size = Math.max(1, (eventsPerSecond * BURST_MS) / 1_000);

@@ -6,7 +6,7 @@ import type { RetentionBounds } from "./retention.ts";
 
 /**
  * Registers metrics of the bytes of all event logs, the time of their oldest record, and the
- * retention bounds. Also returns a function that reads the first two.
+ * retention bounds. Also returns a function that reads the bytes and the time.
  */
 export function createRetentionMetrics(
   metrics: Metrics,

@@ -39,8 +39,9 @@ interface RetentionParts {
   bounds: RetentionBounds;
   readers: ReadonlyMap<string, LogReader>;
   /**
-   * All event logs, of which those in `readers` get an equal share of the bytes each. More may be
-   * added later. Absent when `readers` has them all.
+   * All event logs. Each of them gets an equal share of `bounds.bytesMax`, so that the logs in
+   * `readers` may have only their shares. More logs may be added later. Absent when `readers` has
+   * all logs.
    */
   allReaders?: ReadonlyMap<string, LogReader>;
   timeOf: TimeOf;
@@ -56,7 +57,7 @@ interface RetentionParts {
 }
 
 /**
- * Planned deletion in one log: of its `parts` (such as segment files), those with an index below
+ * Planned deletion in one log: the elements of `parts` (such as segment files) with an index below
  * `at` are deleted. Parts with records at or after the position `below` stay, because a delivery
  * may need these records.
  */

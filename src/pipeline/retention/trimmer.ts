@@ -18,7 +18,7 @@ interface TrimParts {
   retention: Pick<Retention, "trimmable" | "isDiskNearlyFull">;
   /**
    * Returns the position in a log from which records must be kept for other reasons than delivery.
-   * Ignored while the disk is nearly full. Absent: there are no other reasons.
+   * The position is ignored while the disk is nearly full. Absent when there are no such reasons.
    */
   keptFrom?(log: string): Promise<number>;
   clock: Pick<Clock, "elapsed">;
@@ -27,9 +27,9 @@ interface TrimParts {
 
 /**
  * Creates the job that deletes log records. It deletes a record when all deliveries (lanes) have
- * passed it durably and retention does not keep it. The record must also be at least a minute old:
- * a new connection starts at the end that the log had at the API request, but its lane exists only
- * a moment later.
+ * passed it durably, retention does not keep it, and it is at least `TRIM_AGE_MS_MIN` old. The age
+ * matters because a new connection starts at the end that the log had at the API request, but its
+ * lane exists only a moment later.
  */
 export function createTrimmer(parts: TrimParts) {
   const { readers, lanes, retention, clock, logger } = parts;

@@ -47,7 +47,10 @@ interface Letters {
   isComplete: boolean;
 }
 
-/** Facts about one destination from all ledgers, read at one time. */
+/**
+ * State of the delivery to one destination, read from all ledgers at one time: its dead letters and
+ * its lanes.
+ */
 interface Known extends Letters {
   lanes: readonly LaneRecord[];
 }

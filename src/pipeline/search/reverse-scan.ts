@@ -42,7 +42,8 @@ interface ReverseScanOptions {
 }
 
 /**
- * Result of one stride: the matching records, the time of its oldest record, and the bytes read.
+ * Result of one stride: its matching records, the time of the oldest record that it read, and the
+ * bytes that it read.
  */
 interface Seen {
   hits: ScanHit[];

@@ -18,7 +18,7 @@ export const searchStopReasons = ["limit", "size", "bytes", "time"] as const;
 type SearchStopReason = (typeof searchStopReasons)[number];
 
 export interface SearchQuery extends EventQuery {
-  /** Whether the search should return events of this source. */
+  /** Whether the search should return events of the source with the id `sourceId`. */
   isSource(sourceId: string): boolean;
   /** Maximum number of events to return. */
   limit: number;
@@ -52,9 +52,9 @@ export interface SearchResult {
    */
   stopped?: { by: SearchStopReason; rest: Positions };
   /**
-   * Time in milliseconds since the Unix epoch down to which all logs were scanned; for a complete
-   * search, the query's `from`. Undefined for a complete search without `from`, and when nothing
-   * was scanned.
+   * Time in milliseconds since the Unix epoch back to which all logs were scanned. For a complete
+   * search, it is the query's `from`, or undefined without `from`. Also undefined when nothing was
+   * scanned.
    */
   reachedAt: number | undefined;
   /** Whether the scanned range has records that only a newer pixelmill version can read. */

@@ -10,9 +10,10 @@ const ESCAPE = Buffer.from("\\u");
 const { includes } = Buffer.prototype;
 
 /**
- * Creates a function that removes the members with these names from the top level of an event's
- * JSON and from the objects in its `integrations`. Only user code may set these members, so a
- * client's are removed. The function returns an event without such members unchanged.
+ * Creates a function that removes the members named in `names` from the top level of an event's
+ * JSON and from the objects in its `integrations`. Only user code may set such members, so the
+ * function removes those that a client has sent. It returns an event without such members
+ * unchanged.
  */
 export function createMemberFilter(names: readonly string[]): (event: Uint8Array) => Uint8Array {
   if (names.length === 0) return (event) => event;
@@ -38,7 +39,8 @@ function withoutTaken(text: string, taken: ReadonlySet<string>): string {
 }
 
 /**
- * Removes the members named in `taken` from each object that is a value of the JSON object `text`.
+ * Removes the members named in `taken` from those values of the JSON object `text` that are
+ * objects.
  */
 function withoutTakenBelow(text: string, taken: ReadonlySet<string>): string {
   if (text[0] !== "{") return text;

@@ -57,8 +57,8 @@ export type TransformResult =
 
 /**
  * Runs the destination's published code over events and returns the result of each event. When the
- * outputs of all events are too large together, the results of the last events are undefined.
- * Returns undefined when the delivery is stopped before the end.
+ * outputs of all events together are too large, the results of the last events are undefined.
+ * Returns undefined when the delivery is stopped before the code has ended.
  */
 export async function transform(
   context: TransformContext,
@@ -89,8 +89,9 @@ export async function transform(
 }
 
 /**
- * Returns the outcome `dropped` for an event that this destination must not get: the event itself,
- * the settings of its source or the destination's filter exclude it. Otherwise returns undefined.
+ * Returns the outcome `dropped` for an event that the destination must not get, because the event
+ * itself, the settings of its source or the destination's filter exclude it. Otherwise returns
+ * undefined.
  */
 function resultOfUnwanted(
   { origin, input }: LaneEvent,
@@ -106,10 +107,10 @@ function resultOfUnwanted(
 }
 
 /**
- * Returns the result of a requeued dead letter over which the code need not run: the dead letter is
- * an output that the same code made, or the code already runs over its event for another dead
- * letter. Returns undefined when the code must run, and for other events. `seen` has a key for each
- * requeued event over which the code runs.
+ * Returns the result of a requeued dead letter if the code need not run for it: either the same
+ * code made the dead letter as an output, or the code already runs over the letter's event for
+ * another dead letter. Otherwise, and for other events, returns undefined. `seen` has a key for
+ * each requeued event over which the code runs.
  */
 function resultOfRequeued(
   event: LaneEvent,

@@ -42,8 +42,8 @@ export function transformedEvents(outcomes: readonly ProgramOutcome[]): unknown[
 }
 
 /**
- * Returns the differences between a suite's expected and actual outputs; none when it has no
- * expectation.
+ * Returns the differences between a suite's expected and actual outputs; an empty list when the
+ * suite has no expected outputs.
  */
 function outputDifferences(suite: TestSuite, actual: readonly unknown[]): Difference[] {
   if (suite.expectedOutput === undefined) return [];

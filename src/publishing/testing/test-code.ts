@@ -89,10 +89,10 @@ export async function testTransformation(
 }
 
 /**
- * Tests published code with the new versions of libraries that it imports (`after`). The failure of
+ * Tests published code with new versions of the libraries that it imports (`after`). The failure of
  * an event or a suite counts only if the same event or suite passes with the published libraries
- * (`before`). Code that was published with test events of its own may fail for the default events,
- * whatever the libraries are.
+ * (`before`). Code that was published with test events of its own may fail for the default events
+ * with any version of the libraries.
  */
 export async function testImporter(
   context: TestContext,
@@ -110,7 +110,10 @@ export async function testImporter(
 
 type SuiteRun = TransformationTestReport["runs"][number];
 
-/** Returns a run of a suite without the failures that the same suite has in `before` too. */
+/**
+ * Returns the run of a suite without the failures that `before`, another run of the same suite, has
+ * too. Returns it unchanged when `before` is undefined.
+ */
 function withoutKnown({ suite, report }: SuiteRun, before: SuiteRun | undefined): SuiteRun {
   if (before === undefined) return { suite, report };
   const known = before.report.outcomes.map((outcome) => "error" in outcome);
@@ -122,7 +125,7 @@ function withoutKnown({ suite, report }: SuiteRun, before: SuiteRun | undefined)
 
 const passed: ProgramOutcome = { events: [] };
 
-/** Returns an object with the field `error`; empty when there is no error. */
+/** Returns an object with the field `error`, or an empty object when there is no error. */
 function failed(error: UserError | undefined): { error?: UserError } {
   return error ? { error } : {};
 }

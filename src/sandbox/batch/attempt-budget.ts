@@ -3,8 +3,8 @@ import type { SandboxLimits } from "../limits.ts";
 import type { LoadFailure } from "../protocol/guest-protocol.ts";
 
 /**
- * An event whose code runs out of clock time is blamed for this only if it has used at least this
- * share of its CPU budget. If it has used less, the machine was too busy, and the event runs again
+ * Minimum share of its CPU budget that an event must have used to be blamed when its code runs out
+ * of clock time. If the event has used less, the machine was too busy, and the event runs again
  * with more clock time.
  */
 const BLAMED_SHARE = 0.75;
@@ -14,21 +14,21 @@ const BLAMED_SHARE = 0.75;
  */
 const CLOCK_FACTOR_MAX = 16;
 /**
- * Fraction that is added to the clock time that the next attempt is computed to need, because the
- * load of the machine varies.
+ * Fraction that is added to the computed clock time of the next attempt, because the load of the
+ * machine varies.
  */
 const CLOCK_ROOM = 0.1;
 /**
- * Smallest factor by which the clock time of the next attempts is multiplied when that of an
- * attempt was too short. The needed factor is computed from CPU time, which is measured only
- * roughly, so the computed factor may be too small.
+ * Smallest factor by which the clock time of later attempts grows after an attempt whose clock time
+ * was too short. The factor is computed from CPU time, which is measured only roughly, so the
+ * computed factor may be too small.
  */
 const GROWTH_MIN = 2;
 /**
  * Smallest share of the CPU limit that an event gets in a new guest (process that runs user code),
  * because a fresh interpreter compiles itself while it runs the first events. An event of a
- * suspected program (see `begin`) gets just this share. The server kills a guest that does not stop
- * its code only after the guest has used at least this share.
+ * suspected program (see `begin`) gets exactly this share. The server kills a guest that does not
+ * stop its code, but only after the guest has used at least this share.
  */
 const COLD_SHARE = 0.25;
 /**
@@ -81,8 +81,8 @@ export class AttemptBudget {
 
   /**
    * CPU time in ms after which the server kills a guest process that does not stop the code that it
-   * loads. A clock time above the CPU time is an estimate, after which a guest stops the code by
-   * itself even if the machine is less busy by then.
+   * loads. It may exceed `cpuMs`: the guest stops the code by clock time, and if the machine is
+   * less busy than expected, the code gets more CPU time by then.
    */
   get loadKillMs(): number {
     return Math.min(LOAD_KILL_FACTOR * this.cpuMs, this.clockMs);
@@ -104,10 +104,10 @@ export class AttemptBudget {
 
   /**
    * Returns whether an event whose code was stopped has used up its time. `usedMs` is the CPU time
-   * of this event alone. `hadWholeAttempt` tells whether it was the first event of the attempt, and
-   * no event has an outcome. If so, and if the event used less than its CPU budget, the machine was
-   * too busy, and the next attempts get a longer clock time. An event that had a whole attempt with
-   * the longest clock time has used up its time in any case.
+   * of this event alone. `hadWholeAttempt` tells whether the event had the time of the whole
+   * attempt: it was the first one, and no event has an outcome. If such an event used less than its
+   * CPU budget, the machine was too busy, and the next attempts get a longer clock time. If the
+   * clock time was the longest already, the event has used up its time in any case.
    */
   isUsedUp(usedMs: number, hadWholeAttempt: boolean): boolean {
     const isOver = this.isProof(usedMs) || (hadWholeAttempt && this.clockMs >= this.#clockMsMax);

@@ -17,7 +17,7 @@ export interface BatchRunResult {
   logs: LogLine[];
   /** Memory in bytes that the outcomes take. */
   bytes: number;
-  /** One cause per event (or program load) that used up its time or ended a guest process. */
+  /** For each event (or program load) that used up its time or ended a guest process, the cause. */
   culprits: readonly GuestEndCause[];
   /** CPU time of the guest processes during the batch, measured at intervals. */
   cpuMs: number;

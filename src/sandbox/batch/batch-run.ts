@@ -21,7 +21,10 @@ import { isResponsive, loadProgram, type RunAccounting, unloadProgram } from "./
  * guest also had other programs, whose code may have been the cause.
  */
 const LOSSES_MAX = 3;
-/** Code that ran out of clock time was asleep if it used at most this CPU time in ms. */
+/**
+ * Maximum CPU time in ms of code that counts as asleep when it runs out of clock time. Code that
+ * has used more may have been slowed by a busy machine.
+ */
 const ASLEEP_CPU_MS_MAX = 50;
 
 /**
@@ -51,16 +54,15 @@ export class BatchRun {
   readonly #meter = { cpuMs: 0 };
   /** CPU time of the guest processes until the current attempt began. */
   #usedBeforeMs = 0;
-  /** Number of events that failed by the clock before they had used up their CPU time. */
+  /** Number of failures by clock time that a busy machine may have caused (CPU time was left). */
   #doubtful = 0;
   #bytes = 0;
   /** Number of guest processes that have died since an event was last blamed for a death. */
   #losses = 0;
   #loadError: UserError | undefined;
   /**
-   * Error that `transformBatch` threw. The events then run one by one, until the time `until` in
-   * milliseconds by `performance.now()`. Events that have no outcome at that time fail with this
-   * error.
+   * Error that `transformBatch` threw. The events then run one by one until `until` (milliseconds
+   * by `performance.now()`). Events that have no outcome at that time fail with this error.
    */
   #failure: { error: UserError; until: number } | undefined;
 
@@ -74,7 +76,7 @@ export class BatchRun {
     this.#open = batch.events.map((_, index) => index);
   }
 
-  /** Whether the run has ended: all events have outcomes, or the rest is not run. */
+  /** Whether the run has ended: all events have outcomes, or those without one must not run. */
   get isDone(): boolean {
     if (this.#loadError || this.#isFull || this.#refusal) return true;
     return this.#open.length === 0 || performance.now() >= (this.#failure?.until ?? Infinity);
@@ -85,7 +87,7 @@ export class BatchRun {
     return this.#bytes > this.#options.bytesMax && this.#outcomes[0] !== undefined;
   }
 
-  /** Error for the rest of the batch when it must not run; undefined while it may run. */
+  /** Error for events without an outcome when the batch must not run on; undefined while it may. */
   get #refusal(): UserError | undefined {
     const { isAwaited, costlyUntil = Infinity } = this.#batch;
     if (isAwaited?.() === false) return notAwaited;
@@ -245,9 +247,8 @@ export class BatchRun {
   }
 
   /**
-   * Handles a timeout. Blames the event that was running if it used up the time by itself. When
-   * this is uncertain, because other events ran before it or the machine was too busy, the next
-   * attempt runs this event alone.
+   * Handles a timeout. Blames the event that was running if it used up the time by itself. When in
+   * doubt (other events ran before it or the machine was too busy), the next attempt runs it alone.
    */
   #handleTimeout(taken: readonly number[], { culprit, culpritMs }: RunStop): void {
     this.hasCostGuest = true;
@@ -279,7 +280,7 @@ export class BatchRun {
     this.#isAlone = true;
   }
 
-  /** Whether the clock ended the guest process of the attempt, which got too little CPU time. */
+  /** Whether the attempt's guest process ran out of clock time for lack of CPU time. */
   #isStarved(end: GuestEndCause): boolean {
     const usedMs = this.#meter.cpuMs - this.#usedBeforeMs;
     return end === "timeout" && usedMs >= ASLEEP_CPU_MS_MAX && !this.#budget.isProof(usedMs);

@@ -19,14 +19,17 @@ const messages: Readonly<Record<GuestEndCause, string>> = {
 };
 
 /**
- * Returns whether this cause of a guest process's end shows that user code has taken control of the
- * process. An intact guest never ends for such a cause.
+ * Returns whether a guest process that ended for the cause `cause` was controlled by user code. An
+ * intact guest never ends for such a cause.
  */
 export function isBreach(cause: GuestEndCause): boolean {
   return messages[cause] === BROKE_OUT;
 }
 
-/** Returns the error of an event, or of loaded code, whose guest process ended for this cause. */
+/**
+ * Returns the error of an event, or of loaded code, whose guest process ended for the cause
+ * `cause`.
+ */
 export function endError(cause: GuestEndCause): UserError {
   return { message: messages[cause] };
 }
@@ -34,7 +37,7 @@ export function endError(cause: GuestEndCause): UserError {
 /** Error of events that did not run because the request for them has ended. */
 export const notAwaited: UserError = { message: "Not run: the request has ended" };
 
-/** Returns the error of an event that did not run because `culprits` others were stopped. */
+/** Returns the error of an event that did not run because `culprits` other events were stopped. */
 export function notRun(culprits: number): UserError {
   return { message: `Not run: ${culprits} other events of the request were stopped` };
 }

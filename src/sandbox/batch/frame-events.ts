@@ -23,7 +23,10 @@ export function firstFrameOf(open: readonly number[], batch: ProgramBatch): read
   return end < 0 ? open : open.slice(0, Math.max(1, end));
 }
 
-/** Returns the events `taken` of a batch as the body of a request to run them, and its sizes. */
+/**
+ * Returns the body of a request that runs the events `taken` of a batch. `sizes` has the number of
+ * these events and the bytes of their JSON.
+ */
 export function bodyOf(taken: readonly number[], batch: ProgramBatch) {
   const ofTaken = <T>(all: readonly T[]): readonly T[] =>
     taken.length === all.length ? all : taken.map((index) => all[index]!);
@@ -39,7 +42,10 @@ export function batchBytes(batch: ProgramBatch): number {
   return bytes;
 }
 
-/** Returns the bytes of an event and its metadata, with shared metadata counted in full. */
+/**
+ * Returns the bytes of an event and its metadata. Shared metadata is counted in full for each
+ * event.
+ */
 function eventBytes({ events, metadata }: ProgramBatch, index: number): number {
   const { shared, own } = metadata[index]!;
   return events[index]!.length + shared.length + own.length;

@@ -17,9 +17,9 @@ export type RunAccounting = Pick<ExchangeLimits, "hostCalls" | "meter">;
 
 /**
  * Loads a program (user code with its libraries) into a guest process, unless it is loaded already.
- * Resolves with the program's number in the guest, or with the failure of this attempt, after which
- * `mustLoadAgain` of `budget` decides about the next one. Rejects with `GuestEndedError` when the
- * guest ends.
+ * Resolves with the program's number in the guest. When the attempt to load it fails, resolves with
+ * the failure; `mustLoadAgain` of `budget` then decides whether to try again. Rejects with
+ * `GuestEndedError` when the guest ends.
  */
 export async function loadProgram(
   guest: Guest,

@@ -86,7 +86,8 @@ interface FailureRecord {
  * on a busy machine. When the suspension ends, one batch is tried. If all its events fail too, the
  * program is suspended for twice as long.
  *
- * Events that failed by the clock alone do not count: the machine may be to blame.
+ * Events that ran out of clock time before they used up their CPU time do not count, because the
+ * machine may have been too busy.
  *
  * A program of which some events succeed is not suspended, since these events would become dead
  * letters. A program that takes control of its guest process in a batch without a successful event
@@ -102,7 +103,10 @@ export class ProgramSuspensions {
   readonly #running = new Map<string, RunningProgram>();
   readonly #metrics: SandboxMetrics;
   readonly #log: Logger;
-  /** Milliseconds on a clock that is never set. All times in the fields are by this clock. */
+  /**
+   * Returns the time in milliseconds by a clock that is never set. All times in the fields are by
+   * this clock.
+   */
   readonly #now: () => number;
 
   constructor(metrics: SandboxMetrics, log: Logger, now: () => number = () => performance.now()) {
@@ -125,9 +129,9 @@ export class ProgramSuspensions {
   }
 
   /**
-   * Begins a batch of a program; disposing of the result ends it. A program whose suspension is
-   * over stays in `list` until an event succeeds or this batch ends, because the batch may suspend
-   * it again. A batch takes about a minute when each event uses up its time.
+   * Begins a batch of a program. The batch ends when the result is disposed of. A program whose
+   * suspension is over stays in `list` until an event succeeds or this batch ends, because the
+   * batch may suspend it again. A batch takes about a minute when each event uses up its time.
    */
   beginTrial(program: Program): ProgramTrial {
     const { id: programId, workspaceId } = program;
@@ -257,7 +261,10 @@ export class ProgramSuspensions {
     return !this.#isGood(program.id) && (periodMs > 0 || batches >= SUSPENSION_BATCHES);
   }
 
-  /** Returns the record of a program that has failed, which becomes the last one to be deleted. */
+  /**
+   * Returns the failure record of a program, which is created if there is none. The record moves to
+   * the end, so that it is the last one to be deleted when there are too many.
+   */
   #failing(program: Program): FailureRecord {
     const record = this.#records.get(program.id) ?? { program, ...unfailed };
     this.#records.delete(program.id);
@@ -274,8 +281,8 @@ export class ProgramSuspensions {
 const unfailed = { batches: 0, culprits: 0, periodMs: 0, until: 0, reason: "" };
 
 /**
- * Returns the log fields of a failing program. They do not contain its error, because user code
- * writes its text, which may contain data of events.
+ * Returns the log fields of a failing program. The program's error is left out, because its text
+ * comes from user code and may contain data of events.
  */
 function logFieldsOf({ program: { workspaceId, id, name }, batches }: FailureRecord) {
   return { workspaceId, programId: id, transformation: name, failedBatches: batches };

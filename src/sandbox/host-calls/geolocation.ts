@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { type CityResponse, Reader } from "mmdb-lib";
 import { codeOf, messageOf, StartError } from "../../errors.ts";
 
-/** Returns a geolocation database's record of an IP address; null when it has none. */
+/** Returns the record of an IP address in a geolocation database; null when there is none. */
 export type Geolocation = (ip: string) => object | null;
 
 /**

@@ -20,8 +20,8 @@ import type { GuestFetchRequest, GuestFetchResponse, HostFunctions } from "./hos
 
 /**
  * Maximum UTF-16 units of the host calls (such as `fetch`) of a batch that are queued or in
- * progress. Above it, the server keeps the results of ended calls back until enough further calls
- * have ended. The guest process waits for results, so it cannot send more calls in this time.
+ * progress. Above it, the server holds back all results until enough of these calls have ended. The
+ * guest process waits for results, so it cannot send more calls in this time.
  */
 export const FETCH_REQUESTS_CHARS_MAX = 8 << 20;
 /**
@@ -42,9 +42,9 @@ const RESULTS_BYTES_MAX = 8 << 20;
  */
 const CALLS_MAX = 2 * FETCHES_MAX;
 /**
- * Maximum UTF-8 bytes of the host calls in one frame, which are a JSON array. Its calls have up to
- * `FETCH_REQUEST_CHARS_MAX` UTF-16 units together, besides two brackets and a comma. A unit takes
- * up to three bytes.
+ * Maximum UTF-8 bytes of the host calls in one frame, which are a JSON array. The calls have up to
+ * `FETCH_REQUEST_CHARS_MAX` UTF-16 units together, and the array adds two brackets and a comma. A
+ * unit takes up to three bytes.
  */
 const CALLS_BYTES_MAX = 3 * (FETCH_REQUEST_CHARS_MAX + 3);
 /**
@@ -93,9 +93,9 @@ export class HostCalls {
   /**
    * Starts the host calls in `calls`, a JSON array. Resolves with the available results, at least
    * one, once the calls without a result are within `FETCH_REQUESTS_CHARS_MAX`. The guest process
-   * waits for this and cannot send more calls before. Throws `GuestFrameError` when `calls` is no
-   * valid list of calls, when the batch has made too many calls, or when there is no call whose
-   * result could be awaited.
+   * waits for the results and cannot send more calls before they arrive. Throws `GuestFrameError`
+   * when `calls` is no valid list of calls, when the batch has made too many calls, or when there
+   * is no call whose result could be awaited.
    */
   async exchange(calls: Buffer): Promise<JsonTexts> {
     for (const call of parseCalls(calls, this.#workspaceId)) {
@@ -136,8 +136,8 @@ export class HostCalls {
 
   /**
    * Whether the guest process must wait because the host calls without a result exceed
-   * `FETCH_REQUESTS_CHARS_MAX`. False when no call is in progress: the queued calls then wait until
-   * the guest gets its results, so if the guest waited for them, neither wait would end.
+   * `FETCH_REQUESTS_CHARS_MAX`. False when no call is in progress: the queued calls start only
+   * after the guest has received its results, so the guest must not wait for these calls.
    */
   get #isOverloaded(): boolean {
     return this.#pendingChars > FETCH_REQUESTS_CHARS_MAX && this.#activeCount > 0;
@@ -218,7 +218,9 @@ export class HostCalls {
   }
 }
 
-/** UTF-16 units that a header of a response counts, besides those of its name and value. */
+/**
+ * UTF-16 units that are counted for each header of a response, besides those of its name and value.
+ */
 const HEADER_CHARS = 32;
 
 function heldChars(result: HostCallResult): number {

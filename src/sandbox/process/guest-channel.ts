@@ -21,7 +21,10 @@ export interface ExchangeLimits {
    * (request and reply).
    */
   meter?: { cpuMs: number };
-  /** Whether the clock time for `wallMs` starts again whenever the guest is seen to use CPU. */
+  /**
+   * Whether the clock time that `wallMs` limits is counted from zero again whenever a measurement
+   * shows that the guest process has used CPU time.
+   */
   restartsClockOnCpu?: boolean;
   /**
    * Functions of the server (such as `fetch`) that user code may call during the exchange. If
@@ -155,8 +158,8 @@ export class GuestChannel {
   }
 
   /**
-   * Whether the protocol allows the guest process to send a frame (message). It does while the
-   * guest has a request and does not wait for results of host calls.
+   * Whether the protocol allows the guest process to send a frame (message) now. A guest may send
+   * while it has a request and does not wait for results of host calls.
    */
   get #mayReceive(): boolean {
     const [exchange] = this.#exchanges;
@@ -186,10 +189,10 @@ export class GuestChannel {
   }
 
   /**
-   * Rejects all exchanges that have no reply yet after the guest process has ended. The exchange
-   * that the guest was working on is rejected with `fault`, if given, because the host caused the
-   * end; if not given, with `cause`. The others are rejected with `retired`, because the guest had
-   * not started them.
+   * Rejects all exchanges that have no reply yet. Called after the guest process has ended. The
+   * exchange that the guest was working on is rejected with `fault` if the host caused the end,
+   * otherwise with an error that has the cause `cause`. The exchanges that the guest had not
+   * started are rejected with the cause `retired`.
    */
   close(cause: GuestEndCause, fault?: InvariantError): void {
     const [first, ...others] = this.#exchanges.splice(0);

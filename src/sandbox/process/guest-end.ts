@@ -1,4 +1,4 @@
-/** The cause for which a guest, the process that runs user code, ended. */
+/** Cause of the end of a guest, a process that runs user code. */
 export type GuestEndCause =
   | "timeout" // over its CPU or wall time
   | "memory" // over its memory
@@ -10,7 +10,10 @@ export type GuestEndCause =
   | "stderr" // flooded its standard error
   | "retired"; // ended by the host, for no fault of its code
 
-/** Causes of the end of a guest for which one of its events can be to blame. */
+/**
+ * The causes of a guest process's end that an event can be to blame for. A guest that ended for
+ * another cause has no culprit among its events.
+ */
 export const culpritCauses: readonly GuestEndCause[] = [
   "timeout",
   "memory",

@@ -28,7 +28,10 @@ export class GuestSocket {
   /** Bytes that the kernel has not accepted yet, in order. */
   readonly #unsent: Buffer[] = [];
 
-  /** Opens the socket on the host's descriptor from `socketPair`. This object closes `fd`. */
+  /**
+   * Opens the socket with the file descriptor `fd`, the host's one of the two from `socketPair`.
+   * Closing the socket closes `fd`.
+   */
   constructor(fd: number, events: GuestSocketEvents) {
     const options = {
       fd,

@@ -6,6 +6,9 @@ import type { Guest } from "./guest.ts";
  */
 export interface GuestSource {
   guest(): Promise<Guest> | Guest;
-  /** Whether the guest should end to make room, and the work should continue in another guest. */
+  /**
+   * Whether the guest process should end to make room, so that the rest of the work has to continue
+   * in another guest.
+   */
   readonly isLeaving: boolean;
 }

@@ -91,7 +91,7 @@ export class Guest {
     return this.#monitor.isNearMemoryLimit;
   }
 
-  /** Memory in bytes that the end of the guest process would free, at the last measurement. */
+  /** Memory in bytes that would be freed if the guest ended, as of the last measurement. */
   get memoryBytes(): number {
     return this.#monitor.anonymousBytes;
   }

@@ -24,8 +24,8 @@ const GUEST_IDLE_CPU_MS_MAX = 2_000;
  */
 export const GUEST_PYTHON_RECYCLE_MEMORY_BYTES = 192 << 20;
 /**
- * Value of `refillPauseMs` for Python. A test of user code takes about 35 ms, so it ends before a
- * spare guest starts.
+ * Value of `refillPauseMs` for Python. The pause is longer than a test of user code (about 35 ms),
+ * so the test ends before a spare guest process starts.
  */
 const GUEST_PYTHON_REFILL_PAUSE_MS = 100;
 /** Maximum number of threads that compile WebAssembly in a Python guest process. */
@@ -59,8 +59,8 @@ export interface LanguageProfile {
    */
   recycleBytes: number;
   /**
-   * CPU time in ms of all threads above which a guest process that has no request is killed. A
-   * twentieth of the elapsed time does not count.
+   * CPU time in ms, summed over all threads, that a guest process may use while it has no request,
+   * in addition to a twentieth of the elapsed time. A guest that uses more is killed.
    */
   idleCpuMsMax: number;
   threadsMax: number;
@@ -73,7 +73,7 @@ export interface LanguageProfile {
   sparesFromStart: boolean;
   /**
    * Milliseconds for which no spare guest process starts after work had to wait for a guest. On a
-   * machine with few processors, starting the spare would slow down that work.
+   * machine with few processors, the start of a spare guest would slow down that work.
    */
   refillPauseMs: number;
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 
 /**
- * Resources that another process uses, as read from files in `/proc` that stay readable when the
+ * Resource usage of another process. It is read from files in `/proc` that can be read even if the
  * process is not dumpable.
  */
 export type ProcessUsage = NonNullable<ReturnType<typeof readProcessUsage>>;

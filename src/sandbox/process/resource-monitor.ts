@@ -14,11 +14,13 @@ const GUEST_IDLE_POLL_MS = 1_000;
  */
 const DEBT_MS_MAX = 4 * GUEST_BURST_CPU_MS_MAX;
 /**
- * Part of a processor that a guest process without a request may use permanently. Its language
- * runtime needs some CPU time even then.
+ * Fraction of one processor that a guest process without a request may use all the time. Its
+ * language runtime needs some CPU time even without a request.
  */
 const IDLE_CPU_SHARE = 0.05;
-/** Part of a processor below which a guest process without a request counts as idle. */
+/**
+ * Fraction of one processor. A guest process without a request counts as idle while it uses less.
+ */
 const AWAKE_CPU_SHARE = 0.2;
 /**
  * Factor by which the CPU time of all threads of a guest process may exceed the CPU time limit of
@@ -40,8 +42,8 @@ export class ResourceMonitor {
   /** Resident memory in bytes of the guest process at the last measurement. */
   residentBytes = 0;
   /**
-   * Memory in bytes that the system would get back if the guest process ended, at the last
-   * measurement.
+   * Memory in bytes that the system would get back if the guest process ended, according to the
+   * last measurement.
    */
   anonymousBytes = 0;
 
@@ -73,8 +75,8 @@ export class ResourceMonitor {
   }
 
   /**
-   * Whether the memory of the guest process at the last measurement was large enough that it should
-   * be replaced.
+   * Whether the guest process used more memory at the last measurement than it may keep, so that it
+   * should be replaced.
    */
   get isNearMemoryLimit(): boolean {
     return this.residentBytes > this.idleBytes + this.#profile.recycleBytes;
@@ -100,8 +102,8 @@ export class ResourceMonitor {
   }
 
   /**
-   * Begins the measurements. Called when the guest process has started, so that the CPU time of its
-   * start does not count.
+   * Begins the measurements. Called when the guest process has started, so that the CPU time before
+   * this call does not count.
    */
   start(): void {
     this.#last = this.#read(this.#pid);
@@ -111,8 +113,8 @@ export class ResourceMonitor {
   }
 
   /**
-   * Whether a guest process that has no request has to be measured at the time `now`. With a CPU
-   * debt it is always due, without one every `GUEST_IDLE_POLL_MS`.
+   * Whether a guest process that has no request has to be measured at the time `now`. A guest with
+   * a CPU debt is measured each time, a guest without one every `GUEST_IDLE_POLL_MS`.
    */
   isDue(now: number): boolean {
     return this.#cpuDebtMs > 0 || now - this.#measuredAt >= GUEST_IDLE_POLL_MS;

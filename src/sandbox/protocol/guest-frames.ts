@@ -8,10 +8,10 @@ import { loadText, scanned, skipValue } from "../../json/json-scanner.ts";
 const GUEST_HEADER_BYTES_MAX = 1 << 20;
 
 /**
- * Size in bytes of the length, a little-endian u32, with which each frame between the host (the
- * server) and a guest process begins. It counts the bytes that follow it: a header (one line of
- * JSON), a newline, and a body. `JSON.stringify` writes no raw newline, so the first newline ends
- * the header.
+ * Size in bytes of the length field at the start of each frame (message) between the host (the
+ * server) and a guest process. The field is a little-endian u32, the number of bytes after it: a
+ * header (one line of JSON), a newline, and a body. `JSON.stringify` writes no raw newline, so the
+ * first newline ends the header.
  */
 export const LENGTH_BYTES = 4;
 export const NEWLINE = 10;
@@ -33,10 +33,12 @@ export interface GuestFrame {
 /** JSON values, each as UTF-8 bytes, that form one JSON array in the body of a frame. */
 export type JsonTexts = readonly Uint8Array[];
 
-/** Part of a frame's body: JSON values, written as an array, or a string, written unchanged. */
+/**
+ * Part of a frame's body. JSON values are written as one JSON array; a string is written unchanged.
+ */
 export type FrameText = JsonTexts | string;
 
-/** Returns the size in bytes of the JSON array that the texts form. */
+/** Returns the size in bytes of the JSON array whose elements are `texts`. */
 export function jsonArrayBytes(texts: JsonTexts): number {
   let bytes = 2 + Math.max(0, texts.length - 1);
   for (const text of texts) bytes += text.length;
@@ -45,7 +47,8 @@ export function jsonArrayBytes(texts: JsonTexts): number {
 
 /**
  * Writes frames to a guest process into one reused buffer. A frame is valid only until the next
- * frame is written. A new buffer of 200 KB for every batch would take a tenth of the host's time.
+ * frame is written. Creating a buffer of 200 KB for every batch would take a tenth of the host's
+ * time.
  */
 export class GuestFrameWriter {
   #buffer = Buffer.allocUnsafeSlow(WRITER_BYTES_MIN);
@@ -113,9 +116,9 @@ export function decodeFrame(bytes: Buffer): GuestFrame {
 }
 
 /**
- * Decodes a frame from a guest process. Unlike `decodeFrame`, it checks the header before it parses
- * it, because parsing takes many times the memory of the text. Throws `GuestFrameError` if the
- * header is too large, is nested too deeply, or has too many values.
+ * Decodes a frame from a guest process. Unlike `decodeFrame`, checks the header before parsing it,
+ * because parsing takes many times the memory of the text. Throws `GuestFrameError` if the header
+ * is too large, is nested too deeply, or has too many values.
  */
 export function decodeGuestReply(bytes: Buffer): GuestFrame {
   const end = bytes.subarray(0, GUEST_HEADER_BYTES_MAX + 1).indexOf(NEWLINE);
@@ -124,10 +127,15 @@ export function decodeGuestReply(bytes: Buffer): GuestFrame {
   return { header, body: bytes.subarray(end + 1), bytes };
 }
 
-/** Maximum depth and size of JSON from a guest process: user code may have taken control of it. */
+/**
+ * Limits of the depth and size of JSON from a guest process. They are needed because user code may
+ * have taken control of the process.
+ */
 export interface GuestJsonBounds {
   levelsMax: number;
-  /** Maximum number of values in the text. Objects, arrays and the values in them count. */
+  /**
+   * Maximum number of values in the text. Each object, each array, and each value in them counts.
+   */
   valuesMax: number;
 }
 
@@ -153,8 +161,8 @@ export function parseGuestJson(text: Buffer, { levelsMax, valuesMax }: GuestJson
 
 /**
  * Limits of the header of a frame from a guest process. A valid header has three levels (an object
- * with a list of objects); one more is allowed. For each event it has a count and at most one error
- * of five values, and in addition lines of `log(...)` of five values each.
+ * with a list of objects); one more is allowed. For each event the header has a count, and at most
+ * one error with five values. It also has the lines of `log(...)`, each with five values.
  */
 const HEADER_BOUNDS: GuestJsonBounds = { levelsMax: 4, valuesMax: 65_536 };
 
@@ -218,7 +226,7 @@ export class GuestFrameReader {
 
 const NOTHING = Buffer.alloc(0);
 
-/** Error: the process at the other end of the socket has broken the protocol. */
+/** Error that is thrown when the process at the other end of the socket has broken the protocol. */
 export class GuestFrameError extends Error {
   override readonly name = "GuestFrameError";
 }

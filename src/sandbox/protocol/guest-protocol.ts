@@ -11,8 +11,8 @@ import type { LogLine, UserError } from "../program.ts";
 
 /**
  * Random number that the host (the server) gives to each request. The guest process repeats the
- * number in every message up to and including its reply. Therefore it cannot prepare a reply to a
- * request that it has not received.
+ * number in every message up to and including its reply. Therefore user code in the guest process
+ * cannot prepare a reply to a request that the process has not received.
  */
 export interface ExchangeNumber {
   exchange: number;
@@ -48,7 +48,7 @@ export interface LoadRequest {
   code: string;
   libraries: readonly { importName: string; code: string }[];
   credentials: Readonly<Record<string, string>>;
-  /** Numbers of programs that the guest process unloads before it loads this one. */
+  /** Numbers of programs that the guest process unloads before it loads the requested one. */
   drop: readonly number[];
   /** Time in milliseconds that the code may use: clock time in JavaScript, CPU time in Python. */
   budgetMs: number;
@@ -62,13 +62,15 @@ export interface RunRequest {
   kind: "run";
   program: number;
   count: number;
-  /** Size in bytes of the array of events in the body. The metadata follows it. */
+  /**
+   * Size in bytes of the array of events in the body. The metadata of the events follows the array.
+   */
   eventsBytes: number;
   /** Clock time in milliseconds after which the guest process stops the code. */
   budgetMs: number;
   /**
-   * CPU time in milliseconds that the code may use. `budgetMs` is larger than this when an earlier
-   * attempt got too little CPU on a busy machine.
+   * CPU time in milliseconds that the code may use. `budgetMs` is larger when the events run again
+   * because the code got too little CPU time before, on a busy machine.
    */
   cpuMs: number;
   /** Maximum number of lines of `log(...)` in the reply. */
@@ -92,7 +94,7 @@ export interface LibraryRequest {
   importName: string;
   code: string;
   libraries: readonly { importName: string; code: string }[];
-  /** Time in milliseconds that the code may use, as in `LoadRequest`. */
+  /** Time in milliseconds that the code may use: clock time in JavaScript, CPU time in Python. */
   budgetMs: number;
 }
 
@@ -114,8 +116,8 @@ export interface StackOverflowReply {
 export interface ReadyReply {
   kind: "ready";
   /**
-   * The part of the confinement that is missing. Set only if `insecure` in the request allowed an
-   * incomplete confinement.
+   * The part of the confinement that is missing; absent when the confinement is complete. Set only
+   * if the start request allowed an incomplete confinement with `insecure`.
    */
   reason?: string;
 }
@@ -131,8 +133,9 @@ export interface LoadReply extends Partial<LoadFailure> {
 export interface LoadFailure {
   error: UserError;
   /**
-   * CPU time in whole milliseconds that the code used, if it was stopped by the clock. Python stops
-   * code by its CPU time.
+   * CPU time in whole milliseconds that JavaScript code used before it was stopped, which happens
+   * when its clock time is used up. Absent for any other failure, and for Python, whose code is
+   * stopped by its CPU time.
    */
   usedMs?: number;
 }
@@ -144,8 +147,8 @@ export interface LoadFailure {
 export interface RunReply {
   kind: "ran";
   /**
-   * Per event: the number of its outputs, or `FAILED` (the code failed), or `OPEN` (the event has
-   * no outcome yet).
+   * List with one number per event: the number of its outputs, or `FAILED` (the code failed), or
+   * `OPEN` (the event has no outcome yet).
    */
   counts: readonly number[];
   /** One error for each event with the count `FAILED`, in the order of the events. */
@@ -172,9 +175,11 @@ export const OPEN = -2;
  */
 export interface RunStop {
   reason: "timeout" | "full" | "failed";
-  /** Index of the event that used up the time, if it is known. */
+  /** Index of the event that used up the time; absent if it is not known. */
   culprit?: number;
-  /** CPU time in whole milliseconds that the event `culprit` used by itself, if it is known. */
+  /**
+   * CPU time in whole milliseconds that the event `culprit` alone used; absent if it is not known.
+   */
   culpritMs?: number;
   error?: UserError;
 }

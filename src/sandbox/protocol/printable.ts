@@ -3,8 +3,8 @@ const CONTROL =
   /\u001b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\))|[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
 
 /**
- * Removes terminal escape sequences and control characters, except newlines and tabs, from a text
- * of a guest process. User code may have written the text.
+ * Removes terminal escape sequences and control characters, except newlines and tabs, from text
+ * that a guest process sent. The text may come from user code.
  */
 export function printable(text: string): string {
   return text.replace(CONTROL, "");

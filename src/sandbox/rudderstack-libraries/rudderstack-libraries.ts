@@ -25,12 +25,15 @@ function library(name: string, code: string): LibraryCode {
   return { importName, versionId: importName, code };
 }
 
-/** Whether `importName` names a library of RudderStack, which need not be in the workspace. */
+/**
+ * Whether `importName` names one of RudderStack's libraries, which code can import although the
+ * workspace does not contain them.
+ */
 export function isRudderstackLibrary(importName: string): boolean {
   return rudderstackLibraries.some((it) => it.importName === importName);
 }
 
-/** Returns the message for an import of a module that does not exist. */
+/** Returns the error message for an import of a module that does not exist. */
 export function missingModuleMessage(importName: string): string {
   const message = `Error: import from ${importName} failed. Module not found.`;
   if (!importName.startsWith("@rs/")) return message;

@@ -1,6 +1,6 @@
 /**
- * Type of the libraries that stand in for RudderStack's own. They are imported as text
- * (`with { type: "text" }`), because they run in the contexts of programs.
+ * Type of the files `*.library.js`, which replace RudderStack's own libraries. They are imported as
+ * text (`with { type: "text" }`), because their code runs together with user code.
  */
 declare module "*.library.js" {
   const text: string;

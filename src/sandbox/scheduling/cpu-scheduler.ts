@@ -16,8 +16,8 @@ export type SchedulableGuest = Pick<
 >;
 
 /**
- * Part of an equal share of the processors that a workspace may use without CPU debt. CPU time
- * beyond it is added to the debt.
+ * Fraction of a workspace's equal share of the processors that the workspace may use without CPU
+ * debt. CPU time beyond this fraction is added to the debt.
  */
 const FREE_SHARE = 0.5;
 
@@ -41,16 +41,16 @@ const FREE_SHARE = 0.5;
 export class CpuScheduler<T extends SchedulableGuest> {
   readonly #processors: number;
   /**
-   * Workspaces that have guest processes whose CPU debt is above a limit, which `schedule` lowers
-   * as more guests are runnable. The first workspaces, one per processor, have their turn: one
-   * guest of each runs. Other guests above the limit are paused unless a processor is left for
-   * them.
+   * Workspaces with a guest process whose CPU debt is above a limit. `schedule` lowers the limit as
+   * more guests are runnable. The first workspaces of this list, one per processor, have their
+   * turn: one guest of each runs. Other guests above the limit are paused unless a processor is
+   * left for them.
    */
   #queue: unknown[] = [];
   #rotatedAt = 0;
   /**
-   * Shares of the workspaces with a runnable guest process. A guest without a workspace is its own
-   * key.
+   * Shares of the workspaces with a runnable guest process, by workspace id. The share of a guest
+   * without a workspace has the guest itself as its key.
    */
   #shares = new Map<unknown, WorkspaceShare>();
 
@@ -59,7 +59,7 @@ export class CpuScheduler<T extends SchedulableGuest> {
   }
 
   /**
-   * Returns the part of one processor that a guest process may use without CPU debt. CPU time
+   * Returns the fraction of one processor that a guest process may use without CPU debt. CPU time
    * beyond it is added to the debt.
    */
   fairShareOf(guest: T): number {

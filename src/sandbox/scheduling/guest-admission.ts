@@ -2,7 +2,7 @@ import { assert } from "../../assert.ts";
 
 /**
  * Shortest time in milliseconds between two evictions. An eviction ends the guest (process that
- * runs user code) of one workspace so that another workspace, which waits, can have one.
+ * runs user code) of one workspace so that another workspace that waits can have a guest.
  */
 export const GUEST_EVICTION_INTERVAL_MS = 100;
 
@@ -18,8 +18,8 @@ export interface GuestHolder {
   /** Whether the holder's guest process is the second one of its workspace and language. */
   readonly isSecond: boolean;
   /**
-   * Called when the holder is admitted: it may have a guest process from now on, until it calls
-   * `release`.
+   * Called when the holder is admitted. The holder may have a guest process from then on, until it
+   * calls `release`.
    */
   onAdmit(): void;
   /**
@@ -34,7 +34,7 @@ export interface AdmissionLimits {
   guestsMax: number;
   /** Whether there is enough memory for one more guest process. */
   hasMemory(): boolean;
-  /** Whether all guest processes together use more memory than they may. */
+  /** Whether all guest processes together use more memory than the limit. */
   isOverMemory(): boolean;
 }
 
@@ -72,7 +72,7 @@ export class GuestAdmission<T extends GuestHolder> {
     return this.#queue.size;
   }
 
-  /** Whether another holder would be admitted at once. */
+  /** Whether one more holder would be admitted at once if it requested a guest process. */
   get hasRoom(): boolean {
     return this.#queue.size === 0 && this.#hasRoom();
   }
@@ -106,8 +106,8 @@ export class GuestAdmission<T extends GuestHolder> {
   }
 
   /**
-   * Ends one guest process if all guests together use more memory than they may, unless an eviction
-   * for this reason is in progress. The caller calls this repeatedly.
+   * Ends one guest process if all guests together use more memory than they may, unless a guest is
+   * being evicted for this reason already. Must be called repeatedly.
    */
   evictOverMemory(): void {
     if (!this.#limits.isOverMemory() || this.#evictedForMemory) return;

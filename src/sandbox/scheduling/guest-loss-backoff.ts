@@ -7,13 +7,16 @@ import { backoffMs } from "../../concurrency/backoff.ts";
  */
 const DELAY_MS_MIN = 100;
 const DELAY_MS_MAX = 5_000;
-/** Milliseconds without a loss after which the number of recent losses decreases by one. */
+/**
+ * Milliseconds without a loss (a guest process that user code ended) after which the number of
+ * recent losses decreases by one.
+ */
 const FORGOTTEN_MS = 10_000;
 
 /**
  * Delays the next guest process of a workspace (tenant) whose code has recently ended several
  * guests (losses). Until the guest starts, the events of the workspace wait. The delay is needed
- * because a guest has to be started after each loss, which slows down all workspaces, even if many
+ * because each loss makes the server start a guest, which slows down all workspaces, even if many
  * events succeed between two losses.
  */
 export class GuestLossBackoff {
@@ -21,7 +24,10 @@ export class GuestLossBackoff {
   #count = 0;
   #at = Number.NEGATIVE_INFINITY;
 
-  /** Sets the number of recent losses that cause no delay. */
+  /**
+   * `freeLosses` is the number of recent losses (guest processes that user code ended) that cause
+   * no delay.
+   */
   constructor(freeLosses: number) {
     this.#freeLosses = freeLosses;
   }
@@ -31,7 +37,7 @@ export class GuestLossBackoff {
     this.#at = now;
   }
 
-  /** Returns the number of recent losses. */
+  /** Returns the number of guest processes that the workspace's code has recently ended. */
   count(now = performance.now()): number {
     return Math.max(0, this.#count - Math.floor((now - this.#at) / FORGOTTEN_MS));
   }

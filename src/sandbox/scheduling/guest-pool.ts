@@ -33,7 +33,10 @@ export class GuestPool {
   readonly #admission: GuestAdmission<WorkspaceGuest>;
   readonly #freeLosses: number;
   readonly #throwAways: FairSemaphore;
-  /** Throw-away guests that have run no user code yet, for the next test with the same budget. */
+  /**
+   * Throw-away guests that have run no user code yet, by test budget. The next test with the same
+   * budget uses the guest.
+   */
   readonly #unused = new Map<TestBudget, ThrowAwayGuests>();
   readonly #sweep: Timer;
 
@@ -67,7 +70,7 @@ export class GuestPool {
 
   /**
    * Does `work` in the second guest process of a workspace and language, or in the first one if
-   * there is no room for two. The rest is as for `use`.
+   * there is no room for two. The parameters and errors are the same as those of `use`.
    */
   useSecond<T>(
     workspaceId: string,
@@ -81,7 +84,7 @@ export class GuestPool {
   }
 
   /**
-   * Does work in a guest process that serves nothing else. The guest ends after the work, or
+   * Does work in a guest process that is used for nothing else. The guest ends after the work, or
    * earlier when the budget is used up. Rejects with `SandboxUnavailable` when no guest can be
    * started.
    */
@@ -96,9 +99,10 @@ export class GuestPool {
   }
 
   /**
-   * Does `work` that runs no user code, such as parsing, in a guest process that serves nothing
-   * else. The guest is kept for the next work of the same budget until the budget is disposed,
-   * because a Python guest takes 0.3 s to start. The rest is as for `useThrowAway`.
+   * Does `work` that runs no user code, such as parsing, in a guest process that is used only for
+   * this budget. The guest is kept for the next work of the budget until the budget is disposed,
+   * because a Python guest takes 0.3 s to start. The parameters and errors are the same as those of
+   * `useThrowAway`.
    */
   async parseInThrowAway<T>(
     workspaceId: string,

@@ -1,7 +1,7 @@
 import { backoffMs } from "../../concurrency/backoff.ts";
 
 /**
- * Milliseconds of delay before the next start after one guest process has failed to start. Each
+ * Milliseconds of delay before the next start of a guest process after one failed start. Each
  * further failure in a row doubles the delay, up to `GUEST_RESTART_DELAY_MS_MAX`.
  */
 const GUEST_RESTART_DELAY_MS_MIN = 100;
@@ -26,13 +26,13 @@ export class GuestStartHealth {
   ready = false;
   /**
    * Part of the confinement (the system's restrictions on a guest process) that could not be
-   * applied to the last guest; undefined when the confinement is complete.
+   * applied to the guest that started last; undefined when its confinement is complete.
    */
   confinementGap: string | undefined;
 
   /**
-   * Whether guest processes count as unavailable: the last `FAILURES_MAX` starts have failed, or a
-   * guest has reported that it cannot run code.
+   * Whether guest processes count as unavailable, because the last `FAILURES_MAX` starts have
+   * failed, or because a guest has reported that it cannot run code.
    */
   get unavailable(): boolean {
     return this.#failures >= FAILURES_MAX;

@@ -12,8 +12,8 @@ import { GuestStartHealth } from "./guest-start-health.ts";
 import { describeStartFailure } from "./start-failure.ts";
 
 /**
- * Milliseconds to wait for the exit of a guest process whose start failed, to read its standard
- * error.
+ * Milliseconds for which the server waits for the exit of a guest process whose start failed, so
+ * that it can read the process's standard error.
  */
 const STDERR_READ_MS_MAX = 2_000;
 /**
@@ -24,13 +24,16 @@ const STDERR_READ_MS_MAX = 2_000;
  */
 const STANDSTILL_MS_MIN = 500;
 /**
- * If work waited longer than this many milliseconds for a guest process, it probably waited for the
- * start of a guest. The next spare guest then starts only after `refillPauseMs`.
+ * Milliseconds of waiting for a guest process above which the work probably waited for the start of
+ * a guest. The next spare guest then starts only after `refillPauseMs`.
  */
 const WAIT_MS_MIN = 5;
 export interface SandboxStatus {
   state: "starting" | "ready" | "unavailable";
-  /** Reason why user code does not run, or the missing part of guest processes' confinement. */
+  /**
+   * Reason why user code does not run, or, if it runs, the part of guest processes' confinement
+   * that is missing; absent when nothing is missing.
+   */
   reason?: string;
   /** Whether user code may run without complete confinement. */
   insecure: boolean;
@@ -68,8 +71,8 @@ export class GuestStarter {
   /**
    * Permits that limit the concurrent starts of guest processes of each language to the number of
    * processors. With a hundred starts at once, each start, and every running guest, would get only
-   * a hundredth of the machine. The next permit goes to the waiting code that has recently ended
-   * the fewest guests.
+   * a hundredth of the machine. When a permit becomes free, it goes to the waiting workspace whose
+   * code has recently ended the fewest guests.
    */
   readonly #startPermits: Readonly<Record<GuestLanguage, PrioritySemaphore>> = {
     javascript: new PrioritySemaphore(availableParallelism()),
@@ -115,15 +118,19 @@ export class GuestStarter {
     };
   }
 
-  /** Memory in bytes that the end of all guest processes would free, at the last measurement. */
+  /**
+   * Memory in bytes that would become free if all guest processes ended, according to the last
+   * measurement.
+   */
   get memoryBytes(): number {
     return [...this.#alive].reduce((sum, { memoryBytes }) => sum + memoryBytes, 0);
   }
 
   /**
    * Resolves with a guest process that has run no user code. `losses` is the number of guests that
-   * the caller's code has recently ended. Only code without losses gets a spare guest; other code
-   * waits for a new one. Rejects with `SandboxUnavailable` when guests do not start.
+   * the caller's code has recently ended. Only code with no such losses gets a spare guest; other
+   * code waits for the start of a guest. Rejects with `SandboxUnavailable` when guests do not
+   * start.
    */
   async acquire(language: GuestLanguage, losses = 0): Promise<Guest> {
     const health = this.#startHealth[language];
@@ -153,8 +160,8 @@ export class GuestStarter {
   }
 
   /**
-   * Starts the missing spare guests of a language after `pauseMs`. A later call for the language
-   * replaces this one.
+   * Starts the missing spare guests of a language after `pauseMs`. A later call for the same
+   * language replaces an earlier one.
    */
   #refillAfter(language: GuestLanguage, pauseMs: number): void {
     clearTimeout(this.#refills.get(language));
@@ -256,8 +263,8 @@ export class GuestStarter {
   }
 
   /**
-   * Schedules another start of a guest process, even if no work needs one at that time. This makes
-   * the language available again when the cause of the failure is gone.
+   * Schedules another start of a guest process, even if no work needs one at that time. If the
+   * cause of the failure is gone, this start makes the language available again.
    */
   #retry(language: GuestLanguage): void {
     clearTimeout(this.#retries.get(language));

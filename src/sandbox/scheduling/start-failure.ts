@@ -3,7 +3,7 @@ import { GUEST_START_MS_MAX } from "../guest-limits.ts";
 import { GuestEndedError } from "../process/guest-end.ts";
 import { type ExitSignal, SHELL } from "../process/launch-guest.ts";
 
-/** How a guest process that did not start ended, and the text that it printed. */
+/** A guest process that did not start: how it ended, and the text that it printed. */
 export interface FailedGuest {
   ended: { code: number | null; signal: ExitSignal } | undefined;
   /** The guest's standard error, without control characters. */

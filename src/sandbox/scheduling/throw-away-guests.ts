@@ -10,8 +10,8 @@ import type { TestBudget } from "../test-budget.ts";
 import type { GuestStarter } from "./guest-starter.ts";
 
 /**
- * CPU time in ms that a guest process needs to load code that does nothing. This time is not
- * charged to the budget, because one request may contain many small tests.
+ * CPU time in ms that a guest process needs to load code that does nothing. The CPU time is not
+ * charged to the test budget of a request, because one request may contain many small tests.
  */
 const FREE_CPU_MS = 20;
 
@@ -32,8 +32,8 @@ export class ThrowAwayGuests implements GuestSource, Disposable {
   #guest: Guest | undefined;
   #losses = 0;
   /**
-   * CPU time in ms of the current guest process that needs no charging: the time of its start,
-   * which is free, and the time that was already charged to the budget.
+   * CPU time in ms of the current guest process that must not be charged again: its start, which is
+   * free, and the time that was already charged to the budget.
    */
   #chargedMs = 0;
 
@@ -70,7 +70,10 @@ export class ThrowAwayGuests implements GuestSource, Disposable {
     return guest;
   }
 
-  /** Charges the guest's uncharged CPU time, kills the guest, and gives back the permit. */
+  /**
+   * Charges the rest of the guest process's CPU time to the budget, kills the guest, and gives back
+   * the permit.
+   */
   [Symbol.dispose](): void {
     clearInterval(this.#meter);
     this.#budget.signal.removeEventListener("abort", this.#stop);
@@ -92,8 +95,8 @@ export class ThrowAwayGuests implements GuestSource, Disposable {
 }
 
 /**
- * Resolves with the guest process that `start` provides. When the budget ends first, rejects with
- * `SandboxUnavailable`, and kills the guest as soon as it has started.
+ * Resolves with the guest process that `start` provides. If the budget ends before that, rejects
+ * with `SandboxUnavailable`, and kills the guest as soon as it has started.
  */
 async function unlessOver(start: Promise<Guest>, budget: TestBudget): Promise<Guest> {
   try {

@@ -13,8 +13,8 @@ const GUEST_AGE_MS_MAX = 600_000;
 
 const SOFT_TIMEOUTS_MAX = 3;
 /**
- * Number of batches of any size that may be in progress in one guest process at a time. The guest
- * works on the first batch while the host sends the second.
+ * Number of batches, even large ones, that may be in progress in one guest process at a time. The
+ * guest works on the first batch while the host sends the second.
  */
 const LARGE_BATCHES_MAX = 2;
 /**
@@ -25,8 +25,8 @@ const LARGE_BATCHES_MAX = 2;
  */
 const SMALL_BATCHES_MAX = 8;
 /**
- * Number of bytes that the socket to a guest process can hold, so that the sender does not have to
- * wait.
+ * Number of bytes that the socket to a guest process can hold, so that the sender of that many
+ * bytes does not have to wait.
  */
 const SMALL_BYTES_MAX = 64 << 10;
 
@@ -70,7 +70,10 @@ export class WorkspaceGuest implements GuestHolder, GuestSource {
   #debt = { ms: 0, at: 0 };
   readonly #losses: GuestLossBackoff;
   #isClosed = false;
-  /** Ends the delay before the next guest process starts; undefined while there is no delay. */
+  /**
+   * Function that ends the delay before the next guest process starts; undefined while there is no
+   * delay.
+   */
   #endBackoff: (() => void) | undefined;
 
   constructor(
@@ -250,8 +253,8 @@ export class WorkspaceGuest implements GuestHolder, GuestSource {
 }
 
 /**
- * Whether a guest process is close to one of its limits, or has often run out of time. Such a guest
- * is replaced between two batches, before it makes a batch fail.
+ * Whether a guest process is close to one of its limits, or its code has often run out of time.
+ * Such a guest is replaced between two batches, before it makes a batch fail.
  */
 function isWornOut(guest: Guest): boolean {
   return (

@@ -11,7 +11,10 @@ const fileVariables: ReadonlyMap<string, Key> = new Map(
   secrets.map((key) => [fileVariable(key), key]),
 );
 
-/** Returns the name of the environment variable for the path of a file with the secret `key`. */
+/**
+ * Returns the name of the environment variable that holds the path of the file for the secret
+ * setting `key`.
+ */
 export function fileVariable(key: Key): string {
   return `${environmentName(key)}_FILE`;
 }
@@ -50,7 +53,10 @@ export function fromCredentials(environment: Record<string, string | undefined>)
     });
 }
 
-/** Reads a secret. Leaves out the line end that editors and `echo` add to the file. */
+/**
+ * Returns the secret in the file `path`, without the line end that editors and `echo` add. Error
+ * messages refer to the file as the value of `name`.
+ */
 function readSecretFile(name: string, path: string): string {
   return readSmallFile(name, path, SECRET_FILE_BYTES_MAX).replace(/\r?\n$/, "");
 }

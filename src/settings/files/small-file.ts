@@ -13,7 +13,10 @@ export function readSmallFile(name: string, path: string, bytesMax: number): str
   throw new StartError(`Expected at most ${bytesMax} bytes in ${path} for ${name}, got more`);
 }
 
-/** Returns the first bytes of a file; undefined when it is a directory, a pipe or a device. */
+/**
+ * Returns at most the first `bytesMax` bytes of a file. Returns undefined for a directory, a pipe
+ * or a device.
+ */
 function readStart(path: string, bytesMax: number): Buffer | undefined {
   // Without O_NONBLOCK, opening a pipe would wait for its writer.
   const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);

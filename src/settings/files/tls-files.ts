@@ -9,11 +9,14 @@ export interface TlsKeys {
   /** The server's certificate, followed by those of intermediate authorities. */
   cert: string;
   key: string;
-  /** Certificates of the authorities, one of which must have signed a client's certificate. */
+  /** Certificates of authorities. A client's certificate must be signed by one of them. */
   ca?: string;
 }
 
-/** Paths of the TLS files of one listener, and the prefix of their settings for error messages. */
+/**
+ * Paths of the TLS files of one listener, with the prefix of the names of their settings, which
+ * error messages mention.
+ */
 export interface TlsPaths {
   certificate: string;
   key: string;
@@ -52,7 +55,7 @@ export function readTlsKeys({ certificate, key, clients, prefix }: TlsPaths): Re
   }
 }
 
-/** Sentences for faults of TLS files, by a part of the error's code or message. */
+/** Explanations of errors in TLS files. Each key is a part of the error's code or message. */
 const reasons = {
   KEY_VALUES_MISMATCH: "they do not belong together",
   NO_START_LINE: "expected PEM, which begins with -----BEGIN",

@@ -10,8 +10,8 @@ export type CompactedSizes = Awaited<ReturnType<typeof compactStore>>;
 
 /**
  * Shrinks a store's file. LMDB reuses free pages but never releases them, so the store is copied
- * without them, and the copy replaces the file. After a crash the file is either the old or the new
- * one. Throws `StartError` when a process has the store open or the copy fails.
+ * without its free pages, and the copy replaces the file. After a crash the file is either the old
+ * or the new one. Throws `StartError` when a process has the store open or the copy fails.
  */
 export async function compactStore(path: string) {
   const directory = directoryOf(path);
@@ -40,8 +40,8 @@ export async function compactStore(path: string) {
 }
 
 /**
- * Copies the pages in use of an LMDB file into the directory `copies`. Returns the path of the copy
- * once it is on disk.
+ * Copies the used pages of an LMDB file to a new file in the directory `copies`. Returns the path
+ * of the new file once it is on disk.
  */
 async function copyLive(path: string, copies: string): Promise<string> {
   const copied = join(copies, "data.mdb");

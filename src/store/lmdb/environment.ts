@@ -13,8 +13,9 @@ export interface Environment {
 }
 
 /**
- * Largest number of named tables that LMDB opens in an environment. It is far above what any store
- * has, because an older release may be started on a file to which a newer release has added tables.
+ * Largest number of named tables that LMDB opens in an environment. It is far larger than the
+ * number of tables of any store, because a newer release may have added tables to a file that an
+ * older release then opens.
  */
 const TABLES_MAX = 256;
 
@@ -67,13 +68,16 @@ export function isAlive({ root }: Environment): boolean {
   }
 }
 
-/** Key of a test row in the root table. Writing it tests whether the disk accepts writes. */
+/**
+ * Key of the test row in the root table. The row is written to find out whether the disk accepts
+ * writes.
+ */
 export const PROBE = "\u0000probe";
 
 /**
- * Returns a promise of the LMDB or disk error that failed a transaction, or undefined when the
- * transaction succeeded or its `apply` threw. The error comes in a promise because LMDB reports the
- * reason of a failed commit later. The promise never rejects.
+ * Returns a promise that resolves with the LMDB or disk error of a failed transaction, or with
+ * undefined if the transaction succeeded or its `apply` threw. The result is a promise because LMDB
+ * reports the reason of a failed commit later. The promise never rejects.
  */
 export function commitFault(outcome: PromiseSettledResult<unknown>): Promise<unknown> | undefined {
   if (outcome.status === "fulfilled" || !(outcome.reason instanceof Error)) return undefined;

@@ -16,7 +16,10 @@ const BRANCH = 1;
 const LEAF = 2;
 const OVERFLOW = 4;
 const KINDS = BRANCH | LEAF | OVERFLOW;
-/** Flag of a leaf node whose value is in overflow pages. `SUB_DATA` flags a nested tree instead. */
+/**
+ * LMDB's flag for a leaf node whose value is in overflow pages. `SUB_DATA` is the flag for a leaf
+ * node whose value is a nested tree.
+ */
 const BIG_DATA = 1;
 const SUB_DATA = 2;
 const DEPTH_MAX = 32;
@@ -49,8 +52,8 @@ class PageWalk {
   readonly #size: number;
   readonly #meta: Meta;
   /**
-   * Cache of recently read parts of the file, `WINDOW_BYTES` each, by the part's start position in
-   * bytes. It saves reads because the pages of a tree are near each other.
+   * Cache of recently read parts of the file. Each part has `WINDOW_BYTES` bytes; the key is its
+   * start position in bytes. The cache saves reads because the pages of a tree are near each other.
    */
   readonly #windows = new Map<number, Buffer<ArrayBuffer>>();
   #pages = 0;
@@ -78,8 +81,8 @@ class PageWalk {
   }
 
   /**
-   * Checks a page of a tree and all pages below it. Returns the number of entries in them. `depth`
-   * is the number of tree levels from this page to the leaves, both included.
+   * Checks a page of a tree and all pages below it. Returns the number of entries in all these
+   * pages. `depth` is the number of tree levels from this page to the leaves, both included.
    */
   #node(number: number, depth: number): number {
     const page = this.#page(number, depth > 1 ? BRANCH : LEAF, this.#meta.pageBytes);
@@ -184,7 +187,10 @@ function within(page: Buffer, at: number, bytes: number, number: number): Buffer
   return page.subarray(at, at + bytes);
 }
 
-/** Reads the u64 at byte `at`. It is exact: page and transaction numbers are safe integers. */
+/**
+ * Reads the u64 at byte `at`. The number is exact, because page and transaction numbers are safe
+ * integers.
+ */
 function numberAt(bytes: Buffer, at: number): number {
   return bytes.readUInt32LE(at) + bytes.readUInt32LE(at + 4) * 2 ** 32;
 }

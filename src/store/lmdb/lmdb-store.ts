@@ -20,7 +20,7 @@ export interface StoreOptions {
    * disk, and a machine crash can tear the file; the log can restore it.
    */
   isView?: boolean;
-  /** Bytes kept allocated after the file's end for changes on a full disk. By default none. */
+  /** Bytes kept allocated after the end of the file, to store changes on a full disk. Default 0. */
   reserveBytes?: number;
   logger: Logger;
 }
@@ -69,7 +69,7 @@ class LmdbStore implements LocalStore {
    */
   #wrote = false;
   #closed = false;
-  /** Why the store cannot be written. While defined, a test write is made every `PROBE_MS`. */
+  /** Reason why writes fail, if they do. While it is set, a test write is made every `PROBE_MS`. */
   #failure: string | undefined;
   #probe: ReturnType<typeof setTimeout> | undefined;
 
@@ -253,7 +253,7 @@ class LmdbStore implements LocalStore {
     this.#reopened();
   }
 
-  /** Records why the store cannot be written. `undefined` records that a commit has succeeded. */
+  /** Records the error of a failed write; `undefined` records that a commit has succeeded. */
   #setFailure(error: unknown): void {
     const { logger, name, path } = this.#options;
     clearTimeout(this.#probe);

@@ -9,7 +9,7 @@
 import { readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 
-/** Formats of `printf` in the addon, each with the beginning that the patch keeps. */
+/** Format strings of `printf` in the addon. The patch keeps the given beginning of each one. */
 const PATCHES = [
   {
     format: "Attempting to write page at position %u, size %u, blocks %u, buffer sizes %i %i %i",

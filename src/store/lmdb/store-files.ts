@@ -28,10 +28,10 @@ const WAIT_MS_MAX = 10_000;
 const RETRY_MS = 20;
 
 /**
- * Locks a store for shared use, and returns the function that releases the lock. First checks the
- * file if no process has marked it as intact; a copied file is unmarked. Throws `StartError` when
- * the file is torn, or when another process locks the store exclusively for longer than
- * `WAIT_MS_MAX`.
+ * Locks a store for shared use, and returns the function that releases the lock. Before that,
+ * checks the file if it is not marked as intact. A copy of a marked file is not marked. Throws
+ * `StartError` when the file is torn, or when another process locks the store exclusively for
+ * longer than `WAIT_MS_MAX`.
  */
 export function acquireShared(path: string): () => void {
   expectIntact(path);
@@ -84,8 +84,8 @@ export function expectIntact(path: string): void {
 }
 
 /**
- * Whether the file is marked as intact, and has not become shorter since: LMDB never shortens it,
- * and a process that reads a missing part is killed.
+ * Whether the file is marked as intact, and is not shorter than when it was marked. LMDB never
+ * shortens a file, and a process that reads a missing part of it is killed.
  */
 function isKnown(path: string): boolean {
   const { identity, bytes } = fileFacts(path);

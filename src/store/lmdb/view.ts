@@ -11,8 +11,9 @@ const bootFileOf = (path: string) => `${dataFileOf(path)}-boot`;
 
 /**
  * Opens the store of this node's local copy (view) of an ordered log. Commits do not wait for the
- * disk. The file survives a process crash, but a machine crash may tear it. A file that cannot be
- * opened or is from before the last boot is deleted, and the view then reads the whole log.
+ * disk. The file survives a process crash, but a machine crash may tear it. If the file cannot be
+ * opened, or was written before the last boot of the machine, it is deleted, and the view then
+ * reads the whole log.
  */
 export function openView(options: StoreOptions): LocalStore {
   const { path, name, logger } = options;

@@ -10,11 +10,11 @@ import type { LogEntry } from "./ordered-log.ts";
 export interface ChangeSet {
   /** Id of the store object that proposed the change set. Each open store has its own id. */
   author: string;
-  /** Number of the change set; each store object (`author`) counts its own change sets. */
+  /** Number of the change set. Each store object (`author`) numbers its own change sets. */
   number: number;
   /**
-   * Version of the store from which the writes were computed: the log position of the last change
-   * set that had taken effect then, or -1 if there was none.
+   * Version of the store from whose rows the writes were computed: the log position of the last
+   * change set that had taken effect then, or -1 if there was none.
    */
   base: number;
   writes: readonly RowWrite[];

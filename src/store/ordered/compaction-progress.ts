@@ -8,9 +8,11 @@ import type { LocalStore } from "../store.ts";
  */
 export interface CompactionProgress {
   id: string;
-  /** Key of the last row that the compaction has written again; absent before the first row. */
+  /**
+   * Key of the last row that the compaction has appended to the log; absent before the first row.
+   */
   at?: RowKey;
-  /** Number of rows that the compaction has written again so far. */
+  /** Number of rows that the compaction has appended to the log so far. */
   rows: number;
   bytes: number;
   isDone: boolean;
@@ -25,8 +27,8 @@ export const COMPACTION_TABLE = "rewriting";
 export const COMPACTION_KEY = "walk";
 /**
  * Name of the table that holds the log position of the view (a node's copy of the store). The table
- * `PARTS_TABLE` holds the parts of change sets of which other parts have not arrived yet. Both
- * tables are local to a node, not shared through the log.
+ * `PARTS_TABLE` holds the parts of change sets that are not complete yet. Both tables are local to
+ * a node, not shared through the log.
  */
 export const POSITION_TABLE = "order";
 export const PARTS_TABLE = "pieces";
@@ -38,7 +40,7 @@ export interface RowsAndBytes {
   bytes: number;
 }
 
-/** Approximate bytes that a row's table name and key take up in the log. */
+/** Approximate size in bytes of a row's table name and key in the log. */
 const ROW_BYTES = 64;
 
 /**

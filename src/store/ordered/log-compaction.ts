@@ -14,22 +14,26 @@ import type { OrderedView, ViewPosition } from "./ordered-view.ts";
 
 export interface CompactionBounds {
   /**
-   * A compaction starts when the log has more entries than `min.rows` plus `factor` times the
-   * number of rows that the last compaction wrote, or more bytes than `min.bytes` plus `factor`
-   * times the bytes that it wrote. A log within `min` is thus never compacted.
+   * Minimum length of a log that is compacted. A compaction starts when the log has more entries
+   * than `min.rows` plus `factor` times the number of rows that the last compaction wrote, or more
+   * bytes than `min.bytes` plus `factor` times the bytes that it wrote.
    */
   min: RowsAndBytes;
   factor: number;
   /**
-   * Number of rows or bytes after which a compaction commits and continues in a new transaction.
-   * Other transactions can run between the two.
+   * Number of rows or bytes after which a compaction commits its transaction and continues in a new
+   * one. Other transactions can run between the two.
    */
   portion: RowsAndBytes;
-  /** Time in milliseconds without progress after which another node takes over a compaction. */
+  /**
+   * Time in milliseconds for which a compaction must make no progress before another node takes it
+   * over.
+   */
   stalledMs: number;
   /**
-   * Time in milliseconds for which replaced log entries stay in the log after a compaction. Slow
-   * nodes can still read them and learn whether their own change sets took effect.
+   * Time in milliseconds for which log entries stay in the log after a compaction has replaced
+   * them. Slow nodes can still read the entries and learn whether their own change sets took
+   * effect.
    */
   keptMs: number;
 }
@@ -45,9 +49,9 @@ const BOUNDS: CompactionBounds = {
 
 /**
  * Length of the pause after each step of a compaction, as a multiple of the time that the step
- * took. With this, a fifth of the time goes to the compaction. The pauses are needed because pixels
- * and changes wait while all nodes and brokers write the rows of a step. `PAUSE_MS_MAX` is the
- * longest pause in milliseconds, well below `stalledMs`.
+ * took. With the factor 4, a compaction takes a fifth of the time. The pauses are needed because
+ * pixels and changes wait while all nodes and brokers write the rows of a step. `PAUSE_MS_MAX` is
+ * the longest pause in milliseconds, well below `stalledMs`.
  */
 const PAUSE_STEPS = 4;
 const PAUSE_MS_MAX = 1_000;
@@ -92,9 +96,9 @@ export class LogCompaction {
   #seen: { step: string; since: number } | undefined;
   #trimmed = 0;
   /**
-   * Log position below which compaction has replaced all entries, and since when this node knows
-   * it. The entries below it are deleted `keptMs` later. Undefined while no entries wait for
-   * deletion.
+   * Log position below which compaction has replaced all entries, and the time when this node has
+   * learnt this. The replaced entries are deleted `keptMs` later. Undefined while no entries wait
+   * for deletion.
    */
   #first: { position: number; since: number } | undefined;
   #notBefore = 0;
@@ -110,8 +114,8 @@ export class LogCompaction {
    * store calls this after each of this node's change sets that took effect, and after each read.
    * The node with the most change sets usually compacts, and its compaction rarely conflicts with
    * other nodes. After a read, a node starts a compaction only if more than `min.rows` entries
-   * follow the last change set. Then no node changes the store, and the log grows only by the
-   * barriers that reads append.
+   * follow the last change set. In that case no node changes the store, and the log grows only by
+   * barriers (empty entries that reads append).
    */
   runIfDue(place: ViewPosition, after: "change" | "read"): void {
     if (this.#running !== undefined || this.#isClosed) return;
@@ -191,8 +195,9 @@ export class LogCompaction {
   }
 
   /**
-   * Starts a compaction, continues this node's own, or takes over one that has stalled; must run
-   * within a transaction. Returns the compaction's id, or undefined while another node runs one.
+   * Starts a compaction, continues the one of this node, or takes over a stalled one. Must run
+   * within a transaction. Returns the id of the compaction, or undefined while another node runs
+   * one.
    */
   #begin(): string | undefined {
     const { local, view } = this.#options;
@@ -208,8 +213,8 @@ export class LogCompaction {
   }
 
   /**
-   * Appends the next rows to the log again, as part of the compaction; must run within a
-   * transaction. Returns whether the compaction has ended.
+   * Appends the next rows of the compaction `id` to the log again. Must run within a transaction.
+   * Returns whether the compaction has ended.
    */
   #step(id: string): boolean {
     const { local, view } = this.#options;

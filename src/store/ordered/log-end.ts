@@ -1,10 +1,12 @@
 import { BARRIER, type OrderedLog } from "./ordered-log.ts";
 import type { ViewProgress } from "./view-progress.ts";
 
-/** Milliseconds after which an entry that the log's leader has not acknowledged is overdue. */
+/**
+ * Milliseconds after which an entry counts as overdue if the log's leader has not acknowledged it.
+ */
 const ACKNOWLEDGED_MS_MAX = 8_000;
 
-/** Thrown when a log ends below the position up to which a node has read it. */
+/** Error that is thrown when the log ends before the position up to which a node has read it. */
 export class LogShortenedError extends Error {
   constructor(read: number, end: number) {
     super(`has ${read} entries of its log, which ends at ${end}`);
@@ -12,25 +14,31 @@ export class LogShortenedError extends Error {
 }
 
 /**
- * Reads the end position of an ordered log. A leader that was replaced keeps answering requests for
- * its old end; only the leader in office can acknowledge an entry. Therefore each read appends an
- * empty entry (barrier) and takes its position. Concurrent calls share one barrier.
+ * Reads the end position of an ordered log. A leader that was replaced keeps answering requests
+ * with its old end, but only the current leader can acknowledge an entry. Therefore each read
+ * appends an empty entry (barrier) and uses its position. Concurrent calls share one barrier.
  */
 export class OrderedLogEnd {
   readonly #log: Pick<OrderedLog, "append" | "knownEnd">;
   readonly #progress: Pick<ViewProgress, "next">;
   /**
-   * Calls of `read` that wait for the next barrier. They cannot use the barrier in flight, which
-   * was appended before they began: entries that they must see may have been appended after it.
-   * Undefined while no call waits.
+   * Promise of the calls of `read` that wait for the next barrier (empty entry). They cannot use
+   * the barrier in flight, which was appended before these calls: entries that the calls must see
+   * may follow it. Undefined while no call waits.
    */
   #waiting: PromiseWithResolvers<number> | undefined;
   #isAppending = false;
-  /** Calls of `read` that wait for the barrier in flight. */
+  /**
+   * Promise of the calls of `read` that wait for the barrier in flight, or that waited for the last
+   * one.
+   */
   #reading: PromiseWithResolvers<number> | undefined;
-  /** Positions of this node's latest adjacent barriers: from `from` to before `end`. */
+  /**
+   * Log positions of this node's latest barriers (empty entries) without another entry between
+   * them: `from` is the position of the first one, `end` the position after the last one.
+   */
   #barriers = { from: 0, end: 0 };
-  /** Number of entries in flight that have waited for longer than `ACKNOWLEDGED_MS_MAX`. */
+  /** Number of entries in flight that the log's leader has not acknowledged in time. */
   #overdue = 0;
 
   readonly #acknowledgedMsMax: number;
@@ -50,19 +58,19 @@ export class OrderedLogEnd {
   }
 
   /**
-   * Whether an entry in flight is overdue: the log's leader has not acknowledged it in time. Later
-   * entries would wait for the same leader.
+   * Whether the log's leader has not acknowledged an entry in time. Later entries would wait for
+   * the same leader.
    */
   get isOverdue(): boolean {
     return this.#overdue > 0;
   }
 
   /**
-   * Returns a log position after all entries with content that were durable before the call. It is
-   * the position of a barrier that is appended after the call began. If other barriers of this node
-   * stand directly before that barrier, it is the position of the first of them, because barriers
-   * change nothing. Rejects when an entry in flight is overdue, or becomes so.
-   * Rejects with `LogShortenedError` when the log has lost entries.
+   * Returns a log position after all entries with content that were durable before the call. The
+   * position is that of a barrier (empty entry) that is appended after the call began. If other
+   * barriers of this node stand directly before this one, the position is that of the first of
+   * them, because barriers change nothing. Rejects when an entry in flight is overdue, or becomes
+   * so. Rejects with `LogShortenedError` when the log has lost entries.
    */
   read(): Promise<number> {
     if (this.isOverdue) return Promise.reject(this.#overdueError());
@@ -73,9 +81,9 @@ export class OrderedLogEnd {
   }
 
   /**
-   * Appends an entry, and resolves with its position once it is durable. Rejects with
-   * `LogShortenedError` when this node has already read an entry at that position, because the log
-   * has then lost that earlier entry.
+   * Appends an entry. Resolves with the position of the entry once it is durable. Rejects with
+   * `LogShortenedError` when this node has already read another entry at that position, because the
+   * log has then lost that other entry.
    */
   async append(entry: Uint8Array): Promise<number> {
     const next = Math.max(this.#progress.next, this.#barriers.end);
@@ -84,14 +92,15 @@ export class OrderedLogEnd {
     return position;
   }
 
-  /** Appends entries one after the other. Rejects as `append` does. */
+  /** Appends entries one after the other. Rejects in the same cases as `append`. */
   async appendAll(entries: readonly Uint8Array[]): Promise<void> {
     for (const entry of entries) await this.append(entry);
   }
 
   /**
-   * Rejects with `LogShortenedError` if the end that the log's leader reports is below the view's
-   * position. Appends nothing, because an entry in the place of a lost one would hide the loss.
+   * Rejects with `LogShortenedError` if the log's leader reports an end before the position up to
+   * which the view has read. Appends nothing, because an entry in the place of a lost one would
+   * hide the loss.
    */
   async expectKnown(): Promise<void> {
     const { next } = this.#progress;
@@ -122,7 +131,10 @@ export class OrderedLogEnd {
     return from;
   }
 
-  /** Waits for the acknowledgement of an entry. Rejects calls of `read` when it is overdue. */
+  /**
+   * Resolves as `appended` does, once the log's leader has acknowledged the entry. When the entry
+   * becomes overdue, rejects the calls of `read`.
+   */
   async #acknowledged(appended: Promise<number>): Promise<number> {
     let isOverdue = false;
     const timer = setTimeout(() => {

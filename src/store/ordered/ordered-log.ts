@@ -19,11 +19,11 @@ export interface OrderedLog {
   trim(position: number): Promise<void>;
   /**
    * Passes entries to `take`, in batches and in order, from `position` on, until the follower is
-   * closed. If the entry at `position` was deleted, begins with the oldest entry of the log. When
-   * `take` rejects, calls it again with the same batch.
+   * closed. If the entry at `position` was deleted, begins with the oldest entry of the log. Calls
+   * `take` again with the same batch when it has rejected.
    */
   follow(position: number, take: (entries: readonly LogEntry[]) => Promise<void>): Follower;
-  /** Returns a sentence about why entries cannot be read, or undefined while they can. */
+  /** Returns a sentence about why entries cannot be read; undefined while they can be read. */
   trouble(): string | undefined;
 }
 
@@ -34,8 +34,8 @@ export interface LogEntry {
 }
 
 /**
- * Entry without content, which readers pass over. A node appends it to learn whether the log is
- * writable, and where the log ends.
+ * Log entry without content, which readers skip. A node appends a barrier to learn whether the log
+ * can be written, and where the log ends.
  */
 export const BARRIER = new Uint8Array(0);
 

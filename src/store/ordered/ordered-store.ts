@@ -22,16 +22,16 @@ import { passOf, Turns } from "./turns.ts";
 import { ViewProgress } from "./view-progress.ts";
 
 export interface OrderedStoreOptions extends Omit<LogCompactionOptions, "view" | "change"> {
-  /** Called with the reason, a sentence, when reading stops at an entry of a newer pixelmill. */
+  /** Called with the reason (a sentence) when an entry of a newer pixelmill stops the reading. */
   onNewer?(reason: string): void;
   /** Largest size of a change set in bytes. */
   changeSetBytesMax?: number;
-  /** Longest time in milliseconds for a call of `change`, or for catching up with other nodes. */
+  /** Maximum time in milliseconds of a call of `change`, and of catching up with other nodes. */
   changeMsMax?: number;
 }
 
 const DEFAULTS = { changeSetBytesMax: 64 << 20, changeMsMax: 20_000 };
-/** Time in ms after which `recover` throws if the log still ends below this node's copy of it. */
+/** Time in ms after which `recover` throws if the log ends before the entries that were read. */
 const AHEAD_MS_MAX = 2_000;
 /** Pause in milliseconds between two attempts of `recover` to catch up. */
 const RETRY_MS = 250;
@@ -56,10 +56,10 @@ export class OrderedStore implements Store {
   #running: Promise<void> | undefined;
   readonly #logEnd: OrderedLogEnd;
   readonly #progress: ViewProgress;
-  /** Sentence about why reading the log has stopped for good; undefined while the store reads. */
+  /** Sentence about why this node reads the log no further; undefined while it reads the log. */
   #refusal: string | undefined;
   #closed = false;
-  /** Whether the reason was logged why the log's end is not read. Reset once it is read. */
+  /** Whether the error of a failed read of the log was logged. Reset when a read succeeds. */
   #isCauseLogged = false;
 
   constructor(options: OrderedStoreOptions) {
@@ -160,8 +160,8 @@ export class OrderedStore implements Store {
   }
 
   /**
-   * Commits calls of `change` as one change set. Each call sees the writes of earlier calls. Unless
-   * the set must be small (`isAlone`), calls that come meanwhile join the next attempt.
+   * Commits calls of `change` as one change set. Each call sees the writes of earlier calls. New
+   * calls that wait join the next attempt, unless the set must stay small (`isAlone`).
    */
   async #decide(first: readonly PendingChange[], isAlone = false): Promise<void> {
     const { local, changeSetBytesMax } = this.#options;
@@ -226,7 +226,7 @@ export class OrderedStore implements Store {
     }
   }
 
-  /** Applies entries. At the first one in a newer format, stops reading the log and throws. */
+  /** Applies log entries. Stops reading the log and throws at the first one in a newer format. */
   async #takeKnown(entries: readonly LogEntry[]): Promise<void> {
     const until = entries.findIndex(({ bytes }) => newerFormat(bytes) !== undefined);
     const known = until < 0 ? entries : entries.slice(0, until);
@@ -238,15 +238,15 @@ export class OrderedStore implements Store {
     throw new Error(refusal);
   }
 
-  /** Whether the view is complete and can read the log, and so learns change sets' outcomes. */
+  /** Whether the view has all rows and can read further log entries. */
   #canRead(): boolean {
     const isRefused = this.#refusal !== undefined || this.#options.log.trouble() !== undefined;
     return this.#progress.isComplete && !isRefused;
   }
 
   /**
-   * If the log has lost entries that this node has read, stops reading it for good and throws: the
-   * view would skip new entries at the positions of the lost ones.
+   * Handles a log that has lost entries that this node has read: stops reading it for good, and
+   * throws. Otherwise the view would skip new entries at the positions of the lost ones.
    */
   #stopIfShortened(error: unknown): void {
     if (!(error instanceof LogShortenedError)) return;
@@ -254,7 +254,7 @@ export class OrderedStore implements Store {
     throw new ApiError("unavailable", this.#refusal!);
   }
 
-  /** Stops reading for good. Waiting calls of `catchUp` and later calls reject with `refusal`. */
+  /** Stops reading the log. Open and later calls of `catchUp` reject with `refusal`. */
   #stopReading(refusal: string): void {
     this.#refusal = refusal;
     this.#progress.fail(new ApiError("unavailable", refusal));

@@ -31,13 +31,13 @@ export interface ViewPosition {
   /** Size in bytes of the log entries from `first` up to `next`. */
   bytes: number;
   /**
-   * Where the running compaction began: the log position of its first entry, and the size in bytes
-   * of the entries from `first` up to there. Absent while no compaction runs.
+   * Start of the running compaction: the log position of its first entry, and the size in bytes of
+   * the entries from `first` up to that position. Absent while no compaction runs.
    */
   walk?: { position: number; bytes: number };
   /**
-   * Id of the compaction that the view must read to its end before it has all rows. Absent when the
-   * view has all rows.
+   * Id of a compaction. The view lacks rows until it has read this compaction to its end. Absent
+   * when the view has all rows.
    */
   lacks?: string;
 }
@@ -51,9 +51,9 @@ export interface OrderedViewOptions {
   /** Author id of this node's change sets. */
   author: string;
   /**
-   * Whether listeners need not be called for this node's change set `number`, because the caller
-   * that wrote it already knows of the change. `ApplyResult.written` then leaves out the tables
-   * that the set writes to.
+   * Whether the caller that wrote this node's change set `number` already knows of the change, so
+   * that listeners need not be called. `ApplyResult.written` then leaves out the tables that the
+   * set writes to.
    */
   isKnown(number: number): boolean;
 }
@@ -62,15 +62,15 @@ export interface OrderedViewOptions {
 export interface ApplyResult {
   position: ViewPosition;
   /**
-   * Outcome of each of this node's change sets among the entries, by number: true for a set that
-   * took effect.
+   * Outcomes of this node's own change sets among the applied entries, by number of the change set:
+   * true for a set that took effect.
    */
   own: Map<number, boolean>;
-  /** Outcomes of all nodes' change sets among the entries, in the order of the log. */
+  /** Outcomes of all nodes' change sets among the applied entries, in the order of the log. */
   outcomes: SetOutcome[];
   /**
-   * Names of the tables that the entries changed, for the store's listeners. Does not count changes
-   * by this node's own change sets for which `isKnown` returns true.
+   * Names of the tables that the applied entries changed, for the store's listeners. Leaves out
+   * changes by this node's own change sets for which `isKnown` returns true.
    */
   written: Set<string>;
   /** Whether log entries were deleted before this view had read them. */
@@ -81,7 +81,7 @@ export interface ApplyResult {
 export interface SetOutcome {
   author: string;
   isEffective: boolean;
-  /** Whether the author wants no turn, because it has nothing to change: see `passOf`. */
+  /** Whether the change set only says that its author gives up its turn: see `passOf`. */
   isPass: boolean;
 }
 
@@ -91,8 +91,9 @@ export class OrderedView {
   readonly #positions: Table<ViewPosition, string>;
   readonly #compactions: Table<CompactionProgress, string>;
   /**
-   * Parts of change sets of which other parts have not arrived yet. A change set is split when it
-   * is too large for one log entry. The key is [author, change set number, part index].
+   * Parts of incomplete change sets, for which other parts have not arrived yet. A change set is
+   * split when it is too large for one log entry. The key is [author, change set number, part
+   * index].
    */
   readonly #parts: Table<Uint8Array, [string, number, number]>;
 
@@ -117,8 +118,8 @@ export class OrderedView {
 
   /**
    * Applies log entries in one transaction. After a failed commit the caller may pass the same
-   * entries again. If that commit was stored after all, they have no effect, because the view's
-   * version is then higher than the one that their change sets were computed on.
+   * entries again. If the commit was stored after all, the repeated entries have no effect, because
+   * the view's version is then higher than the one that their change sets were computed on.
    */
   async apply(entries: readonly LogEntry[]): Promise<ApplyResult> {
     const { local } = this.#options;
@@ -162,9 +163,9 @@ export class OrderedView {
   }
 
   /**
-   * Returns the state for reading the log again from its oldest entry, because entries were deleted
-   * before the view had read them. The oldest entry must start a compaction, which writes all rows
-   * again and thereby replaces the view's rows. Throws for any other entry.
+   * Returns the state with which the log is read again from its oldest entry, after entries were
+   * deleted before the view had read them. The oldest entry must start a compaction, which writes
+   * all rows again and thereby replaces the view's rows. Throws if it does not.
    */
   #beginAt(position: number, found: ChangeSet | ChangeSetPart | undefined): ViewPosition {
     const compaction = found && "writes" in found ? compactionOf(found) : undefined;
@@ -179,8 +180,8 @@ export class OrderedView {
 
   /**
    * Stores one part of a change set that was split into several log entries. Returns the complete
-   * change set when this is its last part. Returns undefined while parts are missing, or when the
-   * set was computed on an older version.
+   * change set when `part` is the last part to arrive. Returns undefined while parts are missing,
+   * or when the set was computed on an older version.
    */
   #completed(part: ChangeSetPart, { version }: ViewPosition): ChangeSet | undefined {
     if (part.base !== version) return undefined;

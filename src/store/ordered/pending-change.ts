@@ -8,22 +8,22 @@ import type { OrderedView } from "./ordered-view.ts";
 export interface PendingChange {
   apply: () => unknown;
   allowStale: boolean;
-  /** Milliseconds after which the call is given up. */
+  /** Time in milliseconds after which the call is given up. */
   msMax: number;
-  /** Time by `performance.now` at which the call is given up. */
+  /** Time (`performance.now()`) at which the call is given up. */
   until: number;
   resolve(value: unknown): void;
   reject(error: unknown): void;
 }
 
 interface PendingChangeOptions extends Pick<PendingChange, "allowStale" | "msMax"> {
-  /** Name of the store, which begins error messages. */
+  /** Name of the store, with which error messages begin. */
   name: string;
 }
 
 /**
- * Returns a call of `change` that is given up after `msMax`, and the promise of its result. The
- * promise rejects then, whatever this call and the calls before it wait for.
+ * Returns a call of `change`, and the promise of its result. The promise rejects when `msMax`
+ * milliseconds have passed, even if this call or an earlier one still waits for something.
  */
 export function pendingChange<T>(
   apply: () => T,
@@ -47,8 +47,8 @@ export function pendingChange<T>(
 }
 
 /**
- * Rejects the calls whose time is over, after `attempts` attempts to change the store `name`.
- * Returns the others.
+ * Rejects the calls of `change` whose time is over, and returns the other calls. Error messages
+ * mention the store's `name` and the number of attempts to commit the calls.
  */
 export function refuseLate(
   changes: readonly PendingChange[],
@@ -67,8 +67,8 @@ export const tooLargeError = (bytesMax: number) =>
   new ApiError("too-large", `Expected a change of at most ${bytesMax} bytes`);
 
 /**
- * Settles the promise of each call of `change` with the outcome of its dry run. The caller does
- * this after the commit.
+ * Settles the promise of each call of `change` with its outcome in the dry run. Must be called
+ * after the commit.
  */
 export function resolveChanges(
   changes: readonly PendingChange[],
@@ -82,8 +82,8 @@ export function resolveChanges(
 }
 
 /**
- * Runs calls of `change` on a view without committing. `base` is the version of the view on which
- * they ran. It is undefined while the view lacks rows.
+ * Runs calls of `change` on a view without committing them. `base` in the result is the version of
+ * the view on which the calls ran; it is undefined if the view lacks rows.
  */
 export async function dryRunChanges(
   local: LocalStore,
@@ -100,9 +100,9 @@ export async function dryRunChanges(
 }
 
 /**
- * Returns the part of an error message that describes the store after a change was given up. The
- * change was attempted `attempts` times in `ms` milliseconds, and each time a change of another
- * node took effect first.
+ * Returns the part of an error message that says why a call of `change` was given up. The call was
+ * attempted `attempts` times in `ms` milliseconds, and each time a change of another node took
+ * effect first.
  */
 function outrunState(attempts: number, ms: number): string {
   const seconds = Math.round(ms / attempts / 1_000);

@@ -1,9 +1,11 @@
 import { assert } from "../../assert.ts";
 
 interface Proposal {
-  /** Resolves the promise that `add` returned, with whether the change set took effect. */
+  /**
+   * Resolves the promise that `add` returned. `effective` is whether the change set took effect.
+   */
   resolve(effective: boolean): void;
-  /** Rejects the promise that `add` returned, when the outcome cannot be learned. */
+  /** Rejects the promise that `add` returned, because the outcome of the change set is unknown. */
   reject(error: unknown): void;
   /**
    * Whether the listeners for changed tables are skipped for this change set, because its writer
@@ -13,8 +15,8 @@ interface Proposal {
 }
 
 /**
- * Change sets that this node has appended to the shared log and whose outcome is not known yet, by
- * number.
+ * Change sets that this node has appended to the shared log, by number, until their outcome is
+ * known.
  */
 export class Proposals {
   readonly #open = new Map<number, Proposal>();

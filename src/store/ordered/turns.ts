@@ -1,25 +1,25 @@
 import { encodeChangeSet } from "./change-set.ts";
 import type { SetOutcome } from "./ordered-view.ts";
 
-/** Base of a change set that never takes effect: no view has this version. */
+/** Value of `base` that is the version of no view, so that the change set never takes effect. */
 const NO_BASE = -2;
 
 /**
- * Returns an entry by which a node gives up its turn. It is a change set without writes, because
- * older releases read entries of this form, as sets without an effect.
+ * Returns a log entry with which a node gives up its turn. The entry is a change set without writes
+ * that never takes effect, because older releases can read such an entry.
  */
 export const passOf = (author: string): Uint8Array =>
   encodeChangeSet({ author, number: -1, base: NO_BASE, writes: [] })[0]!;
 
 /**
- * Shortest and longest time in milliseconds for which nodes wait for the node whose turn it is.
- * That node may have stopped, or have no change any more.
+ * Bounds of the time in milliseconds for which nodes wait for the node whose turn it is. They do
+ * not wait longer, because that node may have stopped, or may have nothing left to change.
  */
 const TURN_MS_MIN = 1_000;
 const TURN_MS_MAX = 5_000;
 /**
- * Time for which a node waits for another node's turn, as a multiple of the time that its own last
- * attempt took. On a machine that lacks processor time, each attempt takes seconds.
+ * Time for which a node waits for another node's turn, as a multiple of the time that the waiting
+ * node's last attempt took. On a machine that lacks processor time, each attempt takes seconds.
  */
 const ATTEMPTS_PER_TURN = 2;
 
@@ -29,16 +29,19 @@ const ATTEMPTS_PER_TURN = 2;
  * turns, or given them up, the other nodes append no change sets. Without turns, a node that is
  * slower than others could be refused again and again.
  *
- * All nodes read the same outcomes from the log, so none decides the order. A node that does not
- * keep to it only costs others an attempt.
+ * All nodes read the same outcomes from the log, so they agree on the order without a leader. A
+ * node that appends a change set out of turn only makes an attempt of another node fail.
  */
 export class Turns {
   readonly #author: string;
-  /** Authors whose last change set had no effect, in the order of the log. */
+  /** Authors (nodes) whose last change set had no effect, in the order of the log. */
   readonly #refused = new Set<string>();
-  /** Whether this node has read a change set of its own. Sets before it are of the past. */
+  /**
+   * Whether this node has read a change set of its own from the log. Outcomes of change sets
+   * before it are old, and are not counted.
+   */
   #isCurrent = false;
-  /** When this node's last attempt began, by `performance.now`. */
+  /** Time (`performance.now()`) at which this node's last attempt to change the store began. */
   #startedAt = 0;
   #turnMs = TURN_MS_MIN;
   #changed = Promise.withResolvers<void>();
@@ -49,7 +52,7 @@ export class Turns {
     this.#author = author;
   }
 
-  /** Takes the outcomes of change sets, in the order of the log. */
+  /** Updates the order from outcomes of change sets, which must be in the order of the log. */
   take(outcomes: readonly SetOutcome[]): void {
     const before = this.#other();
     for (const { author, isEffective, isPass } of outcomes) {
@@ -60,7 +63,7 @@ export class Turns {
     if (this.#other() !== before) this.#change();
   }
 
-  /** Waits until this node may append a change set: until no other node has a turn before it. */
+  /** Waits until this node may append a change set, because no other node has a turn before it. */
   async own(): Promise<void> {
     for (;;) {
       const other = this.#other();
@@ -72,12 +75,12 @@ export class Turns {
     this.#startedAt = performance.now();
   }
 
-  /** Whether other nodes wait, now or later, for a change set of this node. */
+  /** Whether other nodes have to wait for this node, because its last change set had no effect. */
   get isAwaited(): boolean {
     return this.#refused.has(this.#author);
   }
 
-  /** Ends all calls of `own`, and makes later ones return at once. */
+  /** Ends all calls of `own`. Later calls of `own` return at once. */
   close(): void {
     this.#isOpen = false;
     this.#change();
@@ -89,7 +92,10 @@ export class Turns {
     this.#isCurrent = true;
   }
 
-  /** Returns the author that has the turn. Undefined for this node, and while no node waits. */
+  /**
+   * Returns the other node (author) that has the turn. Returns undefined if it is this node's turn,
+   * or if no node waits for a turn.
+   */
   #other(): string | undefined {
     const [next] = this.#refused;
     return next === this.#author ? undefined : next;

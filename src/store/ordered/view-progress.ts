@@ -17,7 +17,7 @@ export class ViewProgress {
    * them, until it has read the compaction that replaced them.
    */
   #isComplete: boolean;
-  /** Reason why the view reads no further; undefined while it reads. */
+  /** Error because of which the view reads the log no further; undefined while it reads the log. */
   #failure: Error | undefined;
 
   constructor(next: number, isComplete: boolean) {
@@ -42,8 +42,8 @@ export class ViewProgress {
   }
 
   /**
-   * Waits until the view has all rows and has applied all entries before `position`. Rejects after
-   * `fail` if it has not.
+   * Waits until the view has all rows and has applied all entries before `position`. Rejects if the
+   * view has stopped reading before that, because of `fail`.
    */
   async reach(position: number): Promise<void> {
     if (this.#hasReached(position)) return;
@@ -53,7 +53,7 @@ export class ViewProgress {
     await promise;
   }
 
-  /** Rejects calls of `reach`, open and later ones, because the view reads no further. */
+  /** Rejects the open and all later calls of `reach`, because the view reads the log no further. */
   fail(error: Error): void {
     this.#failure = error;
     for (const { reject } of this.#waiters.splice(0)) reject(error);

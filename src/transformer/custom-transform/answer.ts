@@ -1,17 +1,21 @@
 import type { ProgramOutcome } from "../../sandbox/program.ts";
 import type { RequestItem } from "./request-items.ts";
 
-/** Result of one item: the outcome of its event, or the problem because of which no code ran. */
+/** Result of one item: the outcome of its event, or the problem that kept its code from running. */
 export type ItemResult = ProgramOutcome | { problem: string; status: 400 | 404 };
 
-/** Status of the item for a dropped event. Only a rudder-server that asks for it gets it. */
+/**
+ * Status of an item for a dropped event. Such items are only in answers to a rudder-server that
+ * asks for them.
+ */
 const DROPPED_STATUS = 298;
 const FAILED_STATUS = 400;
 
 /**
- * Writes the answer to a request: an item for each output event and each failed event. Each item
- * has the metadata of its input exactly as rudder-server sent them, because rudder-server finds its
- * job by them. Events that the code dropped have an item only with `namesDropped`.
+ * Writes the answer to a request. The answer has an item for each output event, for each failed
+ * event, and, if `namesDropped` is true, for each event that the code dropped. Each item has the
+ * metadata of its input event with unchanged bytes, because rudder-server finds its job by the
+ * metadata.
  */
 export function answerOf(
   body: Buffer,
@@ -34,8 +38,8 @@ export function answerOf(
 }
 
 /**
- * Returns the size in bytes of the answer if no item is a failure or a dropped event. A buffer that
- * has this size from the beginning needs no copies and less memory.
+ * Returns the size in bytes that the answer has if no event has failed or was dropped. A buffer
+ * that has this size from the beginning needs no copies and less memory.
  */
 function usualBytes(items: readonly RequestItem[], results: readonly ItemResult[]): number {
   let bytes = arrayEnd.length;
@@ -53,7 +57,7 @@ const noMetadata = Buffer.from("{}");
 const outputStart = Buffer.from('{"output":');
 const metadataStart = Buffer.from(',"metadata":');
 const okEnd = Buffer.from(',"statusCode":200}');
-/** Number of bytes of an item with an output, without its event and its metadata. */
+/** Size in bytes of an item with an output event, without the event and the metadata. */
 const ITEM_BYTES = 1 + outputStart.length + metadataStart.length + okEnd.length;
 
 function writeOutput(writer: Writer, event: Uint8Array, metadata: Uint8Array): void {

@@ -11,8 +11,8 @@ import { itemsIn } from "./request-items.ts";
 import { type ItemRunOptions, runItems } from "./run-items.ts";
 
 /**
- * Number of bytes that a request with a smaller body counts towards `TRANSFORMER_BYTES_MAX`,
- * because every request takes memory besides its body.
+ * Minimum number of bytes that a request counts towards `TRANSFORMER_BYTES_MAX`, even if its body
+ * is smaller, because every request takes memory besides its body.
  */
 const REQUEST_BYTES_MIN = 65_536;
 
@@ -21,9 +21,9 @@ export interface CustomTransformOptions extends ItemRunOptions {
 }
 
 /**
- * Creates the endpoint `POST /customTransform`, which runs the code that the items of a request
- * name. If the fault lies neither in the request nor in its code, the answer makes rudder-server
- * send the request again.
+ * Creates the endpoint `POST /customTransform`. For each item of a request, it runs the code that
+ * the item names. If a request fails although neither the request nor its code is at fault, the
+ * answer makes rudder-server send the request again.
  */
 export function createCustomTransform(options: CustomTransformOptions): Handler {
   const requests = new ConcurrencyLimiter({
@@ -66,7 +66,7 @@ export function createCustomTransform(options: CustomTransformOptions): Handler 
   };
 }
 
-/** Whether a header that enables a feature is set: `?1` as rudder-server writes it, or `true`. */
+/** Whether the value of a header enables a feature: `?1`, as rudder-server writes it, or `true`. */
 function isTrue(value: string | undefined): boolean {
   return value === "?1" || value === "true";
 }

@@ -4,8 +4,8 @@ import { textOf } from "../requests.ts";
 import type { ItemGroup } from "./request-items.ts";
 
 /**
- * Reads which program the items of a group name. `versionId` is empty when they name none.
- * Malformed members count as absent. Pure function.
+ * Returns which program (code and its libraries) the items of a group name. `versionId` is empty
+ * when the items name no program. Members with an invalid value count as absent. Pure function.
  */
 export function programRequest(body: Buffer, group: ItemGroup): ProgramRequest {
   const destination = jsonAt(body, group.destination);
@@ -24,7 +24,10 @@ function libraryVersions(libraries: unknown): string[] {
   return libraries.map((it) => textOf(memberOf(it, "VersionID"))).filter((it) => it !== "");
 }
 
-/** Converts valid `key` and `value` pairs to credentials by name. A name's last value counts. */
+/**
+ * Converts a list of objects with `key` and `value` to credentials by name. Leaves out invalid
+ * objects. If a name is repeated, its last value counts.
+ */
 export function credentialsOf(list: unknown): Record<string, string> {
   if (!Array.isArray(list)) return {};
   const pairs = list.map((it) => [memberOf(it, "key"), memberOf(it, "value")] as const);

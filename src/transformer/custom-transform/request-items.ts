@@ -13,7 +13,7 @@ import { ABSENT, memberSpans } from "../../json/member-names.ts";
 import { GUEST_OUTPUT_LEVELS_MAX } from "../../settings/limits.ts";
 import { TRANSFORMER_EVENTS_MAX } from "../limits.ts";
 
-/** Members by which items select their code. Items with equal members share one group. */
+/** Members of an item that select its code. Items with equal members share one group. */
 export interface ItemGroup {
   workspaceId: string;
   /**
@@ -34,13 +34,13 @@ export interface RequestItem {
   metadata: Span | undefined;
   group: ItemGroup;
   /**
-   * Whether a member of the item is nested more than `GUEST_OUTPUT_LEVELS_MAX` levels deep. Python
-   * ends its guest when it reads several thousand levels.
+   * Whether a member of the item is nested more than `GUEST_OUTPUT_LEVELS_MAX` levels deep. Such an
+   * item is not run, because a Python guest process ends when it reads several thousand levels.
    */
   isTooDeep: boolean;
 }
 
-/** Why a body is refused: the status of the response and a sentence. */
+/** Reason why the body of a request is refused: the status of the response, and a sentence. */
 export interface BodyRefusal {
   status: 400 | 413;
   problem: string;
@@ -122,7 +122,10 @@ function workspaceIn(bytes: Buffer, start: number): string {
   return stringText(bytes, value, skipValue(bytes, value));
 }
 
-/** Finds one common group for items that have equal bytes in all members that select the code. */
+/**
+ * Finds the group of an item. Items belong to the same group if they have equal bytes in all
+ * members that select the code.
+ */
 class GroupFinder {
   readonly #bytes: Buffer;
   readonly #groups = new Map<string, ItemGroup>();
@@ -132,7 +135,7 @@ class GroupFinder {
     this.#bytes = bytes;
   }
 
-  /** Returns the request's first group that equals `wanted`, or `wanted` if there is none. */
+  /** Returns the first group of the request that is equal to `wanted`, or `wanted` if none is. */
   find(wanted: ItemGroup): ItemGroup {
     // Almost all requests have one group.
     if (this.#last !== undefined && this.#isSame(this.#last, wanted)) return this.#last;

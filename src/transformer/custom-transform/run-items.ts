@@ -14,14 +14,14 @@ type Input = NonNullable<ReturnType<typeof inputOf>>;
 export interface ItemRunOptions {
   programs: Programs;
   sandbox: Sandbox;
-  /** Replaces `TRANSFORMER_COSTLY_MS_MAX` in tests. */
+  /** Value that tests use instead of `TRANSFORMER_COSTLY_MS_MAX`. */
   costlyMsMax?: number | undefined;
 }
 
 /**
  * Runs each group of items through the program that it names. Resolves with a result for each item.
  * Rejects when no user code can run now (`SandboxUnavailable`), or when this node cannot find out
- * which code exists (`ApiError`). Once `isAwaited` returns false, the results are not used.
+ * which code exists (`ApiError`). The results must not be used once `isAwaited` has returned false.
  */
 export async function runItems(
   { programs, sandbox, costlyMsMax = TRANSFORMER_COSTLY_MS_MAX }: ItemRunOptions,
@@ -80,7 +80,10 @@ async function findProgram(
   return { problem, status: 404 };
 }
 
-/** Runs a program over all inputs, in further batches when outputs need too much memory. */
+/**
+ * Runs a program over all inputs. Uses several batches if the outputs of one would need too much
+ * memory.
+ */
 async function runAll(
   sandbox: Sandbox,
   program: Program,

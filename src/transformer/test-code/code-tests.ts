@@ -11,10 +11,15 @@ import { RequestFault, textOf } from "../requests.ts";
 import { importedNames } from "./imported-names.ts";
 import { languageOf, testInput, testRunInput, type UnstoredTest } from "./test-input.ts";
 
-/** Owner id of the guest processes that run these tests and nothing else. No workspace has it. */
+/**
+ * Owner id of the guest processes that run the code of these tests. It is the id of no workspace.
+ */
 const OWNER = "transformer";
 
-/** Answers the requests by which RudderStack's control plane tests code that is not stored. */
+/**
+ * Answers requests of RudderStack's control plane to test code. The code is in the request, and is
+ * not stored.
+ */
 export class CodeTests {
   readonly #catalog: Catalog;
   readonly #sandbox: Sandbox;
@@ -25,7 +30,10 @@ export class CodeTests {
     this.#sandbox = sandbox;
   }
 
-  /** Answers `POST /transformation/test`: runs code over events and returns its results. */
+  /**
+   * Answers `POST /transformation/test`: runs code over events, and returns the output events or
+   * errors, and the lines of `log(...)`.
+   */
   async test(body: Record<string, unknown>): Promise<unknown> {
     const report = await this.#run(testInput(body));
     return {
@@ -36,7 +44,10 @@ export class CodeTests {
     };
   }
 
-  /** Answers `POST /transformation/testRun`: like `test`, but results repeat inputs' metadata. */
+  /**
+   * Answers `POST /transformation/testRun` like `test`, and adds to each result the metadata of its
+   * input event.
+   */
   async testRun(body: Record<string, unknown>): Promise<unknown> {
     const input = testRunInput(body);
     const report = await this.#run(input);
@@ -51,8 +62,8 @@ export class CodeTests {
   }
 
   /**
-   * Checks a library (`POST /transformationLibrary/test`). Returns true, or for a Python library
-   * the modules that it imports.
+   * Answers `POST /transformationLibrary/test`: checks whether a library can be loaded. Returns
+   * true for a JavaScript library, and the imported modules for a Python library.
    */
   async testLibrary(body: Record<string, unknown>): Promise<unknown> {
     const code = textOf(body.code);
@@ -66,7 +77,10 @@ export class CodeTests {
     });
   }
 
-  /** Answers `POST /extractLibs`: the names that code imports, for each imported module. */
+  /**
+   * Answers `POST /extractLibs`: returns the modules that code imports, each with the names that
+   * the code imports from it.
+   */
   async extractLibs(body: Record<string, unknown>): Promise<unknown> {
     const code = textOf(body.code);
     if (code === "") throw new RequestFault("Invalid request. Code is missing");

@@ -5,9 +5,9 @@ import type { GuestLanguage } from "../../sandbox/program.ts";
 const STATIC = 1;
 
 /**
- * Returns the names that code imports, by imported module. The list of a module is empty in Python,
- * and when the code imports the whole module. `modules` are the modules that the language's own
- * parser found.
+ * Returns the modules that code imports, each with a list of the names that it imports from the
+ * module. The list is empty in Python, and when the code imports the whole module. `modules` are
+ * the modules that the language's own parser found.
  */
 export function importedNames(
   language: GuestLanguage,
@@ -23,10 +23,16 @@ export function importedNames(
   return Object.fromEntries(names);
 }
 
-/** Matches a comment; one without an end is the rest of the text, so that a search is linear. */
+/**
+ * Matches a comment. A comment without an end extends to the end of the text, so that a search
+ * takes linear time.
+ */
 const COMMENT = /\/\*(?:[\s\S]*?\*\/|[\s\S]*)|\/\/.*/g;
 
-/** Returns the names before a module: `import a, { b as c } from ` takes a and b. */
+/**
+ * Returns the imported names in the part of an import statement before the module. For example,
+ * `import a, { b as c } from ` imports a and b.
+ */
 function namesIn(statement: string): string[] {
   const clause = statement.slice("import".length).replace(COMMENT, " ");
   const brace = clause.indexOf("{");

@@ -3,7 +3,7 @@ import type { GuestLanguage } from "../../sandbox/program.ts";
 import { credentialsOf } from "../custom-transform/program-request.ts";
 import { objectsIn, RequestFault, textOf } from "../requests.ts";
 
-/** Code that is not stored, with the events to run it on. */
+/** Code to test, which is not stored in the catalog, with the events to run it on. */
 export interface UnstoredTest {
   name: string;
   code: string;
@@ -18,7 +18,10 @@ export interface TestItem {
   metadata: Record<string, unknown>;
 }
 
-/** Label in error traces for code without a name, the same as in RudderStack's transformer. */
+/**
+ * Name that error traces show for code without a name. It is the same as in RudderStack's
+ * transformer.
+ */
 const NAMELESS = "base transformation";
 
 /** Reads the body of `/transformation/test`. Throws `RequestFault` if a member is unusable. */
@@ -60,7 +63,7 @@ function codeIn(revision: unknown): Pick<UnstoredTest, "name" | "code" | "langua
   };
 }
 
-/** Returns the language for RudderStack's name of it. Throws `RequestFault` for other names. */
+/** Returns the language that RudderStack calls `name`. Throws `RequestFault` if there is none. */
 export function languageOf(name: string): GuestLanguage {
   if (name.startsWith("python")) return "python";
   if (name === "javascript") return "javascript";

@@ -186,8 +186,8 @@ export const alertReceiverRoutes = [
 ] as const;
 
 /**
- * Returns a receiver with a request's changes. Throws if they send old secrets to another host, or
- * to the same host without TLS.
+ * Returns a receiver with the changes of a request. Throws if the changed receiver would send a
+ * stored secret to another host than before, or to the same host without TLS.
  */
 function changed(
   before: StoredReceiver,

@@ -183,7 +183,7 @@ function inputOf(rule: StoredRule): AlertRuleInput {
   return input;
 }
 
-/** Returns a rule with the changes of a request. Throws when it would not be valid. */
+/** Returns a rule with the changes of a request. Throws when the changed rule is invalid. */
 function changed(before: AlertRuleInput, change: Static<typeof AlertRuleChange>): AlertRuleInput {
   const { quietHours: quietBefore, ...kept } = before;
   const { quietHours = quietBefore, ...changes } = change;

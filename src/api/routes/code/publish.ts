@@ -67,7 +67,7 @@ const editPermissions: ConditionalPermission<{ body: Revisions }>[] = [
   },
 ];
 
-/** Members that the routes of this file have in common. */
+/** Fields that the definitions of the routes in this file have in common. */
 const takesRevisions = {
   isLong: true,
   needs: [],
@@ -186,8 +186,8 @@ function isEmpty({ transformations, libraries }: Revisions): boolean {
 }
 
 /**
- * Returns the revisions that a request lists, each as an object. Throws when the request lists
- * none.
+ * Returns the revisions that a request lists, each as an object with its `versionId`. For a
+ * transformation, the object may also have tests. Throws when the request lists no revision.
  */
 function items({ transformations = [], libraries = [] }: Revisions) {
   if (transformations.length + libraries.length === 0) {

@@ -29,8 +29,9 @@ export function findCode(
 }
 
 /**
- * Yields the published code, or the drafts. With `hasExternalId`, yields undefined in place of each
- * item that is left out, so that a slice of `streamList` ends also when it finds nothing.
+ * Yields the published code, or the drafts if `published` is false. `hasExternalId` selects the
+ * items with (true) or without (false) an external id. In place of every other item, yields
+ * undefined, so that `streamList` can end a slice in which it has found no item.
  */
 export function listCode(
   code: CodeStore,

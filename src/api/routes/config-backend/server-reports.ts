@@ -25,7 +25,10 @@ const suppressions = {
   },
   answer: Type.Object({ items: Type.Array(Type.Object({})), token: Type.String() }),
 } as const;
-/** List without suppressed users. rudder-server needs `token`, and sends it back next time. */
+/**
+ * Answer with an empty list of suppressed users. rudder-server requires `token`, and sends it back
+ * with its next request.
+ */
 const noSuppressions = { items: [], token: "none" };
 
 export const serverReportRoutes = [

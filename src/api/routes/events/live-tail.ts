@@ -16,8 +16,8 @@ import { encodeTailMessage } from "../../tail-frames.ts";
  */
 const TAIL_HEARTBEAT_MS = 1_000;
 /**
- * Maximum number of consecutive heartbeats at which a client's buffer is full. At one more, the
- * server ends the live tail.
+ * Maximum number of consecutive heartbeats at which a client's buffer is full. After one more such
+ * heartbeat, the server ends the live tail.
  */
 const TAIL_STALLED_BEATS_MAX = 30;
 

@@ -3,7 +3,10 @@ import type { StatusDeps } from "../status/local-status.ts";
 import type { destinationStates } from "../status/status-schema.ts";
 import { measure } from "../status/workspace-state.ts";
 
-/** States of a destination that accepts nothing, with a sentence where the state has no reason. */
+/**
+ * States in which a destination accepts no events. The value is the sentence that is shown when the
+ * state comes without a reason; it is empty for states that have a reason.
+ */
 const STOPPED: Partial<Record<(typeof destinationStates)[number], string>> = {
   down: "",
   failing: "",
@@ -13,8 +16,8 @@ const STOPPED: Partial<Record<(typeof destinationStates)[number], string>> = {
 };
 
 /**
- * Returns why a job's events wait, by the id of the job. Only has jobs with events on their way to
- * a destination that accepts nothing now.
+ * Returns the reason why the events of a job wait, by the id of the job. Has only jobs with events
+ * on their way to a destination that accepts no events now.
  */
 export async function replayWaits(
   deps: StatusDeps,

@@ -164,8 +164,8 @@ export const searchRoutes = [
 ] as const;
 
 /**
- * Returns a function that tells whether a source with an id is in the caller's workspace. If the
- * query names a source, the function returns true only for that source.
+ * Returns a function that takes the id of a source and returns whether the source is in the
+ * caller's workspace. If the query names a source, the function returns true only for that source.
  */
 export function ownSources({
   deps,
@@ -227,7 +227,10 @@ export async function withOutcomes(
     .filter(({ outcomes }) => wanted === undefined || outcomes.some((it) => it.outcome === wanted));
 }
 
-/** Returns what a search answers about a found event, beside the event itself. */
+/**
+ * Returns the fields that an answer has about a found event beside the event itself: outcomes,
+ * source, message id, time of receipt, and why the event was refused, if it was.
+ */
 export function aboutEvent({ found, outcomes }: EventWithOutcomes) {
   const { sourceId, messageId, receivedAt, refused } = found;
   return {

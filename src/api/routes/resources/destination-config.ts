@@ -17,7 +17,10 @@ import {
   secretsOf,
 } from "./stored-secrets.ts";
 
-/** Config form of a destination type. `formOf` returns the form for RudderStack's config keys. */
+/**
+ * Config forms of a destination type: the form for pixelmill's own keys and, from `formOf`, the
+ * form for RudderStack's keys.
+ */
 type ConfigForms = ConfigForm & Pick<DestinationKind, "formOf">;
 
 /** Returns the destination kind with this name, ignoring case. Throws if there is none. */
@@ -41,7 +44,10 @@ export function formsOf(
   return definition && opaqueForm(definition);
 }
 
-/** Returns a stored type's config forms. Throws if the definition of the type is missing. */
+/**
+ * Returns the config forms of a stored destination's type. Throws if the definition of the type is
+ * missing.
+ */
 export function expectForms(
   deps: Pick<ApiDeps, "kinds" | "definitions">,
   type: string,
@@ -82,10 +88,10 @@ export function newType(
 }
 
 /**
- * Returns the config to store: the sent one without nulls, completed with the stored secrets that
- * it leaves out. Throws if the config is invalid; missing keys are allowed while the destination is
- * disabled. Also throws if a stored secret would be sent to another host than before, because the
- * caller may not know the secret.
+ * Returns the config to store: the sent config without nulls, completed with the stored secrets
+ * that the sent config leaves out. Throws if the config is invalid; missing keys are allowed while
+ * the destination is disabled. Also throws if a stored secret would be sent to another host than
+ * before, because the caller possibly does not know the secret.
  */
 export function resolveConfig(
   kind: ConfigForms,

@@ -14,7 +14,7 @@ import {
 import { answerOf, ExternalId, enveloped, paged, type pageQuery } from "../../schema/common.ts";
 
 interface ResourceOptions<Singular, Plural, Path, Item extends TObject, Stored> {
-  /** Names of an item and of a list of items in paths and JSON (`source` and `sources`). */
+  /** Names of one item and of several items in paths and JSON, such as `source` and `sources`. */
   singular: Singular;
   plural: Plural;
   /** Path of the list below `/v2/`, when it is not `plural`. */
@@ -24,8 +24,8 @@ interface ResourceOptions<Singular, Plural, Path, Item extends TObject, Stored> 
   /** Returns an item as responses show it. By default, the item with the fields of `schema`. */
   answer?(stored: Stored, deps: RouteDeps): Static<Item>;
   /**
-   * Returns the part of an item's answer from which its entity tag is computed. If absent, that is
-   * the whole answer.
+   * Returns the part of an item's answer from which its entity tag is computed. If this function is
+   * absent, the tag is computed from the whole answer.
    */
   state?(answer: Static<Item>): unknown;
   /** Returns the item with this id. Throws `missing` if there is none. */
@@ -110,7 +110,7 @@ export function resource<
     list: <Query extends typeof pageQuery>(options: {
       summary?: string;
       query: Query;
-      /** Returns the list for a query. */
+      /** Returns the list of the items that match a query. */
       from(catalog: Catalog, query: ListQuery, slicing: Slicing): ItemList<Stored>;
     }): Route<`GET /v2/${Path}`, Query, TSchema, List<Plural, S>> =>
       adminRoute(`GET /v2/${path}`, {
@@ -135,7 +135,10 @@ export function resource<
       summary: string;
       body: Body;
       example: Static<Body>;
-      /** Whether `create` reads the catalog only within its change or after it. True by default. */
+      /**
+       * Whether `create` reads the catalog only within the change that it makes, or after this
+       * change. True by default.
+       */
       readsInChange?: boolean;
       create(context: Omit<BodyContext<Body>, "params">): Promise<Stored>;
     }): Route<`POST /v2/${Path}`, NoQuery, Body, Item<Singular, S>> =>

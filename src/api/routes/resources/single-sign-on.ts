@@ -141,7 +141,10 @@ async function endSignIn(call: Call): Promise<Response> {
   return backToConsole(ended, call.request);
 }
 
-/** Begins a session after a provider's callback. Returns its cookies, or why it did not begin. */
+/**
+ * Begins a session after a provider's callback. Returns the session's cookies, or the reason why no
+ * session began.
+ */
 async function signIn(
   signOn: SignOn,
   { deps, request, client }: Call,

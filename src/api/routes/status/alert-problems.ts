@@ -3,7 +3,10 @@ import type { RouteDeps } from "../../deps.ts";
 import { isoTime } from "../../schema/common.ts";
 import type { OverviewProblem } from "./problems.ts";
 
-/** Kinds whose alerts the overview lists. For other kinds, it lists the causes of the alerts. */
+/**
+ * Kinds of alerts that the overview lists. In place of an alert of another kind, it lists the cause
+ * of the alert.
+ */
 const kindsOfOwn = new Set<AlertKind>(["lag", "source-silent", "nodes-missing", "disk"]);
 
 /** Returns a problem per open alert of a kind in `kindsOfOwn`, and per failing receiver. */

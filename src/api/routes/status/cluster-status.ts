@@ -8,8 +8,8 @@ type ClusterNode = NonNullable<ClusterFigures["nodes"]>[number];
 interface ClusterFacts {
   name: string;
   /**
-   * Members of the nodes' Kafka group. Undefined if its coordinator does not answer, and while its
-   * members join for the first time that this node sees.
+   * Members of the nodes' Kafka group. Undefined if the group's coordinator does not answer. Also
+   * undefined while members join, if this node has seen no earlier list of the members.
    */
   members: readonly ClusterNode[] | undefined;
   partitions: ClusterFigures["partitions"];
@@ -17,7 +17,7 @@ interface ClusterFacts {
   health: ReadonlyMap<string, NodeHealth>;
   /** Ids of the nodes from which any message has arrived recently. */
   heard: ReadonlySet<string>;
-  /** Sentence about why nodes cannot be asked. Undefined if they can. */
+  /** Sentence about why this node cannot ask the other nodes. Undefined if it can. */
   unasked: string | undefined;
 }
 

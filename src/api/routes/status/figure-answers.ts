@@ -35,8 +35,9 @@ import { unwrittenFigures } from "./node-status.ts";
 
 const DAY_SECONDS = 86_400;
 /**
- * Distances in seconds between two points of a chart. A request that names none gets the shortest
- * for which figures are stored and the chart has at most `METRIC_POINTS_MAX` points.
+ * Possible distances between two points of a chart, in seconds. If a request names no `step`, it
+ * gets the shortest distance for which figures are stored and with which the chart has at most
+ * `METRIC_POINTS_MAX` points.
  */
 const STEPS = [60, 300, 900, 3_600, 7_200, 14_400, DAY_SECONDS];
 
@@ -47,7 +48,10 @@ interface Query {
   step?: number;
 }
 
-/** Returns a request's range in whole steps. Throws if it is invalid or has too many points. */
+/**
+ * Returns the time range of a request, extended to whole steps. Throws if the range is invalid or
+ * has too many points.
+ */
 export function rangeOf(query: Query, now: number): FigureRange {
   const to = query.to === undefined ? now : Date.parse(query.to);
   const from = query.from === undefined ? to - HOUR_MS : Date.parse(query.from);
@@ -94,8 +98,8 @@ export function ownSeries(
 }
 
 /**
- * Returns a list for each figure of the series, such as `delivered`. A list has a value for each
- * point of time, or null where nothing was recorded.
+ * Returns a list of values for each figure of the series, such as `delivered`. A list has one value
+ * for each point of time. The value is null where nothing was recorded.
  */
 export function columnsOf(series: Series, points: readonly FigurePoint[]) {
   const column = (value: (row: FigureRow) => number | undefined) =>

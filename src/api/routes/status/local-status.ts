@@ -6,11 +6,11 @@ import type { Readiness, RevisionSuspension, RouteDeps } from "../../deps.ts";
 
 export interface LaneSummary extends Omit<LaneStatus, "rates" | "lastFailure"> {
   rates: Rates;
-  /** Why the node delivers nothing to this destination. Absent if it delivers. */
+  /** Reason why the node delivers nothing to this destination. Absent if the node delivers. */
   blocked?: string;
   /**
-   * Time, in milliseconds since the epoch, since which the destination's user code has had no
-   * result. Absent unless the code has had no result for `CODE_SLOW_MS`.
+   * Time since which no event has succeeded in the destination's user code, in milliseconds since
+   * the epoch. Absent unless this has lasted for `CODE_SLOW_MS`.
    */
   slowCodeSince?: number;
 }
@@ -53,7 +53,10 @@ export interface NodeHealth extends Pick<WorkspaceStatus, "troubles" | "warnings
   disk?: { freeBytes: number; sizeBytes: number };
 }
 
-/** Returns this node's state of the destinations with these ids, if they are the workspace's. */
+/**
+ * Returns this node's state of the destinations whose ids are in `ids`. Leaves out destinations of
+ * other workspaces.
+ */
 export function localStatus(
   deps: StatusDeps,
   workspaceId: string,
@@ -80,9 +83,9 @@ export function localStatus(
 }
 
 /**
- * Returns what the user code of destinations does to their lanes, by destination. Reads the code of
- * destinations only while some code of the workspace is slow or none can run, because an overview
- * asks for many destinations.
+ * Returns, by destination id, how user code delays or blocks the destination's delivery. Reads
+ * which code the destinations have only while some code of the workspace is slow or no code can
+ * run, because an overview asks for many destinations.
  */
 function codeStates(
   { catalog, slowCode }: StatusDeps,

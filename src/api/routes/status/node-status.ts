@@ -102,7 +102,10 @@ export async function latestOutcomes(
   return { outcomes: [...byNode.values()].flat(), missingNodes };
 }
 
-/** Returns a destination's last failure on each node that delivers its events and knows one. */
+/**
+ * Returns the last failure of a destination from each node that delivers its events and knows a
+ * failure.
+ */
 export async function lastFailures(deps: StatusDeps, workspaceId: string, destinationId: string) {
   const question = ["failure", destinationId];
   const answers = await askAllNodes<LastFailure | null>(deps, workspaceId, question);

@@ -119,8 +119,8 @@ function destinationProblem(destination: DestinationState): OverviewProblem | un
 }
 
 /**
- * Adds to a problem about dead letters the latest one's reason and the first one's time, if all
- * groups have it.
+ * Returns a problem about dead letters with the failure reason of the latest dead letter. If all
+ * groups have the time of their first dead letter, also adds the earliest of these times.
  */
 export function withReason(problem: OverviewProblem, groups: readonly LetterGroup[]) {
   const latest = groups.toSorted((one, other) => other.lastAt - one.lastAt)[0];

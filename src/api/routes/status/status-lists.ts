@@ -225,7 +225,10 @@ export const statusListRoutes = [
   }),
 ] as const;
 
-/** Returns the state that a workspace's requests share, if there is one and it has all items. */
+/**
+ * Returns the state of a workspace that its requests share. Undefined if the requests share none,
+ * or if the shared state does not have all items.
+ */
 async function wholeState(deps: StatusDeps, workspaceId: string, signal: AbortSignal) {
   if (!hasSharedState(deps, workspaceId)) return undefined;
   const state = await workspaceState(deps, workspaceId, signal);

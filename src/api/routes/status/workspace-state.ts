@@ -52,7 +52,10 @@ export function urgentDestinationFirst(one: DestinationState, other: Destination
   );
 }
 
-/** Returns a comparison of connections: enabled ones first, then by destination's urgency. */
+/**
+ * Returns a function that compares connections for sorting: enabled ones first, then the ones with
+ * the most urgent state of their destination.
+ */
 function urgentConnectionFirst(destinations: readonly DestinationState[]) {
   const urgencyOf = new Map(
     destinations.map(({ id, state }) => [id, destinationStates.indexOf(state)]),
@@ -180,7 +183,8 @@ function linkedTransformation(
 
 /**
  * Returns the rate of received events by source id. Each connected destination counts all events of
- * a source as it reads them. The highest rate counts, because that destination lags least.
+ * a source as it reads them. Takes the highest of these rates, because the destination with the
+ * highest rate lags least.
  */
 function receivedRates(connections: readonly { sourceId: string; rates: Rates }[]) {
   const receivedBy = new Map<string, number>();

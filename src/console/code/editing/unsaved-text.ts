@@ -4,7 +4,8 @@ import { ownerOf, session } from "../../data/session.ts";
 /**
  * Functions that keep unsaved texts, such as edited code, in the browser's local storage, so that a
  * reload of the page does not lose them. The key of a text consists of the owner of the session and
- * the text's name: another member of the workspace may not read the events that a text can have.
+ * the text's name, because another member of the workspace is possibly not allowed to read the
+ * events in a text.
  */
 
 /**

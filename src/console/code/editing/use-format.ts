@@ -18,7 +18,7 @@ export function useFormat(
 ) {
   const [formatErrors, setFormatErrors] = useState(noErrors);
   /**
-   * The latest text. It has a change at once, whereas the parameter `text` has the change only
+   * The latest text. It has a change of the user at once. The parameter `text` has the change only
    * after the next render.
    */
   const latest = useRef(text);
@@ -47,7 +47,7 @@ export function useFormat(
     setText: replace,
     /** Formats the text. Undefined for Python, which has no formatter here. */
     format: isPython(language) ? undefined : () => format().catch(showError),
-    /** Annotations that show in the text which syntax error prevented the last formatting. */
+    /** Annotations for the syntax error that prevented the last formatting, if any. */
     formatErrors,
   };
 }

@@ -28,7 +28,7 @@ export function useMerge(context: CodeContext, text: MergedText) {
 
   return {
     mergeRequest: request,
-    /** Whether the code is based on another revision than `context.newest`, so must be merged. */
+    /** Whether the code is based on another revision than `context.newest` and must be merged. */
     isOutdated,
     openMerge: open,
     closeMerge: () => setRequest(undefined),

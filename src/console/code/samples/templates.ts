@@ -2,7 +2,7 @@
 export interface CodeTemplate {
   /** Key under which the console's texts have the name of the template. */
   name: "dropInternal" | "removePersonalData" | "rename" | "split" | "lookUp";
-  /** Code that does the task, by language. Python is missing if it cannot do the task. */
+  /** Code that does the task, by language. `python` is absent if Python code cannot do the task. */
   code: { javascript: string; python?: string };
   /** An event that shows what the code does: the test event of a new transformation. */
   event: Record<string, unknown>;

@@ -8,9 +8,9 @@ import { useErrorAt } from "./form-errors.ts";
 interface FieldProps {
   label: string;
   hint?: ComponentChildren;
-  /** JSON pointer to the value in the request's body. The form's error there is shown below. */
+  /** JSON pointer to the value in the request's body. The field shows the error of this value. */
   path?: string;
-  /** Whether the value is a list, so that errors of its items are shown below too. */
+  /** Whether the value is a list. The field then also shows the errors for the list's items. */
   isList?: boolean;
   /** Reason, known without a request, why the value is invalid. */
   error?: string | undefined;

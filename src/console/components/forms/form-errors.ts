@@ -3,7 +3,10 @@ import { createContext } from "preact";
 import { useContext, useLayoutEffect } from "preact/hooks";
 import { RequestRefused } from "../../../api/client.ts";
 
-/** JSON pointer to the value of a field. With `isList`, the field has a list with all its items. */
+/**
+ * JSON pointer to the value of a field. With `isList`, the value is a list, and errors of its items
+ * belong to the field too.
+ */
 export interface FieldPath {
   path: string;
   isList: boolean;
@@ -26,8 +29,8 @@ export const concerns = ({ path, isList }: FieldPath, pointer: string): boolean 
 
 /**
  * Returns the message of the form's error for the value at `path`, if there is one. The component
- * that calls this shows it and takes the focus, and the form does not show it a second time.
- * Outside of a form, returns undefined.
+ * that calls this function must show the message, and the form does not show it again. Returns
+ * undefined outside of a form.
  */
 export function useErrorAt(path: string | undefined, isList = false): string | undefined {
   const form = useContext(FormErrors);

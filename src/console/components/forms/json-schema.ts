@@ -49,7 +49,7 @@ type ControlKind =
   | "object"
   | "json";
 
-/** Returns the form control for values of a schema, or undefined for one without a type. */
+/** Returns the kind of form control for values of a schema. Undefined if the schema has no type. */
 export function kindOf(schema: JsonSchema): ControlKind | undefined {
   if (choicesOf(schema) !== undefined) return "choice";
   switch (schema.type) {
@@ -71,7 +71,7 @@ export function kindOf(schema: JsonSchema): ControlKind | undefined {
   }
 }
 
-/** Returns the strings to choose from, or undefined if the schema also allows other values. */
+/** Returns the strings that a schema allows. Undefined if the schema also allows other values. */
 export function choicesOf({ anyOf, enum: values }: JsonSchema): readonly string[] | undefined {
   const choices = values ?? anyOf?.map((schema) => schema.const);
   return choices?.every((choice) => typeof choice === "string") ? choices : undefined;

@@ -27,13 +27,17 @@ export interface FormProps {
   isNew: boolean;
   /** Whether the form folds away the optional properties that lack `x-essential`. */
   foldsAdvanced?: boolean;
-  /** Fields to fold with the optional ones. If one has a value (`isSet`), the fold starts open. */
+  /**
+   * Further fields that are folded away with the optional properties. If one of these fields has a
+   * value (`isSet`), the folded part is open at first.
+   */
   advanced?: { fields: ComponentChildren; isSet: boolean } | undefined;
 }
 
 /**
- * Form fields for those properties of an object that have an effect given the other values. A
- * property without a type gets no field and keeps its value.
+ * Form fields for the properties of an object. A property that has no effect because of the values
+ * of other properties gets no field. A property without a type gets no field either, and keeps its
+ * value.
  */
 export function SchemaForm(props: FormProps) {
   const { schema, values, stored, onChange, foldsAdvanced = false, advanced, ...more } = props;

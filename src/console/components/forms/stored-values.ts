@@ -25,7 +25,7 @@ export function textOf(value: unknown, schema: SecretSchema): string {
   return typeof shown === "string" ? shown : JSON.stringify(shown);
 }
 
-/** Returns a copy of a value with a text in place of each secret. */
+/** Returns a copy of a value in which a fixed text replaces each secret. */
 function masked(value: unknown, { writeOnly, properties = {}, items = {} }: SecretSchema): unknown {
   if (writeOnly) return value === null ? null : conflictTexts.secret;
   if (Array.isArray(value)) return value.map((item) => masked(item, items));

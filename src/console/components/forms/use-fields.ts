@@ -10,8 +10,9 @@ export function useFields<Values>(initial: Values) {
 }
 
 /**
- * Returns functions that return the properties of a form's fields. `name` is the key of the field's
- * value in `values`, and `path` the JSON pointer to the value in the request's body.
+ * Returns functions that each return properties for the component of one field: its value, the
+ * callback for changes and its path. `name` is the key of the field's value in `values`, and `path`
+ * the JSON pointer to the value in the request's body.
  */
 export function fieldsOf<Values>(values: Values, set: (change: Partial<Values>) => void) {
   type Name = keyof Values & string;

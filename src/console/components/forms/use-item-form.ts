@@ -27,7 +27,10 @@ export function useItemForm(
     ...fieldsOf(form.values, set),
     set,
     conflict,
-    /** Number of times that the user has discarded what a field may still show. */
+    /**
+     * Number of times that the user has discarded changes. When this number grows, fields also
+     * discard typed text that is no valid value.
+     */
     discards,
     discard() {
       form.discard();

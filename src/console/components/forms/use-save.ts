@@ -71,8 +71,8 @@ export function useSave(item: {
 }
 
 /**
- * Returns `yours`, but with the value from `theirs` in each field that the user has not changed, or
- * for which the user took the other user's value.
+ * Returns the values to save: `yours`, but with the value from `theirs` in each field that this
+ * user has not changed, or in which this user has chosen the other user's value.
  */
 function chosenValues(
   base: Values,

@@ -136,7 +136,7 @@ function valuesOf({ filter }: Pick<Destination, "filter">): Values {
   return { filter: filter ?? null };
 }
 
-/** Returns the filter to send: paths and values are trimmed, and blank values removed. */
+/** Returns a copy of a filter to send: paths and values are trimmed, blank values removed. */
 function sent(filter: EventFilter | null): EventFilter | null {
   if (filter === null) return null;
   const conditions = filter.conditions.map(({ path, values }) => ({

@@ -40,8 +40,8 @@ export class AccessTokenError extends Error {
 }
 
 /**
- * Milliseconds by which a token is replaced before it expires. For a token with a short lifetime, a
- * tenth of the lifetime is used instead.
+ * Time in milliseconds before its expiry at which a token is replaced. If a tenth of the token's
+ * lifetime is shorter, that time is used instead.
  */
 const MARGIN_MS_MAX = 30_000;
 /**
@@ -115,9 +115,9 @@ export class AccessTokens {
 
   /**
    * Discards a token that the receiver refused. Returns whether the next `acquire` may return
-   * another token. To limit the number of token requests, returns false and keeps the token if the
-   * last token was discarded less than `REFUSED_MS_MIN` ago. If the receiver has accepted this
-   * token before, this time is `REVOKED_MS_MIN`.
+   * another token. To limit the number of token requests, keeps the token and returns false if the
+   * last token was discarded less than `REFUSED_MS_MIN` ago, or less than `REVOKED_MS_MIN` ago if
+   * the receiver accepted the refused token before.
    */
   invalidate(text: string): boolean {
     if (this.#token()?.text !== text) return true;

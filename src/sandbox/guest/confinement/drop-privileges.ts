@@ -19,9 +19,8 @@ const PR_CAP_AMBIENT_CLEAR_ALL = 4;
 const RLIMIT_NPROC = 6;
 
 /**
- * Number that is added to the process id of a guest (a process that runs user code) to give its
- * user id. The resulting ids are assigned to users by no system, and are above the ids that
- * containers use.
+ * Number that is added to the process id of a guest (a process that runs user code) to get the
+ * guest's user id. No system assigns such high ids to users, and containers use only lower ones.
  */
 const USERS_START = 0x7000_0000;
 /**

@@ -23,9 +23,9 @@ const language = `
 const collections = "JSON Math Reflect";
 
 /**
- * Properties of the global object that are removed: they compile code, start threads, open
- * connections, print, or wait for input; or nothing in a guest uses them, and freezing the objects
- * that they lead to would take longer than all other steps of the sealing.
+ * Properties of the global object that are removed. Most of them compile code, start threads, open
+ * connections, print, or wait for input. The others are not used in a guest, and freezing the
+ * objects that they lead to would take longer than all other steps of the sealing.
  */
 const powers = `
   Intl Temporal Atomics SharedArrayBuffer

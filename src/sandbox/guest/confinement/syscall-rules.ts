@@ -70,8 +70,9 @@ const BARRIERS = [0, 8, 16, 32, 64];
 const CLOCK_OF_PROCESS = 0x8000_0000;
 
 /**
- * Returns the rules for arguments, by the names of system calls in `syscall-table.ts`. `pid` is the
- * process id of the guest, the process that runs user code.
+ * Returns the rules by the names of their system calls in `syscall-table.ts`. A rule decides with
+ * which arguments the call is allowed. `pid` is the process id of the guest, the process that runs
+ * user code.
  */
 export function syscallRules(pid: number): Readonly<Record<string, SyscallRule>> {
   const ownClocks = all({ argument: 0, bits: CLOCK_OF_PROCESS, oneOf: [0] });

@@ -129,9 +129,9 @@ export function cut(message: string): string {
 const SHORT_CHARS = 100;
 
 /**
- * Limits the size of the errors of one reply. Once the errors exceed `GUEST_ERRORS_CHARS_MAX`
- * UTF-16 units of JSON together, the messages of this and the following errors are cut to
- * `SHORT_CHARS`.
+ * Limits the size of the errors of one reply. The error with which the errors exceed
+ * `GUEST_ERRORS_CHARS_MAX` UTF-16 units of JSON together, and all later errors, get messages that
+ * are cut to `SHORT_CHARS`.
  */
 export function shortened(errors: readonly UserError[]): UserError[] {
   let chars = 0;

@@ -10,7 +10,7 @@ export interface Interpreter {
    * Passes a request to the runner, and returns its reply. The runner stops user code that uses
    * more than `budgetMs` of CPU time. Request and reply are encoded messages without their length.
    * The reply is valid until the next call. Throws when Python itself has failed; the guest process
-   * then cannot be used any more.
+   * is unusable from then on.
    */
   ask(question: Uint8Array, budgetMs?: number): Uint8Array;
 }

@@ -54,7 +54,7 @@ function budgetMs(request: HostRequest): number | undefined {
 
 /**
  * Collects JavaScript's garbage. After the start, this frees 50 MB. Later it frees frames
- * (messages) that are not needed any more: without it, the engine lets 200 MB of them accumulate
+ * (messages) that are no longer needed: without it, the engine lets 200 MB of frames accumulate
  * beside a heap of 40 MB.
  */
 function collectGarbage(): void {
