@@ -2,9 +2,10 @@
  * Builds the single executable `dist/pixelmill`: `npm run build`, or `bun src/build.ts [TARGET]
  * [--entry FILE] [--outfile FILE] [--fast]`. With `--fast` it compresses files less. The executable
  * contains ES module bytecode, which halves the time of a start. The code is split into chunks,
- * because a process reads the whole of each chunk that it uses. The web framework Elysia reads from
- * a handler's source text which parts of the request it uses, so a handler must name these in its
- * parameter.
+ * because a process reads the whole of each chunk that it uses. The code is also minified.
+ * Minifying keeps the names of properties in a handler's parameter, such as `({ request }) => …`.
+ * The web framework Elysia reads these names from the handler's source text to find which parts of
+ * the request the handler uses.
  */
 import { readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";

@@ -80,9 +80,10 @@ interface RouteOptions<
    */
   opensWith?: "opensCode";
   /**
-   * Whether the answer shows current figures or recent events, for which the ledgers (stored
-   * delivery progress of partitions) are not needed. Each other route with an `events:` permission
-   * in `needs` first waits until this node has read all changes of the ledgers.
+   * If true, the route answers without waiting for the ledgers (stored delivery progress of
+   * partitions), because its answer does not need them. If false or absent, a route with an
+   * `events:` permission in `needs` first waits until this node has read all changes of the
+   * ledgers.
    */
   readsNoLedgers?: boolean;
   /**

@@ -31,9 +31,10 @@ export class IdleConnections {
   }
 
   /**
-   * Removes and returns an idle connection that has the key `key` (workspace and endpoint) and the
-   * certificate authorities `ca`, and whose time has not ended. If there are several, chooses the
-   * connection that was used last. Returns undefined when there is none.
+   * Removes and returns an idle connection with the key `key` (workspace and endpoint) and the
+   * certificate authorities `ca`. Ignores a connection that has been idle for longer than `keep`
+   * allowed. If several connections match, chooses the one that was used last. Returns undefined
+   * when none matches.
    */
   take(key: string, ca: string | undefined): ReceiverConnection | undefined {
     const connection = this.#byKey

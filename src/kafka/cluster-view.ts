@@ -157,7 +157,7 @@ export class ClusterView {
     return this.#outdated.has(address);
   }
 
-  /** Returns the outdated brokers, sorted by address. */
+  /** Returns brokers that name former leaders or that the others do not list, sorted by address. */
   outdated(): OutdatedBroker[] {
     return [...this.#outdated.values()].map(({ since, ...broker }) => ({
       ...broker,

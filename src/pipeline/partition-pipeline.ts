@@ -80,8 +80,9 @@ export function openPartition(parts: PartitionPipelineParts) {
       lanes.wake(range);
     },
     /**
-     * Applies changes of the replay jobs in the ledger. The lanes of the destinations `ids` start
-     * new replays of events, and end cancelled ones. New jobs over dead letters start too.
+     * Applies changes of the replay jobs in the ledger. For the destinations `ids`, starts new
+     * replays of events and ends cancelled ones. For all destinations, starts new replays of dead
+     * letters.
      */
     refreshReplays(ids: readonly string[]) {
       wake(ids);

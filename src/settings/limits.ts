@@ -720,10 +720,10 @@ export const RETRY_AFTER_MS_MAX = 3_600_000;
  */
 export const POISON_ATTEMPTS_MIN = 8;
 /**
- * Number of times that an event must have failed in a request that held no other event, before the
- * next event of the same user is tried although it should wait for the failed one. The next event
- * is tried only if no other event was delivered meanwhile. The attempt shows whether the
- * destination accepts any event.
+ * Minimum number of failed attempts to deliver an event in a request of its own, before the same
+ * user's next event is tried too. Normally, the next event waits for the failed one. The next event
+ * is tried earlier only to find out whether the destination accepts other events: when no other
+ * event was delivered since the first failure, or when failed events take much memory.
  */
 export const FOLLOWER_ATTEMPTS_MIN = 16;
 /**

@@ -37,9 +37,9 @@ export function signInCookieValue(headers: Headers): string | undefined {
 }
 
 /**
- * Returns a Set-Cookie header for the data of a sign-in that begins at the OpenID provider. The
- * browser must send the cookie when the provider redirects it back, so the cookie has SameSite=Lax,
- * not Strict.
+ * Returns a Set-Cookie header that stores `value` in the browser while the user signs in at the
+ * OpenID provider, for at most `maxAge` seconds; 0 deletes the cookie. The browser must send the
+ * cookie when the provider redirects it back, so the cookie has SameSite=Lax, not Strict.
  */
 export function signInCookie(headers: Headers, value: string, maxAge: number): string {
   return cookieText(headers, { name: SIGN_IN, value, maxAge, sameSite: "lax" });

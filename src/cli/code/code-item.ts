@@ -61,8 +61,9 @@ export function fingerprint(content: CodeContent): string {
 }
 
 /**
- * Returns a file name, which is not in `taken`, for the name of an item on the server. It has only
- * letters, digits and hyphens, so that a name such as `../a` cannot write outside its folder.
+ * Returns a file name for the item that is called `name` on the server. The file name is not in
+ * `taken`, and has only letters, digits and hyphens. An item that is called `../a`, for example, is
+ * therefore not written outside the intended folder.
  */
 export function fileNameOf(name: string, taken: ReadonlySet<string>): string {
   const words =

@@ -18,7 +18,10 @@ export interface GroupFacts {
    * Milliseconds without an answer after which the group's coordinator (a broker) counts as silent.
    */
   silentMsMax: number;
-  /** Whether at least one broker answers requests for other purposes than the group. */
+  /**
+   * Whether at least one broker answers requests for metadata. The group's coordinator may be
+   * silent nevertheless.
+   */
   isAnyResponsive: boolean;
   /**
    * Whether a partition runs on this node. When the group removes a node, the node stops its

@@ -45,10 +45,12 @@ const meanings = new Map<string, string>([
  */
 const refusing = /^(21|22|23|42|44|54|P0)/;
 /**
- * SQLSTATE codes of class 42 whose cause is a definition or a grant. A retry may succeed after
- * someone has changed the definition or the grant. The causes are a missing grant, schema, table,
- * column, type, function or unique key, an object that already exists, a column of another type, or
- * a syntax error, which only a function of the table can cause.
+ * SQLSTATE codes of class 42 whose cause is the definition of an object in the database, such as a
+ * table or a function, or a missing grant. A retry may succeed after someone has changed the object
+ * or the grants. The codes stand for a missing grant, schema, table, column, type, function or
+ * unique key, an object that already exists, a column of another type, or a syntax error. A syntax
+ * error can only be in a function that the table uses, because pixelmill's own statements have
+ * none.
  */
 const definitions =
   /^(42501|42601|42P0[1-7]|42P10|42P17|42P2[12]|42703|42704|42710|42723|42725|42804|42846|42883)/;

@@ -72,7 +72,10 @@ let firstObject = 0;
 let namesSeen = 0;
 const SEED = (Math.random() * 0x1_0000_0000) | 0;
 
-/** For each open level of nesting, the number of its object; 0 for an array. */
+/**
+ * Which object or array is open at each level of nesting: for an object, its number (all objects of
+ * all events are counted, from 1); for an array, 0.
+ */
 const open = new Int32Array(LEVELS_MAX);
 
 /**

@@ -23,9 +23,10 @@ export function keep(text: string): Span {
 }
 
 /**
- * Copies the text between two offsets of the scratch buffer to offset `out`, and returns the offset
- * after the copy. It always copies at least 16 bytes, because most texts are short and a loop over
- * the exact length costs a mispredicted branch. Later writes overwrite the excess bytes.
+ * Copies the text from offset `start` to offset `end` of the scratch buffer to offset `out` of the
+ * same buffer, and returns the offset after the copy. It always copies at least 16 bytes, because
+ * most texts are short and a loop over the exact length costs a mispredicted branch. Later writes
+ * overwrite the excess bytes.
  */
 export function copySpan(start: number, end: number, out: number): number {
   words.setInt32(out, words.getInt32(start, true), true);

@@ -11,7 +11,10 @@ import { integrityFault } from "./lmdb-integrity.ts";
  */
 const LOCK_BYTES = 16_384;
 
-/** Whether a store's path names a file, which has an extension. Other paths name a directory. */
+/**
+ * Whether a store's path is that of a file. A path with an extension is that of a file, and a path
+ * without one is that of a directory.
+ */
 const isFile = (path: string) => extname(path) !== "";
 export const directoryOf = (path: string) => (isFile(path) ? dirname(path) : path);
 export const dataFileOf = (path: string) => (isFile(path) ? path : join(path, "data.mdb"));

@@ -172,7 +172,10 @@ export const alertRuleRoutes = [
   rules.remove("Delete a rule; its open alerts end", (catalog) => catalog.alerts.rules),
 ] as const;
 
-/** Returns the kinds of rules that a workspace may have: server kinds only for the operator's. */
+/**
+ * Returns the kinds of alert rules that a workspace is allowed to have. Only the operator's
+ * workspace is allowed to have rules about the server.
+ */
 function kindsFor(deps: Parameters<typeof isOperators>[0], workspaceId: string): AlertKind[] {
   const isOfServer = isOperators(deps, workspaceId);
   return alertKinds.filter((kind) => isOfServer || !isServerAlertKind(kind));
