@@ -58,7 +58,7 @@ export function discardText(name: string): void {
 }
 
 function keyOf(name: string): string {
-  return `pixelmill ${session.value && ownerOf(session.value)} ${name}`;
+  return ["pixelmill", session.value && ownerOf(session.value), name].join(" ");
 }
 
 /**
