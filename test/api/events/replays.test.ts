@@ -95,7 +95,8 @@ describe("/v2/replays", () => {
       id = (await start({ sourceId, destinationId, from: hourAgo() })).body.replay.id;
     } else {
       const groups = () => call("GET /v2/dead-letter-groups", { query: { destinationId } });
-      await until(async () => (await groups()).letters === 5);
+      // The replay that was cancelled may have sent some of the events, too.
+      await until(async () => (await groups()).letters >= 5);
       status = 503;
       const send = { filter: { destinationId }, all: true };
       id = (await call("POST /v2/dead-letters/replay", { body: send })).replay!.id;
