@@ -16,11 +16,14 @@ useConsole((opened) => {
 afterAll(() => receiver.stop());
 
 /**
- * Waits until the page has an element for `selector`, and resolves with whether the element has the
- * focus at this moment, before the browser paints it.
+ * Watches for an element for `selector`. Resolves once the page watches, with a function that
+ * resolves with whether the element had the focus when it was shown, before the browser painted it.
  */
-const isFocusedAtOnce = (page: Page, selector: string) =>
-  page.evaluate(`new Promise((resolve) => {
+async function watchFocus(page: Page, selector: string): Promise<() => Promise<boolean>> {
+  // An input event may overtake a script that is sent to the page before it.
+  await page.evaluate(`{
+    const { promise, resolve } = Promise.withResolvers();
+    globalThis.hadFocus = promise;
     const observer = new MutationObserver(() => {
       const found = document.querySelector(${JSON.stringify(selector)});
       if (found === null) return;
@@ -28,7 +31,9 @@ const isFocusedAtOnce = (page: Page, selector: string) =>
       resolve(found === document.activeElement);
     });
     observer.observe(document, { attributes: true, childList: true, subtree: true });
-  })`);
+  }`);
+  return () => page.evaluate("hadFocus");
+}
 
 describeWith(chromiumMissing)("alerts", () => {
   test("the empty list leads to the form of the first receiver, without which no alert is sent", async () => {
@@ -211,9 +216,9 @@ describeWith(chromiumMissing)("alerts", () => {
     const { page, close } = await openPage(browser);
     await signIn(page, api.url, api.token, "#/alerts/receivers");
     const expectFocus = async (selector: string, show: () => Promise<void>) => {
-      const isFocused = isFocusedAtOnce(page, selector);
+      const hadFocus = await watchFocus(page, selector);
       await show();
-      expect(await isFocused).toBe(true);
+      expect(await hadFocus()).toBe(true);
     };
     const form = page.getByRole("dialog");
     const press = (name: string) => page.getByRole("button", { name, exact: true }).click();
