@@ -91,7 +91,7 @@ test("figures of the system have each process's own, and what the parts know", a
   expect(server!.residentBytes).toBeGreaterThan(1 << 20);
 });
 
-test("suspended and slow programs of a workspace are told by the revision of the transformation", () => {
+test("the health of a workspace has suspended and slow programs by the revision of the transformation", () => {
   const of = (workspaceId: string, programId: string) => ({ workspaceId, programId });
   const suspended = [
     { ...of("w", "v1+l1"), name: "Shop", until: 9, reason: "It fails" },
@@ -108,7 +108,7 @@ test("suspended and slow programs of a workspace are told by the revision of the
   expect([...slowRevisions(sandbox, "w")]).toEqual([["v3", 5]]);
 });
 
-test("a sandbox that has not started, and deliveries that are held, are told", () => {
+test("the health names a sandbox that has not started, and held deliveries", () => {
   const data = temporaryDirectory();
   const config = loadConfig({ data }, {});
   const none = { trouble: () => undefined };

@@ -10,7 +10,7 @@ import { selfCommand } from "../../src/self-command.ts";
 import type { Config } from "../../src/settings/keys.ts";
 import { loadConfig } from "../../src/settings/reader.ts";
 
-/** What the checks of other programs tell: brokers, a mail server and guests, all doubles. */
+/** Results of the checks of brokers, a mail server and guests. Test doubles stand for all three. */
 
 afterEach(() => void mock.restore());
 
@@ -67,7 +67,7 @@ test("brokers that do not answer are named, after a bound that outlasts a refuse
   expect(sleep.mock.calls).toEqual([[30_000]]);
 });
 
-test("an error of a broker is told with all addresses, and one that names its broker as it is", async () => {
+test("a failed check of brokers names all addresses, unless the error names its broker", async () => {
   const metadata = () => Promise.reject(new Error("The topic is unknown"));
   const unknown = fails("a.test:1, b.test:2: The topic is unknown");
   expect(await found({ metadata })).toEqual(unknown);
@@ -77,12 +77,12 @@ test("an error of a broker is told with all addresses, and one that names its br
   );
 });
 
-test("settings with which no broker can be asked are told without asking one", async () => {
+test("wrong settings of the cluster fail the check without a request to a broker", async () => {
   const result = await found({ metadata: listing(3) }, { "cluster.user": "me" });
   expect(result).toEqual(fails("Settings cluster.user and cluster.password need cluster.sasl"));
 });
 
-test("a mail server that answers is told, and one that does not is a warning with its fault", async () => {
+test("the check names a mail server that answers, and warns of one that does not with the reason", async () => {
   const flags = { "smtp-server": "mail.test:587", "smtp-from": "me@a.test" };
   const found = (more: Record<string, string> = flags) =>
     Array.fromAsync(checkMailServer(loadConfig(more, {})));
@@ -119,27 +119,34 @@ test("the check of a mail server asks at any address, and leaves no connection",
 test.each([
   ["javascript", "JavaScript"],
   ["python", "Python"],
-] as const)("a guest for %s that cannot run is told with the reason", async (language, name) => {
-  const asked: unknown[] = [];
-  let ending = () => Promise.resolve();
-  let closed = 0;
-  const create = spyOn(guestSandbox, "createSandbox").mockReturnValue({
-    inspect(...of: unknown[]) {
-      asked.push(of);
-      return ending();
-    },
-    async close() {
-      closed += 1;
-    },
-  } as never);
-  const subject = `user code in ${name}`;
-  expect(await checkUserCode(language)).toEqual({ state: "ok", subject, detail: "runs confined" });
-  expect(create.mock.lastCall).toMatchObject([
-    { guestCommand: [...selfCommand, "guest"], insecure: false },
-  ]);
-  expect(asked).toMatchObject([[expect.any(String), language, expect.any(String)]]);
-  ending = () => Promise.reject(new Error("this kernel has no Landlock"));
-  const detail = "this kernel has no Landlock";
-  expect(await checkUserCode(language)).toEqual({ state: "fails", subject, detail });
-  expect(closed).toBe(2);
-});
+] as const)(
+  "the check of a guest for %s that cannot run has the reason",
+  async (language, name) => {
+    const asked: unknown[] = [];
+    let ending = () => Promise.resolve();
+    let closed = 0;
+    const create = spyOn(guestSandbox, "createSandbox").mockReturnValue({
+      inspect(...of: unknown[]) {
+        asked.push(of);
+        return ending();
+      },
+      async close() {
+        closed += 1;
+      },
+    } as never);
+    const subject = `user code in ${name}`;
+    expect(await checkUserCode(language)).toEqual({
+      state: "ok",
+      subject,
+      detail: "runs confined",
+    });
+    expect(create.mock.lastCall).toMatchObject([
+      { guestCommand: [...selfCommand, "guest"], insecure: false },
+    ]);
+    expect(asked).toMatchObject([[expect.any(String), language, expect.any(String)]]);
+    ending = () => Promise.reject(new Error("this kernel has no Landlock"));
+    const detail = "this kernel has no Landlock";
+    expect(await checkUserCode(language)).toEqual({ state: "fails", subject, detail });
+    expect(closed).toBe(2);
+  },
+);

@@ -20,7 +20,7 @@ type Options = Parameters<typeof runServer>[0];
 const flags = { data: "/data", port: "1", "admin-port": "2" };
 const never = new Promise<never>(() => {});
 
-/** What a server did, in order. */
+/** Steps of the server, in the order in which it made them. */
 let told: string[];
 beforeEach(() => {
   told = [];

@@ -17,7 +17,7 @@ import { removeDirectory, temporaryDirectory } from "../e2e/server.ts";
 import { listeningLogger } from "../log/support.ts";
 import { start } from "./in-process.ts";
 
-/** What the command `serve` decides before its server begins. */
+/** Decisions of the command `serve` before it starts the server. */
 
 const signals = ["SIGHUP", "SIGUSR1", "SIGUSR2"] as const;
 const data = temporaryDirectory();

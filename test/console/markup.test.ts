@@ -107,7 +107,7 @@ describeWith(chromiumMissing)("markup", () => {
     await page.getByRole("button", { name: `Live ${markup}` }).click();
     await page.locator("dialog .bad").filter({ hasText: markup }).first().waitFor();
     await page.getByRole("button", { name: "Use as test event" }).click();
-    // The page behind the dialog is inert, and would show it to nobody.
+    // The page behind the dialog is inert: screen readers do not read messages there.
     await page.getByRole("dialog").getByText("Saved as a test event").waitFor();
     await page.keyboard.press("Escape");
     await page.keyboard.press("Control+k");

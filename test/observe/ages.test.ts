@@ -88,7 +88,7 @@ describe("an age by a clock that is set", () => {
     const now = Date.UTC(2027, 0);
     set(now - 5_000);
     expect(age.earliestNow()).toBe(now);
-    // What was stored before the clock was set is new nevertheless.
+    // Data that was stored before the clock was set still counts as new.
     expect(age(1_000)).toBe(4_000);
     set(HOUR);
     expect(age.earliestNow()).toBe(now);

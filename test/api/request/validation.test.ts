@@ -153,7 +153,7 @@ test("a query is read with the types of its schema, and refused with the name of
   }
 });
 
-test("keys that a schema does not have are told at any depth, with what was perhaps meant", () => {
+test("the error names a key that the schema does not have, at any depth, and the nearest key that it has", () => {
   const few = { url: Type.String(), timeoutSeconds: Type.Integer() };
   const many = Object.fromEntries(Array.from("abcdefghi", (name) => [name.repeat(3), Type.Null()]));
   const schema = Type.Object({
