@@ -2,12 +2,14 @@
  * Measures user code in Python: a guest against the same function in CPython, called in a loop with
  * json (where `python3` is installed), in alternating rounds; guests that ended during the run;
  * cold starts from source to first result; test runs; memory. Runs `dist/pixelmill` if it is built,
- * else the checkout.
+ * else the checkout. The floor of batches of one event is CPython that gets each event through such
+ * a socket as a guest's, and answers it before it gets the next.
  */
-import { existsSync, readFileSync } from "node:fs";
+import { closeSync, existsSync, readFileSync } from "node:fs";
 import { pino } from "pino";
 import { Registry } from "prom-client";
 import { createSandbox } from "../src/sandbox/guest-sandbox.ts";
+import { GuestSocket, socketPair } from "../src/sandbox/process/guest-socket.ts";
 import { type Program, type ProgramBatch, unsharedMetadata } from "../src/sandbox/program.ts";
 import { TestBudget } from "../src/sandbox/test-budget.ts";
 import { median } from "./load.ts";
@@ -21,6 +23,7 @@ const TEST_RUNS = 10;
 const TEST_PAUSE_MS = 1_500;
 const EVENTS = 512;
 const CLOCK_TICKS = 100;
+const NEWLINE = 0x0a;
 const executable = `${import.meta.dir}/../dist/pixelmill`;
 const guestCommand = existsSync(executable)
   ? [executable, "guest"]
@@ -63,7 +66,10 @@ const cpython = Bun.which("python3");
 const rounds = new Map<string, Round[]>();
 let version = "";
 for (let round = 0; round < ROUNDS; round += 1) {
-  if (cpython) keep("CPython", await roundOfCpython(cpython));
+  if (cpython) {
+    keep("CPython", await roundOfCpython(cpython));
+    keep("CPython, one event at a time", await roundOfSocket(cpython));
+  }
   for (const size of [1, 10, 100]) keep(`guest, batches of ${size}`, await roundOfGuest(size));
   // Destinations of one workspace share a guest. With two of them it need not sleep between
   // batches.
@@ -157,11 +163,43 @@ async function roundOfGuest(size: number, destinations = 1): Promise<Round> {
 
 async function roundOfCpython(python: string): Promise<Round> {
   const child = Bun.spawn([python, `${import.meta.dir}/python.py`], { stdin: "pipe" });
-  child.stdin.write(JSON.stringify({ code, events: texts, seconds: ROUND_MS / 1_000 }));
+  child.stdin.write(`${JSON.stringify({ code, events: texts, seconds: ROUND_MS / 1_000 })}\n`);
   child.stdin.end();
   const answer = (await new Response(child.stdout).json()) as Round & { version: string };
   version = answer.version;
   return answer;
+}
+
+/** Sends events to CPython through a socket, each after the answer to the one before. */
+async function roundOfSocket(python: string): Promise<Round> {
+  const [fd, childFd] = socketPair();
+  const child = Bun.spawn([python, `${import.meta.dir}/python.py`], {
+    stdin: childFd,
+    stdout: childFd,
+  });
+  closeSync(childFd);
+  let answered = Promise.withResolvers<void>();
+  const socket = new GuestSocket(fd, {
+    onChunk: (chunk) => chunk.at(-1) === NEWLINE && answered.resolve(),
+    onEnd: () => answered.reject(new Error("CPython has ended")),
+  });
+  const ask = (line: string) => {
+    answered = Promise.withResolvers();
+    socket.send(Buffer.from(`${line}\n`));
+    return answered.promise;
+  };
+  socket.send(Buffer.from(`${JSON.stringify({ code })}\n`));
+  for (let n = 0; n < EVENTS; n += 1) await ask(texts[n]!);
+  const cpu = () => cpuSecondsOf(readFileSync(`/proc/${child.pid}/stat`, "utf8"));
+  const cpuBefore = cpu();
+  const start = performance.now();
+  let count = 0;
+  while (performance.now() - start < ROUND_MS) await ask(texts[count++ % EVENTS]!);
+  const rate = (count / (performance.now() - start)) * 1_000;
+  const cpuRate = count / (cpu() - cpuBefore);
+  socket.close();
+  await child.exited;
+  return { rate, cpuRate };
 }
 
 /** Measures a cold start: the pool keeps no spare Python guest before the first use. */
@@ -211,12 +249,16 @@ function guests(): { cpuSeconds: number; mebibytes: number }[] {
     .filter((pid) => readFileSync(`/proc/${pid}/cmdline`, "utf8").endsWith("python\0"))
     .map((pid) => {
       const status = readFileSync(`/proc/${pid}/status`, "utf8");
-      const stat = readFileSync(`/proc/${pid}/stat`, "utf8").split(" ");
       return {
-        cpuSeconds: (Number(stat[13]) + Number(stat[14])) / CLOCK_TICKS,
+        cpuSeconds: cpuSecondsOf(readFileSync(`/proc/${pid}/stat`, "utf8")),
         mebibytes: Math.round(Number(/RssAnon:\s+(\d+)/.exec(status)?.[1]) / 1_024),
       };
     });
+}
+
+function cpuSecondsOf(stat: string): number {
+  const fields = stat.split(" ");
+  return (Number(fields[13]) + Number(fields[14])) / CLOCK_TICKS;
 }
 
 function cpuSeconds(): number {
