@@ -1,11 +1,13 @@
 /**
  * Floor of bench/backlog.ts: reads all events of a data directory's log, builds them, and writes
- * them to a receiver with a plain library, which checks nothing. Prints the CPU time per event in
- * µs of the second pass; nothing for a kind of receiver without a plain library.
+ * them to a receiver with a plain library, which checks nothing. With user code, a process without
+ * a sandbox runs it on a batch at a time, which it parses and returns as JSON. Prints the CPU time
+ * per event in µs of the second pass, of both processes; nothing for a kind of receiver without a
+ * plain library.
  *
- *   bun bench/backlog-floor.ts DATA webhook|s3|kafka CONFIG
+ *   bun bench/backlog-floor.ts DATA webhook|s3|kafka CONFIG [JAVASCRIPT]
  */
-import { readdirSync, readFileSync } from "node:fs";
+import { closeSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Producer } from "@platformatic/kafka";
 import { gzipSync, S3Client } from "bun";
@@ -15,9 +17,11 @@ import { decodeRecord } from "../src/event/record.ts";
 import { LossReport } from "../src/log/loss-report.ts";
 import { openLogReader } from "../src/log/reader.ts";
 import { createLogger } from "../src/observe/log.ts";
+import { GuestSocket, socketPair } from "../src/sandbox/process/guest-socket.ts";
+import { cpuByPart } from "./cpu.ts";
 
 const READ_BYTES = 256 << 10;
-const [data, type, text] = process.argv.slice(2);
+const [data, type, text, code] = process.argv.slice(2);
 const config = JSON.parse(text!);
 
 interface Writer {
@@ -36,7 +40,8 @@ const writers: Record<string, () => Writer> = {
     async write(events) {
       const list = joined(events, comma);
       const array = Buffer.concat([Buffer.from("["), list.subarray(0, -1), Buffer.from("]")]);
-      const body = config.batchSize === 1 ? events[0]!.json : array;
+      const asked = config.batchSize === 1 ? events[0]!.json : array;
+      const body = transform === undefined ? asked : await transform(asked);
       const headers = { "content-type": "application/json" };
       const answer = await fetch(config.webhookUrl, { method: "POST", headers, body });
       await answer.arrayBuffer();
@@ -69,6 +74,38 @@ const writers: Record<string, () => Writer> = {
     };
   },
 };
+
+/** Starts the process that runs user code. Returns a function that runs it on an array of events. */
+function startCode(code: string): (events: Uint8Array) => Promise<Buffer> {
+  const [fd, childFd] = socketPair();
+  Bun.spawn([process.execPath, `${import.meta.dir}/backlog-floor-code.ts`, code], {
+    stdin: childFd,
+    stdout: childFd,
+  });
+  closeSync(childFd);
+  const waiting: ((answer: Buffer) => void)[] = [];
+  let parts: Buffer[] = [];
+  const socket = new GuestSocket(fd, {
+    onChunk(chunk) {
+      let start = 0;
+      for (;;) {
+        const newlineAt = chunk.indexOf(newline, start);
+        if (newlineAt < 0) break;
+        parts.push(chunk.subarray(start, newlineAt));
+        waiting.shift()!(parts.length === 1 ? parts[0]! : Buffer.concat(parts));
+        parts = [];
+        start = newlineAt + 1;
+      }
+      if (start < chunk.length) parts.push(chunk.subarray(start));
+    },
+    onEnd: () => process.exit(1),
+  });
+  return (events) => {
+    socket.send(Buffer.from(events.buffer as ArrayBuffer, events.byteOffset, events.length));
+    socket.send(newline);
+    return new Promise((resolve) => waiting.push(resolve));
+  };
+}
 
 /** Writes all events of a log, with up to eight requests at a time. Resolves with their number. */
 async function copy(directory: string, { batchSize, write }: Writer): Promise<number> {
@@ -103,17 +140,21 @@ async function copy(directory: string, { batchSize, write }: Writer): Promise<nu
   return count;
 }
 
+const transform = code === undefined ? undefined : startCode(code);
+const cpuMicroseconds = () => {
+  const { server, guests } = cpuByPart(process.pid);
+  return server + guests;
+};
 const start = writers[type!];
 if (start !== undefined) {
   const writer = start();
   const logs = join(data!, "events");
   let cost = 0;
   for (let pass = 0; pass < 2; pass++) {
-    const cpu = process.cpuUsage();
+    const cpu = cpuMicroseconds();
     let count = 0;
     for (const name of readdirSync(logs)) count += await copy(join(logs, name), writer);
-    const { user, system } = process.cpuUsage(cpu);
-    cost = (user + system) / count;
+    cost = (cpuMicroseconds() - cpu) / count;
   }
   process.stdout.write(String(cost));
 }

@@ -188,8 +188,13 @@ async function run(lane: Lane, receiver: Receiver): Promise<Round> {
 }
 
 /** CPU time per event of the floor in µs; undefined for a receiver without a floor. */
-async function floor({ server }: Lane, receiver: Receiver): Promise<number | undefined> {
-  const argv = [join(server.directory, "data"), receiver.type, JSON.stringify(receiver.config)];
+async function floor(
+  { server }: Lane,
+  receiver: Receiver,
+  code: string[],
+): Promise<number | undefined> {
+  const config = JSON.stringify(receiver.config);
+  const argv = [join(server.directory, "data"), receiver.type, config, ...code];
   const child = Bun.spawn(
     [...boundCommand, process.execPath, `${import.meta.dir}/backlog-floor.ts`, ...argv],
     {
@@ -225,7 +230,7 @@ async function measure(one: Case): Promise<Record<string, string | number>[]> {
         if (round >= WARM_ROUNDS) runs.get(lane)!.push(cpu);
       }
     }
-    const least = one.transform ? undefined : await floor(lanes.at(-1)!, receiver);
+    const least = await floor(lanes.at(-1)!, receiver, one.transform ? [jsCode] : []);
     const [first] = lanes.map((lane) => costOf(runs.get(lane)!));
     return lanes.map((lane) => {
       const all = runs.get(lane)!;
