@@ -292,6 +292,22 @@ test("metadata of events without a messageId is that of each", async () => {
   ]);
 });
 
+test("metadata of two events with the same messageId is that of each while its function runs", async () => {
+  const given = {
+    events: Array.from({ length: 2 }, () => Buffer.from('{"messageId":"same"}')),
+    metadata: ["x", "y"].map((sourceId) => unsharedMetadata({ sourceId })),
+  };
+  const code = `export const transformEvent = (event, metadata) => ({
+    own: metadata(event).sourceId,
+    copied: metadata({ ...event }).sourceId,
+    renamed: metadata(Object.assign(event, { messageId: "other" })).sourceId,
+  });`;
+  expect(shown(await sandbox.run(program(code), given))).toEqual([
+    [{ own: "x", copied: "y" }],
+    [{ own: "y", copied: "y" }],
+  ]);
+});
+
 test("an object as messageId takes no metadata or outputs from the other events of a batch", async () => {
   const events = [{ messageId: { toString: 1, valueOf: 1 } }, { messageId: "b" }, { n: 3 }];
   const given = {

@@ -235,6 +235,24 @@ test("metadata of events without a messageId is that of each", async () => {
   ]);
 });
 
+test("metadata of two events with the same messageId is that of each while its function runs", async () => {
+  const given = {
+    events: Array.from({ length: 2 }, () => Buffer.from('{"messageId":"same"}')),
+    metadata: ["x", "y"].map((sourceId) => unsharedMetadata({ sourceId })),
+  };
+  const code = `
+    def transformEvent(event, metadata):
+        own = metadata(event)["sourceId"]
+        copied = metadata(dict(event))["sourceId"]
+        event["messageId"] = "other"
+        return {"own": own, "copied": copied, "renamed": metadata(event)}
+  `;
+  expect(shown(await sandbox.run(python(code), given))).toEqual([
+    [{ own: "x", copied: "y", renamed: {} }],
+    [{ own: "y", copied: "y", renamed: {} }],
+  ]);
+});
+
 test("getCredential answers the workspace's secrets, to the transformation alone", async () => {
   const code = `
     import lib

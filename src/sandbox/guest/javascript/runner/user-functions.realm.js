@@ -20,8 +20,9 @@
   let sharedMetadata;
   /** Rows of the events that have a messageId, by that id; undefined until the first use. */
   let rowsById;
+  let events = create(null);
   let ids = create(null);
-  /** Events without a messageId, by index. */
+  /** Events without a messageId, by index. User code may reorder the list of all events. */
   let nameless = create(null);
   let count = 0;
 
@@ -62,28 +63,41 @@
   });
 
   /**
-   * Finds the metadata of an event by the messageId that the event had when it arrived. When events
-   * have the same messageId, the metadata of the last one is returned. An event without a
+   * Finds the metadata of an event. The event whose function is being called has its own, unless
+   * its messageId was changed. Other events are found by the messageId that they had when they
+   * arrived, and the last one of several with the same messageId is returned. An event without a
    * messageId, such as a test event, is found by its object identity.
    */
   function metadata(event) {
-    if (rowsById === undefined) {
+    if (metadataRows === undefined) {
       const parsed = parse(metadataText);
       sharedMetadata = parsed[0];
       metadataRows = parsed[1];
-      rowsById = create(null);
-      for (let i = 0; i < count; i += 1) {
-        if (ids[i] !== undefined) rowsById[ids[i]] = metadataRows[i];
-      }
     }
     const id = idOf(event);
-    const row = id === undefined ? rowOfNameless(event) : rowsById[id];
+    const index = current();
+    const isCurrent = index >= 0 && events[index] === event && ids[index] === id;
+    const row = isCurrent
+      ? metadataRows[index]
+      : id === undefined
+        ? rowOfNameless(event)
+        : rowOfId(id);
     return metadataObject(row && sharedMetadata[row[0]], row);
   }
 
   function rowOfNameless(event) {
     for (const index in nameless) if (nameless[index] === event) return metadataRows[index];
     return undefined;
+  }
+
+  function rowOfId(id) {
+    if (rowsById === undefined) {
+      rowsById = create(null);
+      for (let i = 0; i < count; i += 1) {
+        if (ids[i] !== undefined) rowsById[ids[i]] = metadataRows[i];
+      }
+    }
+    return rowsById[id];
   }
 
   return {
@@ -98,6 +112,7 @@
     },
     begin(metadataOfAll, lines, chars, currentEvent) {
       metadataText = metadataOfAll;
+      metadataRows = undefined;
       rowsById = undefined;
       logsMax = lines;
       logsCharsMax = chars;
@@ -107,8 +122,9 @@
       current = currentEvent;
     },
     /** Sets the events of the run and their messageIds, both by index. */
-    know(messageIds, events, eventCount) {
+    know(messageIds, eventsOfRun, eventCount) {
       ids = messageIds;
+      events = eventsOfRun;
       count = eventCount;
       nameless = create(null);
       for (let i = 0; i < count; i += 1) if (ids[i] === undefined) nameless[i] = events[i];

@@ -55,9 +55,10 @@ class Batch:
                 self.outcomes[self.current] = None
 
     def metadata(self, event):
-        """Returns the metadata of an event, found by the messageId that the event had when it
-        arrived. When events have the same messageId, the metadata of the last one is returned. An
-        event without a messageId, such as a test event, is found by its object identity.
+        """Returns the metadata of an event. The event whose function is being called has its own,
+        unless its messageId was changed. Other events are found by the messageId that they had when
+        they arrived, and the last one of several with the same messageId is returned. An event
+        without a messageId, such as a test event, is found by its object identity.
         """
         if self._metadata is None:
             self._metadata = decoded(str(self._metadata_json, "utf-8"))
@@ -65,7 +66,13 @@ class Batch:
                 identity: row for row, identity in enumerate(self._ids) if identity is not None
             }
         identity = _id_of(event)
-        row = self._nameless_row(event) if identity is None else self._rows.get(identity)
+        current = self.current
+        if current is not None and self._events[current] is event and self._ids[current] == identity:
+            row = current
+        elif identity is None:
+            row = self._nameless_row(event)
+        else:
+            row = self._rows.get(identity)
         if row is None:
             return {}
         shared, rows = self._metadata
