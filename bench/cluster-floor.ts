@@ -2,18 +2,18 @@
  * Floor of bench/cluster-nodes.ts: one process that answers pixels once a majority of the brokers
  * has them, and sends each to a webhook in arrays of up to 100, with a plain Kafka library. It
  * builds no events, runs no user code, keeps no order of users, and repeats nothing. Prints its
- * port once it consumes.
+ * port once it consumes. Without a topic it answers at once and uses no broker, which shows what
+ * the brokers cost.
  *
- *   bun bench/cluster-floor.ts BROKERS TOPIC WEBHOOK
+ *   bun bench/cluster-floor.ts WEBHOOK BROKERS [TOPIC]
  */
 import { Consumer, Producer } from "@platformatic/kafka";
 import { gifAnswer } from "./gif-server.ts";
 
 const EVENTS_PER_REQUEST = 100;
-const [brokers, topic, webhook] = process.argv.slice(2);
+const [webhook, brokers, topic] = process.argv.slice(2);
 const bootstrapBrokers = brokers!.split(",");
 const producer = new Producer({ clientId: "floor", bootstrapBrokers, idempotent: true });
-const consumer = new Consumer({ clientId: "floor", groupId: topic!, bootstrapBrokers });
 
 /** Value of a query parameter that another one follows, or that ends the URL. */
 function parameter(url: string, name: string): string {
@@ -58,17 +58,25 @@ async function send(): Promise<void> {
   isSending = false;
 }
 
-const stream = await consumer.consume({ topics: [topic!], mode: "earliest", autocommit: 1_000 });
-stream.on("data", ({ value }) => {
-  const url = value!.toString();
+function take(url: string): void {
   consumed.push(JSON.stringify({ url, t0: parameter(url, "properties.t0") }));
   if (!isSending) void send();
-});
+}
+
+if (topic !== undefined) {
+  const consumer = new Consumer({ clientId: "floor", groupId: topic, bootstrapBrokers });
+  const stream = await consumer.consume({ topics: [topic], mode: "earliest", autocommit: 1_000 });
+  stream.on("data", ({ value }) => take(value!.toString()));
+}
 
 const server = Bun.serve({
   port: 0,
   hostname: "127.0.0.1",
   async fetch({ url }) {
+    if (topic === undefined) {
+      take(url);
+      return gifAnswer();
+    }
     waiting.push(url);
     const { promise } = produced;
     if (!isProducing) void produce();

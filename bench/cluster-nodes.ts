@@ -3,16 +3,16 @@
  * from the pixel, through a JavaScript transformation, to a webhook with batches of 100: on one
  * machine with its disk, and on one and three nodes with three Kafka brokers, all started here. CPU
  * is that of all pixelmill processes; brokers, load generator and receiver share the machine.
- * Rounds alternate. Then measures the latency from pixel to receiver at an even rate.
+ * Each case runs beside one machine with its disk, in alternating rounds, and no other server runs
+ * then, because the timers of a server at rest take CPU from the rounds of others. Then measures
+ * the latency from pixel to receiver at an even rate.
  *
  * Three machines with disks of their own and a third of the load each are the control for three
  * nodes: they have three times the JIT compilation and idle work, and smaller batches, but no
  * cluster. The floor is the least that a node can do with these brokers: processes that take
- * pixels, produce, consume and send with a plain Kafka library (cluster-floor.ts). `compiled` is
- * without the JIT compilers, whose work ends in a server that runs longer.
- *
- * All servers run to the end and share the machine, so that latencies are those of a busy machine.
- * `ONLY` has the names of the cases to run, separated by semicolons.
+ * pixels, produce, consume and send with a plain Kafka library (cluster-floor.ts), and beside it
+ * the same processes without Kafka. `compiled` is without the JIT compilers, whose work ends in a
+ * server that runs longer. `ONLY` has the names of the cases to run, separated by semicolons.
  */
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
@@ -85,15 +85,21 @@ async function open(name: string, count: number, flags: string[], isCluster = tr
   return { name, nodes, pixels: pixelFor, sink: sink.url, stop };
 }
 
-/** Starts processes of the floor, which share a topic with as many replicas as the cluster's. */
-async function openFloor(name: string, count: number, topic: string): Promise<Site> {
+/**
+ * Starts processes of the floor, which share a topic with as many replicas as the cluster's, or use
+ * no topic.
+ */
+async function openFloor(name: string, count: number, topic?: string): Promise<Site> {
   const admin = new Admin({ clientId: "floor", bootstrapBrokers: brokers.addresses });
   const configs = [{ name: "min.insync.replicas", value: "2" }];
-  await admin.createTopics({ topics: [topic], partitions: 12, replicas: 3, configs });
+  const topics = topic === undefined ? [] : [topic];
+  if (topic !== undefined) {
+    await admin.createTopics({ topics, partitions: 12, replicas: 3, configs });
+  }
   await admin.close();
   const sink = await startSink();
   const script = `${import.meta.dir}/cluster-floor.ts`;
-  const argv = [process.execPath, script, brokers.addresses.join(","), topic, sink.url];
+  const argv = [process.execPath, script, sink.url, brokers.addresses.join(","), ...topics];
   const nodes = await Promise.all(
     Array.from({ length: count }, async () => {
       const child = Bun.spawn([...boundCommand, ...argv], { stdout: "pipe" });
@@ -161,46 +167,59 @@ const brokers = await startBrokers(3);
 const cluster = (name: string) => [
   ...["--cluster-kafka", brokers.addresses.join(","), "--cluster-name", name],
 ];
+const alone = (name: string) => open(name, 1, [], false);
 const openings: Record<string, (name: string) => Promise<Site>> = {
-  "one machine, files": (name) => open(name, 1, [], false),
   "three machines, files": (name) => open(name, 3, [], false),
   "one node, Kafka": (name) => open(name, 1, cluster("one")),
   "three nodes, Kafka": (name) => open(name, 3, cluster("three")),
   "one node, floor": (name) => openFloor(name, 1, "floor-one"),
   "three nodes, floor": (name) => openFloor(name, 3, "floor-three"),
+  "three processes, no Kafka": (name) => openFloor(name, 3),
 };
-const sites: Site[] = [];
-for (const [name, start] of Object.entries(openings)) {
-  if (only === undefined || only.split(";").includes(name)) sites.push(await start(name));
-}
-try {
-  // Warm-up: the JIT compiles the code after many thousand events on each node.
-  for (const site of sites) await run(site, site.nodes.length * Number(events), 0);
-  const found = new Map<Site, Awaited<ReturnType<typeof run>>[]>(sites.map((it) => [it, []]));
-  for (let round = 0; round < Number(rounds); round++) {
-    for (const site of sites) found.get(site)!.push(await run(site, Number(events), 0));
+
+/** Measures one machine with its disk and a case beside each other, as two rows. */
+async function compare(name: string, start: (name: string) => Promise<Site>) {
+  const sites = [await alone(`one machine, files, beside ${name}`), await start(name)];
+  try {
+    // Warm-up: the JIT compiles the code after many thousand events on each node.
+    for (const site of sites) await run(site, site.nodes.length * Number(events), 0);
+    const found = new Map<Site, Awaited<ReturnType<typeof run>>[]>(sites.map((it) => [it, []]));
+    for (let round = 0; round < Number(rounds); round++) {
+      for (const site of sites) found.get(site)!.push(await run(site, Number(events), 0));
+    }
+    const rows = [];
+    const first = found.get(sites[0]!)!;
+    for (const [site, all] of found) {
+      const ratioOf = (rate: "perCpuSecond" | "compiled") =>
+        round2(median(all.map((it, n) => it[rate] / first[n]![rate])));
+      const even = await run(site, EVEN.rate * EVEN.seconds, EVEN.rate);
+      rows.push({
+        case: site.name,
+        "events/CPU-s": Math.round(median(all.map((it) => it.perCpuSecond))),
+        "ratio to files": ratioOf("perCpuSecond"),
+        compiled: ratioOf("compiled"),
+        "µs of server, ingest, guests": (["server", "ingest", "guests"] as const)
+          .map((part) => Math.round(median(all.map((it) => it[part]))))
+          .join(", "),
+        [`p50 ms at ${EVEN.rate}/s`]: round2(even.p50!),
+        [`p99 ms at ${EVEN.rate}/s`]: round2(even.p99!),
+      });
+    }
+    return rows;
+  } finally {
+    for (const { stop } of sites) await stop();
   }
+}
+
+try {
   const rows = [];
-  const first = found.get(sites[0]!)!;
-  for (const [site, all] of found) {
-    const ratioOf = (rate: "perCpuSecond" | "compiled") =>
-      round2(median(all.map((it, n) => it[rate] / first[n]![rate])));
-    const even = await run(site, EVEN.rate * EVEN.seconds, EVEN.rate);
-    rows.push({
-      case: site.name,
-      "events/CPU-s": Math.round(median(all.map((it) => it.perCpuSecond))),
-      "ratio to first": ratioOf("perCpuSecond"),
-      compiled: ratioOf("compiled"),
-      "µs of server, ingest, guests": (["server", "ingest", "guests"] as const)
-        .map((part) => Math.round(median(all.map((it) => it[part]))))
-        .join(", "),
-      [`p50 ms at ${EVEN.rate}/s`]: round2(even.p50!),
-      [`p99 ms at ${EVEN.rate}/s`]: round2(even.p99!),
-    });
+  for (const [name, start] of Object.entries(openings)) {
+    if (only === undefined || only.split(";").includes(name)) {
+      rows.push(...(await compare(name, start)));
+    }
   }
   await report("cluster-nodes", rows);
 } finally {
-  for (const { stop } of sites) await stop();
   await brokers.stop();
 }
 process.exit(0);
