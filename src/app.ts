@@ -55,7 +55,9 @@ import { duplicates, type PlaneSockets } from "./take-over/messages.ts";
 import { openTransformer } from "./transformer/open-transformer.ts";
 import { version } from "./version.ts";
 
-/** Time in milliseconds for which all scrapes get the same text of the metrics. */
+/**
+ * Milliseconds for which the text of the metrics is kept, so that scrapes in this time share it.
+ */
 const METRICS_KEPT_MS = 1_000;
 
 export interface App {
@@ -65,18 +67,20 @@ export interface App {
   transformerUrl: string | undefined;
   startMs: StepDurations;
   /**
-   * Resolves with a reason when the server cannot continue to run. The caller must then close the
-   * server.
+   * Resolves, with a reason, when the server cannot go on. The caller must then close the server.
    */
   broken: Promise<string>;
   /**
-   * Stops the server: stops accepting requests, finishes the requests and batches in flight, and
-   * writes out buffered data. With `hand-over`, another server then accepts connections from the
-   * same sockets. So that clients wait for the other server only briefly, this server accepts
-   * pixels until its deliveries have stopped.
+   * Stops the server: accepts no further requests, finishes the requests and batches in flight, and
+   * writes out buffered data. With `hand-over`, another server continues with the same sockets.
+   * This server then accepts pixels until its deliveries have stopped, so that clients wait only
+   * briefly for the other server.
    */
   close(how?: "stop" | "hand-over"): Promise<void>;
-  /** Returns duplicates of the listening sockets. The caller must close them. */
+  /**
+   * Returns duplicates of the listening sockets, for a server that takes over. The caller closes
+   * them.
+   */
   sockets(): PlaneSockets;
 }
 
@@ -86,8 +90,8 @@ export interface AppOptions {
   /** Listening sockets from another process. The server opens missing sockets itself. */
   sockets?: PlaneSockets;
   /**
-   * Prints one line on the operator's terminal. Examples are a token that is shown only once, and
-   * the demo's URL.
+   * Prints a line on the operator's terminal, such as a token that is shown only once or the demo's
+   * URL.
    */
   print(line: string): void;
 }
@@ -194,8 +198,8 @@ export async function openApp(settings: LiveSettings, options: AppOptions): Prom
 }
 
 /**
- * Opens the storage for the configured mode, cluster or standalone. Loads the code for clusters
- * only in cluster mode.
+ * Opens the storage of a standalone server or of a cluster node, as the settings say. Loads the
+ * code for clusters only for a node.
  */
 async function openBackend(opening: StartContext): Promise<Backend> {
   const isAlone = opening.config["cluster.kafka"].length === 0;

@@ -1,6 +1,4 @@
-/**
- * Thrown for a broken invariant, which is a bug of pixelmill itself and never caused by its input.
- */
+/** Thrown for a broken invariant: pixelmill itself has a bug. Input never causes this error. */
 export class InvariantError extends Error {
   override readonly name = "InvariantError";
 }

@@ -38,10 +38,9 @@ const foreign =
   architecture === process.arch ? undefined : foreignModules(architecture as Architecture);
 
 /**
- * Embeds the native addon and the dictionary of lmdb into the executable. lmdb finds the addon by
- * scanning directories and the dictionary by a file path, and neither exists inside an executable.
- * The plugin turns both into imports, which the bundler embeds. If a new version of lmdb has other
- * code, the build fails, and not the server.
+ * Plugin that embeds lmdb's native addon and its dictionary. lmdb reads both from files, which do
+ * not exist inside an executable. The plugin turns both into imports, which the bundler embeds. If
+ * a new version of lmdb has other code, the build fails.
  */
 const embedLmdb: BunPlugin = {
   name: "embed lmdb",
@@ -82,10 +81,9 @@ const embedLmdb: BunPlugin = {
 };
 
 /**
- * Embeds the WebAssembly code of the Kafka library into the executable. The library reads this code
- * from a file, which does not exist inside an executable. The plugin replaces the module that reads
- * the file with one that contains the code as text. The library uses the WebAssembly code because
- * its native addon, which computes the same, is not embedded.
+ * Plugin that embeds the WebAssembly code of the Kafka library, which the library would read from a
+ * file. The plugin imports a module that contains the code as text instead. The library's native
+ * addon, which computes the same, is not embedded.
  */
 const embedKafka: BunPlugin = {
   name: "embed Kafka's client",
@@ -97,9 +95,9 @@ const embedKafka: BunPlugin = {
 };
 
 /**
- * Embeds Pyodide's WebAssembly code compressed, because the file from which Pyodide reads it does
- * not exist inside an executable. Another thread decompresses it while the rest of Pyodide's code
- * is evaluated.
+ * Plugin that embeds Pyodide's WebAssembly code compressed. Pyodide would read it from a file,
+ * which does not exist inside an executable. Another thread decompresses it while the rest of
+ * Pyodide's code is evaluated.
  */
 const embedPyodide: BunPlugin = {
   name: "embed Pyodide",

@@ -25,7 +25,7 @@ interface AlertingParts {
   send: SendNotification;
   /** Returns the console's URL for links in notifications, without a slash at its end. */
   consoleUrl(): string;
-  /** Whether other nodes of a cluster share the catalog. */
+  /** Whether other nodes share the catalog. If so, this process must renew its lease regularly. */
   isShared: boolean;
   /** Returns whether the operator has set a mail server. */
   hasMailServer(): boolean;
@@ -46,8 +46,8 @@ export function createAlerting(parts: AlertingParts) {
   const { alerts } = catalog;
   const elapsed = parts.elapsed ?? (() => performance.now());
   /**
-   * Aborting `closing` prevents new evaluations and notifications. Aborting `cutting` ends the
-   * requests in progress.
+   * Aborting `closing` ends the loops and prevents further attempts to send. Aborting `cutting`
+   * also ends the requests to receivers that are in progress.
    */
   const closing = new AbortController();
   const cutting = new AbortController();
@@ -68,7 +68,6 @@ export function createAlerting(parts: AlertingParts) {
   const evaluations = new FairSemaphore(EVALUATIONS_MAX, atMost(EVALUATIONS_MAX));
   const loops: Promise<void>[] = [];
 
-  /** Runs `work` again and again, with a pause after each run, until the service is closed. */
   async function repeat(work: () => Promise<void>): Promise<void> {
     while (!closing.signal.aborted) {
       await work().catch(warn);
@@ -109,7 +108,10 @@ export function createAlerting(parts: AlertingParts) {
 
   return {
     hasMailServer: parts.hasMailServer,
-    /** Evaluates all rules once and sends due notifications, if this process holds the lease. */
+    /**
+     * Evaluates all rules once and sends the due notifications, but only if this process holds the
+     * lease of the alert evaluator.
+     */
     async evaluate(facts: FactsOf): Promise<void> {
       await keepLease();
       await evaluateAll(facts);

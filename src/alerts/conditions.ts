@@ -2,16 +2,18 @@ import type { AlertMark, AlertRule, AlertSubject } from "../catalog/alerts/model
 import { ALERT_MESSAGE_CHARS_MAX } from "../settings/limits.ts";
 import type { AlertFacts, DestinationFacts, DiskFacts, SourceFacts } from "./facts.ts";
 
-/** Whether a rule's condition holds for one item (the subject) at one evaluation. */
+/** Result of evaluating a rule for one item (`subject`), such as a destination. */
 export interface Condition {
   subject: AlertSubject;
-  /** Whether the condition holds. Undefined if the facts do not decide it. */
+  /**
+   * Whether the rule's condition holds for the item. Undefined if the facts are not enough to know.
+   */
   holds: boolean | undefined;
-  /** Text of the alert, if one begins at this evaluation. */
+  /** Text of the alert that begins if the condition has held long enough. */
   message: string;
 }
 
-/** Results of a rule's earlier evaluations that its next evaluation needs. */
+/** Results of earlier evaluations of a rule. The next evaluation compares the facts with them. */
 interface RuleMemory {
   /**
    * Value that the rule has stored for each item, by item id. For a destination, the value is a
@@ -19,7 +21,7 @@ interface RuleMemory {
    * value is 1 once the source has sent events.
    */
   marks: ReadonlyMap<string, number>;
-  /** Ids of the items with an open alert of the rule. */
+  /** Ids of the items for which the rule has an open alert. */
   open: ReadonlySet<string>;
   /** Number of dead letters of each destination at the last evaluation, by destination id. */
   lastCounts: ReadonlyMap<string, number>;
@@ -30,7 +32,10 @@ interface Evaluation {
   marks: AlertMark[];
 }
 
-/** Evaluates a rule. Returns the condition of each item, and the changed values for `marks`. */
+/**
+ * Evaluates a rule. Returns the condition of each item, and the values of `memory.marks` that must
+ * be changed.
+ */
 export function evaluateRule(rule: AlertRule, facts: AlertFacts, memory: RuleMemory): Evaluation {
   const isMeant = ({ id }: { id: string }) =>
     rule.subjectIds.length === 0 || rule.subjectIds.includes(id);
@@ -96,9 +101,9 @@ function ofDestination(
 }
 
 /**
- * Evaluates the growth of dead letters. An alert begins when a destination has at least `threshold`
- * more dead letters than its mark (the number that the rule has stored). The alert ends when the
- * destination gets no more dead letters.
+ * Evaluates a rule about new dead letters. An alert begins when a destination has at least
+ * `threshold` more dead letters than its stored mark. An open alert ends once the number of dead
+ * letters no longer grows from one evaluation to the next.
  */
 function evaluateDeadLetters(
   { ruleId, threshold }: { ruleId: string; threshold: number },
@@ -125,7 +130,10 @@ function evaluateDeadLetters(
   return { conditions, marks: [...changed, ...gone.map((subjectId) => ({ ruleId, subjectId }))] };
 }
 
-/** Evaluates which sources send no events. Sources that have never sent any are left out. */
+/**
+ * Evaluates a rule about sources that send no events. A source is evaluated only once it has sent
+ * an event.
+ */
 function evaluateSources(
   { id: ruleId, forSeconds }: AlertRule,
   sources: readonly SourceFacts[],

@@ -13,11 +13,14 @@ export class EvaluatorLease {
   readonly id = crypto.randomUUID();
   readonly #alerts: Alerts;
   readonly #isShared: boolean;
-  /** The lease at the last check, and how many consecutive checks found it not renewed. */
+  /**
+   * The lease at the last check. `#checksWithoutRenewal` counts the consecutive checks that found
+   * the lease not renewed.
+   */
   #seen: LeaseRow | undefined;
   #checksWithoutRenewal = 0;
 
-  /** `isShared` is true when other nodes have the same catalog and may hold the lease. */
+  /** `isShared` says whether other nodes use the same catalog and compete for the lease. */
   constructor(alerts: Alerts, isShared: boolean) {
     this.#alerts = alerts;
     this.#isShared = isShared;

@@ -4,14 +4,14 @@
  */
 export interface AlertFacts {
   /**
-   * Whether all nodes of the cluster answered. If not, problems that only a silent node could
-   * report may be missing.
+   * Whether all nodes of the cluster answered. If not, a problem that only a missing node knows is
+   * not among the facts.
    */
   isComplete: boolean;
   destinations: readonly DestinationFacts[];
   transformations: readonly TransformationFacts[];
   sources: readonly SourceFacts[];
-  /** Facts about the whole server or cluster. Absent for workspaces that must not see them. */
+  /** Facts about the whole server or cluster. Present only for the operator's workspace. */
   server?: ServerFacts;
 }
 
@@ -29,7 +29,10 @@ export interface DestinationFacts {
 interface TransformationFacts {
   id: string;
   name: string;
-  /** Last error, if the transformation is suspended (paused, because it failed each time). */
+  /**
+   * Present while the server runs none of the transformation's code, because every run failed.
+   * `reason` is the last error.
+   */
   suspended?: { reason: string };
 }
 
@@ -39,8 +42,8 @@ export interface SourceFacts {
   enabled: boolean;
   receivedPerSecond: number;
   /**
-   * Whether at least one destination reads the source's events with little lag. Only then does a
-   * rate of 0 mean that the source sends no events.
+   * Whether some destination has read nearly all of the source's events. If none has, a rate of 0
+   * does not prove that the source sends no events.
    */
   isObserved: boolean;
 }

@@ -32,9 +32,9 @@ interface SenderContext {
 }
 
 interface SendSignals {
-  /** Aborts when the sender must not begin further notifications. */
+  /** Aborts when the server stops: the sender begins no further attempts. */
   closing: AbortSignal;
-  /** Aborts when the sender must end its requests in progress at once. */
+  /** Aborts when a stopping server waits no longer: the sender ends its requests in progress. */
   cutting: AbortSignal;
 }
 
@@ -59,9 +59,12 @@ interface Settled {
 export class NotificationSender {
   readonly #parts: SenderContext;
   readonly #budget: TokenBuckets;
-  /** Earliest time (by `elapsed()`) of the next attempt, by notification. */
+  /**
+   * Earliest time of the next attempt to send a notification, by the notification's key. The clock
+   * is `elapsed`.
+   */
   readonly #retryAt = new Map<string, number>();
-  /** Results of attempts that are not stored yet, by notification. */
+  /** Results of attempts that the catalog has not stored yet, by the notification's key. */
   readonly #unstored = new Map<string, Settled>();
   readonly #busy = new Map<string, Promise<void>>();
 
@@ -76,7 +79,10 @@ export class NotificationSender {
     });
   }
 
-  /** Takes one notification from a workspace's hourly budget. Returns false if it is used up. */
+  /**
+   * Takes one notification from the hourly budget of a workspace. Returns false if the budget is
+   * used up.
+   */
   takeFromBudget(workspaceId: string): boolean {
     if (this.#budget.waitSeconds(workspaceId) > 0) return false;
     this.#budget.take(workspaceId);
@@ -153,8 +159,8 @@ export class NotificationSender {
 
   /**
    * Returns the notifications to send now (`due`) and the ones to drop (`dropped`). Notifications
-   * with fewer attempts come first; with equal attempts, notifications of older alerts. So a
-   * receiver that fails does not use up the workspace's hourly budget.
+   * with the fewest attempts come first, and among equal ones those of the oldest alert. So the
+   * retries to a failing receiver do not use up the workspace's hourly budget.
    */
   #due(workspaceId: string): { due: Due[]; dropped: Settled[] } {
     const { alerts } = this.#parts;
@@ -201,7 +207,7 @@ export class NotificationSender {
   }
 }
 
-/** Returns the reason to drop a notification unsent. Undefined if it must be sent. */
+/** Returns why a notification must be dropped without an attempt. Undefined if it must be sent. */
 function dropReason(
   alert: Alert,
   { phase, receiverId }: AlertNotification,

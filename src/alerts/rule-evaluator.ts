@@ -10,9 +10,9 @@ import { type Condition, evaluateRule } from "./conditions.ts";
 import type { AlertFacts } from "./facts.ts";
 
 /**
- * Measures how long each condition of a workspace has held. A key identifies a condition. At most
- * `stepMsMax` milliseconds count between two checks of a condition: a pause of this process is not
- * time in which the condition held.
+ * Measures how long each condition (identified by a key) has held. Between two checks, at most
+ * `stepMsMax` milliseconds are counted, because a longer pause of this process does not prove that
+ * the condition held during the pause.
  */
 export class Holds {
   readonly #stepMsMax: number;
@@ -25,9 +25,9 @@ export class Holds {
   }
 
   /**
-   * Records that a condition holds at this check. Returns true if the condition has held at every
-   * check of the last `ms` milliseconds. If `holds` is undefined (unknown), returns false, and the
-   * time since the previous check does not count.
+   * Records one check of a condition: it holds, or `holds` is undefined because this is not known.
+   * Returns whether the condition has held at every check of the last `ms` milliseconds. After an
+   * unknown result, returns false, and the time since the previous check does not count.
    */
   hasHeld(key: string, holds: true | undefined, ms: number): boolean {
     const at = this.#elapsed();
@@ -42,7 +42,7 @@ export class Holds {
     return held.ms >= ms;
   }
 
-  /** Forgets all conditions whose keys are not in `keys`. */
+  /** Forgets the conditions that are not in `keys`: they have stopped holding. */
   keepOnly(keys: ReadonlySet<string>): void {
     for (const key of this.#held.keys()) if (!keys.has(key)) this.#held.delete(key);
   }
@@ -74,7 +74,10 @@ export class RuleEvaluator {
     this.#elapsed = elapsed;
   }
 
-  /** Evaluates a workspace's rules. Returns alerts that begin or end, and marks to store. */
+  /**
+   * Evaluates a workspace's rules. Returns the alerts that begin or end, and the marks (values that
+   * rules store about items) to change.
+   */
   evaluate(workspaceId: string, facts: AlertFacts): AlertChange {
     const rules = this.#alerts.rules.list(workspaceId, 1).items.filter(({ enabled }) => enabled);
     const open = Map.groupBy(this.#alerts.open(workspaceId), ({ ruleId }) => ruleId);
@@ -99,7 +102,7 @@ export class RuleEvaluator {
   }
 
   /**
-   * Forgets the stored state of all workspaces that are not in `workspaceIds`, because their rules
+   * Deletes the measurements of all workspaces that are not in `workspaceIds`, because their rules
    * are no longer evaluated.
    */
   keepOnly(workspaceIds: readonly string[]): void {
@@ -163,7 +166,7 @@ export class RuleEvaluator {
   }
 }
 
-/** Whether a change has nothing to store. */
+/** Whether an evaluation changed nothing: no alert begins or ends, and no mark changes. */
 export function isEmpty({ begun, ended, marks }: AlertChange): boolean {
   return begun.length + ended.length + marks.length === 0;
 }

@@ -11,7 +11,7 @@ interface RuleKind {
   name: string;
   /**
    * Default number of seconds for which the condition must hold before an alert begins
-   * (`forSeconds`), or must not hold before the alert ends (`clearSeconds`).
+   * (`forSeconds`), and for which it must not hold before the alert ends (`clearSeconds`).
    */
   forSeconds: number;
   clearSeconds: number;
@@ -104,7 +104,7 @@ export const ruleKinds: Readonly<Record<AlertKind, RuleKind>> = {
   },
 };
 
-/** Returns a rule of a kind with its default values. */
+/** Returns a rule of the given kind, with the kind's default values and no receivers. */
 export function defaultRule(kind: AlertKind): AlertRuleInput {
   const { name, forSeconds, clearSeconds, threshold } = ruleKinds[kind];
   return {

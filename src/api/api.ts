@@ -117,9 +117,11 @@ export function createApi(given: ApiDeps) {
      */
     setRequestsPerSecondMax: (perSecond: number) =>
       deps.limiters.setRequestsPerSecondMax(perSecond),
-    /** Collects the facts for a workspace's alert rules, from all nodes of a cluster. */
+    /** Collects from all nodes the facts by which a workspace's alert rules are evaluated. */
     alertFacts: (workspaceId: string) => alertFacts(deps, workspaceId),
-    /** Changes certificate and key for new connections, if the listener speaks TLS. */
+    /**
+     * Replaces certificate and key for new connections. Does nothing if the listener has no TLS.
+     */
     setTls: (tls: TlsKeys) => deps.tlsListener.setTls(tls),
     /** Returns the listening socket. Undefined before `start`. */
     socket: () => listening,
@@ -153,7 +155,7 @@ export function createApi(given: ApiDeps) {
   };
 }
 
-/** Registers the path and the aliases of each route. `respond` answers requests to them. */
+/** Registers a handler for the path and the aliases of each route. The handler calls `respond`. */
 function addRoutes(
   app: Elysia,
   respond: (route: Route, incoming: IncomingRequest) => Promise<Response>,

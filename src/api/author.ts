@@ -2,7 +2,10 @@ import type { Catalog } from "../catalog/catalog.ts";
 import type { Principal } from "../catalog/model.ts";
 import { unlessMissing } from "../errors.ts";
 
-/** Returns id and name of a request's author. The name is empty if the author was deleted. */
+/**
+ * Returns the id and the name of the member or token that made a request. The name is empty if it
+ * was deleted.
+ */
 export function authorOf(
   { catalog }: { catalog: Pick<Catalog, "members" | "tokens"> },
   { workspaceId, tokenId, memberId }: Pick<Principal, "workspaceId" | "tokenId" | "memberId">,

@@ -35,8 +35,8 @@ export interface Client {
     filter?: { sourceId?: string; destinationId?: string },
     signal?: AbortSignal,
     /**
-     * Called once, when the server has opened the stream. The stream contains only events that
-     * arrive after that.
+     * Called once, when the server has opened the stream. Events that arrived before the call are
+     * not in the stream.
      */
     onOpen?: () => void,
   ): AsyncGenerator<FollowedMessage>;
@@ -73,7 +73,10 @@ export interface ChangedState {
   /** The resource as GET answers it, and its ETag. */
   current: unknown;
   tag: string | undefined;
-  /** Answer of GET for the revision that If-Match named (transformations and libraries only). */
+  /**
+   * The resource as GET answered it when it had the ETag in If-Match. Only transformations and
+   * libraries have it.
+   */
   base?: unknown;
 }
 

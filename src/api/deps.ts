@@ -35,7 +35,9 @@ export interface RevisionSuspension {
   reason: string;
 }
 
-/** Version, resource use and event retention of the whole server. */
+/**
+ * State of the whole server: its version, its use of memory and disk, and how long it keeps events.
+ */
 export interface SystemFigures {
   version: string;
   bun: string;
@@ -82,8 +84,8 @@ export interface ClusterFigures {
      */
     node?: string;
     /**
-     * Number of events that at least one destination has not finished. Absent while the broker that
-     * leads the partition does not answer.
+     * Number of events that are not delivered to all of their destinations. Absent while the broker
+     * that leads the partition does not answer.
      */
     lagEvents?: number;
   }[];
@@ -130,7 +132,7 @@ export interface ApiDeps {
    */
   figures: Pick<FigureRecorder, "unwritten" | "tables">;
   kinds: ReadonlyMap<string, DestinationKind>;
-  /** RudderStack's definitions of the source and destination types that rudder-server supports. */
+  /** RudderStack's descriptions of the source and destination types that rudder-server supports. */
   definitions: Definitions;
   /**
    * Name of the namespace that contains all workspaces. A rudder-server may request the
@@ -156,11 +158,11 @@ export interface ApiDeps {
   slowCode(workspaceId: string): ReadonlyMap<string, number>;
   ready(): Readiness;
   /**
-   * Returns the error message for requests while the starting server has not stored the data that
-   * they need, such as the first token. Undefined once the data is stored.
+   * Returns an error message while the server is starting and has not stored what requests need,
+   * such as the first token. Requests fail with this message. Undefined after the start.
    */
   starting(): string | undefined;
-  /** Limit that tests use in place of `API_ANSWER_MS_MAX`. */
+  /** Maximum milliseconds for answering a request, for tests. Default: `API_ANSWER_MS_MAX`. */
   answerMsMax?: number;
   metricsText(): Promise<string>;
   system(): Promise<SystemFigures>;
@@ -184,13 +186,13 @@ export interface ApiDeps {
   hosts: readonly string[];
   version: string;
   /**
-   * Name in responses for the language of Python code that a client sent as `pythonfaas`. The value
-   * `python` exists for rudder-cli, which does not know `pythonfaas`.
+   * How responses name the language of Python code that a client sent as `pythonfaas`. `python` is
+   * for rudder-cli, which does not know `pythonfaas`.
    */
   python: "pythonfaas" | "python";
   /**
-   * Whether API responses show secrets in clear, which Terraform needs, or mask them. The secrets
-   * are the values of secret headers of webhook destinations, and the secret parts of URLs.
+   * Whether responses mask secrets or, for Terraform, show them in clear (`clear`). This concerns
+   * secret headers of webhook destinations and secret parts of URLs.
    */
   headers: "masked" | "clear";
   /**

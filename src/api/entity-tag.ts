@@ -6,7 +6,9 @@ import { createHash } from "node:crypto";
  */
 const HASH_CHARS = 22;
 
-/** A resource as a route answers it, with its entity tag, which is sent as the header ETag. */
+/**
+ * Answer of a route that contains one resource, and the resource's entity tag for the header ETag.
+ */
 export class Tagged<T> {
   constructor(
     readonly answer: T,
@@ -16,8 +18,8 @@ export class Tagged<T> {
 }
 
 /**
- * Computes the entity tag of an answer from `state`. If parts of the answer change without a change
- * of the resource, pass a `state` without these parts.
+ * Returns an answer with its entity tag, which is computed from `state`. Pass a `state` of your own
+ * if the answer has parts that may change although the resource does not.
  */
 export function tagged<T>(answer: T, state: unknown = answer): Tagged<T> {
   return new Tagged(answer, hashOfState(state));
@@ -34,20 +36,20 @@ export function tagHeader({ tag }: Tagged<unknown>): { ETag: string } {
   return { ETag: `"${tag}"` };
 }
 
-/** Current state of a resource, compared with a request's If-Match and If-None-Match. */
+/** Current state of a resource. It is compared with the If-Match and If-None-Match of a request. */
 export interface CurrentResource<T = unknown> {
   /** The resource as GET answers it, with its entity tag. */
   now: Tagged<T>;
   /**
-   * Returns a clause about the change since the resource had one of `tags`, such as "Ada saved
-   * another revision at …". An error message contains the clause after the word "but".
+   * Returns what changed after the resource had one of `tags`, as the end of a sentence, such as
+   * "Ada saved another revision at …". An error message contains it after the word "but".
    */
   changeSince(tags: readonly string[]): string;
   /** Returns the stored earlier state that has one of `tags`. Undefined if there is none. */
   earlier?(tags: readonly string[]): unknown;
 }
 
-/** Returns the current state of a resource of which no earlier states are stored. */
+/** Returns the `CurrentResource` of a resource whose earlier states are not stored. */
 export function currentState<T>(
   noun: string,
   now: Tagged<T>,

@@ -86,7 +86,10 @@ export function createLimiters(requestsPerSecondMax: number) {
         client,
         `Expected at most ${FAILED_SIGN_INS_PER_SECOND_MAX} failed sign-ins of an address a second, got more`,
       ),
-    /** Divides the writing of long lists into short slices, and runs one slice at a time. */
+    /**
+     * Runs the writing of long lists in short slices, one slice at a time. Other requests run in
+     * between.
+     */
     listSlices: new TimeSlicer(),
     /**
      * Recently computed state of each workspace's sources, destinations and code, by workspace id.
@@ -107,7 +110,7 @@ export function createLimiters(requestsPerSecondMax: number) {
         );
       });
     },
-    /** Lets one large body at a time be parsed. Workspaces take turns. */
+    /** Lets one large body be parsed at a time. Workspaces with waiting bodies take turns. */
     largeBodies: new FairSemaphore(1, atMost(1)),
     setRequestsPerSecondMax: (perSecond: number) => requests.setRate(apiRate(perSecond)),
     /** Counts a request against the rate of its workspace. */

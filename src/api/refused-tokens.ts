@@ -3,7 +3,7 @@ import { AUDIT_REFUSALS_PER_MINUTE_MAX } from "../catalog/audit/limits.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { Logger } from "../observe/log.ts";
 
-/** Time in milliseconds for which refused requests are collected before they are stored. */
+/** Milliseconds after which the counts of refused requests are stored in the audit log. */
 const COLLECTED_MS = 60_000;
 /**
  * Maximum number of combinations of workspace, token, address and reason that are counted
@@ -57,10 +57,9 @@ export class RefusedTokens {
 }
 
 /**
- * Returns audit entries for the counted requests: one for each of the
- * `AUDIT_REFUSALS_PER_MINUTE_MAX` callers with the most refused requests, and one per workspace for
- * all its other callers together. `uncounted` is the number of requests that were not counted by
- * caller; they are added to the entry without a workspace.
+ * Returns audit entries: one for each of the `AUDIT_REFUSALS_PER_MINUTE_MAX` callers with the most
+ * refused requests, and one per workspace that sums up the other callers. `uncounted` requests,
+ * whose callers were not counted apart, are added to the entry for unknown workspaces.
  */
 function summarize(counts: readonly RefusedRequests[], uncounted: number): RefusedRequests[] {
   const sorted = counts.toSorted((a, b) => b.requests - a.requests);

@@ -90,10 +90,7 @@ const table = [
   ...systemRoutes,
 ] as const;
 
-/**
- * Type of the route table. It contains the literal types of every route, from which the API client
- * gets its types.
- */
+/** Type of the route table. The typed API client gets the types of requests and answers from it. */
 export type RouteTable = typeof table;
 export const routes: readonly Route[] = [
   ...table,

@@ -33,8 +33,8 @@ export interface RequestContext<Key extends string, Query, Body> {
   body: Body;
   request: Request;
   /**
-   * Returns the client's IP address. For IPv6, returns its network, because one client may have
-   * many addresses in it.
+   * Returns the client's IP address. An IPv6 address is shortened to its network, because one
+   * client may use many addresses of a network.
    */
   client(): string;
   /** Aborts when the listener stops. Streamed responses must end then. */
@@ -53,7 +53,7 @@ export interface ConditionalPermission<Input> {
   holds(input: Input): boolean;
 }
 
-/** Part of a request from which a route finds the resources that the request reads or changes. */
+/** The part of a request by which `current` finds the resources that the request is about. */
 export type ResourceCall<Key extends string, Body> = Pick<
   RequestContext<Key, unknown, Body>,
   "deps" | "workspaceId" | "params" | "body"
@@ -75,8 +75,8 @@ interface RouteOptions<
   /** Permissions of which the token must have one, in addition to `needs`. */
   needsOneOf?: readonly Permission[];
   /**
-   * Name of a field of `ApiDeps`. If this field is true, requests without an Authorization header
-   * may call the route too.
+   * Name of a field of `ApiDeps`. If the field is true, the route also accepts requests without an
+   * Authorization header.
    */
   opensWith?: "opensCode";
   /**
@@ -106,9 +106,9 @@ interface RouteOptions<
   isLong?: boolean;
   /**
    * Returns the current state of the resource that the path names, or of all resources that the
-   * body names; an empty list if there is none. Throws `ApiError` `missing` in the cases in which
-   * the handler throws it. A route with this function honours If-Match and If-None-Match. If its
-   * answer is the resource, the handler returns it as `Tagged`.
+   * body names; an empty list if there is none. Throws `missing` whenever the handler would. Only a
+   * route with this function obeys If-Match and If-None-Match. Its handler returns the resource as
+   * `Tagged`, if the answer is the resource.
    */
   current?(call: ResourceCall<NoInfer<Key>, Static<NoInfer<Body>>>): readonly CurrentResource[];
   /**
@@ -119,7 +119,7 @@ interface RouteOptions<
   /** Whether the route creates one resource. The handler then returns it as `Tagged`. */
   creates?: boolean;
   answer: Answer;
-  /** Status of a successful answer. 204 and the redirect 303 have no body. */
+  /** HTTP status of a successful answer. An answer with 204 or 303 (a redirect) has no body. */
   status?: SuccessStatus;
   /** Media type of a successful answer, if it is not JSON. */
   media?: string;
@@ -133,9 +133,9 @@ interface RouteOptions<
     answer: Static<Answer>;
   };
   /**
-   * How the audit log records a request that is not a GET. `catalog` (default): it records the rows
-   * that the request writes to the catalog. `none`: the request changes nothing. Any other value
-   * names the action of an entry that is stored before the handler runs.
+   * What the audit log stores about a request that is not a GET. `catalog` (default): each catalog
+   * row that the request changes. `none`: nothing, because the request changes nothing. Any other
+   * value is the name of an action; an entry about the action is stored before the handler runs.
    */
   audit?: "catalog" | "none" | `${"replay" | "dead-letter"}.${string}`;
   /** Further permissions that depend on the request's query and body. */
@@ -187,8 +187,8 @@ export function route<
 }
 
 /**
- * Whether rudder-server or rudder-transformer call a route. These programs send no browser headers,
- * and do not retry after 429.
+ * Whether rudder-server or rudder-transformer call a route. These programs send no headers of
+ * browsers such as Origin, and do not repeat a request after the status 429.
  */
 export function isForPrograms({ needs }: Pick<Route, "needs">): boolean {
   return needs !== "open" && needs.includes("workspace-config:read");

@@ -4,15 +4,14 @@ import { TAIL_BYTES_PER_SECOND_MAX } from "./limits.ts";
 import { isoTime } from "./schema/common.ts";
 
 /**
- * Encodes the messages of live tails (streams of a workspace's new events) as server-sent events.
- * Each message is encoded once for all subscribers of its workspace. The number of bytes per second
- * for all subscribers of a workspace together is limited. Above the limit, all subscribers miss the
- * same messages.
+ * Encodes the messages of live tails (streams of a workspace's new events) as server-sent events,
+ * once for all subscribers of the workspace. Limits the bytes per second to all of these
+ * subscribers together. Messages above the limit are sent to none of them.
  */
 export class TailFrames {
   /**
-   * Encoded form of each message. Undefined for a message that came while the workspace had used up
-   * its bytes per second: none of its subscribers gets that message.
+   * Each message as bytes. Undefined if the workspace had used up its bytes per second when the
+   * message came: no subscriber gets it.
    */
   readonly #frames = new WeakMap<TailMessage, Uint8Array | undefined>();
   readonly #bytes: TokenBuckets;
@@ -25,8 +24,8 @@ export class TailFrames {
   }
 
   /**
-   * Returns the encoded message for one subscriber of the workspace. Returns undefined for all
-   * subscribers when the workspace had used up its bytes per second.
+   * Returns a message as bytes for one more subscriber of the workspace, and counts these bytes.
+   * Returns undefined if no subscriber gets the message.
    */
   frameOf(workspaceId: string, message: TailMessage): Uint8Array | undefined {
     if (!this.#frames.has(message)) {

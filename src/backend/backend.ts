@@ -13,31 +13,31 @@ import type { Config } from "../settings/keys.ts";
 import type { LiveSettings } from "../settings/live-settings.ts";
 import type { Store } from "../store/store.ts";
 
-/**
- * Objects that the server passes to its parts (catalog, logs, pipeline and others) when it opens
- * them.
- */
+/** What the server gives to each of its parts (catalog, logs, pipeline and others) to open it. */
 export interface StartContext {
   /** The settings at the start. */
   config: Config;
-  /** Settings that apply now. Parts that take new settings while the server runs register here. */
+  /**
+   * The settings at present, which a reload changes. A part that accepts changed settings registers
+   * here.
+   */
   settings: LiveSettings;
   logger: Logger;
   metrics: Metrics;
   /**
-   * Stack of the close functions of all opened parts of the server. They are called in reverse
-   * order when the server stops.
+   * Functions that close the opened parts of the server. They are called in reverse order when the
+   * server stops.
    */
   stack: AsyncDisposableStack;
-  /** Runs the steps of the start. While a step takes long, the log shows its name. */
+  /** Runs the steps of the start, and logs the name of a step that takes long. */
   steps: StartSteps;
   /** Asks the server to stop. `reason` is a sentence for the log. */
   requestStop(reason: string): void;
 }
 
 /**
- * Options of the pipeline (which runs user code and delivers events) that do not depend on whether
- * the server is standalone or a cluster node.
+ * Options of the pipeline (which runs user code and delivers events) that are the same for a
+ * standalone server and a cluster node.
  */
 export type PipelineConfig = Omit<
   PipelineParts,
@@ -80,7 +80,7 @@ export interface Backend {
    * not have, says whether this node works in its cluster.
    */
   checks(): Record<string, Check>;
-  /** Returns sentences that warn of possible data loss. */
+  /** Returns warnings about states in which data may be lost, one sentence each. */
   warnings(): string[];
   /** Storage of the figures (such as counts of events) per minute, hour and day. */
   figures: FigureStorage;
@@ -114,7 +114,7 @@ export interface Check {
   message?: string;
 }
 
-/** Returns a check's result. `trouble` is a sentence; undefined if the check passed. */
+/** Converts a check's result: `trouble` is a sentence if the check failed, else undefined. */
 export function checkOf(trouble: string | undefined): Check {
   return trouble === undefined ? { ok: true } : { ok: false, message: trouble };
 }

@@ -190,7 +190,10 @@ export async function openCluster(opening: StartContext): Promise<Backend> {
   };
 }
 
-/** Regularly checks topic settings for risks of data loss. `size`: number of event partitions. */
+/**
+ * Checks the settings of the cluster's topics regularly, for risks of data loss. `size` is the
+ * number of partitions of events.
+ */
 function watchTopics({ config, logger, stack }: StartContext, clients: KafkaClients, size: number) {
   const { "cluster.name": group, "cluster.replicas": replicas } = config;
   const sizes = Object.entries({ catalog: 1, events: size, ledgers: size });
@@ -211,7 +214,7 @@ function describeStopped(stopped: readonly StoppedPartition[]): string[] {
   });
 }
 
-/** Connects to the brokers. Throws `StartError` when all refuse this node. */
+/** Connects to the Kafka brokers. Throws `StartError` if all of them refuse this node. */
 async function openClients(brokers: BrokerSettings, stack: AsyncDisposableStack) {
   const clients = await connectClients(brokers);
   stack.defer(() => clients.close());
@@ -219,7 +222,7 @@ async function openClients(brokers: BrokerSettings, stack: AsyncDisposableStack)
   return clients;
 }
 
-/** Advice to the operator after a topic with changes (`catalog`, `ledgers`) was deleted. */
+/** Advice to the operator for a deleted topic of which each node has a local copy. */
 const RESTORE =
   "restore it, or stop all nodes, remove the directory `cluster` from the data directory of every node and start them, to begin with what the topics hold";
 
@@ -273,7 +276,10 @@ async function openSharedCatalog(
   return catalog;
 }
 
-/** Checks this node's part in the cluster. A node without partitions passes: it takes requests. */
+/**
+ * Checks whether this node takes part in its cluster. A node without partitions passes, because it
+ * accepts requests.
+ */
 function clusterCheck(
   { hasJoined, trouble }: Partial<MembershipState> = {},
   running: readonly number[],

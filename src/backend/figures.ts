@@ -11,10 +11,9 @@ import type { FigureStorage, StartContext } from "./backend.ts";
 const RETRY_MS = 30_000;
 
 /**
- * Opens the store of figures in the background, because a server can deliver events without it.
- * Returns a function that begins to record figures. The stack of the server ends the recording and
- * closes the store. Open the pipeline after this call: the stack closes parts in reverse order, and
- * must close the pipeline first.
+ * Opens the store of figures in the background, because deliveries do not need it. Returns a
+ * function that begins to record figures of a pipeline. When the server stops, its stack ends the
+ * recording and closes the store; a pipeline opened after this call is closed before that.
  */
 export function openFigures(
   { logger, stack }: Pick<StartContext, "logger" | "stack">,

@@ -4,12 +4,13 @@ import type { Store } from "../store/store.ts";
 import type { Table } from "../store/table.ts";
 
 const OFFSET_BASE_TABLE = "places";
-/** Key of the only row in the table of a partition's offset base. */
+/** Key of the only row of the table: a partition's offset base. */
 export const OFFSET_BASE_KEY = "place";
 
 /**
- * Returns the table with a partition's offset base, which is a number to add to the brokers'
- * offsets. `store` is the store of the partition's delivery progress.
+ * Returns the table with the offset base of a partition. The offset base is added to the brokers'
+ * offsets, so that positions stay valid after the topic has lost blocks. `store` has the
+ * partition's delivery progress.
  */
 export const offsetBaseTable = (store: Store): Table<OffsetBase, string> =>
   store.table(OFFSET_BASE_TABLE);
@@ -18,8 +19,8 @@ export const storedOffsetBase = (store: Store): OffsetBase | undefined =>
   offsetBaseTable(store).get(OFFSET_BASE_KEY);
 
 /**
- * Sets the offset base of a log (a number to add to the brokers' offsets) to the one that is stored
- * with the partition's delivery progress. Sets it again whenever the stored one changes.
+ * Makes a log use the offset base (number that is added to the brokers' offsets) that is stored
+ * with the partition's delivery progress, now and after each change of the stored one.
  */
 export function syncOffsetBase(store: Store, logs: PartitionLogs, log: string): void {
   const sync = () => {
@@ -33,10 +34,9 @@ export function syncOffsetBase(store: Store, logs: PartitionLogs, log: string): 
 }
 
 /**
- * Returns the end of a partition, read by `ask`. If this end shows a loss of blocks, asks again,
- * and returns at least the end that `prove` reads from the current leader. The second question is
- * needed because a broker that is no longer the leader can return an old end, and an offset base
- * that was computed for a loss never decreases again.
+ * Returns the end of a partition, read by `ask`. If blocks seem lost, asks again and returns at
+ * least the end that the present leader proves (`prove`), because a broker that is no longer leader
+ * may report an old end, and an offset base that was raised for a loss is never lowered.
  */
 export async function reliableTopicEnd(
   stored: OffsetBase | undefined,

@@ -18,7 +18,10 @@ interface PipelineSources {
   geolocation: GeolocationDatabase;
 }
 
-/** Starts the pipeline, which delivers events, and opens the kinds of destinations. */
+/**
+ * Starts the pipeline, and creates the kinds of destinations (such as `webhook`) to which it
+ * delivers.
+ */
 export function openPipeline(opening: StartContext, sources: PipelineSources) {
   const { config, stack } = opening;
   const { backend, sandbox, received, geolocation } = sources;

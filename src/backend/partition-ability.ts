@@ -5,16 +5,22 @@ import type { PartitionAccess } from "../cluster/topics/partition-access.ts";
 export interface AbilitySources {
   /** Number of partitions of the cluster. */
   partitions(): number;
-  /** Returns by topic (events, ledgers) and partition whether this node can read and write it. */
+  /** Returns whether this node can read and write each partition, by topic (events, ledgers). */
   access(): (readonly PartitionAccess[])[];
   /**
-   * Returns a sentence if something that all partitions need does not work at this node, such as
-   * its disk.
+   * Returns a sentence if this node lacks something that every partition needs, such as a working
+   * disk. Otherwise undefined.
    */
   nodeTrouble(): string | undefined;
-  /** Returns a sentence if something that this partition needs does not work at this node. */
+  /**
+   * Returns a sentence if this node lacks something that only this partition needs. Otherwise
+   * undefined.
+   */
   partitionTrouble(partition: number): string | undefined;
-  /** Returns a sentence if no guest (a process that runs user code) can be started at this node. */
+  /**
+   * Returns a sentence if this node can start no guest (a process that runs user code). Otherwise
+   * undefined.
+   */
   sandboxTrouble(): string | undefined;
   /** Whether this node runs the partition and some of its events wait for a guest. */
   isWaitingForSandbox(partition: number): boolean;

@@ -15,8 +15,8 @@ import { syncOffsetBase } from "./offset-base.ts";
 export interface PartitionLedgersOptions {
   clients: KafkaClients;
   /**
-   * Name of the topic with the ledgers, which store how far events are delivered. It has one
-   * partition for each partition of the event log.
+   * Name of the topic of the ledgers (delivery progress). Each partition of the event log has a
+   * ledger in the partition with the same number.
    */
   topic: string;
   replicas: number;
@@ -30,32 +30,33 @@ export interface PartitionLedgersOptions {
   onNewer(reason: string): void;
 }
 
-/** Interval in milliseconds at which new partitions are detected. */
+/** Milliseconds between two checks for new partitions. */
 const GROWTH_MS = 2_000;
-/** Longest time in milliseconds that `lags` waits for the leaders of the event log. */
+/**
+ * Maximum milliseconds that `lags` waits for the brokers that lead the partitions of the event log.
+ */
 const LAGS_MS_MAX = 1_000;
 
 interface PartitionLedger {
   store: Store;
-  /** Store with this node's local copy of the ledger. */
+  /** This node's local copy of the ledger. `trouble` says why it cannot be written. */
   view: Pick<Store, "trouble">;
   /**
-   * Ledger (how far the partition's events are delivered), used only for reading. The node that
-   * delivers the partition writes through another `Ledger` object.
+   * The ledger for reading. The node that delivers the partition writes to it through a `Ledger`
+   * object of its own.
    */
   ledger: Ledger;
 }
 
 /**
  * Ledgers of all partitions of the cluster. A ledger stores how far a partition's events are
- * delivered. Each ledger here is a local copy, which this node builds from the changes in the topic
- * of ledgers.
+ * delivered. This node has a local copy of each, built from the changes in a Kafka topic.
  */
 export class PartitionLedgers {
   readonly #options: PartitionLedgersOptions;
   /**
-   * Kafka client for all attempts to open ledgers. Attempts are repeated, because they fail as long
-   * as the topic of the ledgers cannot grow.
+   * Kafka client that creates and extends the topic of the ledgers. Kept for all attempts, since
+   * they are repeated while the topic cannot be extended.
    */
   readonly #admin: ReturnType<KafkaClients["admin"]>;
   readonly #ledgers: PartitionLedger[] = [];
@@ -96,17 +97,16 @@ export class PartitionLedgers {
   }
 
   /**
-   * Returns the ids of the nodes that deliver partitions, according to the ledger entries (delivery
-   * progress) that this node has read.
+   * Returns the ids of the nodes that deliver partitions, as far as this node has read the ledgers.
    */
   owners(): Set<string> {
     return new Set(this.#ledgers.flatMap(({ ledger }) => ledger.owner()?.node ?? []));
   }
 
   /**
-   * Returns for each partition its owner, which is the node that delivers it, and its lag. The lag
-   * is the number of events that are not delivered to the partition's slowest destination. It is
-   * missing while the partition's leader does not answer.
+   * Returns for each partition the node that delivers it (`node`), and the number of events that
+   * its slowest destination has not got (`lagEvents`). `lagEvents` is missing while the broker that
+   * leads the partition does not answer.
    */
   async lags() {
     const { logs } = this.#options;
@@ -125,8 +125,8 @@ export class PartitionLedgers {
   }
 
   /**
-   * Decides whether ledgers that cannot be read or written make `/ready` answer 503, or only cause
-   * warnings. `runsPartitions` is whether this node delivers events.
+   * Returns how serious the failures of ledgers are: whether `/ready` must answer 503, or only
+   * warn. `runsPartitions` says whether this node delivers events.
    */
   health(runsPartitions: boolean): LedgerJudgement {
     const failures = this.#ledgers.map(({ ledger }) => ledger.failure());
@@ -138,12 +138,15 @@ export class PartitionLedgers {
     return this.#ledgers.length;
   }
 
-  /** Returns a sentence about the ledger of one partition if it cannot be read or written. */
+  /**
+   * Returns a sentence if the ledger of this partition cannot be read or written. Otherwise
+   * undefined.
+   */
   troubleOf(partition: number): string | undefined {
     return this.#ledgers[partition]?.ledger.failure();
   }
 
-  /** Returns a sentence if the disk refuses changes to the local copies of ledgers. */
+  /** Returns a sentence if the disk accepts no changes of the local copies. Otherwise undefined. */
   diskTrouble(): string | undefined {
     const troubles = this.#ledgers.values().map(({ view }) => view.trouble());
     return troubles.find((trouble) => trouble !== undefined);
@@ -156,9 +159,8 @@ export class PartitionLedgers {
   }
 
   /**
-   * Opens the ledgers (delivery progress) of partitions that were added to the topic. A call during
-   * an attempt waits for the same attempt, because an attempt takes far longer than `GROWTH_MS`
-   * while partitions have no leader.
+   * Opens the ledgers of new partitions. Calls during an attempt share it, because an attempt takes
+   * far longer than `GROWTH_MS` while partitions have no leader.
    */
   #grow(): Promise<void> {
     this.#growing ??= this.#openLedgers().finally(() => {
@@ -194,8 +196,8 @@ export class PartitionLedgers {
 }
 
 /**
- * Maps items, one per turn of the event loop. Reading a ledger of 10,000 destinations takes 30 ms,
- * and other work can run between two ledgers.
+ * Maps items one by one, and lets the event loop do other work before each. Reading the ledger of a
+ * partition with 10,000 destinations takes 30 ms.
  */
 async function mapInTurns<T, R>(items: readonly T[], map: (item: T, index: number) => R) {
   const results: R[] = [];
@@ -207,8 +209,8 @@ async function mapInTurns<T, R>(items: readonly T[], map: (item: T, index: numbe
 }
 
 /**
- * Returns the sequence number of the first event in a log that is not delivered to the destination
- * of this record. Returns undefined if the record has no position in the log.
+ * Returns the sequence number of the first event in a log that is not delivered to a destination,
+ * by the destination's record. Undefined if the record does not mention the log.
  */
 function lowOf({ logs }: LaneRecord, log: string): number | undefined {
   const cursor = logs[log];

@@ -31,8 +31,8 @@ export interface PartitionPipelinesOptions {
 }
 
 /**
- * Milliseconds that this node waits after another node has claimed a partition that this node runs.
- * After the wait, this node starts the partition again, if it is still assigned to this node.
+ * Milliseconds after which this node starts a partition again that another node has taken from it.
+ * It does so only if the partition is still assigned to this node.
  */
 const RECLAIM_MS = 2_000;
 
@@ -42,7 +42,7 @@ export type PartitionPipelines = ReturnType<typeof runPartitionPipelines>;
 interface RunningPartition {
   ledger: Ledger;
   pipeline: PartitionPipeline;
-  /** Stops fetching new blocks of the partition's log. */
+  /** Stops reading new blocks of the partition's log from the brokers. */
   release(): void;
 }
 
@@ -54,7 +54,7 @@ interface RunningPartition {
 export function runPartitionPipelines(options: PartitionPipelinesOptions) {
   const { ledgers, logs, proveEnd, live, host, node, logger } = options;
   const running = new Map<number, RunningPartition>();
-  /** Ledger store of each partition that starts or runs, by partition number. */
+  /** Store of the ledger (delivery progress) of each partition that is starting or running. */
   const stores = new Map<number, RevocableStore>();
   const abandon = (partition: number) => stores.get(partition)?.revoke();
   const runner = new PartitionRunner({ start, stop, abandon, logger });
@@ -118,7 +118,7 @@ export function runPartitionPipelines(options: PartitionPipelinesOptions) {
   return {
     /** Starts and stops the partitions that are assigned to this node. */
     runner,
-    /** Returns a sentence if a partition that is assigned to this node cannot run here. */
+    /** Returns a sentence if this partition, which is assigned to this node, does not work here. */
     trouble(partition: number) {
       if (runner.cannotStart(partition)) return `Partition ${partition} cannot be started`;
       const isFailing = running.get(partition)?.ledger.isFailing === true;

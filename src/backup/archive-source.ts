@@ -7,7 +7,7 @@ import { parseBackupName } from "./backup-name.ts";
 import { type BackupUrl, backupUrlOf, urlText } from "./bucket/backup-url.ts";
 import { type Bucket, openBucket } from "./bucket/bucket.ts";
 
-/** A backup that can be read. */
+/** A backup that a command reads, from a file or from a bucket. */
 export interface ArchiveSource {
   /** Path or URL of the backup, for messages. */
   name: string;
@@ -55,8 +55,8 @@ async function newestKey(bucket: Bucket, url: BackupUrl): Promise<string> {
 }
 
 /**
- * Reads an object in parts, of which one is in memory at a time. All parts belong to the version of
- * the object that existed at the start.
+ * Reads an object part by part, so that only one part is in memory. Fails if the object is replaced
+ * meanwhile.
  */
 export async function* readObject(bucket: Bucket, key: string): AsyncGenerator<Uint8Array> {
   const about = { purpose: `read ${key}`, permission: "s3:GetObject", key };

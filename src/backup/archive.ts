@@ -18,10 +18,9 @@ import type { ArchiveSource } from "./archive-source.ts";
 
 /**
  * Pattern of the entry names in a backup. A backup is a tar archive compressed with Zstandard. It
- * contains `format`, `catalog/catalog.mdb`, `delivery/data.mdb`, and, in `events/<n>/`, each event
- * log's segment files and its file `refused`, which lists sequence numbers of records that were not
- * accepted. Its last entry is `manifest`, which lists all files, so that a truncated archive is
- * detected.
+ * contains `format`, `catalog/catalog.mdb` and `delivery/data.mdb`. Each event log has a directory
+ * `events/<n>/` with its segment files and `refused` (sequence numbers of records that were not
+ * accepted). The last entry, `manifest`, lists all files, so that a truncated archive is detected.
  */
 const ENTRY =
   /^(format|manifest|catalog\/catalog\.mdb|delivery\/data\.mdb|events\/\d+\/(\d{16}\.segment|refused))$/;
@@ -30,7 +29,10 @@ const LOG_FILE = /^(\d{16}\.segment|refused)$/;
 
 type Entry = Extract<TarSource, { type: "stream" | "content" }> & { target: string; size: number };
 
-/** Returns an event log directory's archive entries: each file with its current length. */
+/**
+ * Returns the archive entries for the directory of an event log: one per file, with the length that
+ * the file has now.
+ */
 export function logEntries(directory: string, name: string): Entry[] {
   return readdirSync(directory)
     .filter((file) => LOG_FILE.test(file))
@@ -39,8 +41,8 @@ export function logEntries(directory: string, name: string): Entry[] {
 }
 
 /**
- * Returns the archive entry of a file with its current length. Bytes that are appended later, such
- * as to the newest segment file of a log, are left out.
+ * Returns the archive entry of a file with the length that it has now. The entry leaves out bytes
+ * that are appended later, for example to a log's newest segment.
  */
 export function fileEntry(source: string, target: string): Entry {
   const { size } = statSync(source);
@@ -101,7 +103,7 @@ export async function unpack(
 
 /**
  * Compares the unpacked files with the manifest, and removes the manifest. Returns a description of
- * the first file that is missing or has another size; undefined when there is none.
+ * the first file that is missing or has the wrong size. Undefined if all are right.
  */
 function missingIn(directory: string): string | undefined {
   const manifest = join(directory, MANIFEST);

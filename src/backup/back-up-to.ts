@@ -9,10 +9,16 @@ import { openBucket } from "./bucket/bucket.ts";
 import { upload } from "./bucket/upload.ts";
 import type { BackupContents } from "./verify.ts";
 
-/** Temporary directory of a backup before its upload. The group captures the process id. */
+/**
+ * Pattern of the name of a temporary directory for a backup before its upload. The group is the id
+ * of the process that makes the backup.
+ */
 const STAGING = /^pixelmill-backup-(\d+)-\w+$/;
 
-/** Copies a data directory to the destination in an argument: a file or `s3://BUCKET/KEY`. */
+/**
+ * Copies a data directory to the place that a command's argument names: a file, or
+ * `s3://BUCKET/KEY`.
+ */
 export async function backUpTo(
   config: Config,
   argument: string,
@@ -22,8 +28,8 @@ export async function backUpTo(
 }
 
 /**
- * Copies a data directory into an object in a bucket. Makes a backup file in the temporary
- * directory and reads the file again as a check, then uploads it.
+ * Copies a data directory into an object in a bucket: makes a backup file in the temporary
+ * directory, reads it again as a check, and uploads it.
  */
 async function backUpToBucket(
   config: Config,

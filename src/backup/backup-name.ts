@@ -1,4 +1,6 @@
-/** Pattern for the name of a server's regular backup, with the time at which it began. */
+/**
+ * Pattern of the name of a regular backup. The name contains the time at which the backup began.
+ */
 const NAME = /^pixelmill-(\d{4}-\d\d-\d\d)T(\d\d)-(\d\d)-(\d\d)Z(?:-([0-9a-f]{12}))?\.tar\.zst$/;
 
 /** A regular backup of a server (setting `backup.every`). */
@@ -17,9 +19,8 @@ export function backupName(at: number, dataId?: string): string {
 }
 
 /**
- * Returns the time in the name of a backup, in milliseconds since the epoch, and the id of the data
- * directory, which only names in a bucket contain. Returns undefined for a name that is not from a
- * regular backup.
+ * Returns the time in a backup's name, in milliseconds since the epoch, and the data directory's
+ * id, which only names in a bucket contain. Undefined if it is not the name of a regular backup.
  */
 export function parseBackupName(
   name: string,

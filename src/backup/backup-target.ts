@@ -19,9 +19,9 @@ import { urlText } from "./bucket/backup-url.ts";
 import { openBucket } from "./bucket/bucket.ts";
 import { bucketConfig } from "./bucket/bucket-config.ts";
 
-/** Place where a server stores its regular backups. */
+/** Where a server stores its regular backups: a directory, or a bucket. */
 export interface BackupTarget {
-  /** Settings for the process that makes a backup, passed to it as environment variables. */
+  /** Environment variables with settings for the process that makes a backup. */
   environment: Record<string, string>;
   /**
    * Returns the argument of `pixelmill backup`, a path or an `s3://` URL, for a backup that begins
@@ -31,12 +31,14 @@ export interface BackupTarget {
   /** Lists the regular backups of this server, oldest first. */
   list(): Promise<BackupFile[]>;
   remove(backup: BackupFile): Promise<void>;
-  /** Removes the files or incomplete uploads of backup processes that ended early. */
+  /** Removes unfinished files or uploads of backup processes that have ended. */
   removeLeftovers(): Promise<void>;
   close(): void;
 }
 
-/** Throws a `StartError` if the settings ask for regular backups that cannot be made. */
+/**
+ * Throws a `StartError` if the settings demand regular backups, but these cannot be made with them.
+ */
 export function expectBackupSettings(config: Config): void {
   const { "backup.directory": directory, "backup.s3.bucket": bucket } = config;
   if (config["backup.every"] === 0) return;
@@ -55,8 +57,8 @@ export function expectBackupSettings(config: Config): void {
 }
 
 /**
- * Returns the backup target that the settings describe. `expectBackupSettings` must have accepted
- * the settings before.
+ * Returns the `BackupTarget` for the place that the settings name. `expectBackupSettings` must have
+ * accepted the settings before.
  */
 export function backupTarget(config: Config, logger: Logger): BackupTarget {
   const bucket = config["backup.s3.bucket"];
@@ -106,7 +108,7 @@ function inBucket(config: Config, name: string, logger: Logger): BackupTarget {
   };
 }
 
-/** Returns those settings of the bucket that have a value, as environment variables. */
+/** Returns the settings of the bucket that have a value, as environment variables. */
 function bucketEnvironment(config: Config): Record<string, string> {
   const isPassed = (key: Key) => key.startsWith("backup.s3.") || key === "egress.resolver";
   return Object.fromEntries(
@@ -117,9 +119,9 @@ function bucketEnvironment(config: Config): Record<string, string> {
 }
 
 /**
- * Returns the id of the data directory, and creates it at the first call. A backup does not contain
- * the id. So a server on a restored directory gets another id, and does not delete the backups of
- * the original server.
+ * Returns the id of the data directory, and creates it at the first call. Backups do not contain
+ * the id. So a server with a restored data directory gets another id, and does not delete the
+ * backups of the original server.
  */
 function dataIdOf(config: Config): string {
   const path = dataIdFile(config);
@@ -136,7 +138,10 @@ function dataIdOf(config: Config): string {
   }
 }
 
-/** Pattern for the directory of a backup file in progress. Group: process id. */
+/**
+ * Pattern of the name of the directory in which a backup file is being made. The group is the id of
+ * the process that makes it.
+ */
 const STAGING = /^\.pixelmill-[\dTZ-]+\.tar\.zst\.(\d+)$/;
 
 /** Lists the backups in a directory, oldest first. Ignores other files. */
@@ -162,7 +167,10 @@ export function removeLeftovers(directory: string): void {
   }
 }
 
-/** Creates the backups' directory, deletes leftovers. Throws `StartError` if it is unusable. */
+/**
+ * Creates the directory for backups, and deletes what ended backup processes left in it. Throws
+ * `StartError` if the directory cannot be used.
+ */
 function prepareBackupDirectory(directory: string): void {
   orStartError(`Cannot use backup.directory ${directory}`, () => {
     mkdirSync(directory, { recursive: true, mode: 0o700 });

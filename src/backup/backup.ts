@@ -15,14 +15,17 @@ import { fileEntry, logEntries, pack } from "./archive.ts";
 import { fileSource } from "./archive-source.ts";
 import { type BackupContents, verify } from "./verify.ts";
 
-/** Milliseconds to wait, at most, until the server has deleted old segments (files) of a log. */
+/**
+ * Maximum milliseconds that a backup waits while the server is deleting old segments (files) of a
+ * log.
+ */
 const TRIMMING_MS_MAX = 60_000;
 
 /**
- * Copies a data directory into one file, even while a server is using the directory. Copies the
- * delivery positions first, then the catalog and then the event logs, so that the logs contain all
- * events to which the positions and the catalog refer. No segment of a log is deleted during the
- * copy. Afterwards unpacks the backup and reads all of it as a check.
+ * Copies a data directory into one file, even while a server uses it, and reads the whole file
+ * again as a check. First copies the delivery positions, then the catalog, and last the event logs,
+ * so that these contain every event to which the others refer. Meanwhile, no segment of a log is
+ * deleted.
  */
 export async function backup(
   config: Config,
@@ -66,7 +69,7 @@ async function copy(config: Config, staging: string, archive: string): Promise<v
   ]);
 }
 
-/** Copies an LMDB environment as it is at one moment, without its free pages. */
+/** Copies an LMDB environment as it is at one moment, and leaves out its unused pages. */
 async function snapshot(path: string, target: string): Promise<void> {
   const { root } = openEnvironment(path, []);
   try {

@@ -13,28 +13,31 @@ import type { LocalStore, Store } from "../store/store.ts";
 import type { Table } from "../store/table.ts";
 import { cursorOf, type UnsettledKeys } from "./unsettled.ts";
 
-/** Events that were copied to one event log of the new server or cluster. */
+/**
+ * Events that were copied into one event log of the new server or cluster, in the order of this
+ * log.
+ */
 export interface CopiedEvents {
-  /** Keys of the events in the old logs (`UnsettledEvent.key`), in their order in the new log. */
+  /** Where each event was in the old logs (`UnsettledEvent.key`). */
   keys: string[];
-  /** Sequence numbers that the events got in the new log, in the same order as `keys`. */
+  /** Sequence number of each event in the new log. */
   sequences: number[];
-  /** Position after the last event in the new log. */
+  /** Position in the new log after the last of these events. */
   end: number;
 }
 
-/** Approximate size in bytes of the rows that one transaction writes. */
+/** Approximate number of bytes that one transaction writes. */
 const PORTION_BYTES = 256 << 10;
 /**
- * Maximum number of undelivered events that a destination's cursor (its position in a log) may list
- * one by one. The copy fails when a destination has more. Events from the cursor's `next` on are
- * undelivered too, and not listed.
+ * Maximum number of events in the list `pending` of a destination's cursor (its position in a log).
+ * The list has the undelivered events before the last delivered one. The copy fails if it would be
+ * longer.
  */
 const PENDING_MAX = 100_000;
 
 /**
- * Writes each row to the store that `to` returns for the row, in transactions of about
- * `PORTION_BYTES`. Returns the number of rows.
+ * Writes each row to the store that `to` returns for it, about `PORTION_BYTES` in each transaction.
+ * Returns the number of rows.
  */
 async function copyRows<T>(
   rows: Iterable<T>,
@@ -62,16 +65,16 @@ async function copyRows<T>(
 }
 
 /**
- * Name of the table that is copied last. A catalog without workspaces counts as empty, so an
- * interrupted copy leaves a catalog into which the copy can be repeated.
+ * Table that is copied last. A catalog without workspaces counts as empty, so a copy that was
+ * interrupted before this table can be repeated.
  */
 const WORKSPACES = "workspaces";
 
 /**
- * Copies all rows of a catalog. Only the rows of connections change: they say between which log
- * positions a connection is live, and these positions are of the old logs. In the copy, a
- * connection delivers from the beginning of the new logs, which have only undelivered events. A
- * paused connection delivers up to the end of these events (`ends`).
+ * Copies all rows of a catalog. Only rows of connections change, because they contain positions in
+ * the old logs between which the connection delivers. In the copy, a connection delivers from the
+ * beginning of the new logs, which have undelivered events only. A paused connection stops at their
+ * ends (`ends`).
  */
 export async function copyCatalog(from: LocalStore, to: Store, ends: Positions): Promise<void> {
   const apart = [POSITION_TABLE, COMPACTION_TABLE, WORKSPACES];
@@ -91,8 +94,8 @@ export async function copyCatalog(from: LocalStore, to: Store, ends: Positions):
 }
 
 /**
- * Throws `StartError` if `workspaces` has a row that `from` lacks. The import copies only rows of
- * `from`, so a running node has created the row.
+ * Throws `StartError` if the new catalog has a workspace that the old one (`from`) lacks. A node
+ * must have created it during the import.
  */
 function expectOnlyCopies(workspaces: Table<unknown, Key>, from: LocalStore): void {
   const known = from.table<unknown, Key>(WORKSPACES);
@@ -108,8 +111,8 @@ function inNewLogs(value: unknown, ends: Positions): Connection {
 }
 
 /**
- * Writes the cursor of each destination in each new event log. The cursor says which of the copied
- * events are not delivered to the destination.
+ * Writes the cursor (position) of each destination in each new log: which of the copied events are
+ * not delivered to it yet.
  */
 export async function writeLaneCursors(
   live: Live,
@@ -139,8 +142,8 @@ export async function writeLaneCursors(
 }
 
 /**
- * Copies dead letters (events that were given up), both the stored ones and the requeued ones that
- * wait for delivery. Returns the number of both together.
+ * Copies the dead letters (events that were given up), also those that are being replayed. Returns
+ * their number.
  */
 export async function copyDeadLetters(
   from: Store,

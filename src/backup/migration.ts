@@ -35,18 +35,18 @@ import {
 } from "./stopped-cluster.ts";
 import { addUnsettledKeys, type UnsettledKeys, unsettledEvents } from "./unsettled.ts";
 
-/** Counts of the items that a migration has copied. */
+/** How many items an import or export has copied. */
 interface MigrationCounts {
   workspaces: number;
-  /** Number of events whose delivery to at least one destination was not finished. */
+  /** Number of events that were not delivered to all of their destinations. */
   events: number;
   deadLetters: number;
 }
 
 /**
- * Imports the data of a stopped standalone server into a new cluster. The old data stay on disk, in
- * `before-cluster`. An interrupted import may be repeated. Throws `StartError` while a server or a
- * node is running, and when the cluster already has data.
+ * Imports the data of a stopped standalone server into a new cluster, and moves the old data to the
+ * directory `before-cluster`. An interrupted import can be repeated. Throws `StartError` if a
+ * server or a node is running, or if the cluster already has data.
  */
 export async function importStandalone(config: Config, logger: Logger): Promise<MigrationCounts> {
   expectBrokers(config);
@@ -137,7 +137,10 @@ export async function exportStandalone(config: Config, logger: Logger): Promise<
   return { workspaces, events: countOf(placed), deadLetters };
 }
 
-/** Returns a search for repeated events that finds only the repetitions stored in the ledger. */
+/**
+ * Returns a search for events that were sent before. It finds only those that the ledger lists, and
+ * reads no logs.
+ */
 function storedRepetitions({ repetitions }: Ledger): RepetitionSearch {
   return {
     async search() {},
@@ -149,7 +152,10 @@ function storedRepetitions({ repetitions }: Ledger): RepetitionSearch {
   };
 }
 
-/** Directories with a standalone server's data. If the first is missing, there are no data. */
+/**
+ * Directories with the data of a standalone server. If the first one does not exist, there are no
+ * data.
+ */
 const standaloneDirectories = (config: Config) => [
   catalogDirectory(config),
   eventsDirectory(config),
@@ -157,9 +163,9 @@ const standaloneDirectories = (config: Config) => [
 ];
 
 /**
- * Makes the disposal of `stack` delete those of `directories` that do not exist at the time of this
- * call. The command creates them, and after a failure they would make the next start or command
- * refuse to run. After success, the caller calls the returned function, which cancels the deletion.
+ * Makes `stack` delete those of `directories` that do not exist yet, when it is disposed after a
+ * failure: the next start or command would refuse them. After success, the caller calls the
+ * returned function, and the directories stay.
  */
 function removeAfterFailure(stack: AsyncDisposableStack, directories: string[]): () => void {
   let made = directories.filter((it) => !existsSync(it));
@@ -210,7 +216,10 @@ async function appendStandalone(
   }
 }
 
-/** Moves standalone data to `before-cluster`, so that no server opens them by mistake. */
+/**
+ * Moves the data of the standalone server to `before-cluster`, so that no server opens them by
+ * mistake.
+ */
 function moveDataAside(config: Config): void {
   const aside = join(config.data, "before-cluster");
   mkdirSync(aside, { recursive: true, mode: 0o700 });

@@ -8,10 +8,10 @@ import type { ArchiveSource } from "./archive-source.ts";
 import { type BackupContents, verify } from "./verify.ts";
 
 /**
- * Restores a backup into a new data directory. If that fails, the directory is not created. With
- * `hold`, a server on that directory accepts pixels and requests, but delivers nothing until
- * `release` is called. Without it, the server would deliver again the events that the original
- * server has delivered since the backup.
+ * Restores a backup into a new data directory. The directory is created only if the restore
+ * succeeds. With `hold`, a server on the directory accepts events and requests, but delivers
+ * nothing until `release` is called. Without `hold`, the server would deliver again what the
+ * original server has delivered since the backup.
  */
 export async function restore(
   config: Config,
@@ -42,8 +42,8 @@ export async function restore(
 }
 
 /**
- * Ends the hold of a restored data directory, so that its server delivers events. Returns false
- * when there was no hold.
+ * Lets the server of a restored data directory deliver events. Returns false if deliveries were not
+ * on hold.
  */
 export function release(config: Config): boolean {
   const path = holdFile(config);

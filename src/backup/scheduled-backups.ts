@@ -11,22 +11,25 @@ import { ingestEnvironment } from "../settings/reader.ts";
 import type { BackupFile } from "./backup-name.ts";
 import { type BackupTarget, backupTarget, expectBackupSettings } from "./backup-target.ts";
 
-/** Longest time in milliseconds from a failed backup to the next attempt. */
+/** Maximum milliseconds between a failed backup and the next attempt. */
 const RETRY_MS_MAX = 600_000;
 /**
- * Maximum milliseconds of one timer. A timer of more than 24 days fires at once, so a longer wait
- * uses several timers, one after another.
+ * Maximum milliseconds of one timer. A longer wait uses several timers, because a timer of more
+ * than 24 days fires at once.
  */
 const TIMER_MS_MAX = 3_600_000;
-/** Number of intervals without a new backup after which `/ready` warns. */
+/** Number of intervals (`backup.every`) without a backup after which `/ready` warns. */
 const INTERVALS_LATE = 2;
-/** Number of characters at the end of a failed backup's error output that are logged. */
+/**
+ * Maximum number of characters of a failed backup's error output in the log. The beginning is left
+ * out.
+ */
 const ERROR_CHARS_MAX = 2_000;
 
 /**
- * Starts to make backups of the data directory, in separate processes with low priority. The times
- * in the backups' names decide when the next one is due, so that a restart causes no additional
- * backup. Returns undefined when the settings ask for no backups. Throws a `StartError` for invalid
+ * Starts the regular backups of the data directory. A separate process with low priority makes
+ * each. The names of the existing backups say when the next one is due, so that a restart causes no
+ * extra one. Returns undefined if the settings demand none. Throws a `StartError` for invalid
  * settings.
  */
 export function startBackups(
@@ -95,7 +98,7 @@ class ScheduledBackups {
     return [`No backup for ${hours} h: ${cause}`];
   }
 
-  /** Kills the backup process if one runs, and makes no further backups. */
+  /** Kills the process of the current backup, if there is one, and makes no more backups. */
   async stop(): Promise<void> {
     this.#isStopping = true;
     clearTimeout(this.#timer);
@@ -109,9 +112,8 @@ class ScheduledBackups {
   }
 
   /**
-   * Waits until the time `until`, in milliseconds since the epoch, and then makes a backup. If the
-   * clock is set back meanwhile to before the newest backup, stops waiting at the end of the
-   * current timer, and determines again when the next backup is due.
+   * Makes a backup at the time `until` (milliseconds since the epoch). If the clock has been set
+   * back to before the newest backup, determines anew when the next backup is due.
    */
   #wait(until: number): void {
     if (this.#isStopping) return;
@@ -125,17 +127,16 @@ class ScheduledBackups {
   }
 
   /**
-   * Forgets the newest backup if its time is after now: the clock was ahead when that backup was
-   * made, and has been set back.
+   * Ignores the newest backup from now on if its time is in the future, because the clock was wrong
+   * when it was made.
    */
   #forgetFuture(): void {
     if (this.#newest !== undefined && this.#newest.at > Date.now()) this.#newest = undefined;
   }
 
   /**
-   * Lists the backups, oldest first. `newest` is the newest backup whose time is not after now. A
-   * backup with a time after now comes before all others: the clock was ahead when the backup was
-   * made, so its age is unknown.
+   * Lists the backups, oldest first. Backups with a time in the future come before all others,
+   * because the clock was wrong when they were made. `newest` is the newest of the others.
    */
   async #list(): Promise<{ backups: BackupFile[]; newest: BackupFile | undefined }> {
     const now = Date.now();
@@ -172,7 +173,10 @@ class ScheduledBackups {
     }
   }
 
-  /** Deletes all but the newest `backup.keep` backups. Only logs a failure. */
+  /**
+   * Deletes old backups, so that the newest `backup.keep` remain. If that fails, only logs a
+   * warning.
+   */
   async #prune(): Promise<void> {
     try {
       const { backups, newest } = await this.#list();
@@ -185,7 +189,7 @@ class ScheduledBackups {
     }
   }
 
-  /** Makes a backup with a process `pixelmill backup`, which also reads it again as a check. */
+  /** Makes a backup in a process `pixelmill backup`, which also checks the backup by reading it. */
   async #backUp(place: string): Promise<void> {
     const data = resolve(this.config.data);
     const child = Bun.spawn(

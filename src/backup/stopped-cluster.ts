@@ -33,8 +33,8 @@ import type { CopiedEvents } from "./copy.ts";
 import type { unsettledEvents } from "./unsettled.ts";
 
 /**
- * Number of bytes of appended events after which a copy waits until the events are durable. Even
- * slow brokers must acknowledge this number within the time that a writer waits for an answer.
+ * Number of bytes that a copy appends before it waits until the events are durable. Even slow
+ * brokers must acknowledge this number of bytes before the writer gives up.
  */
 export const APPENDED_BYTES_MAX = 4 << 20;
 
@@ -50,8 +50,8 @@ export const catalogOptions = (directory: string, logger: Logger) => ({
 });
 
 /**
- * Decodes a record in order to append it to another log. Removes `after`, which refers to log
- * positions of the server that wrote the record.
+ * Decodes a record for another log. Removes its `after`, which contains positions in the old
+ * server's logs.
  */
 function recordOf(bytes: Uint8Array): EventRecord {
   const record = decodeRecord(bytes);
@@ -60,9 +60,9 @@ function recordOf(bytes: Uint8Array): EventRecord {
 }
 
 /**
- * Appends events, and waits until all are durable. `append` returns the log to which it appends a
- * record, and a promise that resolves when the record is durable. Returns the keys of the events by
- * log, in the order of appending.
+ * Appends events, and waits until all are durable. `append` appends a record, and returns the name
+ * of its log and a promise that resolves when the record is durable. Returns the keys of the events
+ * in the order of appending, by log.
  */
 export async function appendAll(
   events: ReturnType<typeof unsettledEvents>,
@@ -93,7 +93,7 @@ export function expectBrokers(config: Config): void {
     throw new StartError("Expected the setting cluster.kafka");
 }
 
-/** Opens the Kafka topics of a cluster whose nodes are all stopped. */
+/** Opens the Kafka topics of a cluster. Throws `StartError` if a node of the cluster is running. */
 export async function openStoppedCluster(
   config: Config,
   logger: Logger,
@@ -149,8 +149,8 @@ export async function openStoppedCluster(
     append: (events: ReturnType<typeof unsettledEvents>) =>
       appendToCluster({ clients, logs, logger, topic: named("events") }, events),
     /**
-     * Throws `StartError` when the cluster has data. Until a node has run, the workspaces with the
-     * ids `own` do not count as data: an interrupted import may have copied them.
+     * Throws `StartError` if the cluster has data. While no node has ever run, workspaces with the
+     * ids `own` do not count as data, because an interrupted import has copied them.
      */
     expectNew(own: ReadonlySet<string>) {
       const ids = [...catalog.table<unknown, string>("workspaces").getKeys({})];
@@ -161,9 +161,9 @@ export async function openStoppedCluster(
       );
     },
     /**
-     * Throws `StartError` when a node runs, or has run partitions since the cluster was opened. A
-     * node that runs during an import deletes imported delivery progress and dead letters, because
-     * the cluster's catalog does not have their destinations yet.
+     * Throws `StartError` if a node runs, or has run partitions since the cluster's topics were
+     * opened here. Such a node deletes imported delivery progress and dead letters, because the
+     * cluster's catalog does not have their destinations yet.
      */
     async expectNoNodeSince() {
       await expectNoNodes(clients, config["cluster.name"]);
@@ -173,10 +173,7 @@ export async function openStoppedCluster(
         `Expected no node to run meanwhile, but a node of ${config["cluster.name"]} did; stop all nodes and repeat the command`,
       );
     },
-    /**
-     * Opens this node's copy of the catalog, once the copy has all changes of the Kafka topic that
-     * stores the catalog of the cluster.
-     */
+    /** Opens the catalog: this node's copy, which has all changes in the Kafka topic. */
     async openCatalog() {
       const opened = await openCatalog({ directory, logger });
       stack.defer(() => opened.close());
@@ -186,8 +183,9 @@ export async function openStoppedCluster(
 }
 
 /**
- * Reads the ends of all partitions of the event log. Throws `StartError` when an end lies before
- * acknowledged blocks, which happens when a replaced leader reports it.
+ * Reads where each partition of the event log ends. Throws `StartError` if a partition seems to end
+ * before blocks that brokers have acknowledged. A broker that is no longer the leader reports such
+ * an end.
  */
 async function readEnds(
   logs: PartitionLogs,
@@ -224,8 +222,8 @@ interface SharedParts {
 }
 
 /**
- * Deletes the events that an interrupted import has left in the cluster's logs, then appends
- * `events`. Returns the appended events of each log.
+ * Appends `events` to the cluster's logs, after deleting the events of an earlier, interrupted
+ * import. Returns what was appended to each log.
  */
 async function appendToCluster(
   { clients, logs, logger, topic }: SharedParts,

@@ -7,16 +7,19 @@ import { createRoutes } from "../pipeline/model/routes.ts";
 import { LaneReader } from "../pipeline/reading/lane-reader.ts";
 import type { LogSet } from "../pipeline/reading/shared-reader.ts";
 
-/** An event whose delivery to at least one destination is not finished. */
+/** An event that is not delivered to all of its destinations. */
 interface UnsettledEvent {
-  /** Key of the event in `UnsettledKeys`: the log's name and the sequence number. */
+  /**
+   * Name of the event's log and the event's sequence number in it. `UnsettledKeys` has the same
+   * keys.
+   */
   key: string;
   receivedAt: number;
   /** The event's record, encoded as in the log. */
   bytes: Uint8Array;
 }
 
-/** Keys of the events whose delivery is not finished, by destination id. */
+/** For each destination, by id, the keys of the events that are not delivered to it. */
 export type UnsettledKeys = Map<string, Set<string>>;
 
 const TAKE_EVENTS = 1_000;
@@ -26,9 +29,9 @@ const READ_BYTES = 4 << 20;
 const keyOf = (log: string, sequence: number) => `${log} ${sequence}`;
 
 /**
- * Finds, for each destination, the events in `logs` whose delivery is not finished according to the
- * destination's stored cursor. Adds their keys to `unsettled`. Throws `StartError` when a newer
- * version of pixelmill stored some of these events.
+ * Adds, for each destination, the keys of the events in `logs` that are not delivered to it
+ * according to its stored position. Throws `StartError` if a newer version of pixelmill has stored
+ * some of them.
  */
 export async function addUnsettledKeys(
   unsettled: UnsettledKeys,
@@ -57,8 +60,8 @@ export async function addUnsettledKeys(
 }
 
 /**
- * Yields the events whose delivery to at least one destination is not finished, in the order in
- * which they were received.
+ * Yields the events that are not delivered to all of their destinations, in the order in which the
+ * server received them.
  */
 export async function* unsettledEvents(
   readers: ReadonlyMap<string, LogReader>,
@@ -99,10 +102,10 @@ async function* eventsOf(
 }
 
 /**
- * Computes a destination's delivery cursor in a new log that contains only the copied events.
- * `keys` are the events' keys, `sequences` their sequence numbers in the new log, and `owed` the
- * keys of those that are undelivered. In the result, all events from the position `next` on are
- * undelivered, and `pending` lists the undelivered events before it.
+ * Returns the cursor (position) of a destination in a new log, which has only the copied events.
+ * `keys` are their keys and `sequences` their sequence numbers in this log; `owed` has the keys of
+ * those that are not delivered. All events from the cursor's `next` on are undelivered, and
+ * `pending` lists the undelivered ones before.
  */
 export function cursorOf(
   keys: readonly string[],

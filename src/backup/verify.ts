@@ -9,15 +9,13 @@ import { openLedger } from "../pipeline/ledger/ledger.ts";
 import { unpack } from "./archive.ts";
 import type { ArchiveSource } from "./archive-source.ts";
 
-/** Counts of the contents of a backup, found by reading all of it. */
+/** What a backup contains, found by reading all of it. */
 export interface BackupContents {
   workspaces: number;
   deadLetters: number;
-  /**
-   * Number of records in the event logs. Delivered records that were not deleted yet are included.
-   */
+  /** Number of records in the event logs, also of delivered events that were not deleted yet. */
   records: number;
-  /** Descriptions of records that the event logs have lost, one sentence each. */
+  /** Sentences about records that the event logs have lost. */
   warnings: string[];
 }
 

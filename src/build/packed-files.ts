@@ -11,9 +11,9 @@ const ZSTD_FAST_LEVEL = 9;
 const NAMESPACE = "packed-file";
 
 /**
- * Embeds files compressed with zstd. `files` has their contents by name. A module that imports
- * `packed-file:NAME` gets the path of the compressed file. Also embeds pages of `docs`: a module
- * that imports a page gets its text.
+ * Returns a plugin that embeds files compressed with Zstandard. `files` has their contents by name.
+ * An import of `packed-file:NAME` gives the path of the compressed file; an import of a page of
+ * `docs` gives its text.
  */
 export function embedPackedFiles(files: Readonly<Record<string, Uint8Array>>, isFast: boolean) {
   const level = isFast ? ZSTD_FAST_LEVEL : ZSTD_LEVEL;

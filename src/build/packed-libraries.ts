@@ -1,15 +1,18 @@
 import { dirname, join } from "node:path";
 import type { BunPlugin } from "bun";
 
-/** Parts of a library by name. A part is a package, or a path relative to `src`. */
+/**
+ * The modules of a library that the code imports, by a short name. A module is a package, or a path
+ * relative to `src`.
+ */
 type Library = Readonly<Record<string, string>>;
 
 const KAFKA = "../node_modules/@platformatic/kafka/dist";
 
 /**
- * Libraries that few processes load. They are compressed and have no bytecode, and so take a tenth
- * of the space. The parts of one library share its modules. A part is evaluated when it is
- * imported.
+ * Libraries that few processes load. The executable contains them compressed and without bytecode,
+ * which takes a tenth of the space. Each part is evaluated when it is imported. The parts of a
+ * library share the modules that they import.
  */
 const libraries: Readonly<Record<string, Library>> = {
   kafka: {
@@ -31,8 +34,8 @@ const SOURCE = join(import.meta.dir, "..");
 const NAMESPACE = "packed-library";
 
 /**
- * Returns the contents of the files that `embedPackedLibraries` needs, by file name. Each file
- * contains one library, bundled with `plugins` into a script without imports.
+ * Bundles each library, with the help of `plugins`, into a script without imports. Returns the
+ * files that `embedPackedLibraries` needs, by name.
  */
 export async function packedLibraries(
   plugins: BunPlugin[],
@@ -45,7 +48,7 @@ export async function packedLibraries(
   return packed;
 }
 
-/** Replaces imports of packed libraries with modules that unpack and evaluate them on import. */
+/** Plugin that replaces imports of these libraries with modules that unpack and evaluate them. */
 export const embedPackedLibraries: BunPlugin = {
   name: "embed compressed libraries",
   setup(build) {
@@ -92,7 +95,10 @@ function scriptModule(name: string): string {
   `;
 }
 
-/** Returns the source text of a module that exports `names` from one part of a packed library. */
+/**
+ * Returns the source text of a module that exports the members `names` of one part of a packed
+ * library.
+ */
 function partModule(name: string, part: string, names: string[]): string {
   const named = names.filter((it) => it !== "default");
   return `

@@ -56,8 +56,8 @@ export async function sendByEmail(
 }
 
 /**
- * Returns an address as the mail library writes it in its results, in lower case: with the domain
- * in ASCII.
+ * Returns an address in the form of the mail library's results: the domain in ASCII, and here all
+ * letters in lower case.
  */
 function sentAddress(address: string): string {
   const domain = address.lastIndexOf("@") + 1;
@@ -65,8 +65,8 @@ function sentAddress(address: string): string {
 }
 
 /**
- * Signs in to the mail server without sending a mail. Resolves with a sentence about the failure;
- * with undefined if the sign-in succeeded.
+ * Signs in to the mail server without sending a mail. Resolves with undefined if the sign-in
+ * succeeded, otherwise with a sentence about the failure.
  */
 export async function verifyMailServer(
   egress: Egress,
@@ -87,9 +87,9 @@ interface MailConnection {
 }
 
 /**
- * Connects to the mail server and runs `work`. Resolves with the result of `work`: undefined, or a
- * sentence about a failure. If the connection fails or `work` rejects, resolves with a sentence
- * about this error.
+ * Connects to the mail server and runs `work`. Resolves with what `work` resolves with: undefined
+ * on success, or a sentence about a failure. If the connection fails or `work` rejects, resolves
+ * with a sentence about that error.
  */
 async function withTransport(
   { egress, server, workspaceId, signal }: MailConnection,
@@ -143,9 +143,9 @@ function beginningOf({ id }: AlertMessage): string {
 }
 
 /**
- * Returns a sentence about why a mail failed. If `late` is aborted, the reason is a timeout. The
- * sentence leaves out the server's own text, which may be long, and the server's address, because
- * the members of every workspace with an email receiver can read the sentence.
+ * Returns a sentence about why a mail failed: because of a timeout, if `late` is aborted. It
+ * contains neither the server's own text nor its address, because the members of every workspace
+ * with an email receiver can read it.
  */
 function mailReason(error: unknown, late: AbortSignal): string {
   const { code, originalCode, command, response, responseCode, message } = error as MailError;
@@ -160,8 +160,8 @@ function mailReason(error: unknown, late: AbortSignal): string {
 }
 
 /**
- * Error of the mail library. The library replaces the operating system's error code in `code` by a
- * code of its own, and keeps the system's code in `originalCode`.
+ * Error of the mail library. `code` is a code of the library's own. `originalCode` is the operating
+ * system's error code, if the error has one.
  */
 type MailError = Error & {
   code?: string;

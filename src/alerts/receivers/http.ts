@@ -4,9 +4,9 @@ import { ALERT_SEND_MS_MAX } from "../../settings/limits.ts";
 import { ruleKinds } from "../rule-kinds.ts";
 import type { AlertMessage } from "./message.ts";
 
-/** Maximum bytes that are read of a receiver's answer. Its content is not used. */
+/** Maximum number of bytes that are read of a receiver's response. Only its status is used. */
 const ANSWER_BYTES_MAX = 64 << 10;
-/** URL of PagerDuty's Events API, for receivers without a URL. */
+/** URL of PagerDuty's Events API, unless a receiver has a URL of its own. */
 export const PAGERDUTY_URL = "https://events.pagerduty.com/v2/enqueue";
 
 /** Sends a notification to a receiver over HTTP. Never rejects: a failure is a result. */

@@ -1,7 +1,7 @@
 import type { Alert, AlertPhase } from "../../catalog/alerts/model.ts";
 import { duration } from "../conditions.ts";
 
-/** Content of a notification, before it is written in the format of a receiver's type. */
+/** Content of a notification, before it is converted to the format of a receiver's type. */
 export type AlertMessage = ReturnType<typeof alertMessage>;
 
 interface MessageContext {
@@ -28,7 +28,7 @@ export function alertMessage(alert: Alert, context: MessageContext) {
     /** Title on one line, without control characters. */
     title: oneLine(`[${label}] ${ruleName}: ${subject.name}`),
     text: `${text}\n${workspace.name}`,
-    /** Link to the console's screen about the alert's item. */
+    /** Link to the console's screen that shows the item of the alert. */
     url: consoleUrl + pathOf(alert),
     workspace,
     alert: {
@@ -43,7 +43,7 @@ export function alertMessage(alert: Alert, context: MessageContext) {
   };
 }
 
-/** Returns the path and fragment of the console's screen about the item of an alert. */
+/** Returns the path and fragment of the console's screen that shows the item of an alert. */
 function pathOf({ kind, subject: { type, id } }: Alert): string {
   if (kind === "dead-letters") return `/#/dead-letters?destinationId=${id}`;
   switch (type) {

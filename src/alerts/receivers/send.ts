@@ -22,7 +22,10 @@ export type SendNotification = (
 export const NO_MAIL_SERVER =
   "Expected a mail server in the setting smtp.server for receivers of the type email, got none";
 
-/** Returns a function that makes one attempt to send a notification, and never rejects. */
+/**
+ * Returns a function that makes one attempt to send a notification. The function never rejects: a
+ * failure is a result.
+ */
 export function createSender({ egress, mailEgress, mailServer }: SenderParts): SendNotification {
   return async (receiver, message, signal) => {
     if (receiver.type !== "email") return await sendByHttp(egress, receiver, message, signal);

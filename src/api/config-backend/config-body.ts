@@ -2,18 +2,17 @@ import { promisify } from "node:util";
 import { constants, gzip } from "node:zlib";
 
 const compress = promisify(gzip);
-/** Number of requests for the same body after which the body is compressed. */
+/** Number of requests for one body at which the server begins to compress it. */
 const REQUESTS_BEFORE_COMPRESSION = 2;
 
 /** Body of an answer to rudder-server: the configuration of one or several workspaces. */
 export class ConfigBody {
   /** The configuration as JSON. The server sends the bytes of a `Blob` without copying them. */
   readonly json: Blob;
-  /** ETag of the body, without double quotes. It is nearly always the same on all nodes. */
+  /** ETag of the body, without double quotes. All nodes compute it from the same content. */
   readonly tag: string;
   /**
-   * Time of the last change, in milliseconds since the epoch, by the clock of the node that noticed
-   * the change.
+   * When this node noticed the last change of the configuration, in milliseconds since the epoch.
    */
   readonly updatedAt: number;
   #requests = 0;
@@ -26,8 +25,8 @@ export class ConfigBody {
   }
 
   /**
-   * Returns the body compressed with gzip. Undefined while no compressed body exists: compression
-   * starts in another thread at the second request, because most bodies are sent only once.
+   * Returns the body compressed with gzip. Returns undefined until that is ready: another thread
+   * compresses the body after its second request, because most bodies are sent only once.
    */
   compressed(): Blob | undefined {
     this.#requests += 1;

@@ -11,8 +11,8 @@ import { isoTime } from "../schema/common.ts";
 /** This file writes sources and destinations as the JSON that rudder-server reads. */
 
 /**
- * A destination to which rudder-server delivers, with the definition, connections and
- * transformation from which its JSON is written.
+ * A destination to which rudder-server delivers, and the other items from which the destination's
+ * JSON is written. `definition` is RudderStack's description of the destination's type.
  */
 export interface RoutedDestination {
   destination: Destination;
@@ -22,12 +22,15 @@ export interface RoutedDestination {
   link: PublishedLink | undefined;
 }
 
-/** JSON of each definition. Cached, because thousands of destinations may share a definition. */
+/**
+ * JSON of each destination type's definition. Cached, because thousands of destinations may have
+ * the same type.
+ */
 const definitionTexts = new WeakMap<DestinationDefinition, string>();
 
 /**
- * Returns the JSON of a destination as part of a source's JSON. Its config has the settings for
- * `sourceType`, the type of the source.
+ * Returns the JSON of a destination, for the list of destinations in a source's JSON. `config` in
+ * the JSON has only the settings that apply to sources of the type `sourceType`.
  */
 export function destinationJson(
   { destination, definition, link }: RoutedDestination,
@@ -69,7 +72,10 @@ function definitionJson(definition: DestinationDefinition): string {
   );
 }
 
-/** Returns the JSON of a source. `destinations` is the JSON of each of its destinations. */
+/**
+ * Returns the JSON of a source. `destinations` has the JSON of each destination that the source is
+ * connected to.
+ */
 export function sourceJson(
   source: Source,
   { name, type, category }: SourceDefinition,
@@ -94,7 +100,9 @@ export function sourceJson(
   return `${own.slice(0, -1)},"destinations":[${destinations.join(",")}]}`;
 }
 
-/** Returns the members of the JSON object `connections` for a source's connections. */
+/**
+ * Returns the members of the JSON object `connections`, one for each connection, by connection id.
+ */
 export function connectionsJson(connections: readonly Connection[]): string {
   return connections
     .map(({ id, sourceId, destinationId }) => {

@@ -18,7 +18,9 @@ export interface RoutedResourcesParts {
   slicer: TimeSlicer;
 }
 
-/** JSON of one source with its destinations, JSON of its connections, and a hash of both. */
+/**
+ * JSON of one source with its destinations (`source`), JSON of its connections, and a hash of both.
+ */
 export interface SourcePiece {
   source: Uint8Array<ArrayBuffer>;
   connections: string;
@@ -58,8 +60,8 @@ export class RoutedResources {
   }
 
   /**
-   * Reads all sources again, and the destinations whose ids are in `destinationIds`. Ignores ids of
-   * other workspaces.
+   * Reads again all sources, and the destinations with the given ids. Ignores ids of destinations
+   * of other workspaces.
    */
   async readSome(destinationIds: Iterable<string>): Promise<void> {
     await this.#readSources();
@@ -79,7 +81,8 @@ export class RoutedResources {
   }
 
   /**
-   * Writes the JSON of changed sources. Returns the JSON of all sources, in the catalog's order.
+   * Returns the JSON of all sources, in the catalog's order. Writes it again only for sources that
+   * changed.
    */
   async pieces(): Promise<SourcePiece[]> {
     const missing = [...this.#sources.values()].filter(({ id }) => !this.#pieces.has(id));

@@ -11,7 +11,7 @@ export interface WorkspaceConfigParts extends RoutedResourcesParts {
   catalog: RoutedResourcesParts["catalog"] & Pick<Catalog, "workspaces">;
 }
 
-/** JSON of the parts of a configuration that apply to the whole workspace, not to one source. */
+/** JSON of the parts of a configuration that belong to the whole workspace, not to one source. */
 interface WorkspaceParts {
   libraries: string;
   credentials: string;

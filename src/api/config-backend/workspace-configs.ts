@@ -2,9 +2,9 @@ import { ConfigBody } from "./config-body.ts";
 import { WorkspaceConfig, type WorkspaceConfigParts } from "./workspace-config.ts";
 
 /**
- * Assumed maximum difference in milliseconds between the clocks of two nodes. The time
- * `updatedAfter` of a request may come from another node's clock. Therefore, a workspace also
- * counts as changed if its last change was up to this long before `updatedAfter`.
+ * Assumed maximum difference in milliseconds between the clocks of two nodes. `updatedAfter` in a
+ * request may be a time of another node's clock, so a workspace counts as changed even if its last
+ * change is up to this much older than `updatedAfter`.
  */
 const CLOCK_DIFFERENCE_MS_MAX = 60_000;
 

@@ -137,7 +137,7 @@ function unavailable({ method, status, needs, isLong }: Route): string {
     : `${why}. The request may still take effect; read the state before you repeat it`;
 }
 
-/** Whether the path or the query of a route names an item, which may not exist. */
+/** Whether a route's path or query contains the id of an item, so that the route may answer 404. */
 function namesThing({ path, query }: Route): boolean {
   const { id, versionId } = query.properties;
   return (id ?? versionId) !== undefined || path.includes("{") || path === "/v2/workspace";
@@ -293,7 +293,7 @@ function tagOf({ path }: Route): string {
   return first === "v2" ? second : first;
 }
 
-/** Whether a route's body may say how many items the request should change (`expected`). */
+/** Whether a route's body may have `expected`: how many items the request should change. */
 function hasExpectation({ body }: Route): boolean {
   return body?.properties !== undefined && "expected" in body.properties;
 }

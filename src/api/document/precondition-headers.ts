@@ -6,7 +6,7 @@ import { Success } from "../schema/common.ts";
 
 const states = "`*`, or a list of entity tags";
 
-/** Whether a successful response of a route contains one resource, and the header ETag. */
+/** Whether a route answers with one resource and its entity tag in the header ETag. */
 export function isAnsweredWithTag(route: Route): boolean {
   const { creates, current, answersTag, answer, path } = route;
   const isResource = answer !== Success && answer[Kind] !== "Undefined" && path.includes("{");

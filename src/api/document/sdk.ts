@@ -132,8 +132,8 @@ const description =
   "refused alone: `GET /v2/events/search?refused=true` finds it with the reason. ";
 
 /**
- * Last sentence of the description of a path's operation, by path. For a path that is not listed
- * here, `sending` writes a sentence about its short form, such as `/v1/t` for `/v1/track`.
+ * For some paths, the last sentence of the operation's description. The description of any other
+ * path ends with a sentence about its short form, such as `/v1/t` for `/v1/track`.
  */
 const aliases: Record<string, string> = {
   "/v1/batch": "The paths /v1/b and /v1/import do the same.",

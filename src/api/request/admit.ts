@@ -20,8 +20,8 @@ export interface IncomingRequest {
 }
 
 /**
- * Returns the caller of a request. Throws if the request's token is refused, or lacks a permission
- * that the route needs (`needs`).
+ * Returns the caller of a request, found by the request's token. Throws if the token is refused, or
+ * lacks a permission that the route needs.
  */
 export function admit(route: Route, deps: RouteDeps, incoming: IncomingRequest): Principal {
   const { headers } = incoming.request;
@@ -44,9 +44,8 @@ export function admit(route: Route, deps: RouteDeps, incoming: IncomingRequest):
 }
 
 /**
- * Checks the token of an admitted request again, on a newer state of the catalog, and returns the
- * caller. Throws if the token is refused or lacks a permission. Counts a refused token for the
- * audit log.
+ * Checks the token of an admitted request again, now in a newer state of the catalog. Returns the
+ * caller. Throws if the token is refused (and counts it for the audit log) or lacks a permission.
  */
 export function readmit(route: Route, deps: RouteDeps, incoming: IncomingRequest): Principal {
   const principal = authenticateNoted(route, deps, incoming);
@@ -54,7 +53,7 @@ export function readmit(route: Route, deps: RouteDeps, incoming: IncomingRequest
   return principal;
 }
 
-/** Counts a request against the rate of its workspace. Throws when the rate is exceeded. */
+/** Counts a request in its workspace's rate of requests. Throws when the rate exceeds its limit. */
 function countRequest(route: Route, { limiters }: RouteDeps, { workspaceId }: Principal): void {
   try {
     limiters.countRequest(workspaceId);

@@ -5,7 +5,9 @@ import { sessionSecret } from "./session-cookie.ts";
 
 export const INVALID_TOKEN = "Invalid, expired or revoked token";
 
-/** Caller identity for requests to routes that need no token, such as `/health`. */
+/**
+ * The caller of requests to routes that need no token, such as `/health`. It has no permissions.
+ */
 export const anonymousPrincipal: Principal = {
   workspaceId: "",
   tokenId: "",
@@ -43,7 +45,7 @@ export function permit(principal: Principal, needed: readonly Permission[]): voi
   }
 }
 
-/** Throws unless there is a set in `sets` of which the caller has all permissions. */
+/** Throws unless the caller has all permissions of at least one of `sets`. */
 export function permitAny(principal: Principal, sets: readonly (readonly Permission[])[]): void {
   const has = (permission: Permission) => principal.permissions.has(permission);
   if (sets.some((set) => set.every(has))) return;
@@ -57,9 +59,9 @@ export function sentToken(headers: Headers): string | undefined {
 }
 
 /**
- * Returns the token from an Authorization header, or undefined. With the scheme Basic, the token is
- * the password; without a password, it is the user name. Older RudderStack clients send the token
- * as the password, rudder-server as the user name.
+ * Returns the token in an Authorization header; undefined if there is none. With the scheme Basic,
+ * the token is the password or, if that is empty, the user name: older RudderStack clients send it
+ * as password, rudder-server sends it as user name.
  */
 function secretOf(header: string): string | undefined {
   const [, scheme, value] = /^([A-Za-z]+) +(\S+) *$/.exec(header) ?? [];

@@ -20,9 +20,9 @@ interface BodyOptions {
   /** Called with the number of bytes read, after the whole body was read or reading it failed. */
   onRead?(bytes: number): void;
   /**
-   * Called once, after more than `BODY_BYTES_PER_REQUEST` bytes of the body were read. When the
-   * promise resolves, the rest of the body is read, for at most `secondsMax` more. The signal
-   * aborts when the reading before the call and the promise together take longer than `secondsMax`.
+   * Called once, if the body is longer than `BODY_BYTES_PER_REQUEST`. The rest of the body is read
+   * when the promise resolves, and its time limit `secondsMax` starts anew. `signal` aborts when
+   * the first time limit ends before the promise resolves.
    */
   admitLong?(signal: AbortSignal): Promise<void>;
 }

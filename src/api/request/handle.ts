@@ -32,8 +32,8 @@ export const OPEN_BODY_BYTES_MAX = 4_096;
 const NOT_MODIFIED = 304;
 
 /**
- * Objects that all requests of a listener share. `closing` aborts when the listener stops.
- * `lateness` measures how late the event loop that answers the requests runs its timers.
+ * Objects that all requests of one listener use. `closing` aborts when the listener stops.
+ * `lateness` measures how late the event loop runs its timers.
  */
 export interface ListenerContext {
   deps: RouteDeps;
@@ -42,8 +42,8 @@ export interface ListenerContext {
 }
 
 /**
- * Whether answers of a route depend on stored data. Answers of GET routes that need no token do
- * not: they are about the process itself, and are sent even before data is stored.
+ * Whether a route's answer depends on stored data. It does not for GET routes that need no token:
+ * they answer about the process itself, even before any data is stored.
  */
 const readsStore = ({ needs, method }: Route) => needs !== "open" || method !== "GET";
 
@@ -119,8 +119,8 @@ function toResponse(route: Route, answer: unknown): Response {
 interface AdmittedRequest {
   principal: Principal;
   /**
-   * View of the catalog, if the request's token is checked within the change that the request
-   * makes. The view may lack recent changes until then. Undefined for other requests.
+   * Present if the token is checked again within the change that the request makes. Until then,
+   * this view of the catalog may lack recent changes.
    */
   view: UnprovenView | undefined;
   deadline: RequestDeadline;
@@ -159,9 +159,9 @@ async function runRoute(
 }
 
 /**
- * Calls the route's handler if the resource fulfils the request's preconditions. A change checks
- * them before the handler runs, and again inside its transaction. So if two requests change the
- * same state of a resource, only one takes effect.
+ * Calls the route's handler if the resource fulfils the request's preconditions. If the route
+ * changes the resource, also checks them inside the transaction, so that only one of two requests
+ * changes the same state of the resource.
  */
 async function handlePreconditioned(
   { method, current, handle }: Route,
@@ -261,11 +261,9 @@ function permitConditional(
 }
 
 /**
- * Runs a step of an answer without the connection's idle timeout. The timeout limits slow clients.
- * During the step, the client may have to wait for the server, for example for the end of a log,
- * for its turn to send a long body, or for tests of user code, and the timeout would close its
- * connection. After the step, the timeout is restored, except for an event stream, which has no
- * end.
+ * Runs a step of an answer without the connection's idle timeout, which is for slow clients: in
+ * this step, the client waits for the server. Afterwards sets the timeout again, except for an
+ * event stream, which has no end.
  */
 async function withoutIdleTimeout<T>(
   { media }: Route,

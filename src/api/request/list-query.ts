@@ -58,7 +58,7 @@ export interface Slicing {
   signal: AbortSignal;
 }
 
-/** The items of a workspace, in pages. */
+/** A list of items from which a workspace's items can be read page by page. */
 export interface ItemList<Item> {
   list(
     workspaceId: string,
@@ -116,8 +116,8 @@ export function searched<Item extends SearchedItem>(
 export type SortKeys<Row> = Record<string, (row: Row) => string | number>;
 
 /**
- * Sorts rows in place by a key such as `name`, or in reverse by `-name`. Rows with equal values
- * keep their order. Does nothing if `sort` names no key.
+ * Sorts rows in place by a key such as `name`, or in reverse order by `-name`. Keeps the order of
+ * rows with equal values. Does nothing if `sort` is no key of `keys`.
  */
 export function sortRows<Row>(rows: Row[], sort: string | undefined, keys: SortKeys<Row>): void {
   const keyOf = keys[sort?.replace(/^-/, "") ?? ""];
@@ -135,8 +135,8 @@ function compare(one: string | number, other: string | number): number {
 }
 
 /**
- * Returns the first items of a workspace, at most `STATUS_ITEMS_MAX`, and the number of all its
- * items. Reads the items in slices.
+ * Returns at most the first `STATUS_ITEMS_MAX` items of a workspace (`items`), and the number of
+ * all its items (`total`). Reads the items in slices.
  */
 export async function firstItems<T>(
   of: { each(workspaceId: string): Iterable<T>; count(workspaceId: string): number },

@@ -11,11 +11,13 @@ interface StatePage<State> {
   /** Number of rows on all pages. */
   total: number;
   /**
-   * Measured states from which the rows were selected by filter and order. Undefined in a list that
-   * is only sorted by name.
+   * States of all items that match the search text, before the filter and the order apply.
+   * Undefined if only the page's items were measured, in a list by name.
    */
   measured?: readonly State[];
-  /** Ids of the nodes that did not answer for a row or for a state in `measured`, each id once. */
+  /**
+   * Ids, each once, of the nodes that did not answer about a row or about a state in `measured`.
+   */
   missingNodes: string[];
 }
 
@@ -26,7 +28,10 @@ interface StateListQuery {
   sort?: string;
 }
 
-/** States of items, and the ids of the nodes that did not answer for them. */
+/**
+ * States of items. They lack what the nodes `missingNodes` know, because these nodes did not
+ * answer.
+ */
 interface Measured<State> {
   states: readonly State[];
   missingNodes: readonly string[];
@@ -36,15 +41,15 @@ interface StateList<Item, State> extends Slicing {
   /** All stored items of the workspace, such as its destinations. */
   items: Iterable<Item>;
   /**
-   * Resolves with the states of all items, if the workspace's requests share one computed state
-   * that has all items. Otherwise resolves with undefined.
+   * Resolves with the states of all items, if the server holds such a state, which the workspace's
+   * requests share. Otherwise resolves with undefined.
    */
   all(): Promise<Measured<State> | undefined>;
   /** Asks the nodes for the states of `items`. Returns the states in the order of the items. */
   measure(items: readonly Item[]): Promise<Measured<State>>;
-  /** Selects and sorts the states that the request asks for. */
+  /** Returns the states in the order of the request, and only those that pass its filter. */
   arrange(measured: readonly State[]): State[];
-  /** Whether the request asks only for items in certain states, such as failing ones. */
+  /** Whether the request asks for items in certain states only, such as failing ones. */
   isFiltered?: boolean;
 }
 

@@ -74,7 +74,10 @@ async function runAction<T>(
   }
 }
 
-/** Returns ids of the source and destination in an action's parameters, or in their filter. */
+/**
+ * Returns the ids of the source and the destination in the parameters of an action. The parameters
+ * may contain these ids themselves or in a filter.
+ */
 function concernedIds(parameters: Record<string, unknown>): string[] {
   const filter = isObject(parameters.filter) ? parameters.filter : {};
   const ids = [parameters, filter].flatMap((it) => [it.sourceId, it.destinationId]);

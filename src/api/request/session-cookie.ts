@@ -1,7 +1,9 @@
 import { ApiError } from "../../errors.ts";
 
 const SESSION = "pixelmill-session";
-/** Name of the cookie with the data of an OpenID sign-in that has begun and not ended. */
+/**
+ * Name of the cookie that exists during an OpenID sign-in, while the browser is at the provider.
+ */
 const SIGN_IN = "pixelmill-sign-in";
 /**
  * Prefix of a cookie's name when the browser uses TLS. It makes browsers accept the cookie only
@@ -10,10 +12,9 @@ const SIGN_IN = "pixelmill-sign-in";
 const SECURE_PREFIX = "__Host-";
 
 /**
- * Returns the session's secret from the request's session cookie; undefined without one. Over TLS,
- * ignores a cookie without the prefix `__Host-`, because another host of the same domain can set
- * it. Throws if the request has several session cookies, because another server has set at least
- * one of them.
+ * Returns the secret in the request's session cookie; undefined without one. Over TLS, accepts only
+ * a cookie with the prefix `__Host-`, because another host of the same domain can set one without
+ * it. Throws if there are several session cookies: another server has set at least one.
  */
 export function sessionSecret(headers: Headers): string | undefined {
   const cookies = sessionCookies(headers);
@@ -93,10 +94,10 @@ function nameFor(headers: Headers, name: string): string {
 }
 
 /**
- * Whether the browser uses TLS, to this server or to a proxy in front of it. `X-Forwarded-Proto`
- * counts from any client, because a false value only makes the rules for cookies stricter. In a
- * request without Origin, the header Sec-Fetch-Site is a sign of TLS, unless the request is to the
- * browser's own machine: to other machines, browsers send this header only with TLS.
+ * Whether the browser uses TLS, to this server or to a proxy before it. `X-Forwarded-Proto` is
+ * believed from any client, because a false value only makes the rules for cookies stricter. In a
+ * request without Origin, Sec-Fetch-Site is a sign of TLS, because browsers send it without TLS
+ * only to their own machine.
  */
 function usesTls(headers: Headers): boolean {
   const forwarded = headers.get("x-forwarded-proto")?.split(",")[0]?.trim().toLowerCase();

@@ -5,10 +5,13 @@ import { nearestName } from "../../settings/nearest-name.ts";
 
 /**
  * Maximum number of characters of an unknown key for which the error suggests a known key. The
- * error never repeats a longer key.
+ * error does not contain a longer key.
  */
 const LIKE_KEY_CHARS_MAX = 100;
-/** Maximum number of known keys of an object whose error lists them all. */
+/**
+ * Maximum number of an object's known keys that an error about an unknown key lists. With more, it
+ * lists none.
+ */
 const LISTED_KEYS_MAX = 8;
 
 /**

@@ -3,21 +3,27 @@ import type { Principal } from "../../catalog/model.ts";
 import type { Route } from "../route.ts";
 import { authenticate, permit } from "./authenticate.ts";
 
-/** Functions that return a request's caller, or throw if the request's token is refused. */
+/**
+ * Functions that authenticate a request again. They return its caller, or throw if its token is
+ * refused.
+ */
 interface Judges {
   /**
-   * Returns the caller by the state that a change works on. Called within the transaction of the
-   * change, perhaps several times.
+   * Checks the token inside the transaction of a change, against the state that is being changed.
+   * May be called several times.
    */
   judge(): Principal;
-  /** Returns the caller by a state that is not older than the request. Called at most once. */
+  /**
+   * Checks the token against a state of the catalog that has all changes made before the request.
+   * Called at most once.
+   */
   readmit(): Principal;
 }
 
 /**
  * Whether a request's token is checked within the change that the request makes, so that this node
- * need not read the newest changes of the catalog first. False if the node's present view refuses
- * the token, because the view may lack the change that makes the token valid.
+ * need not read the catalog's newest changes first. False if the token is not valid in this node's
+ * present state of the catalog: a newer change may have made it valid.
  */
 export function isJudgedInChange(
   { needs, readsInChange = false }: Route,
@@ -34,9 +40,9 @@ export function isJudgedInChange(
 }
 
 /**
- * View of the catalog that may lack changes that were confirmed before a request began. Finding out
- * takes a request to the brokers. A change takes effect only on the newest state. So if the request
- * makes a change, the change proves that the view was current, and the brokers are not asked.
+ * State of the catalog on this node during one request. Changes of other nodes may be missing. To
+ * fetch missing changes from the brokers takes time. This is not needed if the request itself makes
+ * a change, because a change succeeds only on the newest state.
  */
 export class UnprovenView {
   readonly #catalog: Pick<Catalog, "current" | "conditionally">;
@@ -46,23 +52,22 @@ export class UnprovenView {
     this.#catalog = catalog;
   }
 
-  /** Whether the view has every change that was confirmed before the request. */
+  /** Whether the state is known to have every change that was confirmed before the request. */
   get isProven(): boolean {
     return this.#isProven;
   }
 
-  /** Waits until the view has every change that was confirmed before the request. */
+  /** Waits until the state has every change that was confirmed before the request. */
   async catchUp(): Promise<void> {
     if (!this.#isProven) await this.#catalog.current();
     this.#isProven = true;
   }
 
   /**
-   * Returns what `handle` returns for `caller`. `handle` makes one change, and reads the catalog
-   * only within the change or after it. The change has no effect unless `judge` returns the same
-   * caller on the state that the change works on. If `judge` does not, or if `handle` ends without
-   * a change, brings the view up to date and calls `handle` again, for the caller that `readmit`
-   * returns.
+   * Calls `handle`, which makes one change, for `caller`, and returns its result. The change takes
+   * effect only if `judge` still returns the same caller in the change's transaction. Otherwise,
+   * and if `handle` made no change, reads the newest state and calls `handle` again, for the caller
+   * that `readmit` returns.
    */
   async change<T>(
     caller: Principal,

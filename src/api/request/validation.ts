@@ -45,8 +45,9 @@ export function expectBody<S extends TSchema>(schema: S, value: unknown): Static
 }
 
 /**
- * Yields the first errors of a validation, at most `FAULTS_WALKED_MAX`: a body may have hundreds of
- * thousands of invalid values. Stops at an array that is too long, without the errors of its items.
+ * Yields at most the first `FAULTS_WALKED_MAX` errors of a validation, because a body may have
+ * hundreds of thousands of invalid values. If an array is too long, this is the last error: the
+ * errors of its items are not collected.
  */
 function* firstErrors(errors: Iterable<ValueError>): Generator<ValueError> {
   let walked = 0;
@@ -58,8 +59,9 @@ function* firstErrors(errors: Iterable<ValueError>): Generator<ValueError> {
 }
 
 /**
- * Yields the errors of a validation. If an array or object fits no alternative of a union type,
- * yields the errors of the alternative of the same kind (array or object), because they say more.
+ * Yields the errors of a validation. If an array or object fits no member of a union type, yields
+ * the errors against the member of the same kind (array or object), because they say which part of
+ * the value is wrong.
  */
 function* bestErrors(errors: Iterable<ValueError>): Generator<ValueError> {
   for (const error of errors) {
@@ -75,12 +77,15 @@ function kindOf(value: unknown): "array" | "object" | undefined {
   return typeof value === "object" && value !== null ? "object" : undefined;
 }
 
-/** Matches the place in an error message at which the path of the invalid value is inserted. */
+/**
+ * Matches the place in an error message at which the path of the invalid value is inserted: before
+ * a part such as `, got nothing`, or at the end.
+ */
 const detailStart = /, (?:got|did you mean|expected one of) |$/;
 
 /**
- * Returns the error for an invalid request. Its message is the message of the first detail with the
- * path inserted, such as `Expected a name … at /name, got nothing`.
+ * Returns the error for a request with these faults. Its message is that of the first fault, with
+ * the path of the invalid value inserted, such as `Expected a name … at /name, got nothing`.
  */
 function validationError(details: readonly [Detail, ...Detail[]]): ApiError {
   const [{ path, message }] = details;
@@ -93,7 +98,9 @@ export function invalidValue(path: string, message: string): ApiError {
   return validationError([{ path, message }]);
 }
 
-/** Throws the error for an invalid request with these details. Does nothing if there are none. */
+/**
+ * Throws the error for an invalid request that has these faults. Does nothing if there are none.
+ */
 export function expectNone([first, ...others]: readonly Detail[]): void {
   if (first !== undefined) throw validationError([first, ...others]);
 }
@@ -154,9 +161,9 @@ function convertParam(schema: TSchema, text: string): unknown {
 }
 
 /**
- * Converts an error of the validator into a path and a message for the caller. `at` is `?` for
- * query parameters. The path has only keys that a schema names, and never a key that the caller
- * chose: the values of objects with free keys are not validated and cause no errors.
+ * Converts an error of the validation library into a path and a message for the caller. `at` is `?`
+ * for query parameters. The path never has a key that the caller chose: objects that accept any key
+ * are not validated inside.
  */
 function toDetail(error: ValueError, at: string): Detail {
   if (error.type === ValueErrorType.ObjectAdditionalProperties) {

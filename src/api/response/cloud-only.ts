@@ -1,6 +1,6 @@
 /**
- * Products that only RudderStack's cloud has: the paths to which RudderStack's clients send
- * requests for them, and the name of each.
+ * Products that only RudderStack's cloud has. `path` matches the requests that RudderStack's
+ * clients send for the product.
  */
 const products: readonly [path: RegExp, name: string][] = [
   [/^\/v2\/catalog\/tracking-plans(?:\/|$)/, "tracking plans"],
@@ -11,8 +11,8 @@ const products: readonly [path: RegExp, name: string][] = [
 ];
 
 /**
- * Returns the message for a request to a RudderStack product that pixelmill does not have.
- * Undefined for other paths. RudderStack's clients recognize the message by its beginning.
+ * Returns the error message for a request to a product that only RudderStack's cloud has. Undefined
+ * for other paths. RudderStack's clients recognize the message by its beginning.
  */
 export function cloudOnlyMessage(path: string): string | undefined {
   const product = products.find(([pattern]) => pattern.test(path));

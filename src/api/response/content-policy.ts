@@ -1,6 +1,9 @@
 import { createHash } from "node:crypto";
 
-/** Returns a header Content-Security-Policy that limits what a page loads and sends. */
+/**
+ * Returns a Content-Security-Policy header. It forbids a page to load or send anything that the
+ * directives do not allow.
+ */
 export function contentPolicy(...directives: string[]) {
   const nothingElse = ["base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"];
   const policy = ["default-src 'none'", ...directives, ...nothingElse].join("; ");
@@ -8,8 +11,8 @@ export function contentPolicy(...directives: string[]) {
 }
 
 /**
- * Returns a hash for a Content-Security-Policy, which allows the inline script or style with this
- * text.
+ * Returns the hash source by which a Content-Security-Policy allows the inline script or style with
+ * this text.
  */
 export function inlineHash(text: string): string {
   return `'sha256-${createHash("sha256").update(text).digest("base64")}'`;

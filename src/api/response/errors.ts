@@ -19,13 +19,12 @@ const statuses: Record<Refusal, number> = {
   unavailable: 503,
 };
 
-/** Thrown if the current state of a resource does not fulfil a request's preconditions. */
+/** Thrown if a resource's current state does not fulfil the request's If-Match or If-None-Match. */
 export class PreconditionFailed extends ApiError {
   constructor(
     message: string,
     /**
-     * Fields of the response body. `current` is the current state, `base` the earlier state that
-     * If-Match named.
+     * Further fields of the response: the current state, and the earlier state that If-Match named.
      */
     readonly states: { current?: unknown; base?: unknown },
     /** The current state with its entity tag. Undefined when the resource does not exist. */
@@ -94,7 +93,9 @@ export function toErrorResponse(error: unknown, path: string, logger: Logger): R
   return internalError(path);
 }
 
-/** Creates the response for an error whose text may appear only in the log. */
+/**
+ * Creates a response that only says that an internal error occurred. The log has the error's text.
+ */
 export function internalError(path: string): Response {
   return errorResponse(
     path,

@@ -2,13 +2,13 @@ import type { RouteDeps } from "../deps.ts";
 import { responseHeaders } from "./errors.ts";
 
 /**
- * Milliseconds for which the server writes one list, before it runs other requests and writes other
- * lists.
+ * Milliseconds after which the server interrupts the writing of a list, to handle other requests
+ * and other lists.
  */
 export const LIST_TURN_MS = 5;
 /**
- * Maximum number of UTF-16 code units of a list that the server writes before it waits until the
- * client has read them.
+ * Maximum length of a part of a list, in UTF-16 code units. The server writes the next part when
+ * the client has read this one.
  */
 export const LIST_CHUNK_CHARS = 256 << 10;
 
@@ -19,18 +19,19 @@ interface Part {
 }
 
 /**
- * Responds with a list of any length: `{[key]: [item…], …rest}`. Reads and writes items as fast as
- * the client reads, in slices of a few milliseconds. One slice runs at a time in the whole server,
- * so that lists do not delay other requests. A list that fits into one chunk is sent as an ordinary
- * response. Throws `TooManyRequests` if too many longer lists are being sent to the workspace.
- * Leaves out undefined items: an iterator yields undefined to end a slice in which it has found no
- * item.
+ * Responds with a list of any length: `{[key]: [item…], …rest}`. Writes it in parts, as fast as the
+ * client reads, and one part at a time in the whole server, so that lists do not delay other
+ * requests. A list of one part is sent as an ordinary response; for a longer one, throws
+ * `TooManyRequests` if the workspace reads too many. `items` may yield undefined, which is not
+ * written, so that a part can end during a long search for the next item.
  */
 export async function streamList(
   { deps, workspaceId }: { deps: Pick<RouteDeps, "limiters">; workspaceId: string },
   key: string,
   items: Iterable<unknown>,
-  /** Returns the fields that follow the list. Called after all items were written. */
+  /**
+   * Returns the fields that follow the list in the object. Called after the last item was written.
+   */
   rest: () => Record<string, unknown> = () => ({}),
 ): Promise<Response> {
   const nextPart = listWriter(key, items[Symbol.iterator](), rest);

@@ -3,9 +3,10 @@ import type { CatalogPage } from "../../catalog/model.ts";
 import { PAGE_ITEMS_MAX } from "../../settings/limits.ts";
 
 /**
- * Returns the `paging` object of a list, with the address of the next page. `path` is the list's
- * path without `/v2`, because the base address to which RudderStack's clients append the address
- * contains `/v2`. `filter` has the request's other parameters, which the address repeats.
+ * Returns the `paging` object of a list: the number of all items, and the address of the next page.
+ * `path` is the list's path in the form in which the list's clients expect it in the address:
+ * without `/v2` if they append the address to a URL that ends with `/v2`. The address repeats
+ * `filter`, the other query parameters.
  */
 export function pagingOf(
   path: string,

@@ -30,7 +30,7 @@ export const Note = Type.Optional(
 export const Code = Type.String({ format: "code" });
 export const Time = Type.String({ format: "date-time", description: "ISO 8601 in UTC" });
 
-/** Stage in which an event failed. */
+/** Schema of the stage in which an event failed: in user code, or in the delivery. */
 export const Stage = oneOf(["transform", "deliver"]);
 
 /** Formats a time (milliseconds since the epoch) in ISO 8601, as all responses do. */
@@ -39,7 +39,8 @@ export function isoTime(ms: number): string {
 }
 
 /**
- * Value that `answerOf` turns into an answer: times may be numbers, and optional fields undefined.
+ * Item that `answerOf` accepts. Unlike in the answer, a time may be a number, and an optional field
+ * may be undefined.
  */
 type Unformatted<Answer> = {
   [Key in keyof Answer]:
@@ -49,8 +50,8 @@ type Unformatted<Answer> = {
 };
 
 /**
- * Returns an item as an answer: only the fields of the schema, with times (milliseconds since the
- * epoch) in ISO 8601.
+ * Converts an item to an answer. The answer has only the schema's fields, and times (milliseconds
+ * since the epoch) become ISO 8601.
  */
 export function answerOf<S extends TObject>(schema: S, item: Unformatted<Static<S>>): Static<S> {
   const answer: Record<string, unknown> = {};
@@ -71,7 +72,10 @@ export const Language = oneOf(["javascript", "pythonfaas", "python"], {
  */
 export const nullable = <S extends TSchema>(schema: S) => Type.Union([schema, Type.Null()]);
 
-/** Schema of a list that names an item's secrets. Answers never contain the secrets themselves. */
+/**
+ * Schema of a list that says which secrets an item has. Answers never contain the secrets
+ * themselves.
+ */
 export const SecretsSet = Type.Array(Type.String(), {
   description: "JSON pointers to the secrets that are set, such as `/password`",
 });
@@ -125,8 +129,8 @@ export function paged<Key extends string, S extends TSchema>(key: Key, schema: S
 }
 
 /**
- * Schema of the ids of nodes that did not answer in time. Responses that combine the state of all
- * nodes have this field.
+ * Schema of the field `missingNodes`: ids of the nodes that did not answer in time. Responses that
+ * combine the states of all nodes have it.
  */
 export const MissingNodes = Type.Optional(
   Type.Array(Type.String(), {

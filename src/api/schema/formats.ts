@@ -4,8 +4,8 @@ import { isOriginPattern } from "../../catalog/source-settings.ts";
 import { CODE_BYTES_MAX } from "../../settings/limits.ts";
 
 /**
- * String formats for limits that JSON Schema cannot express, such as a length in bytes. The text in
- * `expected` follows `Expected ` in error messages.
+ * String formats for rules that JSON Schema cannot express, such as a maximum length in bytes.
+ * `expected` follows the word `Expected` in error messages.
  */
 const formats: Record<string, { expected: string; fits: (text: string) => boolean }> = {
   name: { expected: nameExpected, fits: isName },

@@ -11,12 +11,17 @@ export interface OpenIdSettings {
   /** URL of the provider. It equals the claim `iss` of the provider's tokens. */
   issuer: string;
   clientId: string;
-  /** Secret of the client. Absent for a public client, which authenticates with PKCE alone. */
+  /**
+   * Secret with which the server authenticates itself at the provider. Absent for a public client,
+   * which authenticates with PKCE alone.
+   */
   clientSecret?: string;
   scopes: readonly string[];
-  /** Name of the claim that lists the account's groups. */
+  /** Name of the claim that lists the groups to which the account belongs. */
   groupsClaim: string;
-  /** Roles that accounts get from groups at the provider. Every account is in the group `*`. */
+  /**
+   * Role that each group of the provider gives to its accounts. All accounts are in the group `*`.
+   */
   roles: readonly { group: string; role: WorkspaceRole }[];
   /** URL of the console, to which the provider sends browsers back after a sign-in. */
   consoleUrl: string;
@@ -35,7 +40,7 @@ export interface PendingSignIn {
   verifier: string;
 }
 
-/** An account as the claims from the provider describe it. */
+/** An account, as the provider's claims describe it at a sign-in. */
 export interface SignedInAccount {
   identity: Identity;
   name: string;
@@ -50,12 +55,15 @@ export interface SignedInAccount {
 /** Path on the control plane to which the provider sends browsers back after a sign-in. */
 const CALLBACK_PATH = "/v2/session/oidc/callback";
 
-/** Event that a logout token must name (OpenID Connect Back-Channel Logout 1.0, section 2.4). */
+/**
+ * Name of the event that makes a token a logout token (OpenID Connect Back-Channel Logout 1.0,
+ * section 2.4).
+ */
 const LOGOUT_EVENT = "http://schemas.openid.net/event/backchannel-logout";
 const LOGOUT_TOKEN_AGE_MAX = "10 minutes";
 /** Time in seconds by which the clocks of provider and server may differ. */
 const CLOCK_TOLERANCE_SECONDS = 60;
-/** Time in milliseconds for which the provider's metadata are reused. */
+/** Milliseconds for which the provider's metadata are kept before they are read again. */
 const METADATA_MS_MAX = 3_600_000;
 
 /**
@@ -73,7 +81,10 @@ export class OpenIdProvider {
     this.#fetch = boundedFetch(settings.ca);
   }
 
-  /** Begins a sign-in. Returns the provider's URL, and the values that the browser keeps. */
+  /**
+   * Begins a sign-in. Returns the provider's URL, to which the browser goes, and the values that
+   * the browser keeps for `finish`.
+   */
   async begin(): Promise<{ url: URL; pending: PendingSignIn }> {
     const { configuration } = await this.#discover();
     const verifier = client.randomPKCECodeVerifier();
@@ -116,9 +127,9 @@ export class OpenIdProvider {
   }
 
   /**
-   * Verifies a logout token, with which the provider reports that an account or one of its sessions
-   * signed out (OpenID Connect Back-Channel Logout 1.0). Rejects when the token is not a logout
-   * token from the provider.
+   * Verifies a logout token (OpenID Connect Back-Channel Logout 1.0). With it, the provider reports
+   * that an account or one of its sessions has signed out. Rejects if the token is not one of the
+   * provider.
    */
   async readLogoutToken(
     token: string,
@@ -154,7 +165,7 @@ export class OpenIdProvider {
     return new URL(CALLBACK_PATH, this.settings.consoleUrl);
   }
 
-  /** Returns the provider's metadata. All sign-ins of an hour share one read of them. */
+  /** Returns the provider's metadata, and reads them if they are older than an hour. */
   #discover(): Promise<Discovered> {
     const now = performance.now();
     if (this.#discovered && now - this.#discovered.at < METADATA_MS_MAX) {

@@ -5,7 +5,9 @@ import type { Config } from "../../settings/keys.ts";
 import { TLS_FILE_BYTES_MAX } from "../../settings/limits.ts";
 import { OpenIdProvider } from "./openid-provider.ts";
 
-/** Single sign-on: provider, workspace that accounts join, and length of sessions. */
+/**
+ * Single sign-on: the provider, the workspace that its accounts join, and how long sessions last.
+ */
 export interface SignOn {
   provider: OpenIdProvider;
   /** Name of the provider on the sign-in button of the console. */

@@ -10,16 +10,17 @@ import type { TlsListener } from "./tls-listener.ts";
 export interface ControlPlaneAddress {
   host: string;
   port: number;
-  /** Listening socket from another process. If present, it replaces `host` and `port`. */
+  /**
+   * Listening socket that another process has passed on. With it, `host` and `port` have no effect.
+   */
   socket?: ListeningSocket | undefined;
   /** Certificate and key for TLS. Without them, connections are not encrypted. */
   tls?: TlsKeys | undefined;
 }
 
 /**
- * Makes the app listen on an address, or accept connections from a given socket. Throws
- * `StartError` when it cannot listen there. Returns the listening socket. The listener closes it;
- * the caller must not.
+ * Makes the app accept connections: at an address or, if there is one, from `socket`. Returns the
+ * listening socket, which the app closes when it stops. Throws `StartError` if it cannot listen.
  */
 export function listenOn(
   app: Elysia,
@@ -38,8 +39,8 @@ export function listenOn(
 }
 
 /**
- * Makes the app accept connections without TLS. Bun cannot listen on a given socket. So with
- * `given`, the app first listens on a free port, and then its socket is replaced by the given one.
+ * Makes the app accept connections without TLS. Bun cannot take over a listening socket. If one is
+ * `given`, the app listens at a free port, and the given socket then replaces the app's own.
  */
 function listenPlain(
   app: Elysia,

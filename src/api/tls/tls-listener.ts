@@ -27,9 +27,9 @@ export class TlsListener {
   }
 
   /**
-   * Returns the address of the client that sent a request. With TLS, returns undefined when the
-   * request did not come through the TLS relay but directly from another process of this machine.
-   * The caller refuses such a request.
+   * Returns the address of the client that sent a request. Undefined if the control plane uses TLS
+   * and the request did not come from the relay: another process of this machine sent it directly
+   * to the HTTP server. The caller must refuse it.
    */
   peerOf(request: Request, server: Server<unknown> | null): string | undefined {
     const peer = server?.requestIP(request);

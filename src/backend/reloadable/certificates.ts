@@ -26,9 +26,9 @@ export const listenerNames: Readonly<Record<Plane, string>> = {
 };
 
 /**
- * Reads the TLS files of all listeners, and reads them again when they change. Throws `StartError`
- * when a file cannot be used at the start. If a changed file cannot be used later, the former keys
- * stay in force, and `warnings` reports the file.
+ * Reads the TLS files of all listeners, and again when the files change. Throws `StartError` if a
+ * file cannot be used at the start. If a changed file cannot be used later, the listener keeps its
+ * former keys, and `warnings` says so.
  */
 export function openCertificates(opening: StartContext): Certificates {
   const data = openCertificate(opening, "data");
@@ -106,9 +106,9 @@ function openCertificate({ config, settings, logger, stack }: StartContext, plan
     stack.defer(() => clearInterval(timer));
   }
   return {
-    /** The keys in force; undefined when the listener does not speak TLS. */
+    /** Certificate and key that new connections use. Undefined if the listener has no TLS. */
     keys: () => read?.keys,
-    /** Time at which the certificate in force expires, in milliseconds since the epoch. */
+    /** When the certificate that new connections use expires, in milliseconds since the epoch. */
     expiresAt: () => read?.expiresAt,
     /** Whether the TLS files could be used when they were last read. */
     isUsable: () => trouble === undefined,

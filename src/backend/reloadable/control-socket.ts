@@ -6,14 +6,14 @@ import type { Logger } from "../../observe/log.ts";
 import type { LiveSettings } from "../../settings/live-settings.ts";
 import type { StartContext } from "../backend.ts";
 
-/** Body of the answer to a failed request at the control socket. */
+/** JSON body of the control socket's answer to a request that failed. */
 export interface ControlFault {
   message: string;
 }
 
 /**
  * Listens on a Unix socket in the data directory, for the commands `reload` and `config --running`.
- * Only the owner of the data directory can reach it. Also reloads the settings at SIGHUP.
+ * Only the owner of the directory can connect. A SIGHUP also reloads the settings.
  */
 export function openControlSocket({
   config,
@@ -45,7 +45,10 @@ interface ReloadParts {
   metrics: StartContext["metrics"];
 }
 
-/** Returns a function that reloads the settings and reports the result to log and metrics. */
+/**
+ * Returns a function that reloads the settings, and logs and counts the result. `by` says who
+ * asked.
+ */
 function createReload({ settings, logger, metrics }: ReloadParts): (by: string) => Response {
   const reloads = new Counter({
     name: "pixelmill_settings_reloads_total",

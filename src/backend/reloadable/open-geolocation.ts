@@ -6,18 +6,26 @@ import type { StartContext } from "../backend.ts";
 
 type GeolocationContext = Pick<StartContext, "config" | "settings" | "logger">;
 
-/** The geolocation database that the settings name. A reload may replace it. */
+/**
+ * The geolocation database of the setting `geolocation.database`. A reload of the settings may
+ * replace it.
+ */
 export interface GeolocationDatabase {
-  /** Returns the record of an IP address for user code. Throws when there is no database. */
+  /**
+   * Returns the database's record about an IP address, for user code. Throws if there is no
+   * database.
+   */
   record(ip: string): object | null;
-  /** Returns the location of an IP address as JSON text; undefined for an unknown address. */
+  /**
+   * Returns the place of an IP address as JSON text, for events. Undefined for an unknown address.
+   */
   place(ip: string): string | undefined;
 }
 
 /**
- * Opens the file of the setting `geolocation.database`, if it is set, and opens the file again at
- * each reload. Throws `StartError` when the file cannot be read. Logs only the first damaged record
- * that it meets in the file.
+ * Opens the database file of the setting `geolocation.database`, and again at each reload of the
+ * settings. Throws `StartError` if the file cannot be read. Logs only the first damaged record of a
+ * file.
  */
 export function openGeolocationDatabase({
   config,

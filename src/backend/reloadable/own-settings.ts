@@ -2,7 +2,7 @@ import type { Api } from "../../api/api.ts";
 import { limitedItems } from "../../catalog/management/item-limits.ts";
 import { type Backend, itemsMaxOf, type StartContext } from "../backend.ts";
 
-/** Lets log level, workspace limits and the API's rate limit change while the server runs. */
+/** Makes a reload of the settings change log level, workspace limits and the API's rate limit. */
 export function addOwnSettings(
   { settings, logger }: StartContext,
   { catalog }: Pick<Backend, "catalog">,

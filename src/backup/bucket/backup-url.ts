@@ -4,8 +4,8 @@ import { StartError } from "../../errors.ts";
 export interface BackupUrl {
   bucket: string;
   /**
-   * Key of the backup. An empty key, or one that ends with a slash, selects the newest backup below
-   * it.
+   * Key of the backup. If the key is empty or ends with a slash, the newest backup with this prefix
+   * is meant.
    */
   key: string;
 }

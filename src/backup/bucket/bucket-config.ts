@@ -4,7 +4,7 @@ import { readSmallFile } from "../../settings/files/small-file.ts";
 import type { Config } from "../../settings/keys.ts";
 import { BACKUP_REQUEST_MS_MAX, TLS_FILE_BYTES_MAX } from "../../settings/limits.ts";
 
-/** Setting from which each key of the S3 config comes. */
+/** Name of the setting that determines each key of the S3 config. */
 const settingOf: Record<string, string> = {
   bucket: "backup.s3.bucket",
   endpoint: "backup.s3.endpoint",
@@ -15,8 +15,8 @@ const settingOf: Record<string, string> = {
 };
 
 /**
- * Returns the S3 config for backups. `bucket` may differ from the bucket in the settings. Throws a
- * `StartError` that names the setting when one is missing or invalid.
+ * Returns the S3 config for backups in `bucket`, which need not be the one in the settings. Throws
+ * a `StartError` with the setting's name if a setting is missing or invalid.
  */
 export function bucketConfig(config: Config, bucket: string): S3Config {
   const values = {
@@ -43,7 +43,10 @@ export function bucketConfig(config: Config, bucket: string): S3Config {
   throw new StartError(`Setting ${name} does not fit: ${fault.message}`);
 }
 
-/** Returns the CA certificates (PEM) that verify the store. Undefined without `backup.s3.ca`. */
+/**
+ * Returns the certificates (PEM) of the authorities to trust for the store, from the file
+ * `backup.s3.ca`. Undefined without this setting.
+ */
 export function authoritiesOf(config: Config): string | undefined {
   const path = config["backup.s3.ca"];
   return path && readSmallFile("backup.s3.ca", path, TLS_FILE_BYTES_MAX);

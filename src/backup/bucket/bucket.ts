@@ -7,15 +7,15 @@ import { BACKUP_LIST_PAGES_MAX, BACKUP_REQUEST_TRIES_MAX } from "../../settings/
 import { authoritiesOf, bucketConfig } from "./bucket-config.ts";
 import { type ListedObject, listPage, uploadsPage } from "./listing.ts";
 
-/** Largest size in bytes of the answer with one page of a list. A page has up to 1,000 keys. */
+/** Maximum size in bytes of a response with one page of a list. A page has at most 1,000 keys. */
 const LIST_BYTES_MAX = 4 << 20;
 const RETRY_MS = 1_000;
 const nothing = new Uint8Array();
 
-/** A request to the store. If it fails, the message begins with `Cannot` and `purpose`. */
+/** A request to the store. The message about its failure begins with `Cannot` and `purpose`. */
 export interface BucketRequest extends Omit<ObjectRequest, "signal" | "body"> {
   purpose: string;
-  /** Permission of Amazon S3 that the request needs. */
+  /** Permission in Amazon S3 without which the store refuses the request. */
   permission: string;
   body?: Uint8Array;
 }
@@ -24,9 +24,8 @@ export interface BucketRequest extends Omit<ObjectRequest, "signal" | "body"> {
 export type Bucket = ReturnType<typeof openBucket>;
 
 /**
- * Opens the bucket that the settings name, or another bucket `name` in the same store. The store's
- * address is the operator's own choice, so the address rules for tenants (`egress.allow`) do not
- * apply.
+ * Opens the bucket of the settings, or the bucket `name` in the same store. The address rules for
+ * tenants (`egress.allow`) do not apply, because the operator chooses the store.
  */
 export function openBucket(
   config: Config,
@@ -40,7 +39,10 @@ export function openBucket(
   const egress = createEgress({ allow: ["0.0.0.0/0", "::/0"], nameServers, ...(ca && { ca }) });
   const store = s3.endpoint ?? `Amazon's store in ${s3.region}`;
 
-  /** Sends a request once. Returns the response, or the failure and whether it is temporary. */
+  /**
+   * Sends a request once. Returns the response, or the failure and whether another attempt may
+   * succeed.
+   */
   async function attempt(request: BucketRequest) {
     try {
       const signed = await sign({ body: nothing, ...request, signal });
@@ -81,7 +83,10 @@ export function openBucket(
     );
   }
 
-  /** Returns items of all pages of a list. Throws `StartError` if there are too many pages. */
+  /**
+   * Returns the items of a list from all of its pages. Throws `StartError` if it has too many
+   * pages.
+   */
   async function pages<T>(
     request: Pick<BucketRequest, "purpose" | "permission">,
     first: Record<string, string>,
@@ -124,7 +129,10 @@ export function openBucket(
       const purpose = `delete ${key}`;
       await send({ purpose, permission: "s3:DeleteObject", method: "DELETE", key });
     },
-    /** Aborts incomplete multipart uploads of the keys for which `isOurs` returns true. */
+    /**
+     * Aborts the unfinished multipart uploads whose keys begin with `prefix` and for which `isOurs`
+     * returns true.
+     */
     async abortUploads(prefix: string, isOurs: (key: string) => boolean): Promise<void> {
       const open = await pages(
         { purpose: "list unfinished uploads", permission: "s3:ListBucketMultipartUploads" },
@@ -145,7 +153,7 @@ export function openBucket(
 const ofEndpoint = "check backup.s3.endpoint and backup.s3.region";
 const ofKey = "check backup.s3.access.key and backup.s3.secret.key";
 
-/** Advice for the operator, by the error code in the store's answer. */
+/** What the operator must do, by the error code in the store's response. */
 const advice: Record<string, string> = {
   InvalidAccessKeyId: ofKey,
   XAdminUserNotFound: ofKey,
@@ -164,7 +172,10 @@ const advice: Record<string, string> = {
   NoSuchKey: "s3://BUCKET/PREFIX/ names the newest backup",
 };
 
-/** Returns advice about a failed request that needs `permission`, by its status and code. */
+/**
+ * Returns what the operator must do after a failed request, by the error code and the HTTP status
+ * of the response. `permission` is the one that the request needs.
+ */
 export function adviceOf(
   code: string | undefined,
   status: number | undefined,

@@ -4,7 +4,7 @@ export interface ListedObject {
   bytes: number;
 }
 
-/** A multipart upload that was begun and not completed. */
+/** A multipart upload that is neither completed nor aborted. */
 interface OpenUpload {
   key: string;
   uploadId: string;
@@ -25,7 +25,10 @@ export function listPage(xml: string): {
   return { items, next };
 }
 
-/** Parses a page of `ListMultipartUploads`. `next`: query parameters for the next page. */
+/**
+ * Parses a page of `ListMultipartUploads`. `next` has the query parameters that request the next
+ * page.
+ */
 export function uploadsPage(xml: string): {
   items: OpenUpload[];
   next: Record<string, string> | undefined;
@@ -41,13 +44,16 @@ export function uploadsPage(xml: string): {
   return { items, next: key === undefined ? undefined : next };
 }
 
-/** Returns the text of the first element with this name. Undefined without element or text. */
+/**
+ * Returns the text in the first element with this name. Undefined if there is no such element, or
+ * if it is empty.
+ */
 export function textOf(xml: string, name: string): string | undefined {
   const content = elements(xml, name, 1)[0]?.trim();
   return content ? unescaped(content) : undefined;
 }
 
-/** Returns the contents of the first `most` elements with this name, in one pass over the text. */
+/** Returns the contents of the first `most` elements with this name. Reads the text once. */
 function elements(xml: string, name: string, most = Number.POSITIVE_INFINITY): string[] {
   const found: string[] = [];
   const [begin, end] = [`<${name}>`, `</${name}>`];

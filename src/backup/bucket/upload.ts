@@ -8,8 +8,8 @@ const CONTENT_TYPE = "application/zstd";
 const permission = "s3:PutObject";
 
 /**
- * Sends a file to a bucket. A large file is sent in parts, of which one is in memory at a time. The
- * object exists only once it is complete.
+ * Sends a file to a bucket. Sends a large file in parts, so that only one part is in memory. No
+ * other request sees the object before it is complete.
  */
 export async function upload(bucket: Bucket, path: string, key: string): Promise<void> {
   const file = await open(path);
@@ -67,7 +67,10 @@ async function inParts(bucket: Bucket, file: FileHandle, size: number, key: stri
   }
 }
 
-/** Returns the size of each part of a file except the last. */
+/**
+ * Returns the size of the parts in which a file of `size` bytes is sent. The last part may be
+ * smaller.
+ */
 export function partBytesOf(size: number): number {
   return Math.max(BACKUP_PART_BYTES, Math.ceil(size / BACKUP_PARTS_MAX));
 }

@@ -26,13 +26,13 @@ import { afterAttempt, newNotification, notificationsAtEnd } from "./notificatio
 import type { AlertTables, LeaseRow } from "./tables.ts";
 
 /**
- * Alert rules, receivers and alerts of the workspaces. One process of a cluster holds the lease of
- * the alert evaluator. `record`, `claim` and `settle` take effect only in the process that holds
- * the lease; in other processes they reject with `conflict`.
+ * Alert rules, receivers and alerts of all workspaces. In a cluster, only the process that holds
+ * the lease of the alert evaluator may call `record`, `claim` and `settle`: for others, they reject
+ * with `conflict`.
  */
 export type Alerts = ReturnType<typeof openAlerts>;
 
-/** Opens the part of the catalog with alert rules, receivers and alerts. */
+/** Opens the part of the catalog that stores alert rules, receivers and alerts. */
 export function openAlerts(store: CatalogStore, tables: AlertTables) {
   const { rules, receivers, receiverStates } = tables;
 
@@ -44,7 +44,10 @@ export function openAlerts(store: CatalogStore, tables: AlertTables) {
     return rule;
   }
 
-  /** Throws `conflict` unless `holder` has the lease, so that a former holder changes nothing. */
+  /**
+   * Throws `conflict` unless the process `holder` has the lease, so that a process that has lost
+   * the lease changes nothing.
+   */
   function expectLease(holder: string): void {
     if (tables.lease()?.holder !== holder) {
       throw new ApiError("conflict", "Another node evaluates the alert rules now");
@@ -105,7 +108,9 @@ export function openAlerts(store: CatalogStore, tables: AlertTables) {
           expectRoom("rules", rules.count(workspaceId), ALERT_RULES_OF_WORKSPACE_MAX);
           return putRule(workspaceId, input);
         }),
-      /** Replaces a rule with the result of `change`, which runs in the transaction. */
+      /**
+       * Replaces a rule with what `change` returns for it. `change` runs within the transaction.
+       */
       update: (workspaceId: string, id: string, change: (before: AlertRule) => AlertRuleInput) =>
         store.change(() => {
           const before = rules.get(workspaceId, id);
@@ -125,8 +130,8 @@ export function openAlerts(store: CatalogStore, tables: AlertTables) {
     },
     receivers: {
       /**
-       * Creates a receiver. Together with the first receiver of a workspace, also creates
-       * `firstRules`, unless the workspace has rules.
+       * Creates a receiver. If it is the workspace's first one and the workspace has no rules, also
+       * creates `firstRules`.
        */
       create: (
         workspaceId: string,
@@ -145,7 +150,10 @@ export function openAlerts(store: CatalogStore, tables: AlertTables) {
           }
           return receiver;
         }),
-      /** Replaces a receiver with the result of `change`, which runs in the transaction. */
+      /**
+       * Replaces a receiver with what `change` returns for it. `change` runs within the
+       * transaction.
+       */
       update: (
         workspaceId: string,
         id: string,
@@ -172,10 +180,13 @@ export function openAlerts(store: CatalogStore, tables: AlertTables) {
       get: receivers.get,
       list: receivers.list,
       state: (id: string): ReceiverState => receiverStates.get(id) ?? {},
-      /** Stores the result of a test notification in the state of the receiver. */
+      /** Stores the result of a test notification as the receiver's latest result. */
       note: (id: string, result: NotificationResult) => store.change(() => noteState(id, result)),
     },
-    /** Lists a page of the alerts: open ones, then ended ones, the newest of each first. */
+    /**
+     * Returns a page of a workspace's alerts. Open ones come first, then ended ones, the newest
+     * first within each group.
+     */
     list(workspaceId: string, page: number, state?: "open" | "ended") {
       const { open = [], ended = [] } = Object.groupBy(tables.all(workspaceId), ({ endedAt }) =>
         endedAt === undefined ? "open" : "ended",
@@ -194,7 +205,10 @@ export function openAlerts(store: CatalogStore, tables: AlertTables) {
       ...new Set([...receivers.all().map((it) => it.workspaceId), ...tables.active()]),
     ],
     lease: tables.lease,
-    /** Makes a process the holder of the lease, if the lease is unchanged since `seen` was read. */
+    /**
+     * Makes the process `holder` the holder of the lease, unless the lease has changed since the
+     * caller read it as `seen`.
+     */
     takeLease: (holder: string, seen: LeaseRow | undefined) =>
       store.change(() => {
         const lease = tables.lease();
@@ -210,7 +224,10 @@ export function openAlerts(store: CatalogStore, tables: AlertTables) {
       store.change(() => {
         if (tables.lease()?.holder === holder) tables.setLease(undefined);
       }),
-    /** Stores the result of one evaluation of a workspace's rules. */
+    /**
+     * Stores the alerts that begin or end, and the marks that change, after an evaluation of a
+     * workspace's rules.
+     */
     record: (holder: string, workspaceId: string, { begun, ended, marks }: AlertChange) =>
       store.change(() => {
         expectLease(holder);
@@ -223,9 +240,8 @@ export function openAlerts(store: CatalogStore, tables: AlertTables) {
         tables.trim(workspaceId, ALERTS_KEPT_OF_WORKSPACE_MAX);
       }),
     /**
-     * Claims notifications for `holder` before they are sent, and counts the attempt of each.
-     * Leaves out notifications that do not wait to be sent. Resolves with the keys of the claimed
-     * notifications.
+     * Marks notifications as being sent by `holder`, and counts an attempt of each. Resolves with
+     * the keys of these notifications: the ones in `keys` that still wait to be sent.
      */
     claim: (holder: string, keys: readonly NotificationKey[]) =>
       store.change(() => {
@@ -252,13 +268,16 @@ export function openAlerts(store: CatalogStore, tables: AlertTables) {
   };
 }
 
-/** Returns an item with new fields, and with its former id, workspace and creation time. */
+/** Returns an item with new fields. The item keeps its id, workspace and time of creation. */
 function changed<T extends ChangeableItem>(before: T, fields: Omit<T, keyof ChangeableItem>) {
   const { id, workspaceId, createdAt } = before;
   return { id, workspaceId, ...fields, createdAt, updatedAt: changeTime(before) };
 }
 
-/** Changes a notification if it waits to be sent. Returns whether the notification was changed. */
+/**
+ * Replaces a notification with what `change` returns for it, if it still waits to be sent. Returns
+ * whether it did.
+ */
 function changeNotification(
   tables: AlertTables,
   { alertId, receiverId, phase }: NotificationKey,

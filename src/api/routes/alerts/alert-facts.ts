@@ -3,17 +3,17 @@ import type { StatusDeps } from "../status/local-status.ts";
 import { nodesHealth } from "../status/node-status.ts";
 import { type WorkspaceState, workspaceState } from "../status/workspace-state.ts";
 
-/** States in which a destination reads no events, or possibly none. */
+/** States of a destination that does not read events now, or of which this is unknown. */
 const notReading = new Set<string>(["paused", "unconnected", "unknown", "blocked", "external"]);
 /**
- * Maximum lag in seconds of a destination whose rate of read events shows whether a source sends
- * events. A destination with more lag reads older events.
+ * Maximum lag, in seconds, with which a destination counts as reading the newest events. Only the
+ * rate at which such a destination reads shows whether a source sends events now.
  */
 const READING_LAG_SECONDS_MAX = 60;
 
 /**
- * Returns the facts from which a workspace's alert rules are evaluated, from the state that the
- * console shows. The facts contain the state of the whole server only for the operator's workspace.
+ * Returns the facts by which a workspace's alert rules are evaluated. They come from the state that
+ * the console shows. Facts about the whole server are included only for the operator's workspace.
  */
 export async function alertFacts(deps: StatusDeps, workspaceId: string): Promise<AlertFacts> {
   const state = await workspaceState(deps, workspaceId);
@@ -28,8 +28,8 @@ export async function alertFacts(deps: StatusDeps, workspaceId: string): Promise
 }
 
 /**
- * Whether a workspace is the operator's, which is the first one. The server prints its admin token,
- * or the setting `admin.token` sets it.
+ * Whether a workspace is the operator's: the first one, whose admin token the server prints or
+ * takes from the setting `admin.token`.
  */
 export function isOperators({ catalog }: Pick<StatusDeps, "catalog">, workspaceId: string) {
   return catalog.workspaces.list(1)[0]?.id === workspaceId;

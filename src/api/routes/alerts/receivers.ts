@@ -105,7 +105,7 @@ const AlertReceiverChange = Type.Object(
   },
 );
 
-/** Settings of the receivers of each type. `?` marks optional settings. */
+/** Settings that a receiver of each type has. A `?` marks an optional one. */
 const settingsOf: Record<ReceiverType, readonly string[]> = {
   slack: ["url"],
   pagerduty: ["routingKey", "url?"],
@@ -186,8 +186,8 @@ export const alertReceiverRoutes = [
 ] as const;
 
 /**
- * Returns a receiver with the changes of a request. Throws if the changed receiver would send a
- * stored secret to another host than before, or to the same host without TLS.
+ * Returns a stored receiver, changed by a request. Throws if a stored secret would be sent to
+ * another host, port or scheme than before.
  */
 function changed(
   before: StoredReceiver,
@@ -209,7 +209,10 @@ function changed(
   return after;
 }
 
-/** Returns a receiver. Throws if settings are missing, invalid or of another receiver type. */
+/**
+ * Returns the receiver unchanged. Throws if a setting is missing or invalid, or belongs to
+ * receivers of another type.
+ */
 function validReceiver(input: AlertReceiverInput, { alerts }: RouteDeps): AlertReceiverInput {
   const { type, url } = input;
   const known = settingsOf[type];

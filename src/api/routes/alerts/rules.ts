@@ -186,7 +186,7 @@ function inputOf(rule: StoredRule): AlertRuleInput {
   return input;
 }
 
-/** Returns a rule with the changes of a request. Throws when the changed rule is invalid. */
+/** Returns a stored rule, changed by a request. Throws if the result is invalid. */
 function changed(before: AlertRuleInput, change: Static<typeof AlertRuleChange>): AlertRuleInput {
   const { quietHours: quietBefore, ...kept } = before;
   const { quietHours = quietBefore, ...changes } = change;
@@ -207,9 +207,9 @@ function changed(before: AlertRuleInput, change: Static<typeof AlertRuleChange>)
 }
 
 /**
- * Returns an error for each of the rule's `subjectIds` that is no item of the workspace, because
- * the rule would never raise an alert about it. Ids in `before`, the rule's stored ids, are
- * allowed: such an item may have been removed after it was added to the rule.
+ * Returns an error for each id in the rule's `subjectIds` that is no item of the workspace, because
+ * the rule would never raise an alert about it. Accepts the ids in `before`, which the stored rule
+ * has: their items may have been removed since.
  */
 function subjectFaults(
   catalog: Catalog,

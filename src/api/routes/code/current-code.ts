@@ -16,10 +16,9 @@ import { libraryAnswer, transformationAnswer } from "./revision-answers.ts";
 type CodeDeps = Pick<ApiDeps, "catalog" | "python">;
 
 /**
- * Returns an answer about a transformation or library with an entity tag. The tag begins with the
- * versionId of the newest revision, whichever revision the answer shows. It changes with the newest
- * and the published revision, the note of the last change, the external id and the linked
- * destinations.
+ * Adds an entity tag to an answer about a transformation or library. The tag begins with the
+ * versionId of the newest revision. It changes when one of these changes: newest or published
+ * revision, note, external id, linked destinations.
  */
 export function taggedCode<T>({ catalog }: CodeDeps, resource: Resource, answer: T): Tagged<T> {
   const { workspaceId, kind, id, newest, published, externalId, note } = resource;
@@ -35,7 +34,10 @@ export function taggedCode<T>({ catalog }: CodeDeps, resource: Resource, answer:
   );
 }
 
-/** Returns answer and entity tag of a transformation, with linked destinations if `hasLinks`. */
+/**
+ * Returns the answer about a transformation with its entity tag. With `hasLinks`, the answer lists
+ * the linked destinations.
+ */
 export function taggedTransformation(
   deps: CodeDeps,
   found: Parameters<typeof transformationAnswer>[1],
@@ -46,8 +48,8 @@ export function taggedTransformation(
 }
 
 /**
- * Returns a function that reads the current state of the revision that a request's path names. The
- * code of a revision never changes, so its entity tag is computed without the code.
+ * Returns a function that finds the revision that a request's path names, with its entity tag. The
+ * tag is computed without the code, which never changes within a revision.
  */
 export function namedRevision<T extends { code: string }>(
   kind: CodeKind,
@@ -68,7 +70,10 @@ export function removeCode(kind: CodeKind) {
   };
 }
 
-/** Returns a function that reads the current transformation or library that a path names. */
+/**
+ * Returns a function that finds the transformation or library that a request's path names, with its
+ * current entity tag.
+ */
 export function currentCode(kind: CodeKind) {
   return ({ deps, workspaceId, params }: ResourceCall<"/{id}", unknown>): CurrentResource[] => [
     codeState(deps, workspaceId, kind, params.id),
@@ -76,9 +81,9 @@ export function currentCode(kind: CodeKind) {
 }
 
 /**
- * Returns the current state of the transformations and libraries whose revisions a publish request
- * names. If one of them is deleted, returns an empty list, as for a resource that does not exist,
- * because publishing would create the deleted one again.
+ * Returns the current state of the transformations and libraries with these revisions, which a
+ * publish request lists. Returns an empty list if one of them is deleted, as if none existed,
+ * because publishing would create it again.
  */
 export function namedCode(
   deps: CodeDeps,
@@ -128,14 +133,17 @@ function answerOf(
     : transformationAnswer(deps, found, { destinations: true });
 }
 
-/** Returns the revision that was the newest one when the resource had this tag, if there is one. */
+/**
+ * Returns the revision that was the newest when the resource had the entity tag `tag`. Undefined if
+ * there is none.
+ */
 function revisionOfTag({ catalog }: CodeDeps, resource: Resource, tag: string) {
   const { workspaceId, kind, id } = resource;
   const [versionId = ""] = tag.split(".", 1);
   return unlessMissing(() => catalog.code.revision(workspaceId, kind, id, versionId));
 }
 
-/** Returns the name of the member or of the token that sent a revision, for an error message. */
+/** Returns the name of the member or token that saved a revision, for an error message. */
 function authorName({ catalog }: CodeDeps, { workspaceId, createdBy }: Revision): string {
   const { name = "" } = createdBy ? authorOf({ catalog }, { workspaceId, ...createdBy }) : {};
   return name.replace(/\p{C}/gu, "") || "another user";

@@ -24,14 +24,17 @@ interface PublishRequest {
   body: { publish?: boolean };
 }
 
-/** Request that publishes a transformation, and may connect it to destinations. */
+/**
+ * Request to create or update a transformation. If it publishes the transformation, it may also
+ * connect it to destinations.
+ */
 export interface LinkingPublishRequest extends PublishRequest {
   body: PublishRequest["body"] & Static<TObject<typeof destinationLists>>;
 }
 
 const storedFields = ["name", "language", "code", "description", "note"] as const;
 
-/** Converts a request to the catalog's input for creating or updating code. */
+/** Converts a request to create or update code to the input of the catalog. */
 export function revisionInput<Body extends PublishRequest["body"]>(
   call: Omit<PublishRequest, "body"> & { principal: Principal; body: Body; request: Request },
 ) {

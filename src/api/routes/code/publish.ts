@@ -67,7 +67,7 @@ const editPermissions: ConditionalPermission<{ body: Revisions }>[] = [
   },
 ];
 
-/** Fields that the definitions of the routes in this file have in common. */
+/** Options that all routes of this file with a list of revisions in the body have. */
 const takesRevisions = {
   isLong: true,
   needs: [],
@@ -167,7 +167,10 @@ export const publishRoutes = [
   }),
 ] as const;
 
-/** Returns the current state of the transformations and libraries that a publish request names. */
+/**
+ * Returns the current state of the transformations and libraries whose revisions a publish request
+ * lists.
+ */
 function namedResources({ deps, workspaceId, body }: ResourceCall<"/", Revisions>) {
   if (isEmpty(body)) return [];
   const { transformations, libraries } = items(body);
@@ -186,8 +189,9 @@ function isEmpty({ transformations, libraries }: Revisions): boolean {
 }
 
 /**
- * Returns the revisions that a request lists, each as an object with its `versionId`. For a
- * transformation, the object may also have tests. Throws when the request lists no revision.
+ * Returns the revisions that a request lists, each as an object with its `versionId`; for a
+ * transformation, the object may also have test events and test suites. Throws if the request lists
+ * no revision.
  */
 function items({ transformations = [], libraries = [] }: Revisions) {
   if (transformations.length + libraries.length === 0) {
@@ -220,7 +224,7 @@ function selection(body: Revisions, { signal }: Request): CodeSelection {
   };
 }
 
-/** Returns a test suite with an id: the request's id or, if it has none, the suite's name. */
+/** Returns a test suite with an id: the request's id or, without one, the suite's name. */
 export function named({ id, ...suite }: Static<typeof TestSuite>): SuiteInput {
   return { ...suite, id: id ?? suite.name };
 }

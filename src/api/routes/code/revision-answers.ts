@@ -9,7 +9,10 @@ import { component, text } from "../../../settings/schema-types.ts";
 import type { ApiDeps } from "../../deps.ts";
 import { Id, isoTime, Language, Time } from "../../schema/common.ts";
 
-/** Objects that the functions of this file need. */
+/**
+ * What the functions of this file need of the server. `python` is the name of the language Python
+ * in answers.
+ */
 type AnswerDeps = Pick<ApiDeps, "catalog" | "python">;
 
 /**
@@ -17,7 +20,7 @@ type AnswerDeps = Pick<ApiDeps, "catalog" | "python">;
  * functions that build these.
  */
 
-/** Schema of the warnings in the response to a successful publish request. */
+/** Schema of the warnings in the response to a publish request that succeeded despite them. */
 export const Warnings = Type.Optional(
   Type.Array(Type.String(), { description: "What a publish was done in spite of" }),
 );
@@ -94,15 +97,15 @@ export function linkedDestinations(
   return linked.map(({ id, name, enabled }) => ({ id, name, enabled }));
 }
 
-/** Returns a list item, without its code unless `hasCode` is true. */
+/** Returns an item for a list. Without `hasCode`, leaves out the code. */
 export function listed<T extends { code: string }>(answer: T, hasCode: boolean) {
   const { code, ...rest } = answer;
   return hasCode ? answer : rest;
 }
 
 /**
- * Warnings from publishing a transformation or library. Absent unless this request has published
- * it.
+ * Warnings that publishing a transformation or library gave. Absent if this request published
+ * nothing.
  */
 type PublishWarnings = Partial<Pick<StoredCode, "warnings">>;
 
@@ -111,8 +114,8 @@ function warningsAnswer({ warnings = [] }: PublishWarnings): PublishWarnings {
 }
 
 /**
- * Builds the answer about a transformation. `createdAt` is when the transformation was created,
- * `updatedAt` when its newest revision was.
+ * Builds the answer about a transformation. In the answer, `createdAt` is the time of the first
+ * revision, `updatedAt` that of the newest one.
  */
 export function transformationAnswer(
   deps: AnswerDeps,

@@ -29,9 +29,9 @@ export function findCode(
 }
 
 /**
- * Yields the published code, or the drafts if `published` is false. `hasExternalId` selects the
- * items with (true) or without (false) an external id. In place of every other item, yields
- * undefined, so that `streamList` can end a slice in which it has found no item.
+ * Yields a workspace's published transformations or libraries, or its drafts if `published` is
+ * false. With `hasExternalId`, only items that have (true) or lack (false) an external id; for each
+ * other item, yields undefined, so that `streamList` may pause there.
  */
 export function listCode(
   code: CodeStore,

@@ -88,9 +88,9 @@ export const publishedCodeRoutes = [
 ] as const;
 
 /**
- * Returns the revision that the query names. Throws `missing` if there is none, or if the caller is
- * not allowed to read it. A request without a token, which the setting `rudderstack.code.open`
- * allows, can read the code of all workspaces.
+ * Returns the revision whose versionId the query names. Throws `missing` if there is none, or if
+ * the caller must not read it. A request without a token, which the setting `rudderstack.code.open`
+ * allows, reads the code of all workspaces.
  */
 function publishedCode(
   { deps, workspaceId, query }: RequestContext<string, { versionId?: string }, unknown>,

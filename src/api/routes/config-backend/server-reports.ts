@@ -26,8 +26,8 @@ const suppressions = {
   answer: Type.Object({ items: Type.Array(Type.Object({})), token: Type.String() }),
 } as const;
 /**
- * Answer with an empty list of suppressed users. rudder-server requires `token`, and sends it back
- * with its next request.
+ * Answer about users whose events must be suppressed: an empty list. rudder-server requires
+ * `token`, and sends it with its next request.
  */
 const noSuppressions = { items: [], token: "none" };
 

@@ -4,8 +4,8 @@ import type { RouteDeps } from "../../deps.ts";
 import { isOperators } from "../alerts/alert-facts.ts";
 
 /**
- * Throws if the caller is a person. Persons have permissions for the console, which never shows
- * secrets.
+ * Throws unless the request has a service token. The answer contains secrets, which persons
+ * (members and sessions of the console) must not read.
  */
 export function expectServiceToken({ memberId }: Principal, { headers }: Request): void {
   if (memberId === undefined && headers.has("authorization")) return;
@@ -13,8 +13,9 @@ export function expectServiceToken({ memberId }: Principal, { headers }: Request
 }
 
 /**
- * Whether a workspace's tokens let rudder-server and rudder-transformer read the data of all
- * workspaces. This is so for the first workspace, if the setting `rudderstack.namespace` is set.
+ * Whether rudder-server and rudder-transformer can read the data of all workspaces with the tokens
+ * of this workspace. True only for the first workspace, and only if the setting
+ * `rudderstack.namespace` is set.
  */
 export function readsAllWorkspaces(
   deps: Pick<RouteDeps, "catalog" | "namespace">,

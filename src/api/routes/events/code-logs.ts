@@ -5,7 +5,7 @@ import { Id, isoTime, MissingNodes, Time } from "../../schema/common.ts";
 import * as example from "../../schema/examples.ts";
 import { latestCodeLogs } from "../status/node-status.ts";
 
-/** Number of log lines in the response to a request without `limit`. */
+/** Number of log lines in a response if the request has no `limit`. */
 const LINES_DEFAULT = 100;
 /** Maximum number of log lines in a response. */
 const LINES_MAX = 500;

@@ -33,7 +33,7 @@ import { replayAnswer } from "./replays.ts";
 /** Maximum number of dead letters per read. Other requests run between two reads. */
 const LETTERS_AT_ONCE = 10;
 const batchSize = (left: number) => Math.min(left, LETTERS_AT_ONCE);
-/** Consecutive reads without a matching dead letter after which a page ends, even if empty. */
+/** Number of reads in succession without a match after which a page ends, even if it is empty. */
 const FRUITLESS_READS_MAX = 5;
 
 const AsOf = Type.Object({
@@ -186,10 +186,9 @@ export const deadLetterRoutes = [
 ] as const;
 
 /**
- * Replays or deletes the dead letters that a request selects. Resolves with their number, `count`.
- * For a request with `all`, only starts a job that replays or deletes the dead letters later;
- * `count` is then 0. If the request's filter finds more dead letters than `expected`, rejects
- * before anything changes.
+ * Replays or deletes the dead letters that a request selects, and resolves with their number
+ * (`count`). For a request with `all`, only starts a job that does this, and `count` is 0. Rejects
+ * before any change if the request's filter finds more dead letters than `expected`.
  */
 async function carryOut(
   {

@@ -46,8 +46,9 @@ export const destinationFailureRoutes = [
 ] as const;
 
 /**
- * Returns the last delivery failure among the destination's stored dead letters, that is, those not
- * replayed or deleted. After a restart, the server knows no other failures.
+ * Returns the latest delivery failure among the dead letters that the destination still has.
+ * Replayed and deleted dead letters are not considered. After a restart, these are the only
+ * failures that the server knows.
  */
 function storedFailure(
   deadLetters: DeadLetters,

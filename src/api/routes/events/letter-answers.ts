@@ -18,7 +18,7 @@ const responseFields = {
   isCut: optionalFlag("Whether the receiver sent more than `body`"),
 };
 
-/** Schema of the answer of a receiver to a delivery. */
+/** Schema of a receiver's HTTP response to a delivery. */
 export const ReceiverResponse = Type.Object(responseFields, {
   $id: "ReceiverResponse",
   description: "What the receiver answered, with secrets replaced by `***`",

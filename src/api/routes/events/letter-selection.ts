@@ -13,7 +13,9 @@ import { PreconditionFailed } from "../../response/errors.ts";
 import { Id, isoTime, strict, Time } from "../../schema/common.ts";
 import { Rate, Replay } from "./replays.ts";
 
-/** Number of dead letters that are counted before the event loop runs other requests. */
+/**
+ * Number of dead letters that are counted without a pause. Other requests run between two counts.
+ */
 const COUNTED_AT_ONCE = 1_000;
 
 /** Query parameters that filter a list of dead letters. */
@@ -86,9 +88,8 @@ export const LetterSelection = Type.Object(
 export type LetterSelection = Static<typeof LetterSelection>;
 
 /**
- * Optional fields in the response to a replay or deletion of dead letters. If the request's filter
- * finds more dead letters than one request handles, the client sends `before` with its next
- * request.
+ * Optional fields in the response to a replay or deletion of dead letters. If `more` is true, the
+ * client repeats its request with the time `before` of this response.
  */
 export const restFields = {
   more: optionalFlag("With a filter: whether it finds more"),
@@ -100,8 +101,8 @@ export const restFields = {
 };
 
 /**
- * Returns filter and rate of a request with `all`, which selects all matching dead letters.
- * Undefined for a request without `all`. Throws if a request with `all` has ids or has no filter.
+ * Returns filter and rate of a request with `all`, which is about all dead letters that match.
+ * Undefined for a request without `all`. Throws if a request with `all` has ids or lacks a filter.
  */
 export function allOf({ ids, filter, all, rate, before }: LetterSelection) {
   if (all !== true) return undefined;
@@ -116,8 +117,9 @@ export function allOf({ ids, filter, all, rate, before }: LetterSelection) {
 }
 
 /**
- * Returns the ids of the dead letters that a request selects. `more` tells whether the request's
- * filter matches further dead letters. Throws unless the request has either ids or a filter.
+ * Returns the ids of the dead letters that a request selects by ids or by a filter. `more` says
+ * whether the filter finds more of them than one request handles. Throws if the request has both
+ * ids and a filter, or neither.
  */
 export async function selected(
   deadLetters: DeadLetters,
@@ -144,9 +146,8 @@ export async function selected(
 }
 
 /**
- * Throws if the request's filter finds more dead letters than the request expects (`expected`).
- * Without `expected`, does nothing. Counts only dead letters that are older than the time `before`
- * or, if `before` is absent, than this call.
+ * Throws if the request's filter finds more dead letters than `expected`. Does nothing without
+ * `expected`. Counts only dead letters from before the time `before`; its default is now.
  */
 export async function expectCount(
   deadLetters: DeadLetters,

@@ -16,8 +16,8 @@ import { encodeTailMessage } from "../../tail-frames.ts";
  */
 const TAIL_HEARTBEAT_MS = 1_000;
 /**
- * Maximum number of consecutive heartbeats at which a client's buffer is full. After one more such
- * heartbeat, the server ends the live tail.
+ * Number of heartbeats in succession that may find a client's buffer full. At one more, the server
+ * ends the live tail, because the client does not read.
  */
 const TAIL_STALLED_BEATS_MAX = 30;
 
@@ -58,10 +58,10 @@ export const tailRoutes = [
 type TailContext = RequestContext<string, TailFilter, unknown>;
 
 /**
- * Creates the stream of a live tail, which sends a workspace's new events. The stream skips
- * messages for a client that reads too slowly, and while all live tails of the workspace together
- * exceed their bytes per second; then it sends the number of skipped messages. It ends when the
- * client's token becomes invalid, and releases `permit` at its end.
+ * Creates the stream of a live tail (a workspace's new events). Skips messages while the client
+ * reads too slowly or the workspace's live tails together exceed their bytes per second, and then
+ * sends the number of skipped ones. Ends when the client's token becomes invalid, and then releases
+ * `permit`.
  */
 function tailStream(context: TailContext, permit: Permit): ReadableStream {
   const { deps, workspaceId, query, closing } = context;

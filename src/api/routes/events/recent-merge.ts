@@ -3,31 +3,39 @@ import type { LatestOutcome } from "../../../pipeline/recent/latest-outcomes.ts"
 import type { FoundOutcome } from "../../../pipeline/search/event-outcomes.ts";
 import type { FoundEvent } from "../../../pipeline/search/search.ts";
 
-/** An event from the event logs, with outcomes from the ledgers (delivery progress). */
+/**
+ * An event that is stored in the event logs, and what became of it at each destination, as the
+ * ledgers (delivery progress of partitions) show it.
+ */
 export interface StoredEvent
   extends Pick<FoundEvent, "messageId" | "sourceId" | "receivedAt" | "refused"> {
   received: unknown;
   outcomes: readonly FoundOutcome[];
 }
 
-/** The outcome of an event at a destination, from the memory of a node or from a ledger. */
+/**
+ * What became of an event at a destination. A node knows it from its memory or from a ledger
+ * (delivery progress of a partition).
+ */
 interface MergedOutcome
   extends Omit<FoundOutcome, "outcome">,
     Partial<Pick<LatestOutcome, "at" | "event" | "response">> {
   outcome: FoundOutcome["outcome"] | LatestOutcome["outcome"];
 }
 
-/** A recent event as it was received, with its outcome at each destination. */
+/**
+ * A recent event in the form in which it was received, and what became of it at each destination.
+ */
 export interface MergedEvent extends Omit<StoredEvent, "received" | "outcomes"> {
-  /** Time of the event's latest known outcome. Without one, the time at which it was received. */
+  /** Time of the latest outcome that a node has in memory. Without one, the time of receipt. */
   at: number;
   received?: unknown;
   outcomes: MergedOutcome[];
 }
 
 /**
- * Merges events of the event logs with the outcomes that nodes hold in memory. Returns each event
- * once, the one with the latest time first.
+ * Joins events of the event logs with the outcomes that nodes have in memory. Returns each event
+ * once, latest (by `at`) first.
  */
 export function mergeRecent(
   stored: readonly StoredEvent[],

@@ -139,7 +139,10 @@ export const recentRoutes = [
   }),
 ] as const;
 
-/** Reads the newest events of the event logs, with outcomes from ledgers (delivery progress). */
+/**
+ * Returns the newest events of the event logs, with their outcomes from the ledgers (delivery
+ * progress of partitions).
+ */
 async function latestOfLogs(call: RecentCall, limit: number) {
   const { deps, workspaceId, query, request, closing } = call;
   const { destinationId } = query;
@@ -177,7 +180,10 @@ function sourcesOf({ deps, workspaceId }: RecentCall, destinationId: string): Se
   return new Set(lane.connections.map(({ sourceId }) => sourceId));
 }
 
-/** Returns the first events: as many as fit `RECENT_ANSWER_BYTES_MAX` together, at least one. */
+/**
+ * Returns the first events, as many as have at most `RECENT_ANSWER_BYTES_MAX` together, but at
+ * least one.
+ */
 function firstBytes(events: SearchResult["events"]): SearchResult["events"] {
   let bytes = 0;
   const end = events.findIndex(({ event }, index) => {

@@ -4,8 +4,8 @@ import type { destinationStates } from "../status/status-schema.ts";
 import { measure } from "../status/workspace-state.ts";
 
 /**
- * States in which a destination accepts no events. The value is the sentence that is shown when the
- * state comes without a reason; it is empty for states that have a reason.
+ * States in which a destination accepts no events. The value explains the state; it is empty for a
+ * state that always has a reason of its own.
  */
 const STOPPED: Partial<Record<(typeof destinationStates)[number], string>> = {
   down: "",
@@ -16,8 +16,8 @@ const STOPPED: Partial<Record<(typeof destinationStates)[number], string>> = {
 };
 
 /**
- * Returns the reason why the events of a job wait, by the id of the job. Has only jobs with events
- * on their way to a destination that accepts no events now.
+ * Returns, by job id, why the events of replay jobs wait: their destination accepts no events now.
+ * Leaves out jobs whose events do not wait.
  */
 export async function replayWaits(
   deps: StatusDeps,
@@ -43,7 +43,7 @@ export async function replayWaits(
   );
 }
 
-/** Whether events of a job are on their way to a destination. */
+/** Whether a job has events that are not delivered yet. */
 function isUnderWay(job: ReplayJob): boolean {
   return job.kind === "events" ? job.state === "running" : pendingLetters(job) > 0;
 }

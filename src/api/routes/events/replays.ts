@@ -200,7 +200,10 @@ function foundReplay(job: ReplayJob | undefined, waitsFor?: string) {
   return { replay: replayAnswer(job, waitsFor) };
 }
 
-/** Returns a replay for a response. `waitsFor` says why its destination accepts nothing now. */
+/**
+ * Converts a replay for a response. `waitsFor` says why the replay's destination accepts no events
+ * now.
+ */
 export function replayAnswer(job: ReplayJob, waitsFor?: string): Static<typeof Replay> {
   const { kind, counts, failures = [], filter, createdAt, endedAt } = job;
   const { delivered, dropped, failed, discarded, moved } = counts;
@@ -225,8 +228,8 @@ export function replayAnswer(job: ReplayJob, waitsFor?: string): Static<typeof R
 }
 
 /**
- * Returns a replay's state for a response. A completed replay is shown as failed if all of its
- * events became dead letters.
+ * Returns the state of a replay as responses show it: a replay that is done counts as failed if all
+ * of its events became dead letters.
  */
 function outcomeOf({ state, error, counts }: ReplayJob): Pick<ReplayJob, "state" | "error"> {
   const { delivered, dropped, failed } = counts;

@@ -16,7 +16,10 @@ import {
 } from "./search.ts";
 import { sealCursor } from "./search-cursor.ts";
 
-/** Maximum number of searches of one export, each with its own limits of bytes and time. */
+/**
+ * Maximum number of searches for one export. Each search reads a limited number of bytes for a
+ * limited time.
+ */
 const SEARCHES_OF_EXPORT_MAX = 100;
 
 const { limit: _, ...exportQuery } = searchQuery;
@@ -82,8 +85,8 @@ function exportEvents(call: SearchCall, key: Uint8Array): Response {
 }
 
 /**
- * Writes a found event as a line. Its JSON, which has no line breaks, is not parsed, because that
- * would round long numbers.
+ * Returns a found event as a line of JSON. Copies the event's own JSON, which has no line breaks,
+ * because parsing would round long numbers.
  */
 function lineOf(it: EventWithOutcomes): string {
   const json = utf8Text(it.found.event.json);

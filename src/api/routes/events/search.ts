@@ -164,8 +164,8 @@ export const searchRoutes = [
 ] as const;
 
 /**
- * Returns a function that takes the id of a source and returns whether the source is in the
- * caller's workspace. If the query names a source, the function returns true only for that source.
+ * Returns a function that says whether the source with an id belongs to the caller's workspace. If
+ * the query names a source, the function accepts only that source.
  */
 export function ownSources({
   deps,
@@ -211,8 +211,8 @@ export interface EventWithOutcomes {
 }
 
 /**
- * Returns the found events with their outcomes. If the query names a destination, has only outcomes
- * at this destination. If the query names an outcome, leaves out events without this outcome.
+ * Adds to each found event its outcomes at the destinations. A destination in the query leaves only
+ * the outcomes there; an outcome in the query leaves only the events that have it.
  */
 export async function withOutcomes(
   { deps, workspaceId, query }: Pick<SearchCall, "deps" | "workspaceId" | "query">,
@@ -228,8 +228,8 @@ export async function withOutcomes(
 }
 
 /**
- * Returns the fields that an answer has about a found event beside the event itself: outcomes,
- * source, message id, time of receipt, and why the event was refused, if it was.
+ * Returns what an answer says about a found event, without the event itself: outcomes, source,
+ * message id, time of receipt, and the reason if the server refused the event.
  */
 export function aboutEvent({ found, outcomes }: EventWithOutcomes) {
   const { sourceId, messageId, receivedAt, refused } = found;
@@ -246,7 +246,9 @@ function eventAnswer(it: EventWithOutcomes) {
   return { ...aboutEvent(it), event: objectOf(parseToShow(utf8Text(it.found.event.json))) };
 }
 
-/** Returns a value if it is an object; otherwise wraps it: a refused event may be any JSON. */
+/**
+ * Returns an object unchanged, and any other value in an object: a refused event may be any JSON.
+ */
 function objectOf(value: unknown): Record<string, unknown> {
   return isObject(value) ? value : { value };
 }

@@ -18,8 +18,8 @@ import {
 } from "./stored-secrets.ts";
 
 /**
- * Config forms of a destination type: the form for pixelmill's own keys and, from `formOf`, the
- * form for RudderStack's keys.
+ * How configs of a destination type are validated, and which of their keys are secret. A config has
+ * pixelmill's own keys or RudderStack's keys. For RudderStack's keys, `formOf` returns the form.
  */
 type ConfigForms = ConfigForm & Pick<DestinationKind, "formOf">;
 
@@ -31,8 +31,8 @@ export function kindOf({ kinds }: Pick<ApiDeps, "kinds">, type: string): Destina
 }
 
 /**
- * Returns the config forms of a destination type, whether pixelmill or rudder-server delivers to
- * it. Undefined if this version does not know the type, or its RudderStack definition is missing.
+ * Returns the config forms of a destination type. For a type that only rudder-server delivers to,
+ * the form comes from RudderStack's definition of the type. Undefined for an unknown type.
  */
 export function formsOf(
   { kinds, definitions }: Pick<ApiDeps, "kinds" | "definitions">,
@@ -45,8 +45,8 @@ export function formsOf(
 }
 
 /**
- * Returns the config forms of a stored destination's type. Throws if the definition of the type is
- * missing.
+ * Returns the config forms of a stored destination's type. Throws if this version no longer knows
+ * the type.
  */
 export function expectForms(
   deps: Pick<ApiDeps, "kinds" | "definitions">,
@@ -65,9 +65,9 @@ interface NewType {
 }
 
 /**
- * Returns the type of a new destination. If the request does not say who delivers to the
- * destination, the type decides: pixelmill if pixelmill has the type, rudder-server if only
- * RudderStack has a definition of it. Throws if the one that delivers does not know the type.
+ * Returns the type of a new destination and who delivers to it. A request that does not say who
+ * delivers gets pixelmill, or rudder-server if only RudderStack has the type. Throws if the one who
+ * delivers does not support the type.
  */
 export function newType(
   deps: Pick<ApiDeps, "kinds" | "definitions">,
@@ -88,10 +88,10 @@ export function newType(
 }
 
 /**
- * Returns the config to store: the sent config without nulls, completed with the stored secrets
- * that the sent config leaves out. Throws if the config is invalid; missing keys are allowed while
- * the destination is disabled. Also throws if a stored secret would be sent to another host than
- * before, because the caller possibly does not know the secret.
+ * Returns the config to store: the sent config without nulls, plus the stored secrets that it
+ * leaves out. Throws if the config is invalid; a disabled destination may lack required keys. Also
+ * throws if a stored secret would be sent to another host than before, because the caller may not
+ * know the secret.
  */
 export function resolveConfig(
   kind: ConfigForms,
@@ -109,7 +109,7 @@ export function resolveConfig(
   return config;
 }
 
-/** Throws if a config lacks keys that an enabled destination needs. */
+/** Throws if a config lacks a key that it must have while the destination is enabled. */
 export function expectWhole(kind: ConfigForms, config: DestinationConfig): void {
   expectNoneInConfig(missingKeys(kind, config));
 }
@@ -131,9 +131,9 @@ function isOfMissingKey({ path }: Detail, config: DestinationConfig): boolean {
 }
 
 /**
- * Returns a config as responses show it: only known keys, and no secrets. A secret in a list item
- * becomes an empty string. With `headers` `clear`, the values of secret webhook headers and the
- * secret parts of URLs are shown.
+ * Returns a config for responses: with known keys only, and without secrets. A secret in an item of
+ * a list becomes an empty string. If `headers` is `clear`, secret webhook headers and secret parts
+ * of URLs are not hidden.
  */
 export function configAnswer(
   kind: ConfigForms,
@@ -165,7 +165,7 @@ export function configAnswer(
   return shown;
 }
 
-/** Returns a JSON pointer to each secret in a stored config. */
+/** Returns a JSON pointer, such as `/headers/0/to`, to each secret that a stored config has. */
 export function secretsSet(kind: ConfigForms, config: DestinationConfig): string[] {
   return secretPaths(formOf(kind, config), config);
 }
@@ -190,10 +190,9 @@ function formOf(kind: ConfigForms, config: DestinationConfig): ConfigForm {
 }
 
 /**
- * Returns a sent config in which each masked string, as responses show it, is replaced by the
- * stored string. Other keys of the config decide which parts of the string are masked. If the new
- * config would mask less than the stored one, leaves the string masked, because the caller could
- * otherwise read a secret.
+ * Returns a sent config with the stored strings in place of masked ones, which a client sends back
+ * as responses showed them. Other keys of a config decide which parts of a string are masked: if
+ * the sent ones would reveal a masked part, the string stays masked.
  */
 function unmasked(
   { maskedKeys = [] }: ConfigForm,
@@ -225,7 +224,10 @@ function withText(config: DestinationConfig, path: string, text: string): Destin
   return { ...config, [key]: value };
 }
 
-/** Returns an error for each string that contains a mask and differs from the stored string. */
+/**
+ * Returns an error for each string that still contains a mask, because it is not the string that
+ * responses show in place of the stored one.
+ */
 function maskErrors(
   { maskedKeys = [] }: ConfigForm,
   config: DestinationConfig,

@@ -22,7 +22,10 @@ const answer = {
   updatedAt: example.destination.updatedAt,
 };
 
-/** Returns a destination's link to a transformation as a list; empty if there is none. */
+/**
+ * Returns the current link of a destination to a transformation, in a list. The list is empty if
+ * the destination has none.
+ */
 function current({ deps, workspaceId, params }: ResourceCall<"/{id}", unknown>) {
   const { catalog } = deps;
   const destination = catalog.destinations.get(workspaceId, params.id);

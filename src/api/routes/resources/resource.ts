@@ -17,15 +17,14 @@ interface ResourceOptions<Singular, Plural, Path, Item extends TObject, Stored> 
   /** Names of one item and of several items in paths and JSON, such as `source` and `sources`. */
   singular: Singular;
   plural: Plural;
-  /** Path of the list below `/v2/`, when it is not `plural`. */
+  /** Path of the list below `/v2/`. Default: `plural`. */
   path?: Path;
   schema: Item;
   example: Static<Item> & { id: string };
   /** Returns an item as responses show it. By default, the item with the fields of `schema`. */
   answer?(stored: Stored, deps: RouteDeps): Static<Item>;
   /**
-   * Returns the part of an item's answer from which its entity tag is computed. If this function is
-   * absent, the tag is computed from the whole answer.
+   * Returns the part of an item's answer that determines its entity tag. Default: the whole answer.
    */
   state?(answer: Static<Item>): unknown;
   /** Returns the item with this id. Throws `missing` if there is none. */
@@ -78,8 +77,8 @@ function adminRoute<
 }
 
 /**
- * Returns functions that create the `/v2` routes of one kind of item, such as sources. The routes
- * have paths, bodies and examples of the same form, and need the permission `workspace:admin`.
+ * Returns functions that create the `/v2` routes to list, create, read, change and delete one kind
+ * of item, such as sources. The routes need the permission `workspace:admin`.
  */
 export function resource<
   const Singular extends string,

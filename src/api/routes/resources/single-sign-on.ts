@@ -104,8 +104,8 @@ export const singleSignOnRoutes = [
 type Call = Pick<RequestContext<"GET /", unknown, unknown>, "deps" | "request" | "client">;
 
 /**
- * Runs `run`. If it rejects because the server accepts no sign-in at the moment, redirects the
- * browser to the console instead of answering with an error, which a person would see as JSON.
+ * Runs `run`. If it rejects because the server is too busy for sign-ins, redirects the browser to
+ * the console, which tells the user. An error answer would show the user JSON.
  */
 async function backWhenBusy(request: Request, run: () => Promise<Response>): Promise<Response> {
   try {

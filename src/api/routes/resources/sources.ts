@@ -23,8 +23,8 @@ import * as example from "../../schema/examples.ts";
 import { resource } from "./resource.ts";
 
 /**
- * Schema of settings without an effect. RudderStack's clients send them, so pixelmill stores them
- * and returns them in responses.
+ * Schema of settings that pixelmill stores and returns because RudderStack's clients send them.
+ * They have no effect.
  */
 const storedOnly = {
   geoEnrichmentEnabled: Type.Optional(Type.Boolean()),
@@ -185,8 +185,8 @@ export function updateSource({
 }
 
 /**
- * Returns the fields that requests to create and to update a source have in common. A config of
- * null becomes an empty object.
+ * Returns the fields of a source that requests to create and to update it have in common. In the
+ * result, a config of null is an empty object.
  */
 function changedFields({
   enabled,

@@ -8,7 +8,7 @@ import { DETAILS_MAX } from "../../../settings/limits.ts";
 
 export type DestinationConfig = Record<string, unknown>;
 
-/** A stored secret that the new config keeps, because the request left it out. */
+/** A stored secret that stays in the config, because the request left it out. */
 interface RetainedSecret {
   secret: SecretKey;
   /** JSON pointer to the secret in the config. */
@@ -16,9 +16,9 @@ interface RetainedSecret {
 }
 
 /**
- * Returns the sent config without nulls, completed with the stored secrets that it lacks. A stored
- * secret that has no effect in the new config, such as the password of an authentication that is no
- * longer selected, is not inserted. `kept` lists the inserted secrets.
+ * Returns the sent config without nulls, plus the stored secrets that it lacks (listed in `kept`).
+ * Does not insert a secret that has no effect in the new config, such as the password of an
+ * authentication that is no longer selected.
  */
 export function retainSecrets(
   form: ConfigForm,
@@ -48,8 +48,8 @@ export function retainSecrets(
 }
 
 /**
- * Returns an error for each kept secret that would be sent to another host with the new config than
- * with the old one.
+ * Returns an error for each kept secret that the new config would send to a host to which the old
+ * config did not send it.
  */
 export function audienceErrors(
   kept: readonly RetainedSecret[],
@@ -99,8 +99,8 @@ function isSet(value: unknown): boolean {
 }
 
 /**
- * Returns the hosts to which a config's secret is sent. Returns an empty list if the config names
- * none: the destination is disabled, or the config was stored by an earlier version.
+ * Returns the hosts to which a secret of this config is sent. Empty if the config names no host,
+ * because the destination is disabled or an earlier version stored the config.
  */
 function audiencesOf({ audiences }: SecretKey, config: DestinationConfig): SecretAudience[] {
   try {
@@ -121,7 +121,7 @@ function textOf(audiences: readonly SecretAudience[]): string {
 interface SecretMember {
   key: string;
   inner: string;
-  /** Called with the JSON pointer to each stored secret that the new config keeps. */
+  /** Called for each stored secret that the new config keeps, with the JSON pointer to it. */
   keep(path: string): void;
 }
 
@@ -142,10 +142,9 @@ function retainInObject(
 }
 
 /**
- * Returns a list of the sent config. Into each item without a secret, inserts the secret of the
- * stored item whose other fields are equal. If several stored items are equal, uses the secret of
- * each once, in order. Returns a list with more than `max` items unchanged: validation refuses it
- * later.
+ * Returns a list of the sent config. Each item without a secret gets that of the stored item with
+ * equal other fields; each stored item gives its secret once. A list of more than `max` items,
+ * which validation refuses later, is returned unchanged.
  */
 function retainInList(
   items: unknown,

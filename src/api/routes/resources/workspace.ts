@@ -42,8 +42,8 @@ const workspaceRoute = route("GET /v2/workspace", {
 });
 
 /**
- * Routes for RudderStack products that pixelmill does not have. rudder-cli loads all of them before
- * it applies changes, so the routes answer with an empty object.
+ * Routes for RudderStack products that pixelmill does not have. They answer with an empty object,
+ * because rudder-cli requests all of them before it applies changes.
  */
 const catalogues = [
   "GET /v2/catalog/categories",
@@ -57,8 +57,8 @@ const catalogues = [
 ] as const satisfies RouteKey[];
 
 /**
- * Route for accounts (of a warehouse, for example), which pixelmill does not have. RudderStack's
- * clients request the list, so the route answers with an empty one.
+ * Route for accounts at other services, such as a warehouse, which pixelmill does not have. It
+ * answers with an empty list, because RudderStack's clients request it.
  */
 const accountsRoute = route("GET /v2/accounts", {
   summary: "Empty: rudder-cli and the Terraform provider ask for it",

@@ -4,12 +4,15 @@ import { isoTime } from "../../schema/common.ts";
 import type { OverviewProblem } from "./problems.ts";
 
 /**
- * Kinds of alerts that the overview lists. In place of an alert of another kind, it lists the cause
- * of the alert.
+ * Kinds of alerts that the overview lists as problems. An alert of another kind has a cause that
+ * the overview lists already, such as a failing destination.
  */
 const kindsOfOwn = new Set<AlertKind>(["lag", "source-silent", "nodes-missing", "disk"]);
 
-/** Returns a problem per open alert of a kind in `kindsOfOwn`, and per failing receiver. */
+/**
+ * Returns a problem for each open alert of a kind in `kindsOfOwn`, and for each receiver that
+ * notifications do not reach.
+ */
 export function alertProblems(
   { catalog }: Pick<RouteDeps, "catalog">,
   workspaceId: string,

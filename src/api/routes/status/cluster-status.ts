@@ -8,22 +8,22 @@ type ClusterNode = NonNullable<ClusterFigures["nodes"]>[number];
 interface ClusterFacts {
   name: string;
   /**
-   * Members of the nodes' Kafka group. Undefined if the group's coordinator does not answer. Also
-   * undefined while members join, if this node has seen no earlier list of the members.
+   * The nodes that are members of the cluster's Kafka consumer group. Undefined while the group's
+   * coordinator does not answer, or while members join and this node has not seen them before.
    */
   members: readonly ClusterNode[] | undefined;
   partitions: ClusterFigures["partitions"];
   /** Health of the nodes that answered, this node included, by node id. */
   health: ReadonlyMap<string, NodeHealth>;
-  /** Ids of the nodes from which any message has arrived recently. */
+  /** Ids of the nodes from which a message of any kind has arrived recently. */
   heard: ReadonlySet<string>;
-  /** Sentence about why this node cannot ask the other nodes. Undefined if it can. */
+  /**
+   * Sentence about why this node's questions do not reach the other nodes. Undefined if they do.
+   */
   unasked: string | undefined;
 }
 
-/**
- * Returns the nodes and partitions of a cluster, with the problems of the cluster and of its nodes.
- */
+/** Returns the nodes and the partitions of a cluster, and its problems. */
 export async function clusterStatus(deps: StatusDeps & Pick<ApiDeps, "nodes">) {
   const { nodes, others } = deps;
   if (nodes === undefined || others === undefined) {
@@ -62,10 +62,10 @@ function nodeAnswer({ refused = [], ...member }: ClusterNode, health: NodeHealth
 }
 
 /**
- * Returns the problems of a cluster, one sentence each. Names a cause only if the facts show it.
- * Says that a node does not answer only if this node can ask the others, and no message of that
- * node arrives. Says that a partition runs at no node only if the last node that ran the partition
- * has left, and no present node runs the partition or may run it.
+ * Returns the problems of a cluster, one sentence each. Only certain problems are listed. For
+ * example, "Node … does not answer" needs proof that questions leave this node and that nothing
+ * arrives from the other. "Partition … runs at no node" needs proof that the node which ran it last
+ * has left, and that no other node runs it or has it assigned without saying so.
  */
 export function problemsOf(facts: ClusterFacts): string[] {
   const { name, members, partitions, health, heard, unasked } = facts;
@@ -88,7 +88,10 @@ export function problemsOf(facts: ClusterFacts): string[] {
   ];
 }
 
-/** Returns a sentence about nodes that answer too late, for example because of a far broker. */
+/**
+ * Returns a sentence about nodes whose answers came too late, for example because a broker is far
+ * away.
+ */
 function describeLate(late: readonly ClusterNode[]): string {
   const ids = late.map(({ id }) => id).join(", ");
   const which =

@@ -35,9 +35,9 @@ import { unwrittenFigures } from "./node-status.ts";
 
 const DAY_SECONDS = 86_400;
 /**
- * Possible distances between two points of a chart, in seconds. If a request names no `step`, it
- * gets the shortest distance for which figures are stored and with which the chart has at most
- * `METRIC_POINTS_MAX` points.
+ * Possible distances between two points of a chart, in seconds. For a request without `step`, the
+ * server chooses the shortest one that has stored figures and gives at most `METRIC_POINTS_MAX`
+ * points.
  */
 const STEPS = [60, 300, 900, 3_600, 7_200, 14_400, DAY_SECONDS];
 
@@ -49,8 +49,8 @@ interface Query {
 }
 
 /**
- * Returns the time range of a request, extended to whole steps. Throws if the range is invalid or
- * has too many points.
+ * Returns the time range of a request, extended to whole steps. Throws if the range is invalid, or
+ * has more than `METRIC_POINTS_MAX` points.
  */
 export function rangeOf(query: Query, now: number): FigureRange {
   const to = query.to === undefined ? now : Date.parse(query.to);
@@ -75,7 +75,7 @@ function refuse(path: string, message: string): never {
   throw invalidValue(path, message);
 }
 
-/** Returns the series of an item of the workspace. Throws when there is no such item. */
+/** Returns the name of an item's series of figures. Throws if the workspace has no such item. */
 export function ownSeries(
   deps: StatusDeps,
   workspaceId: string,
@@ -98,8 +98,8 @@ export function ownSeries(
 }
 
 /**
- * Returns a list of values for each figure of the series, such as `delivered`. A list has one value
- * for each point of time. The value is null where nothing was recorded.
+ * Returns the values of a chart: for each figure, such as `delivered`, a list with one value per
+ * point of time. A value is null if the server recorded nothing at that time.
  */
 export function columnsOf(series: Series, points: readonly FigurePoint[]) {
   const column = (value: (row: FigureRow) => number | undefined) =>
@@ -137,9 +137,9 @@ export function totalsOf(deps: StatusDeps, series: Series, unwritten: readonly N
 }
 
 /**
- * Returns the time, as ISO text, at which each source received its last event, by source id. Leaves
- * out sources without an event in the last 30 days. An event of the nodes `missingNodes` may be
- * later.
+ * Returns the time (ISO 8601) at which each source received its last event, by source id. Sources
+ * without an event in the last 30 days are absent. The nodes `missingNodes` did not answer, and may
+ * have received later events.
  */
 export async function lastReceivedTimes(
   deps: StatusDeps,

@@ -6,7 +6,7 @@ import type { Readiness, RevisionSuspension, RouteDeps } from "../../deps.ts";
 
 export interface LaneSummary extends Omit<LaneStatus, "rates" | "lastFailure"> {
   rates: Rates;
-  /** Reason why the node delivers nothing to this destination. Absent if the node delivers. */
+  /** Why the node delivers nothing to the destination at present. Absent if it delivers. */
   blocked?: string;
   /**
    * Time since which no event has succeeded in the destination's user code, in milliseconds since
@@ -16,8 +16,8 @@ export interface LaneSummary extends Omit<LaneStatus, "rates" | "lastFailure"> {
 }
 
 /**
- * State of a workspace's lanes (a lane delivers to one destination) and of its user code, on one
- * node or merged from all nodes.
+ * State of a workspace's deliveries (one lane per destination) and of its user code: on one node,
+ * or merged from all nodes.
  */
 export interface WorkspaceStatus {
   /** State of each destination's delivery, by destination id. */
@@ -25,7 +25,7 @@ export interface WorkspaceStatus {
   /** Event rates of each connection (of a source to a destination), by connection id. */
   connections: Record<string, Rates>;
   suspensions: RevisionSuspension[];
-  /** Messages of failing health checks, one sentence each. */
+  /** Messages of the health checks that fail now, one sentence each. */
   troubles: string[];
   /** Warnings about states in which the server works but should not remain. */
   warnings: string[];
@@ -37,7 +37,7 @@ export type StatusDeps = Pick<
   | ("ready" | "others" | "limiters" | "diskSpace")
 >;
 
-/** Maximum length of a failure reason in a response. The rest is cut off. */
+/** Maximum number of characters of a failure reason in a response. A longer reason is cut off. */
 const REASON_CHARS_MAX = 500;
 
 export const noRates: Rates = { received: 0, delivered: 0, dropped: 0, failed: 0 };
@@ -54,8 +54,8 @@ export interface NodeHealth extends Pick<WorkspaceStatus, "troubles" | "warnings
 }
 
 /**
- * Returns this node's state of the destinations whose ids are in `ids`. Leaves out destinations of
- * other workspaces.
+ * Returns the state of destinations of a workspace as this node knows it. Ignores ids of
+ * destinations of other workspaces.
  */
 export function localStatus(
   deps: StatusDeps,
@@ -83,9 +83,9 @@ export function localStatus(
 }
 
 /**
- * Returns, by destination id, how user code delays or blocks the destination's delivery. Reads
- * which code the destinations have only while some code of the workspace is slow or no code can
- * run, because an overview asks for many destinations.
+ * Returns, by destination id, how user code slows down or prevents the delivery. Finds out which
+ * code the destinations have only if some code of the workspace is slow or no code can run, because
+ * otherwise the result is empty anyway.
  */
 function codeStates(
   { catalog, slowCode }: StatusDeps,
@@ -131,7 +131,9 @@ function troublesOf(checks: Checks): string[] {
   return Object.keys(checks).flatMap((name) => faultOf(checks, name) ?? []);
 }
 
-/** Returns name and message of a check if it fails; otherwise undefined. */
+/**
+ * Returns the name and message of a failing check, such as `delivery: …`. Undefined if it passes.
+ */
 function faultOf(checks: Checks, name: string): string | undefined {
   const { ok = true, message = "not ready" } = checks[name] ?? {};
   return ok ? undefined : `${name}: ${message}`;

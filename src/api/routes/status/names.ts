@@ -11,8 +11,8 @@ const namedKinds = ["source", "destination", "transformation"] as const;
 type NamedKind = (typeof namedKinds)[number];
 
 /**
- * Route that returns only ids and names. The console calls it to search thousands of items, and to
- * show names in place of ids.
+ * Route that returns only ids and names of items. With it, the console searches thousands of items,
+ * and shows names in place of ids.
  */
 export const nameRoutes = [
   route("GET /v2/status/names", {
@@ -71,7 +71,10 @@ interface NamedItems {
   each(workspaceId: string): Iterable<NamedItem>;
 }
 
-/** Returns the items of one kind. Transformations have the names of their newest revisions. */
+/**
+ * Returns an object that lists the items of one kind. A transformation has the name of its newest
+ * revision.
+ */
 export function namedItems(catalog: Catalog, kind: NamedKind): NamedItems {
   if (kind !== "transformation") return catalog[`${kind}s`];
   const { code } = catalog;

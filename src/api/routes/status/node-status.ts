@@ -25,9 +25,9 @@ interface NodeAnswers<T> {
 }
 
 /**
- * Returns the state of the given destinations of a workspace, merged from all nodes, and the nodes'
- * troubles and warnings. A node does nothing else while it answers a question, so each question
- * names only a part of the destinations.
+ * Returns the state of a workspace's destinations, and the troubles and warnings of the nodes,
+ * merged from all nodes. Asks about a part of the destinations at a time, because a node does
+ * nothing else while it answers.
  */
 export async function workspaceStatus(
   deps: StatusDeps,
@@ -66,7 +66,7 @@ export async function workspaceSuspensions(deps: StatusDeps, workspaceId: string
   return { suspensions, missingNodes: answers.missingNodes };
 }
 
-/** Returns the figures of these series that the nodes have counted but not stored yet. */
+/** Returns the figures of the given series that the nodes have counted and not stored yet. */
 export async function unwrittenFigures(
   deps: StatusDeps,
   workspaceId: string,
@@ -77,7 +77,10 @@ export async function unwrittenFigures(
   return { rows: [...byNode.values()].flat(), missingNodes };
 }
 
-/** Returns the latest matching `log(...)` lines of published code on all nodes, newest first. */
+/**
+ * Returns the latest lines that published code wrote with `log(...)` and that match the filter,
+ * from all nodes, newest first.
+ */
 export async function latestCodeLogs(
   deps: StatusDeps,
   workspaceId: string,
@@ -90,7 +93,10 @@ export async function latestCodeLogs(
   return { lines: lines.slice(0, limit), missingNodes };
 }
 
-/** Returns the matching outcomes of at most `eventsMax` of the latest events of each node. */
+/**
+ * Returns outcomes (what became of events at destinations) that match the filter. Each node returns
+ * those of at most `eventsMax` of its latest events.
+ */
 export async function latestOutcomes(
   deps: StatusDeps,
   workspaceId: string,
@@ -103,8 +109,8 @@ export async function latestOutcomes(
 }
 
 /**
- * Returns the last failure of a destination from each node that delivers its events and knows a
- * failure.
+ * Returns the last failed delivery to a destination from each node that has had one since its
+ * start.
  */
 export async function lastFailures(deps: StatusDeps, workspaceId: string, destinationId: string) {
   const question = ["failure", destinationId];
@@ -120,7 +126,10 @@ export function nodesHealth(deps: StatusDeps, workspaceId: string) {
 
 type Answers = Record<string, (deps: StatusDeps, ...values: never[]) => unknown>;
 
-/** Functions that answer questions about this node, by the first item of the question. */
+/**
+ * Functions that answer a question from this node's own state. The key is the first item of the
+ * question.
+ */
 const answers: Answers = {
   activity: localStatus,
   suspensions: localSuspensions,
@@ -134,7 +143,10 @@ const answers: Answers = {
     pipeline.status(destinationId)?.lastFailure ?? null,
 };
 
-/** Answers a question about the state of this node. An API request or another node has asked it. */
+/**
+ * Answers a question about this node's own state. The question comes from an API request at this
+ * node, or from another node.
+ */
 export function answerLocally(deps: StatusDeps, question: unknown): unknown {
   const [kind, ...values] = question as [string, ...never[]];
   const answer = Object.hasOwn(answers, kind) ? answers[kind] : undefined;
@@ -143,8 +155,8 @@ export function answerLocally(deps: StatusDeps, question: unknown): unknown {
 }
 
 /**
- * Sends a question to all nodes, including this one, because only the node that delivers a
- * destination's events or runs a workspace's code knows their state.
+ * Sends a question to all nodes, this one included. Only the node that delivers a destination's
+ * events or runs a workspace's code knows the state of both.
  */
 async function askAllNodes<T>(
   deps: StatusDeps,
@@ -187,9 +199,8 @@ function mergeStatuses(told: ReadonlyMap<string, WorkspaceStatus>): WorkspaceSta
 
 /**
  * Merges the troubles (failed checks) and warnings of all nodes. Messages with the same cause
- * become one message, which lists all their consequences. The merged message is a trouble if at
- * least one of the messages is a trouble, otherwise a warning. If only some nodes report the cause,
- * the merged message begins with their ids.
+ * become one message with all their consequences. The message is a trouble if at least one of them
+ * is. If only some nodes report the cause, the message begins with their ids.
  */
 export function mergeMessages(told: ReadonlyMap<string, Messages>): Messages {
   const all = [...told].flatMap(([id, { troubles, warnings }]) => [
@@ -210,7 +221,10 @@ export function mergeMessages(told: ReadonlyMap<string, Messages>): Messages {
 
 type Messages = Pick<WorkspaceStatus, "troubles" | "warnings">;
 
-/** Returns the cause with which a message begins, without the name of a check before it. */
+/**
+ * Returns the first part of a message, which names the cause: without the check's name before it
+ * and without the consequence after it.
+ */
 const causeOf = (text: string) => text.split(CONSEQUENCE)[0]!.replace(/^[a-z]+: /, "");
 
 function mergeById<T>(
@@ -249,8 +263,8 @@ const byUrgency = (one: Failure, other: Failure) =>
   Number(other.isDown) - Number(one.isDown) || one.since - other.since;
 
 /**
- * Returns one suspension for each suspended revision. Several nodes may have suspended it: the
- * suspension that ends last counts.
+ * Returns each suspended revision's suspension. If several nodes have suspended a revision, returns
+ * the suspension that ends last.
  */
 function latestSuspensions(suspensions: readonly RevisionSuspension[]): RevisionSuspension[] {
   const groups = Map.groupBy(suspensions, (it) => it.transformationVersionId).values();

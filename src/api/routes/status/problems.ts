@@ -21,7 +21,7 @@ export const problemKinds = [
   "warning",
 ] as const;
 
-/** Schema of a problem of a workspace or its server that requires action by a person. */
+/** Schema of a problem of a workspace or of its server that a person must solve. */
 export const Problem = Type.Object(
   {
     kind: oneOf(problemKinds),
@@ -46,10 +46,10 @@ interface ProblemSources {
 }
 
 /**
- * Returns all problems of a workspace, the worst first: sorted by kind, then the longest-lasting,
- * then by the number of dead letters. Shows each cause once: an alert about a failing or lagging
- * destination is left out, because the destination itself is a problem; dead letters of a suspended
- * transformation are counted in the problem of the transformation.
+ * Returns all problems of a workspace, worst first: sorted by kind, then by age (oldest first),
+ * then by number of dead letters. Each cause has one problem: an alert about a destination that is
+ * itself a problem is left out, and dead letters of a suspended transformation are counted in its
+ * problem.
  */
 export function problemsOf(
   state: ProblemSources,
@@ -91,7 +91,10 @@ function worstFirst(one: OverviewProblem, other: OverviewProblem): number {
   );
 }
 
-/** Returns a suspended transformation's problem, with the dead letters of its destinations. */
+/**
+ * Returns the problem of a suspended transformation; undefined for another one. `count` is the
+ * number of dead letters of its destinations.
+ */
 function suspensionProblem({ id, name, suspended }: LinkedTransformation, count: number) {
   if (suspended === undefined) return undefined;
   const message = `${name} is suspended, every batch failed: ${suspended.reason}`;
@@ -119,8 +122,8 @@ function destinationProblem(destination: DestinationState): OverviewProblem | un
 }
 
 /**
- * Returns a problem about dead letters with the failure reason of the latest dead letter. If all
- * groups have the time of their first dead letter, also adds the earliest of these times.
+ * Completes a problem about the dead letters of `groups`: adds the failure reason of the latest
+ * dead letter, and the time of the first one, unless a group lacks this time.
  */
 export function withReason(problem: OverviewProblem, groups: readonly LetterGroup[]) {
   const latest = groups.toSorted((one, other) => other.lastAt - one.lastAt)[0];

@@ -42,8 +42,9 @@ const total = Type.Integer({ description: "Number of rows that match, on all pag
 const exampleRow = { ...exampleDestination, transformationName: example.transformation.name };
 
 /**
- * Lists of sources, destinations and connections with their current state, searched, sorted and
- * paged by the server. They need `events:read`, and contain no config and no write key.
+ * Routes that list sources, destinations and connections with their present state. The server
+ * searches, sorts and pages the lists. The permission `events:read` is enough, because the answers
+ * contain neither configs nor write keys.
  */
 export const statusListRoutes = [
   route("GET /v2/status/destinations", {
@@ -226,8 +227,8 @@ export const statusListRoutes = [
 ] as const;
 
 /**
- * Returns the state of a workspace that its requests share. Undefined if the requests share none,
- * or if the shared state does not have all items.
+ * Returns the computed state that a workspace's requests share. Undefined if they share none, or if
+ * it lacks some items because there are too many.
  */
 async function wholeState(deps: StatusDeps, workspaceId: string, signal: AbortSignal) {
   if (!hasSharedState(deps, workspaceId)) return undefined;

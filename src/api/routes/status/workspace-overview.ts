@@ -11,8 +11,8 @@ import {
 } from "./workspace-state.ts";
 
 /**
- * Returns what an operator on call needs first: the worst problems, sums over the whole workspace,
- * and those sources, destinations and connections that fail or have the highest rates.
+ * Returns the data of the console's overview: the worst problems, sums over the whole workspace,
+ * and the sources, destinations and connections that fail or have the highest rates.
  */
 export async function workspaceOverview(deps: StatusDeps, workspaceId: string) {
   const state = await workspaceState(deps, workspaceId);

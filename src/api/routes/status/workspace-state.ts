@@ -15,9 +15,9 @@ import { destinationStates, type LinkedTransformation } from "./status-schema.ts
 
 /**
  * Returns state and event rates of a workspace's sources, transformations, destinations and
- * connections, at most `STATUS_ITEMS_MAX` of each; the connections most urgent first. For a
- * workspace with many destinations, requests share one state: it may be some seconds old, but
- * reflects every change of sources, destinations, connections and published code.
+ * connections: at most `STATUS_ITEMS_MAX` of each, the most urgent connections first. In a
+ * workspace with many destinations, requests share one state, which may be some seconds old but is
+ * computed again after each change of these items.
  */
 export async function workspaceState(
   deps: StatusDeps,
@@ -37,7 +37,7 @@ export async function workspaceState(
   );
 }
 
-/** Whether requests share one state of a workspace, because it has many destinations. */
+/** Whether a workspace has so many destinations that its requests share one computed state. */
 export function hasSharedState({ catalog }: StatusDeps, workspaceId: string): boolean {
   return catalog.destinations.count(workspaceId) >= STATUS_SHARED_ITEMS_MIN;
 }
@@ -53,8 +53,8 @@ export function urgentDestinationFirst(one: DestinationState, other: Destination
 }
 
 /**
- * Returns a function that compares connections for sorting: enabled ones first, then the ones with
- * the most urgent state of their destination.
+ * Returns a comparison for sorting connections: enabled ones first, then by how urgent the state of
+ * their destination is.
  */
 function urgentConnectionFirst(destinations: readonly DestinationState[]) {
   const urgencyOf = new Map(
@@ -104,7 +104,10 @@ export type SourceState = WorkspaceState["sources"][number];
 export type DestinationState = ReturnType<typeof destinationOf>;
 export type ConnectionState = WorkspaceState["connections"][number];
 
-/** Returns the state of given destinations and their transformations, and nodes' troubles. */
+/**
+ * Returns the state of destinations and of their transformations, and troubles and warnings of
+ * nodes.
+ */
 export async function measure(
   deps: StatusDeps,
   workspaceId: string,
@@ -182,9 +185,9 @@ function linkedTransformation(
 }
 
 /**
- * Returns the rate of received events by source id. Each connected destination counts all events of
- * a source as it reads them. Takes the highest of these rates, because the destination with the
- * highest rate lags least.
+ * Returns the rate of received events by source id. Each destination of a source counts all of the
+ * source's events as it reads them. The highest of their rates is returned, because a destination
+ * that lags may read at another rate than events arrive.
  */
 function receivedRates(connections: readonly { sourceId: string; rates: Rates }[]) {
   const receivedBy = new Map<string, number>();
@@ -219,7 +222,7 @@ function rounded({ received, delivered, dropped, failed }: Rates): Rates {
 interface DestinationContext {
   lane: LaneSummary | undefined;
   code: LinkedTransformation | undefined;
-  /** Whether all nodes of the cluster reported the state of their deliveries. */
+  /** Whether all nodes of the cluster answered, so that no state is missing. */
   isAllKnown: boolean;
 }
 
