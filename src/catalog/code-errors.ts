@@ -2,8 +2,8 @@ import { ApiError } from "../errors.ts";
 import type { CodeKind } from "./model.ts";
 
 /**
- * Error of a publication: other code was published between the tests and the commit, so the tests
- * are outdated. The caller runs the tests again.
+ * Error of a publication when other code was published between its tests and its commit. The caller
+ * then runs the tests again.
  */
 export class PublicationConflict extends ApiError {
   readonly stale = true;
@@ -14,8 +14,8 @@ export class PublicationConflict extends ApiError {
 }
 
 /**
- * Error of a change that is based on an outdated revision (version of code): a newer revision was
- * stored since the caller read the newest one.
+ * Error of a change of code that is not based on the newest revision (version of the code), because
+ * another revision was stored meanwhile.
  */
 export class RevisionConflict extends ApiError {
   readonly overtaken = true;

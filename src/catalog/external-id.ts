@@ -1,6 +1,6 @@
 import { ApiError } from "../errors.ts";
 
-/** Item that an external tool may manage. */
+/** Item that may have an external id, by which a tool such as Terraform manages it. */
 export interface Managed {
   id: string;
   workspaceId: string;
@@ -8,11 +8,10 @@ export interface Managed {
 }
 
 /**
- * Returns a copy of the item with this external id, which an external tool such as Terraform gave
- * it. An empty id removes the external id; an absent id leaves the item unchanged. `owner` returns
- * the id of the item that has a given external id. If `owner` is given, throws `conflict` in two
- * cases: another item has this external id, or this item already has a different one, on which a
- * tool relies.
+ * Returns the item with the external id that a tool such as Terraform gave it. An empty id removes
+ * the item's external id; an absent id changes nothing. `owner` finds the item that has an external
+ * id. If `owner` is given, throws `conflict` when another item has this external id, or when this
+ * item has a different one, on which a tool relies.
  */
 export function withExternalId<T extends Managed>(
   thing: T,

@@ -26,8 +26,8 @@ export function isId(text: string): boolean {
 }
 
 /**
- * Returns the time at which an id was created, in milliseconds since the Unix epoch. The result is
- * later than the real time if the clock had been set back shortly before.
+ * Returns the creation time in an id, in milliseconds since the Unix epoch. It is later than the
+ * real time if the clock was set back shortly before the creation.
  */
 export function timeOf(id: string): number {
   const value = [...id].reduce((sum, digit) => sum * 62n + BigInt(BASE62.indexOf(digit)), 0n);

@@ -58,10 +58,9 @@ export function openLive(store: CatalogStore, tables: Tables, code: CodeTables) 
 
   return {
     /**
-     * Returns the longest time in seconds for which a source recognizes repeated events (its
-     * setting `dedupSeconds`). Returns 0 when the setting is off for all sources. The first call
-     * reads all sources; later calls read them again only after the topology (sources, destinations
-     * and connections) has changed.
+     * Returns the longest `dedupSeconds` of all sources: the time in seconds for which a source
+     * recognizes repeated events. Returns 0 when the setting is off for all. Reads all sources only
+     * at the first call and after a change of the topology (sources, destinations and connections).
      */
     longestDedupSeconds,
     /** Returns the source with this write key, enabled or not. Undefined when there is none. */
@@ -93,11 +92,10 @@ export function openLive(store: CatalogStore, tables: Tables, code: CodeTables) 
         : undefined;
     },
     /**
-     * Returns the destinations of all workspaces whose events pixelmill delivers and that have at
-     * least one connection, each with its connections. When the source or destination of a
-     * connection is replaced, the connection gets a new id here, so that delivery treats it as a
-     * new one. Reads the whole catalog. Because a starting server calls this often, returns the
-     * same result while callers hold it in memory and the topology has not changed.
+     * Returns the destinations of all workspaces that have connections and whose events pixelmill
+     * delivers, each with its connections. A connection whose source or destination was replaced
+     * has a new id here, so that delivery treats it as a new one. Reads the whole catalog, but
+     * returns the last result again while it is in memory and the topology has not changed.
      */
     lanes,
     destination: destinations.find,
@@ -131,8 +129,8 @@ function asRoute(connection: Connection): Connection {
 }
 
 /**
- * Caches the result of `make`, and calls `make` again only after the epoch (a stored counter of
- * changes) has increased.
+ * Returns a function that caches the result of `make`. It calls `make` again only after the epoch
+ * (a stored counter of changes) has increased.
  */
 function cachedByEpoch<T>(store: CatalogStore, epoch: Epoch, make: () => T): () => T {
   let cached: { at: number; value: T } | undefined;
@@ -143,7 +141,10 @@ function cachedByEpoch<T>(store: CatalogStore, epoch: Epoch, make: () => T): () 
   };
 }
 
-/** Caches like `cachedByEpoch`, but the garbage collector may free an unused result. */
+/**
+ * Caches like `cachedByEpoch`, but lets the garbage collector free the result when no caller holds
+ * it.
+ */
 function heldByEpoch<T extends object>(store: CatalogStore, epoch: Epoch, make: () => T): () => T {
   const held = cachedByEpoch<{ value?: WeakRef<T> }>(store, epoch, () => ({}));
   return () => {

@@ -58,8 +58,8 @@ export interface ChangeableItem extends WorkspaceItem {
 }
 
 /**
- * Fields of an item that can be disabled, and that may have an external id, which an external tool
- * such as Terraform gave it.
+ * Fields of an item that can be disabled. An external tool such as Terraform may give it an
+ * external id.
  */
 interface ManagedItem extends ChangeableItem {
   enabled: boolean;
@@ -101,8 +101,8 @@ export interface Token extends WorkspaceItem {
   /** Id of the member whose permissions a personal token has. Absent for a service token. */
   memberId?: string;
   /**
-   * Whether the token exists only because sessions must belong to a token. Its member signs in at
-   * an OpenID provider, and its secret is discarded.
+   * Whether the token only holds the sessions of a member who signs in at an OpenID provider. The
+   * secret of such a token is discarded.
    */
   carriesSessions?: true;
   expiresAt?: number;
@@ -143,26 +143,25 @@ export interface Source extends ManagedItem {
    */
   geoEnrichmentEnabled?: boolean;
   transient?: boolean;
-  /** Settings of the source that a client set. Others have the defaults in `settingsOfSource`. */
+  /**
+   * Settings that a client set. All other settings of the source have the defaults in
+   * `settingsOfSource`.
+   */
   settings?: Partial<SourceSettings>;
 }
 
 export interface Destination extends ManagedItem {
   name: string;
   /**
-   * Kind of the destination, such as `webhook` or `file`. Each kind is a folder of
-   * `src/destinations`. If rudder-server delivers the destination, this is the name of
-   * RudderStack's definition in upper case, such as `WEBHOOK`. No kind has such a name.
+   * Kind of the destination, such as `webhook`: the name of a folder in `src/destinations`. If
+   * rudder-server delivers the destination, the name of RudderStack's type, such as `WEBHOOK`.
    */
   type: string;
   /** Spelling of the type that the client used, such as `WEBHOOK`. Absent when it equals `type`. */
   typeAs?: string;
   /** Program that delivers the destination's events. Absent when it is pixelmill. */
   deliveredBy?: "rudder-server";
-  /**
-   * Version of RudderStack's definition of the destination type, as a client sent it. It has no
-   * effect.
-   */
+  /** Version of RudderStack's destination type, as a client sent it. pixelmill only returns it. */
   version?: number;
   /**
    * Ids of the consents that the destination needs. It gets no event of a user who denied one of
@@ -188,8 +187,9 @@ export interface Connection extends ManagedItem {
   sourceId: string;
   destinationId: string;
   /**
-   * Log positions at which the connection's current or last live period starts. Earlier events are
-   * delivered only if they belong to a period in `earlier`.
+   * Log positions at which the connection's live period starts: the current one or, if the
+   * connection is not live, the last one. Earlier events are delivered only if they belong to a
+   * period in `earlier`.
    */
   from: Positions;
   /**
@@ -198,14 +198,14 @@ export interface Connection extends ManagedItem {
    */
   until?: Positions;
   /**
-   * Live periods before the one that starts at `from`, oldest first. Their events are delivered
-   * too.
+   * Live periods before the one that starts at `from`, oldest first. Events of these periods are
+   * delivered too, if they have not been yet.
    */
   earlier?: readonly { from: Positions; until: Positions }[];
   /**
-   * Id that delivery uses for the connection after its source or destination was replaced. Because
-   * this id is new, delivery treats the connection as another one. Absent while the connection has
-   * its first source and destination.
+   * Id by which delivery knows the connection after its source or destination was replaced, so that
+   * delivery treats it as a new one. Absent while the connection has its first source and
+   * destination.
    */
   routeId?: string;
 }
@@ -267,7 +267,7 @@ export interface Resource extends WorkspaceItem {
  */
 export interface TestCase {
   id: string;
-  /** Id of this version of the test case. Each change of the test case gives it a new one. */
+  /** Id of this version of the test case. Each change makes a new one. */
   versionId: string;
   name: string;
   description?: string;

@@ -5,8 +5,8 @@ import { BASE62 } from "./base62.ts";
 export const TOKEN_RANDOM_BITS = 192;
 
 /**
- * Random bytes of this value or more are discarded. It is the largest multiple of 62 below 256, so
- * that `byte % 62` selects each of the 62 letters and digits with equal probability.
+ * Random bytes of this value or more are discarded, so that `byte % 62` selects each of the 62
+ * letters and digits with equal probability. It is the largest multiple of 62 below 256.
  */
 const FAIR_BYTES = 248;
 const WRITE_KEY_RANDOM_BITS = 160;
@@ -23,8 +23,8 @@ export function isSecret(text: string): boolean {
 }
 
 /**
- * Creates the secret of a session, which the browser stores. Its prefix differs from that of a
- * token's secret, so that it is never accepted as the secret of a token.
+ * Creates the secret of a session, which the browser stores. Its prefix is not that of a token's
+ * secret, so that no session's secret is accepted as a token.
  */
 export function newSessionSecret(): string {
   return `pms_${randomText(TOKEN_RANDOM_BITS)}`;

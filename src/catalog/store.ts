@@ -13,7 +13,7 @@ export type Epoch = "topology" | "program";
 
 /**
  * Store of the catalog's tables and of its epochs. An epoch is a stored counter of changes, by
- * which each process sees that its caches are outdated.
+ * which each process sees that it must renew its caches.
  */
 export interface CatalogStore extends Environment {
   /**
@@ -32,9 +32,9 @@ export interface CatalogStore extends Environment {
    */
   advance(name: Epoch): number;
   /**
-   * Calls `run`. Each change that `run` makes calls `condition` at the beginning of the change's
-   * transaction. When `condition` throws, the change rejects with that error and writes nothing.
-   * When `run` itself calls `conditionally`, both conditions apply, the outer one first.
+   * Calls `run`. Each change that `run` makes first calls `condition` in its transaction. If
+   * `condition` throws, the change rejects with that error and writes nothing. When `run` itself
+   * calls `conditionally`, both conditions apply, the outer one first.
    */
   conditionally<T>(condition: () => void, run: () => Promise<T>): Promise<T>;
 }
@@ -52,17 +52,17 @@ export function keysBelow<const Parts extends readonly string[]>(...parts: Parts
 }
 
 /**
- * Disk space in bytes that is reserved for the file of the catalog. With it, on a full disk, alerts
+ * Disk space in bytes that is reserved for the catalog, for use when the disk is full. Then alerts
  * can still be stored and sent, users can sign in and free space, and a cluster's node can store
- * the changes of other nodes, which it needs to answer requests.
+ * other nodes' changes, which it needs to answer requests.
  */
 const RESERVE_BYTES = 4 << 20;
 
 export const catalogFile = (directory: string) => join(directory, "catalog.mdb");
 
 /**
- * Opens the catalog's store in a directory. With `order`, a log that all nodes of a cluster share,
- * the store is this node's copy of the state that the entries of the log produce.
+ * Opens the catalog's store in a directory. With `order`, the log of changes that all nodes of a
+ * cluster share, the store is this node's copy of the state that these changes produce.
  */
 export function openStore(
   directory: string,

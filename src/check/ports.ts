@@ -24,7 +24,7 @@ export function* checkPorts(config: Config): Generator<CheckResult> {
   }
 }
 
-/** Checks that a port is free, by listening on it. Listens until the caller disposes of `open`. */
+/** Checks that a port is free by listening on it, until the caller disposes of `open`. */
 function checkPort(
   subject: string,
   host: string,

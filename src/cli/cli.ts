@@ -103,9 +103,9 @@ export async function run(argv: string[]): Promise<number> {
 }
 
 /**
- * Returns whether to print an error's message without its stack. Returns true for errors that the
- * operator can correct, and for system calls that failed, such as reading a file. Other errors are
- * bugs, whose stack helps to find them.
+ * Whether to print an error's message without its stack: for errors that the operator can correct,
+ * and for system calls that failed, such as reading a file. Other errors are bugs, whose stack
+ * helps to find them.
  */
 function isForOperator(error: unknown): boolean {
   if (error instanceof StartError || error instanceof ApiError) return true;
@@ -184,8 +184,8 @@ function isShownInUsage(command: CommandDef, flag: string): boolean {
 const nameOf = (command: CommandDef) => (command.meta as { name?: string }).name ?? "";
 
 /**
- * Returns a sentence that says why a command line is invalid, or `undefined` when it is valid.
- * Unknown flags make it invalid, because most are typing errors, and the parser citty accepts them.
+ * Returns a sentence that says why a command line is invalid, or `undefined` when it is valid. Also
+ * refuses unknown flags, which the parser citty accepts, because most are typing errors.
  */
 function usageError(args: ArgsDef, rest: string[]): string | undefined {
   const flags = Object.entries(args).filter(([, arg]) => arg.type !== "positional");

@@ -8,9 +8,8 @@ import type { Config } from "../settings/keys.ts";
 const ANSWER_MS_MAX = 30_000;
 
 /**
- * Sends a request to the server that runs on the data directory of these settings, and returns its
- * answer. Throws `StartError` when no server runs there, and with the server's reason when it
- * refuses the request.
+ * Sends a request to the server that runs on the data directory of `config`, and returns its
+ * answer. Throws `StartError` when no server runs there or the server refuses the request.
  */
 export async function askServer<T>(config: Config, method: string, path: string): Promise<T> {
   const unix = controlSocket(config);

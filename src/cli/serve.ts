@@ -58,7 +58,7 @@ export const serve = defineCommand({
   },
 });
 
-/** Log line about a running server that has no socket for its successor. */
+/** Log line when the running server keeps its sockets, so that this server waits for its end. */
 const NO_OFFER =
   "the running server does not hand its sockets over, such as one of an older version; stop it, this one waits for its end";
 
@@ -92,8 +92,8 @@ function expectLinux() {
 
 /**
  * Ignores SIGHUP, which a closed terminal sends, and SIGUSR1 and SIGUSR2, which log rotation may
- * send. By default they would end the process. When the server has opened, SIGHUP makes it reload
- * its settings.
+ * send. By default they would end the process. Once the server is open, SIGHUP reloads its
+ * settings.
  */
 function ignoreTerminalSignals(logger: Logger) {
   process.on("SIGHUP", () => {});

@@ -2,8 +2,8 @@ import { Gauge } from "prom-client";
 import type { Metrics } from "../observe/metrics.ts";
 
 /**
- * Registers gauges: the number of partitions that run at this node, the number that are assigned to
- * it and do not run, the number of troubles with brokers and topics, and the error of this node's
+ * Registers gauges of this node: the number of partitions that run, the number of assigned
+ * partitions that do not run, the number of troubles with brokers and topics, and the error of its
  * clock.
  */
 export function registerClusterMetrics(

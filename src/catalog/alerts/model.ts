@@ -1,8 +1,8 @@
 import type { ChangeableItem } from "../model.ts";
 
 /**
- * Type of the items that each kind of alert rule evaluates: a type of items in the rule's
- * workspace, or `server` for the whole server or cluster.
+ * Subject of each kind of alert rule: a type of items in the rule's workspace, or `server` for the
+ * whole server or cluster.
  */
 export const alertSubjects = {
   "destination-down": "destination",
@@ -19,7 +19,9 @@ export const alertSubjects = {
 export type AlertKind = keyof typeof alertSubjects;
 export const alertKinds = Object.keys(alertSubjects) as AlertKind[];
 
-/** Whether rules of this kind watch the whole server, whose state other workspaces must not see. */
+/**
+ * Whether rules of this kind watch the whole server. Only the operator's workspace has such rules.
+ */
 export function isServerAlertKind(kind: AlertKind): boolean {
   return alertSubjects[kind] === "server";
 }
@@ -39,9 +41,8 @@ export interface AlertRule extends ChangeableItem {
   kind: AlertKind;
   enabled: boolean;
   /**
-   * Number with which the rule compares what it measures, in the unit of the rule's kind. For the
-   * number of nodes and for free disk space, the condition holds below the threshold; for other
-   * kinds, it holds at or above the threshold. Absent for kinds without a threshold.
+   * Number with which the rule compares its measurement. The condition holds at or above it or, for
+   * the number of nodes and for free disk space, below it. Absent for kinds of rules without one.
    */
   threshold?: number;
   /** Time in seconds for which the condition must hold before an alert begins. */
@@ -59,7 +60,7 @@ export type AlertRuleInput = Omit<AlertRule, keyof ChangeableItem>;
 export const receiverTypes = ["slack", "pagerduty", "webhook", "email"] as const;
 export type ReceiverType = (typeof receiverTypes)[number];
 
-/** Place to which notifications are sent. Secrets: the URL, routing key and authorization. */
+/** Place to which notifications are sent. Its URL, routing key and authorization are secret. */
 export interface AlertReceiver extends ChangeableItem {
   name: string;
   type: ReceiverType;
@@ -79,8 +80,8 @@ export interface ReceiverState {
   /** Time of the last notification that the receiver accepted, in milliseconds since the epoch. */
   sentAt?: number;
   /**
-   * Time, in milliseconds since the epoch, of the first failed attempt to send a notification after
-   * the last one that the receiver accepted. Absent when the last attempt succeeded.
+   * Time in milliseconds since the epoch of the first attempt that failed after the last success.
+   * Absent when the last attempt to send a notification succeeded.
    */
   failingSince?: number;
   reason?: string;
@@ -94,16 +95,13 @@ export interface AlertSubject {
 
 export type AlertPhase = "begin" | "end";
 
-/**
- * One message about an alert to one receiver. It says that the alert has begun, or that it has
- * ended.
- */
+/** A message to one receiver that an alert has begun or ended. */
 export interface AlertNotification {
   receiverId: string;
   phase: AlertPhase;
   /**
-   * State of the notification. `dropped` means that it is not sent, because the alert ended or the
-   * receiver is gone.
+   * State of the notification. `dropped` means that it will not be sent, because the alert has
+   * ended or the receiver is gone.
    */
   state: "pending" | "sent" | "failed" | "dropped";
   /** Number of attempts to send the notification, including one in progress. */
@@ -114,7 +112,7 @@ export interface AlertNotification {
    */
   claim?: string;
   /**
-   * Email addresses for which the mail server has accepted the notification. Present when it
+   * Email addresses for which the mail server accepted the notification. Present only when it
    * refused other addresses of the same receiver.
    */
   accepted?: readonly string[];
@@ -148,15 +146,17 @@ export interface NotificationKey {
 }
 
 /**
- * Result of an attempt to send a notification. `accepted` has the email addresses for which the
- * mail server accepted it, when the mail server refused other addresses.
+ * Result of an attempt to send a notification. `accepted` is present when the mail server refused
+ * some email addresses of the receiver, and has the addresses that it accepted.
  */
 export type NotificationResult =
   | { kind: "sent" }
   | { kind: "retry"; reason: string; accepted?: readonly string[] }
   | { kind: "dropped"; reason: string };
 
-/** A value that a rule stores about an item, such as a number of dead letters. */
+/**
+ * A value that a rule stores about an item for later evaluations, such as a number of dead letters.
+ */
 export interface AlertMark {
   ruleId: string;
   subjectId: string;

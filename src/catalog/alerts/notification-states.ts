@@ -7,10 +7,9 @@ export function newNotification(receiverId: string, phase: AlertPhase): AlertNot
 }
 
 /**
- * Returns the notifications of an alert that ends. Drops notifications about the beginning that no
- * attempt was made to send, and does not repeat a notification that some addresses got. Adds a
- * notification about the end for each receiver that got, or may have got, the one about the
- * beginning.
+ * Returns the notifications of an alert that ends. A notification about the beginning becomes
+ * `dropped` if it was never tried, and `sent` if some of its email addresses got it. Each receiver
+ * that got it, or may still get it, also gets a notification about the end.
  */
 export function notificationsAtEnd(
   notifications: readonly AlertNotification[],
@@ -25,8 +24,8 @@ export function notificationsAtEnd(
 }
 
 /**
- * Returns the notification `before` in the state that it has after an attempt to send it. `result`
- * is the result of this attempt.
+ * Returns the notification `before` with the state that follows from `result`, the result of an
+ * attempt to send it.
  */
 export function afterAttempt(
   before: AlertNotification,

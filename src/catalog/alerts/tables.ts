@@ -12,11 +12,14 @@ type AlertKey = [workspaceId: string, alertId: string];
 export interface LeaseRow {
   /** Id of the process that holds the lease. */
   holder: string;
-  /** Number of times that the holder has renewed the lease. It grows while the holder works. */
+  /**
+   * Number of times that the holder has renewed the lease. When it stops growing, another process
+   * takes the lease.
+   */
   renewals: number;
 }
 
-/** Tables of alert rules, receivers, alerts and the values that rules store. */
+/** Tables of alert rules, receivers, alerts, and the values that rules store about items. */
 export type AlertTables = ReturnType<typeof openAlertTables>;
 
 export function openAlertTables(store: CatalogStore) {
@@ -52,7 +55,10 @@ export function openAlertTables(store: CatalogStore) {
     /** Returns the alerts of a workspace that have notifications to send, oldest first. */
     pending: (workspaceId: string): Alert[] =>
       found([...pending.getKeys(keysBelow(workspaceId))].map(([, id]) => id)),
-    /** Returns the ids of the workspaces that have open alerts or notifications to send. */
+    /**
+     * Returns the ids of the workspaces that have open alerts, or notifications that wait to be
+     * sent.
+     */
     active: (): string[] => [
       ...[...open.getKeys({})].map(([workspaceId]) => workspaceId),
       ...[...pending.getKeys({})].map(([workspaceId]) => workspaceId),

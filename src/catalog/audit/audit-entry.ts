@@ -3,7 +3,7 @@ import { oneOf, optionalFlag, text } from "../../settings/schema-types.ts";
 
 const Named = (what: string) => Type.Optional(text(what));
 
-/** Schemas of the audit entry fields that the API returns as they are stored. */
+/** Schemas of those fields of an audit entry that the API returns unchanged. */
 export const auditFields = {
   action: text("Such as `destination.update` or `token.refuse`"),
   actor: Type.Object(
@@ -76,9 +76,8 @@ export interface AuditEntry extends AuditFields {
 export type AuditActor = AuditEntry["actor"];
 
 /**
- * One changed field, with its values before and after the change. A value that did not exist is
- * absent. The entry of a created item lists all its fields, and the entry of a deleted item all
- * fields that it had.
+ * One changed field, with its values before and after the change. A value is absent when the field
+ * did not exist. The entry of a created or deleted item lists all fields of the item.
  */
 export type FieldChange = AuditEntry["changes"][number];
 

@@ -29,22 +29,22 @@ export const AUDIT_BOUNDS: AuditBounds = {
 };
 
 /**
- * Id of a group of audit entries. The size of each group is counted and bounded separately. A
- * workspace has two groups: the entries about refused requests with its tokens, and all its other
- * entries. One more group has the entries about unknown tokens.
+ * Id of a group of audit entries, whose size is counted and bounded separately. A workspace has two
+ * groups: entries about refused requests with its tokens, and all its other entries. Entries about
+ * unknown tokens are one more group.
  */
 type Division = string;
 interface DivisionSize {
   bytes: number;
-  /** Milliseconds since the epoch. No entry of the group with this or a later time was deleted. */
+  /** Milliseconds since the epoch. The group still has all entries with this or a later time. */
   since: number;
 }
 
 type EntryKey = [division: Division, id: string];
-/** Key of the index: id of an item, token or member that an entry names, then the entry's id. */
+/** Key of the index by item: id of an item, token or member of an entry, then the entry's id. */
 type IndexKey = [itemId: string, id: string];
 
-/** Estimated size in bytes of an entry's keys, and of each of its rows in the index. */
+/** Estimated bytes of an entry's key. `INDEX_BYTES` are those of each of its rows in the index. */
 const KEY_BYTES = 64;
 const INDEX_BYTES = 96;
 /** Maximum number of old entries that are deleted when one entry is added. */
@@ -58,11 +58,11 @@ const REFUSED = " refused";
 export interface FoundEntries {
   /** Entries, newest first. */
   entries: AuditEntry[];
-  /** Id of the last entry that the search examined. Absent when this was the oldest entry. */
+  /** Id of the last examined entry, where the next search continues. Absent at the log's end. */
   reached?: string;
   /**
-   * Time in milliseconds since the epoch. No entry with this time or a later time was deleted.
-   * Absent if there never were entries to search.
+   * Milliseconds since the epoch. The log still has all searched entries with this or a later time.
+   * Absent if there never were any.
    */
   keptSince?: number;
 }
@@ -90,7 +90,9 @@ export class AuditTables {
     }
   }
 
-  /** Replaces an entry that has the outcome `unknown`. Does nothing if it was deleted. */
+  /**
+   * Replaces the stored entry with the same id. Does nothing if that entry was deleted meanwhile.
+   */
   replace(entry: AuditEntry): void {
     const division = divisionOf(entry);
     const before = this.#entries.get([division, entry.id]);
@@ -105,8 +107,8 @@ export class AuditTables {
   }
 
   /**
-   * Deletes the oldest entries that exceed the bounds, at most `count`. Returns the number of
-   * deleted entries.
+   * Deletes at most `count` entries that exceed the bounds, the oldest of each group first. Returns
+   * the number of deleted entries.
    */
   trim(now: number, count: number): number {
     let deleted = 0;
@@ -196,8 +198,8 @@ export class AuditTables {
   }
 
   /**
-   * Deletes the oldest entry of the group that `#overfull` returns for `division`. Returns whether
-   * it deleted an entry.
+   * Deletes one entry if `division` or the whole log exceeds its bounds: the oldest entry of the
+   * group that `#overfull` returns. Returns whether it deleted one.
    */
   #deleteOldest(division: Division, now: number): boolean {
     const overfull = this.#overfull(division, now);
@@ -259,9 +261,7 @@ export class AuditTables {
   }
 }
 
-/**
- * Returns the range of keys with the first part `first`, from the second part `before` downwards.
- */
+/** Range of keys that begin with `first`, with second parts up to `before`, newest first. */
 function newestBefore(first: string, before: string) {
   const { start: end } = keysBelow(first);
   return { start: [first, before] as EntryKey, end, reverse: true, limit: READ_AT_ONCE_MAX };
@@ -288,7 +288,7 @@ function bytesOf(entry: AuditEntry): number {
   return encodeValue(entry).length + KEY_BYTES + itemsOf(entry).size * INDEX_BYTES;
 }
 
-/** Whether an entry meets the conditions of `filter`, except the conditions on its time. */
+/** Whether an entry meets all conditions of `filter` except those on its time. */
 function matches(entry: AuditEntry, { actor, action, resource }: AuditFilter): boolean {
   const { tokenId, memberId } = entry.actor;
   if (actor !== undefined && actor !== tokenId && actor !== memberId) return false;

@@ -25,15 +25,18 @@ interface AuditedAction {
 export interface RefusedRequests {
   /** Id of the token's workspace. Empty for an unknown token. */
   workspaceId: string;
-  /** Id of the token, if it is known and was refused because it lacks a permission or expired. */
+  /**
+   * Id of the refused token. Absent for an unknown token. A known token is refused when it has
+   * expired or lacks a permission.
+   */
   tokenId?: string;
   client?: string;
   route?: string;
   reason: string;
   requests: number;
   /**
-   * Number of client addresses whose requests this entry counts. Absent if the entry counts
-   * requests of one client and names its address.
+   * Number of client addresses whose requests this entry counts. Absent when it counts the requests
+   * of one client, whose address is `client`.
    */
   addresses?: number;
 }
@@ -44,12 +47,15 @@ export interface RefusedRequests {
  */
 const TRIMMED_AT_ONCE_MAX = 500;
 
-/** The audit log: who did what in a workspace. `recordChanges` stores changes of the catalog. */
+/**
+ * The audit log: who did what in a workspace. Searches all entries, and stores those of actions
+ * that change nothing in the catalog. `recordChanges` stores the entries of catalog changes.
+ */
 export function openAuditLog(store: CatalogStore, tables: AuditTables) {
   const workspaces = store.table<Workspace, string>("workspaces");
   const read: ReadRow = (table, key) => store.table<never, string>(table).get(key);
 
-  /** Whether this is the first workspace, which is the operator's. */
+  /** Whether a workspace is the server's first one, which belongs to the operator. */
   function isFirst(workspaceId: string): boolean {
     const [first] = [...workspaces.getKeys({ limit: 1 })];
     return first === workspaceId;
@@ -64,8 +70,8 @@ export function openAuditLog(store: CatalogStore, tables: AuditTables) {
     find: (workspaceId: string, filter: AuditFilter, page: { after?: string; count: number }) =>
       tables.find(workspaceId, filter, { ...page, others: isFirst(workspaceId) }),
     /**
-     * Stores an audit entry for an action outside the catalog before the action begins. The entry
-     * has the outcome `unknown`.
+     * Stores an entry with the outcome `unknown` for an action that changes nothing in the catalog.
+     * Callers await this before they begin the action.
      */
     async begin({ workspaceId, action, resource, concerns = [], parameters }: AuditedAction) {
       const caller = currentCaller();
@@ -85,8 +91,8 @@ export function openAuditLog(store: CatalogStore, tables: AuditTables) {
       return entry;
     },
     /**
-     * Stores the outcome of an action in the entry that `begin` returned. `results` has fields of
-     * the answer to the request, which the entry then shows too.
+     * Stores the outcome of an action in the entry that `begin` returned. Adds `results`, fields of
+     * the answer to the request, to the entry's changes.
      */
     async conclude(
       entry: AuditEntry,

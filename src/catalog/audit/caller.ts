@@ -13,9 +13,9 @@ export interface Caller {
 }
 
 /**
- * Makes the caller available to all code that its request runs and awaits. If the caller were a
- * parameter, every method of the catalog and the publisher would have to pass it on. A method that
- * forgot this would store audit entries without an actor.
+ * Makes the caller available to all code that its request runs and awaits. As a parameter, it would
+ * have to pass through every method of the catalog and the publisher. A method that forgot it would
+ * store audit entries without an actor.
  */
 const callers = new AsyncLocalStorage<Caller>();
 

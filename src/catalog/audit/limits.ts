@@ -7,8 +7,8 @@
  */
 export const AUDIT_VALUE_CHARS_MAX = 500;
 /**
- * Maximum number of changed fields in one audit entry. The entry has only the number of further
- * changed fields.
+ * Maximum number of changed fields in one audit entry. If more fields changed, the entry has the
+ * number of those left out.
  */
 export const AUDIT_CHANGES_MAX = 50;
 /**
@@ -27,9 +27,9 @@ export const AUDIT_BYTES_MAX = 256 << 20;
  */
 export const AUDIT_REFUSALS_BYTES_MAX = 2 << 20;
 /**
- * Maximum number of audit entries about refused tokens that one node writes in a minute. Each entry
- * is about one caller (a token that is used from one address). In addition, one entry per workspace
- * counts the requests of all its other callers.
+ * Maximum number of audit entries about refused tokens that one node writes in a minute, each about
+ * one caller (a token that is used from one address). One more entry per workspace counts the
+ * requests of all other callers.
  */
 export const AUDIT_REFUSALS_PER_MINUTE_MAX = 20;
 /**

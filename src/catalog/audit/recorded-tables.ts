@@ -34,8 +34,8 @@ export interface RecordedItem extends ComparableItem {
    */
   note?: string;
   /**
-   * Text that differs after each change that a caller makes to the item. With it, a change gets an
-   * audit entry even if all fields keep their values.
+   * Text that is new after each change that a caller makes to the item. When it differs, the change
+   * gets an audit entry even if all fields keep their values.
    */
   version?: string;
 }
@@ -55,7 +55,10 @@ interface Context {
 }
 
 interface RecordedTable<T> {
-  /** Returns a row in the audit log's form. Undefined if the audit log leaves out the row. */
+  /**
+   * Converts a row to the form that the audit log shows. Returns undefined for a row that the audit
+   * log leaves out.
+   */
   describe(row: T, key: Key, context: Context): RecordedItem | undefined;
   /**
    * Returns the verb in the action of the row's audit entry, such as `update`. If this function is
@@ -186,8 +189,8 @@ const recorded = {
 
 /**
  * Tables whose writes the audit log leaves out: indexes and copies of recorded rows, and rows that
- * the server writes for its own use. Opening a table that is neither in this set nor in `recorded`
- * throws.
+ * the server writes for its own use. A table that is neither in this set nor in `recorded` cannot
+ * be opened.
  */
 const unrecorded = new Set([
   ...["members", "tokens", "credentials", "sources", "destinations", "connections"].map(
@@ -207,8 +210,8 @@ const unrecorded = new Set([
 ]);
 
 /**
- * Returns the functions that describe the rows of a table for the audit log. Undefined for a table
- * in `unrecorded`. Throws for unknown tables.
+ * Returns how the audit log describes the rows of a table. Returns undefined for a table in
+ * `unrecorded`, and throws for an unknown table.
  */
 export function recordedTable(name: string): RecordedTable<unknown> | undefined {
   if (unrecorded.has(name)) return undefined;
@@ -221,7 +224,10 @@ export function recordedTable(name: string): RecordedTable<unknown> | undefined 
   return found as RecordedTable<unknown>;
 }
 
-/** Returns the default verb of an action, from a row as it was before and after the change. */
+/**
+ * Returns the verb in the action of an audit entry, such as `update`. `before` is undefined for a
+ * created row, `after` for a deleted one.
+ */
 export function verbOf(type: string, before: unknown, after: unknown): string {
   if (before !== undefined && after !== undefined) return "update";
   if (type === "session") return after === undefined ? "end" : "begin";

@@ -12,9 +12,8 @@ export interface ImportedLibrary {
 }
 
 /**
- * Returns all libraries that code needs, given the names that it imports: the directly imported
- * libraries, then the libraries that those libraries import, and so on. Each library is returned
- * once. `find` returns undefined for a name that is not a library.
+ * Returns the libraries that code needs, each once: the libraries in `imports`, the libraries that
+ * these import, and so on. `find` returns undefined for a name that is not a library.
  */
 export function librariesFor(
   imports: readonly string[],
@@ -48,9 +47,9 @@ export function publishedLibraries(tables: CodeTables, workspaceId: string, fami
 }
 
 /**
- * Returns all code that imports a library in `start`, directly or through other libraries. Each
- * piece of code is returned once, direct importers first; the libraries in `start` are left out.
- * `importersOf` returns an empty list for code that is not a library.
+ * Returns all code that imports a library in `start`, directly or through other libraries, each
+ * once and direct importers first. Leaves out the libraries in `start`. `importersOf` returns an
+ * empty list for code that is not a library.
  */
 export function importersThrough<T>(
   start: readonly T[],

@@ -1,9 +1,6 @@
 import type { Author, CodeKind, Language, Resource, Revision } from "../model.ts";
 
-/**
- * A transformation or library together with one of its revisions, which are the versions of its
- * code.
- */
+/** A transformation or library with one of its revisions (versions of its code). */
 export interface ResourceRevision {
   resource: Resource;
   revision: Revision;
@@ -19,8 +16,8 @@ export interface RevisionInput {
 export interface CodeChange {
   revisions: Revision[];
   /**
-   * Revisions on which the revisions in `revisions` are based. Each must still be the newest
-   * revision of its transformation or library.
+   * Revisions that `revisions` replace. Each must still be the newest revision of its
+   * transformation or library.
    */
   basedOn?: { kind: CodeKind; id: string; versionId: string }[];
   publish: { kind: CodeKind; id: string; versionId: string; imports: string[] }[];

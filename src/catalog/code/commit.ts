@@ -39,12 +39,11 @@ export function createCommit(
   return {
     expectNewest,
     /**
-     * Stores revisions, publishes versions and links destinations in one transaction. Keeps two
-     * rules: a published library's import name is unique in its language, and a destination has at
-     * most one transformation. Rejects with `PublicationConflict` when published code changed since
-     * the change was tested. To detect this, `usedLibraries` must name the published versions of
-     * all libraries that the code uses, and `testedImporters` all published code that imports a
-     * library in `publish`. Resolves with the result of `answer`, which runs inside the transaction
+     * Stores revisions, publishes versions and links destinations in one transaction. Rejects with
+     * `conflict` when a library to publish has the import name of another library of its language.
+     * Rejects with `PublicationConflict` when the tests used other libraries (`usedLibraries`) than
+     * the published ones, or left out published code that imports a library in `publish`
+     * (`testedImporters`). Resolves with the result of `answer`, which runs inside the transaction
      * and reads the new state.
      */
     commit<T = void>(workspaceId: string, change: CodeChange, answer?: () => T) {
@@ -77,7 +76,9 @@ export function createCommit(
   };
 }
 
-/** Throws `PublicationConflict` unless the tested library versions are still published. */
+/**
+ * Throws `PublicationConflict` unless the library versions that the tests used are still published.
+ */
 function checkUsedLibraries(tables: CodeTables, workspaceId: string, change: CodeChange): void {
   for (const { importName, language, versionId } of change.usedLibraries) {
     const id = tables.libraryNames.library(workspaceId, familyOf(language), importName);
@@ -87,8 +88,8 @@ function checkUsedLibraries(tables: CodeTables, workspaceId: string, change: Cod
 }
 
 /**
- * Throws `PublicationConflict` if code to publish imports a version of a library with which the
- * code was not tested.
+ * Throws `PublicationConflict` if code in `publish` imports a library version that the tests did
+ * not use.
  */
 function checkImportsTested(tables: CodeTables, workspaceId: string, change: CodeChange): void {
   const known = new Set([...change.publish, ...change.usedLibraries].map((it) => it.versionId));
@@ -101,8 +102,8 @@ function checkImportsTested(tables: CodeTables, workspaceId: string, change: Cod
 }
 
 /**
- * Throws `PublicationConflict` unless the published versions of all code that imports a library in
- * `publish` were tested with the library's new version.
+ * Throws `PublicationConflict` unless all published code that imports a library in `publish` was
+ * tested with the library's new version.
  */
 function checkImportersTested(tables: CodeTables, workspaceId: string, change: CodeChange): void {
   const tested = new Set(
@@ -166,8 +167,8 @@ function publish(
 }
 
 /**
- * Stores a note on why a revision was saved or published. Without a note, the revision keeps its
- * earlier note, and the note of its transformation or library is removed.
+ * Stores the reason why a revision was saved or published. Without `note`, removes the last reason
+ * from the transformation or library, but keeps the revision's own one.
  */
 function keepNote(
   tables: CodeTables,
@@ -180,8 +181,8 @@ function keepNote(
 }
 
 /**
- * Returns the ids of the transformations and libraries whose published version directly imports the
- * given library, without the id of that library itself.
+ * Returns the ids of all transformations and libraries, other than the given library, whose
+ * published version imports it directly.
  */
 export function importersOf(tables: CodeTables, workspaceId: string, library: Revision): string[] {
   const name = library.importName ?? "";

@@ -9,13 +9,13 @@ import type { Language } from "../model.ts";
 const IMPORTS_MAX = 1_000;
 const IMPORT_CHARS_MAX = 255;
 
-/** Value with which the import lexer (es-module-lexer) marks a static import. */
+/** Value by which the import lexer (es-module-lexer) shows that an import is static. */
 const STATIC = 1;
 
 /**
  * Returns the names that code imports, each once and in code order. Searches the text without
- * running or compiling it, because a draft may have errors. Publishing does not use this result: a
- * sandbox process finds the imports with the language's own parser.
+ * compiling it, because a draft may have errors. Publishing instead lets a sandbox process find the
+ * imports with the language's own parser.
  */
 export function importsOf(language: Language, code: string): string[] {
   const names = familyOf(language) === "python" ? pythonImports(code) : javascriptImports(code);

@@ -65,8 +65,7 @@ export function openLinks(store: CatalogStore, { destinations }: Tables, tables:
         .map((id) => destinations.get(workspaceId, id)),
     /**
      * Returns the id of the transformation that a destination is linked to. Undefined when there is
-     * none. The parameter is a destination that the caller has read, so that lists of many
-     * destinations read each only once.
+     * none. Takes a destination that the caller has read, so that each one of a list is read once.
      */
     linkedTransformation: ({ id }: Destination): string | undefined => links.of(id),
     /**

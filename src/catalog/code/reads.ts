@@ -94,9 +94,8 @@ export function createReads(tables: CodeTables) {
       return revision;
     },
     /**
-     * Returns a revision of a workspace by its versionId, even if its transformation or library was
-     * deleted. Throws `missing` for an unknown versionId, and for a versionId that belongs to the
-     * other kind of code.
+     * Returns a workspace's revision by its versionId, even if its transformation or library was
+     * deleted. Throws `missing` when the workspace has no such revision of this kind of code.
      */
     revisionByVersion: byVersion,
     /**

@@ -9,9 +9,8 @@ import { importersOf } from "./commit.ts";
 import { asDeleted, withNote } from "./resource-states.ts";
 
 /**
- * Maximum number of importers that an error message names. The error says that a library cannot be
- * deleted because published code imports it. For further importers, the message gives only their
- * number.
+ * Maximum number of importers that the error names when a library cannot be deleted because
+ * published code imports it. The error has only the number of further importers.
  */
 const NAMED_IMPORTERS_MAX = 10;
 

@@ -12,9 +12,9 @@ export interface TestCaseInput extends Pick<TestCase, "name" | "input" | "create
 }
 
 /**
- * Storage of the test cases of transformations. All members of the workspace share them. They
- * belong to the transformation and not to one revision: a new revision is tested with all of them,
- * and a deleted transformation that is published again still has them.
+ * Storage of the test cases of transformations, which all members of the workspace share. A test
+ * case belongs to the transformation and not to a revision: each new revision is tested with all
+ * test cases, and they remain when the transformation is deleted and published again.
  */
 export function openTestCases(store: CatalogStore, tables: CodeTables) {
   const cases = store.table<TestCase, [transformationId: string, id: string]>("test-cases");

@@ -87,8 +87,8 @@ export function openConnections(
     /**
      * Changes a connection. If its source or destination is replaced, later events take the new
      * route, and undelivered events of the old route are discarded, as when a connection is
-     * removed. Also restores a connection that was removed with its source or destination, if it
-     * gets a source and a destination that exist.
+     * removed. Also restores a connection that was removed with its source or destination, if
+     * `input` replaces what no longer exists.
      */
     update(workspaceId: string, id: string, input: Partial<ConnectionInput>, logEnds: Positions) {
       return store.change(() => {

@@ -8,8 +8,8 @@ import { type Permission, type Principal, permissions } from "../model.ts";
 export type Grantor = Pick<Principal, "tokenId" | "memberId" | "permissions"> | undefined;
 
 /**
- * Returns the permissions of a caller for whom the permissions `given` are stored. Administrators
- * also have the permission to read the audit log of their workspace, even if it is not stored.
+ * Returns the permissions of a caller whose stored permissions are `given`. Administrators also
+ * have the permission to read the audit log of their workspace, even if it is not stored.
  */
 export function effectivePermissions(given: ReadonlySet<Permission>): ReadonlySet<Permission> {
   return given.has("workspace:admin") ? new Set([...given, "audit:read"]) : given;
@@ -37,9 +37,9 @@ export function expectOwnMember(memberId: string, grantor: Grantor): void {
 }
 
 /**
- * Returns the expiry time of a new token: `end`, or the expiry time of the token that creates it if
- * `end` is undefined. Throws when the new token would expire later than the token that creates it.
- * An expiry time is undefined for a token that does not expire.
+ * Returns the expiry time of a new token: `end` or, if that is undefined, the expiry time of the
+ * token that creates it. Throws when the new token would expire later than that token. An undefined
+ * expiry time means that a token does not expire.
  */
 export function boundedEnd(
   end: number | undefined,

@@ -52,8 +52,9 @@ export function openIdentities(
   return {
     /**
      * Returns the member of an account, updated with the account's current name, email address and
-     * role. The first sign-in of an account creates its member, or links it to the member that has
-     * the same email address and no account yet, if the provider has verified the address.
+     * role. The first sign-in of an account creates its member. If the provider has verified the
+     * email address, the first sign-in links the account to a member with this address that has no
+     * account yet.
      */
     admit(workspaceId: string, account: ProviderAccount) {
       return store.change(() => {

@@ -30,8 +30,8 @@ const ADDED_WITHOUT_COUNT_MAX = 100;
 
 /**
  * Checks the limits on the number of items that each workspace owns. A workspace above a limit
- * keeps its items and cannot add more. Other nodes of a cluster may add items between two counts of
- * this node, so each node may let a workspace exceed its limit by `ADDED_WITHOUT_COUNT_MAX` items.
+ * keeps its items and cannot add more. Each node of a cluster counts by itself, so each may let a
+ * workspace exceed a limit by `ADDED_WITHOUT_COUNT_MAX` items.
  */
 export class ItemLimits {
   #max: ItemsMax;

@@ -43,8 +43,8 @@ export function openMembers(store: CatalogStore, { members, tokens }: Tables, li
     },
     /**
      * Changes a member. Rejects when the member would gain a permission that the grantor (the
-     * caller) lacks. Rejects also when a new email address would give all permissions of the member
-     * to another account: the first sign-in at an OpenID provider finds the member by its address.
+     * caller) lacks. With a new email address, all permissions count as gained, because the first
+     * sign-in at an OpenID provider finds the member by its address.
      */
     update(workspaceId: string, id: string, input: Partial<MemberInput>, grantor?: Grantor) {
       return store.change(() => {

@@ -47,7 +47,9 @@ export function openSessions(
     assert(count <= SESSIONS_OF_TOKEN_MAX, "A token has at most SESSIONS_OF_TOKEN_MAX sessions");
   }
 
-  /** Returns the token to which a member's OpenID sessions belong. Creates it if there is none. */
+  /**
+   * Returns the personal token that holds a member's OpenID sessions. Creates it if there is none.
+   */
   function carrierOf(workspaceId: string, memberId: string): StoredToken {
     const member = members.get(workspaceId, memberId);
     const found = tokens.ofMember(member.id).find(({ carriesSessions }) => carriesSessions);
@@ -98,10 +100,9 @@ export function openSessions(
     },
     /**
      * Begins a session of a member who signed in at an OpenID provider, until `expiresAt`
-     * (milliseconds since the epoch). The session belongs to a personal token of the member, whose
-     * secret is discarded. Revoking that token ends the sessions. `providerSession` is the
-     * provider's id of the session (`sid`), if it sends one. Rejects with `missing` when the member
-     * does not exist.
+     * (milliseconds since the epoch). The session belongs to a personal token of the member, and
+     * ends when the token is revoked. `providerSession` is the provider's id of the session
+     * (`sid`), if it sends one. Rejects with `missing` when the member does not exist.
      */
     async beginForMember(
       workspaceId: string,
@@ -127,10 +128,9 @@ export function openSessions(
       return begun(token, expiresAt, secret);
     },
     /**
-     * Ends sessions that began with a sign-in at the OpenID provider `issuer`. `subject` selects
-     * the sessions of one account, `providerSession` the sessions that began with one session at
-     * the provider. If both are given, ends the sessions that match both. Returns the number of
-     * ended sessions.
+     * Ends sessions that began at the OpenID provider `issuer`. `subject` selects the sessions of
+     * one account, `providerSession` the sessions that began with one session at the provider; both
+     * together select sessions that match both. Returns the number of ended sessions.
      */
     endProviderSessions(ended: { issuer: string; subject?: string; providerSession?: string }) {
       const { issuer, subject, providerSession } = ended;

@@ -16,9 +16,8 @@ import type { ItemLimits } from "./item-limits.ts";
 import { permissionsOf } from "./roles.ts";
 
 /**
- * Maximum time in milliseconds from the use of a token until the time of this use is on disk. It is
- * long because, in a cluster, each write of such times is a change of the catalog, which delays the
- * changes of other nodes.
+ * Maximum milliseconds until the time of a token's use is on disk. It is long because each write of
+ * such times is a change of the catalog, and delays the changes of other nodes of a cluster.
  */
 const TOKEN_USE_FLUSH_MS = 60_000;
 
@@ -104,10 +103,10 @@ export function openTokens(
 
   return {
     /**
-     * Creates a token. Its secret is `pm_` followed by letters and digits, and is generated unless
-     * the caller provides it. The secret cannot be read later. Without an expiry time, the token
-     * expires with the grantor's (the caller's) own token. Rejects when the token would have
-     * permissions that the grantor lacks, or would expire later than the grantor's own token.
+     * Creates a token. Its secret, `pm_` and letters and digits, is generated unless the caller
+     * provides it, and cannot be read later. Without an expiry time, the token expires with the
+     * token of the grantor (the caller). Rejects when the token would have permissions that the
+     * grantor lacks, or expire later than the grantor's token.
      */
     async create(workspaceId: string, input: TokenInput, grantor?: Grantor) {
       const secret = input.secret ?? newSecret();
@@ -157,9 +156,9 @@ export function openTokens(
       return token && principalOf(token);
     },
     /**
-     * Returns the ids of a token and of its workspace, for a secret that `authenticate` refused
-     * although its token is stored, such as an expired token. Undefined when the token is unknown
-     * or was revoked (deleted).
+     * Returns the ids of the stored token with this secret, and of its workspace. Callers need them
+     * when `authenticate` refused the secret, such as that of an expired token. Undefined when the
+     * token is unknown or was revoked.
      */
     expired(secret: string) {
       const token = isSecret(secret) ? tokens.byHash(hashOf(secret)) : undefined;

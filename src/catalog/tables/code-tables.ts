@@ -142,8 +142,8 @@ function publicationTable(store: CatalogStore) {
 }
 
 /**
- * Index by import name (the name by which code imports a library). For each import name, it has the
- * published library of that name, and the published code that imports it.
+ * Index by import name, by which code imports a library: the published library of this name, and
+ * the published code that imports it.
  */
 function libraryNameTable(store: CatalogStore) {
   type Name = [workspaceId: string, family: Family, importName: string];

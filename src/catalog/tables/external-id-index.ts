@@ -7,8 +7,7 @@ type Key = [workspaceId: string, mark: Mark, id: string];
 
 /**
  * Index of a workspace's items, in two groups: items with an external id, which an external tool
- * such as Terraform gave them, and items without one. With it, a list can have the items of one
- * group only.
+ * such as Terraform gave them, and items without one. It serves lists of one group.
  */
 export function externalIdIndex(store: CatalogStore, name: string) {
   const order = store.table<true, Key>(`${name}-by-mark`);

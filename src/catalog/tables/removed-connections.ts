@@ -15,9 +15,8 @@ const AGE_MS_MAX = REMOVED_CONNECTION_SECONDS_MAX * 1_000;
 
 /**
  * Table of connections that were removed together with their source or destination and can be
- * restored. Terraform needs it: to replace a destination, it removes the destination, creates
- * another, and then updates the connection to lead to the new one, because it believes that the
- * connection still exists.
+ * restored. Terraform needs it: to replace a destination, it removes the old one, creates a new
+ * one, and then updates the connection, which it believes to exist still.
  */
 export function removedConnectionTable(store: CatalogStore) {
   const rows = store.table<RemovedConnection, Key>("removed-connections");

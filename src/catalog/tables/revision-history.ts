@@ -16,13 +16,16 @@ export interface RevisionHistory {
    * Absent when they sent none.
    */
   events?: Record<string, unknown>[];
-  /** Last reason that a user gave for saving or publishing the revision. Absent without any. */
+  /**
+   * Last reason that a user gave for saving or publishing the revision. Absent when no user gave
+   * one.
+   */
   note?: string;
 }
 
 /**
- * Opens the table, by versionId, of facts about revisions that become known after a revision was
- * stored.
+ * Opens the table of facts about revisions that become known after a revision was stored. Its key
+ * is the versionId.
  */
 export function revisionHistoryTable(store: CatalogStore) {
   const pasts = store.table<RevisionHistory, string>("pasts");

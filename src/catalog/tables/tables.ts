@@ -197,7 +197,7 @@ function credentialTable(store: CatalogStore) {
     },
     /**
      * Table of one stamp (a random id) per workspace. Each change of the workspace's credentials
-     * replaces the stamp.
+     * replaces the stamp, so that caches of programs see the change.
      */
     stamps: store.table<string, string>("credential-stamps"),
     putValue(credential: Credential, value: string): void {

@@ -47,7 +47,7 @@ export function managedTable<T extends Managed>(store: CatalogStore, name: strin
      */
     owner: (workspaceId: string, externalId: string) => owners.get([name, workspaceId, externalId]),
     /**
-     * Returns one page of a workspace's items, with the number of all items that are listed. Lists
+     * Returns one page of a workspace's items, and the number of all items on all pages. Lists
      * items with an external id when `marked` is true, items without one when it is false, and all
      * items when it is `undefined`.
      */

@@ -35,8 +35,8 @@ const words: Record<ComparedCode["state"], string> = {
 };
 
 /**
- * Formats a line with the path of a transformation or library, and with how the local code differs
- * from the server's.
+ * Formats, as one line, the path of a transformation or library and how it differs from the
+ * server's.
  */
 export function stateLine({ path, state }: ComparedCode, output: CommandOutput): string {
   return `${output.paint("bold", plain(path))}: ${words[state]}`;

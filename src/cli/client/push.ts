@@ -53,9 +53,9 @@ function unpublished({ args }: CommandCall, codes: ComparedCode[]): string {
 }
 
 /**
- * Pushes code to the server, libraries before the transformations that import them. Returns the
- * server's code by path. Stops and returns `undefined` when others have changed code on the server
- * since the comparison.
+ * Pushes the compared code to the server, libraries before the transformations that import them.
+ * Returns the server's code by path. If others have changed code on the server since it was
+ * compared, stops and returns `undefined`.
  */
 async function pushAll(
   { client, output }: CommandCall,

@@ -6,7 +6,10 @@ import { fit, jsonText, plain } from "../terminal/text.ts";
 
 type ShownReplay = AnswerOf<"GET /v2/replays/{id}">["replay"];
 
-/** First pause in milliseconds before a request for a replay's state; doubles to `LOOK_MS_MAX`. */
+/**
+ * Pause in milliseconds before the first repeated request for a replay's state. It doubles with
+ * each further request, up to `LOOK_MS_MAX`.
+ */
 const LOOK_MS_MIN = 100;
 const LOOK_MS_MAX = 1_000;
 
@@ -31,9 +34,9 @@ export function replayLine(replay: ShownReplay, columns: number): string {
 }
 
 /**
- * Prints the state of a replay and returns the command's exit code. With `--wait`, first requests
- * the state until the replay has ended. Then the exit code is 1 when events failed, or the replay
- * did not end normally.
+ * Prints the state of a replay and returns the command's exit code. With `--wait`, first waits
+ * until the replay has ended. The exit code is then 1 when events failed or the replay did not end
+ * normally.
  */
 export async function finishReplay(call: CommandCall, started: ShownReplay): Promise<number> {
   const { client, output, args } = call;
@@ -64,7 +67,9 @@ export async function finishReplay(call: CommandCall, started: ShownReplay): Pro
   return replay.state === "done" && replay.counts.failed === 0 ? 0 : 1;
 }
 
-/** Whether a replay runs, or dead letters that it sent to destinations have no outcome yet. */
+/**
+ * Whether a replay still runs, or still waits for the outcome of dead letters that it sent again.
+ */
 function isUnderWay({ state, counts }: ShownReplay): boolean {
   return state === "running" || (state === "done" && counts.pending > 0);
 }

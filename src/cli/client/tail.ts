@@ -7,7 +7,10 @@ import { pause, stopSignal } from "../terminal/stop-signal.ts";
 import { plain } from "../terminal/text.ts";
 import { stages, type TailFilter, type TailLine, TailView, tailFilter } from "./tail-view.ts";
 
-/** Milliseconds before the first reconnect. The pause doubles, up to `RETRY_MS_MAX`. */
+/**
+ * Milliseconds before the first attempt to reconnect. The pause doubles with each attempt, up to
+ * `RETRY_MS_MAX`.
+ */
 const RETRY_MS_MIN = 500;
 const RETRY_MS_MAX = 15_000;
 

@@ -4,9 +4,8 @@ import { readServerItem, type ServerCode } from "./server-code.ts";
 
 /**
  * Makes the server's code and test cases equal to `content`, and returns the server's code
- * afterwards. Changed code becomes a new revision that is not published. Each change names the
- * version of the server's state that was read, and the server refuses the change when others have
- * changed that state since.
+ * afterwards. Changed code becomes a new revision that is not published. Each request names the
+ * version that was read, so that the server refuses it if others have changed the item since.
  */
 export async function applyContent(
   client: Client,

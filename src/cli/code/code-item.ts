@@ -8,7 +8,7 @@ export interface CaseContent {
   expectedOutput?: Record<string, unknown>[];
 }
 
-/** A transformation or a library with all that a directory of code stores of it. */
+/** A transformation or a library with everything that its folder in a directory of code stores. */
 export interface CodeContent {
   kind: "transformation" | "library";
   name: string;
@@ -25,8 +25,8 @@ export const extensions = { javascript: "js", python: "py" } as const;
 export const folders = { transformation: "transformations", library: "libraries" } as const;
 
 /**
- * Returns the path of the API's routes for a kind of code. Both kinds have the same routes. The
- * type is always `transformations`, so callers can use only fields that both kinds have.
+ * Returns the path of the API's routes for a kind of code. Both kinds have the same routes, so the
+ * type is always `transformations`. Callers can thus use only fields that both kinds have.
  */
 export const pathOf = (kind: keyof typeof folders) => folders[kind] as "transformations";
 
@@ -61,9 +61,9 @@ export function fingerprint(content: CodeContent): string {
 }
 
 /**
- * Returns a file name for the item that is called `name` on the server. The file name is not in
- * `taken`, and has only letters, digits and hyphens. An item that is called `../a`, for example, is
- * therefore not written outside the intended folder.
+ * Returns a file name for the item that is called `name` on the server: only letters, digits and
+ * hyphens, and not in `taken`. An item that is called `../a` is thus not written outside its
+ * folder.
  */
 export function fileNameOf(name: string, taken: ReadonlySet<string>): string {
   const words =

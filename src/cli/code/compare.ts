@@ -11,18 +11,17 @@ export interface ComparedCode {
   server?: ServerCode;
   /**
    * `same`: equal in both places. `new-here`: only in the directory. `new-there`: only on the
-   * server. `changed-here`, `changed-there`: since both places were last equal, changed only in the
-   * directory, or only on the server. `changed-both`: changed in both places, or never equal
-   * before.
+   * server. `changed-here`, `changed-there`: changed only in the directory, or only on the server,
+   * since both were last equal. `changed-both`: changed in both places, or never equal.
    */
   state: "same" | "new-here" | "new-there" | "changed-here" | "changed-there" | "changed-both";
 }
 
 /**
  * Pairs each local transformation or library (a folder) with an item of the server: the item that
- * the folder contained before, else the one with the same kind and name. Records in `state` the
- * pairs whose contents are equal. Throws `StartError` when several items of the server have that
- * name.
+ * the folder contained before, else the one with the same kind and name. Records the pairs with
+ * equal contents in `state`. Throws `StartError` when local code has the name of several items of
+ * the server.
  */
 export function compareCode(
   locals: readonly LocalCode[],

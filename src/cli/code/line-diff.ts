@@ -50,7 +50,7 @@ function diffOf(before: string[], after: string[]): Line[] {
   ];
 }
 
-/** Compares the lines between equal beginnings and ends by longest common subsequence. */
+/** Compares two lists of lines, without equal lines at both ends, by longest common subsequence. */
 function middleOf(before: string[], after: string[]): Line[] {
   const removed = before.map((text): Line => ["-", text]);
   const added = after.map((text): Line => ["+", text]);

@@ -10,7 +10,10 @@ export interface ServerCode {
   id: string;
   versionId: string;
   isPublished: boolean;
-  /** ETag of the item when it was read. The server refuses changes if others changed it since. */
+  /**
+   * ETag of the item when it was read. The server refuses a change with this tag if others have
+   * changed the item since.
+   */
   tag: string | undefined;
   content: CodeContent;
   /** Test cases with their ids and versions on the server, in the order of `content.tests`. */

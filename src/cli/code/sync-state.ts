@@ -4,7 +4,7 @@ import { codeOf, orStartError, StartError, systemReason } from "../../errors.ts"
 import { isObject } from "../../is-object.ts";
 import { folders } from "./code-item.ts";
 
-/** Name of the file that stores the state. It is in the root of a directory of code. */
+/** Name of the file that stores a `SyncState`. It is in the root of a directory of code. */
 const FILE = ".pixelmill-state.json";
 
 /** Item of the server that a folder contained when their contents were last equal. */
@@ -18,8 +18,8 @@ type States = Record<string, Record<string, SyncedCode>>;
 
 /**
  * Stores, per workspace, which item of the server each folder contains, and a fingerprint of the
- * content that both had when they were last equal. A different content on the server shows that
- * others have changed the item.
+ * content when both were last equal. If the server's content differs from it, others have changed
+ * the item.
  */
 export class SyncState {
   readonly #states: States;
@@ -82,7 +82,10 @@ function isStateOfWorkspace(own: unknown): boolean {
   return isObject(own) && Object.entries(own).every(isSynced);
 }
 
-/** Whether a path is that of a folder of code, to which commands may write. */
+/**
+ * Whether a path names a folder of one transformation or library. Commands write only to such
+ * folders.
+ */
 function isFolder(path: string): boolean {
   const [kind = "", name = "", ...more] = path.split("/");
   const isKind = Object.values<string>(folders).includes(kind);

@@ -11,8 +11,8 @@ export interface CommandCall extends ServerAccess {
 
 /**
  * Defines a command that sends requests to a running server. Adds the flags that select the server
- * and the token. `run` returns the exit code. If the server cannot be reached or refuses a request,
- * the exit code is 3.
+ * and the token. The exit code is the result of `run`, or 3 if the server cannot be reached or
+ * refuses a request.
  */
 export function clientCommand(
   name: string,

@@ -14,9 +14,9 @@ interface Profile {
 
 /**
  * Reads a profile: a table with `server` and `token` in a TOML file. Without `name`, reads the
- * profile `default`, and returns an empty profile when it or the file does not exist. Throws
- * `StartError` when the profile `name` does not exist, when the file is invalid, and when users
- * other than its owner have access to it.
+ * profile `default`, or returns an empty profile if this profile or the file does not exist. Throws
+ * `StartError` when the profile `name` does not exist, the file is invalid, or users other than the
+ * file's owner have access to it.
  */
 export function readProfile(path: string, name: string | undefined): Profile {
   const profiles = readProfiles(path, name);

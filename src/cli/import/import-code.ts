@@ -46,9 +46,9 @@ export async function importCode(client: Client, run: ImportRun, code: Code): Pr
 
 /**
  * Copies all versions of a library or transformation, or the rest of them if an earlier import was
- * interrupted. Returns a list with the id of the version to publish, which is the copy of the
- * version that is published in RudderStack. The list is empty if there is nothing to publish, for
- * example because an earlier import was complete.
+ * interrupted. Returns a list with the id of the version to publish: the copy of the version that
+ * is published in RudderStack. Returns an empty list if there is nothing to publish, for example
+ * because an earlier import was complete.
  */
 async function copyCode(
   client: Client,
@@ -75,9 +75,9 @@ async function copyCode(
 }
 
 /**
- * Returns the ids of the versions that an interrupted import has copied, oldest first. These copies
- * are drafts, because an import publishes at its end. Returns undefined if the item is published,
- * or has other versions than those of the import.
+ * Returns the ids of the versions that an interrupted import has copied, oldest first. Returns
+ * undefined if no import of this item was interrupted: the copy is published, which an import does
+ * last, or has other versions.
  */
 async function copiedVersions(
   client: Client,

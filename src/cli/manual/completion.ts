@@ -114,7 +114,9 @@ ${lines.join("\n")}
 `;
 }
 
-/** Returns a pattern for a shell's `case`: each command's full name, such as `token create`. */
+/**
+ * Returns a pattern for a shell's `case` that matches each full command, such as `token create`.
+ */
 function commandPattern(tree: CommandNode): string {
   return allNodes(tree)
     .slice(1)

@@ -3,7 +3,7 @@ import { guidePages } from "../../api/document/guide-pages.ts";
 /** A block of code in the guide that `pixelmill print` prints. */
 interface PrintedBlock {
   topic: string;
-  /** Path of the file that the block wholly contains; undefined for a part of a file. */
+  /** Path of the file whose whole content the block is. Undefined when it is a part of a file. */
   file: string | undefined;
   text: string;
 }

@@ -1,7 +1,10 @@
 import type { Config } from "../../settings/keys.ts";
 import type { Address, Plane } from "../../take-over/messages.ts";
 
-/** Returns each listener's host and port; `transformer` only if the settings have its port. */
+/**
+ * Returns the host and port of each listener. Leaves out `transformer` if the settings have no port
+ * for it.
+ */
 export function planeAddresses(config: Config): Partial<Record<Plane, Address>> {
   const transformer = config["transformer.port"];
   return {

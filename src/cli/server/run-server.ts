@@ -112,7 +112,10 @@ async function end(app: App, { logger, stop, isActivated }: RunOptions, why: End
   return late === undefined && "signal" in why ? 0 : 1;
 }
 
-/** Closes the server, then lets its successor begin. Returns false if it was not closed in time. */
+/**
+ * Closes the server, then lets its successor start. Returns false if the time limit or a second
+ * signal came before it was closed.
+ */
 async function handOver(
   app: App,
   successor: Successor,
@@ -133,8 +136,8 @@ function hasSuccessor(successor: Successor, stop: StopSignal): Promise<boolean> 
 }
 
 /**
- * Closes the server. Resolves with `undefined`, or early with the reason: the time is over, or a
- * second signal came.
+ * Closes the server. Resolves with `undefined` when it is closed. If the time limit or a second
+ * signal comes first, resolves with this reason.
  */
 function closeInTime(app: App, how: "stop" | "hand-over", stop: StopSignal) {
   const late = Bun.sleep(SHUTDOWN_MS_MAX).then(() => "late" as const);

@@ -7,12 +7,10 @@ interface AnswerHealthOptions {
   logger: Logger;
 }
 
-/** Errors of the requests to the partitions whose leaders have not answered, by partition. */
+/** Errors of requests to partition leaders that have not answered, by partition. */
 type Failures = ReadonlyMap<number, unknown>;
 
-/**
- * Returns the first clause of a sentence about the partitions in `failures`, which do not answer.
- */
+/** Returns a clause that names the partitions in `failures`, whose leaders do not answer. */
 export function describeUnanswered(failures: Failures): string {
   const numbers = nameNumbers([...failures.keys()]);
   return failures.size === 1
@@ -20,7 +18,7 @@ export function describeUnanswered(failures: Failures): string {
     : `Partitions ${numbers} of the event log do not answer`;
 }
 
-/** Decides whether the partitions of the event log answer, and logs when that changes. */
+/** Records whether the leaders of the event log's partitions answer, and logs when that changes. */
 export class AnswerHealth {
   readonly #options: AnswerHealthOptions;
   #trouble: string | undefined;
@@ -30,8 +28,8 @@ export class AnswerHealth {
   }
 
   /**
-   * Records the result of asking the leaders of all partitions. `failures` has the errors of the
-   * partitions whose leaders have not answered.
+   * Records the result of a request to the leaders of all partitions. `failures` has the errors of
+   * the partitions whose leaders did not answer.
    */
   asked(failures: Failures): void {
     if (failures.size > 0) {
@@ -52,13 +50,13 @@ export class AnswerHealth {
     this.#trouble = undefined;
   }
 
-  /** Records that no leader could be asked. `error` says why. */
+  /** Records that the leaders could not be asked at all, because of `error`. */
   failed(error: unknown): void {
     const message = "No partition of the event log answers";
     this.#fail(message, error, `${message}: ${describeReadFailure(error)}`);
   }
 
-  /** Returns a sentence about the partitions that do not answer; undefined if all do. */
+  /** Returns a sentence about the partitions whose leaders do not answer; undefined if all do. */
   trouble(): string | undefined {
     return this.#trouble;
   }

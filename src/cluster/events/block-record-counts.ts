@@ -8,8 +8,8 @@ const KNOWN_MAX = 1_024;
 
 /**
  * Estimates how many event records the blocks of one partition hold. A block is one Kafka record
- * with many events. Stores the exact counts of the `KNOWN_MAX` blocks added last. For each older
- * block it uses the average count of all added blocks.
+ * with many events. Knows the exact counts of the `KNOWN_MAX` blocks added last, and uses the
+ * average count of all added blocks for older ones.
  */
 export class BlockRecordCounts {
   readonly #offsets = new Float64Array(KNOWN_MAX).fill(-1);

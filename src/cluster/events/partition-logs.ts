@@ -36,7 +36,7 @@ export interface PartitionLogsOptions {
 
 /** Maximum milliseconds for which a broker holds back a fetch response without a new block. */
 const TAIL_WAIT_MS = 500;
-/** Maximum bytes of a partition's compressed blocks per fetch. Compression is to about 1/15. */
+/** Maximum bytes of a partition's compressed blocks per fetch. Blocks compress to about 1/15. */
 const WINDOW_BYTES = 64 << 10;
 /** Pause in milliseconds between two requests for the end offsets of all partitions. */
 const ENDS_MS = 1_000;
@@ -132,10 +132,10 @@ export class PartitionLogs implements EventLogs {
   }
 
   /**
-   * Calls the listeners of `onOffsetsInvalid` with the names of logs whose offsets are invalid, for
-   * one of two reasons. First, the log belongs to an earlier topic, whose id is not `topicId`.
-   * Second, its end in `ends` is before its position in `read`, up to which this node has read. If
-   * a log belongs to an earlier topic, then throws `TopicRecreated`.
+   * Calls the listeners of `onOffsetsInvalid` with the logs whose offsets are no longer valid.
+   * These are logs of an earlier topic, whose id is not `topicId`, and logs whose end in `ends` is
+   * before the end in `read`, up to which this node has read. Throws `TopicRecreated` if there are
+   * logs of an earlier topic.
    */
   #reportInvalidOffsets(topicId: string, ends: Map<number, bigint>, read: bigint[]): void {
     const others = [...this.#partitions.keys()].filter((it) => {
@@ -182,9 +182,9 @@ export class PartitionLogs implements EventLogs {
   }
 
   /**
-   * Reads the topic's id and the end offset of a log from the brokers. `known` is the highest
-   * sequence number in all stored positions of the log. The result has it as a block offset: if the
-   * end is below this offset, the topic has lost blocks.
+   * Reads the topic's id and a log's end offset from the brokers. `known` is the highest sequence
+   * number in all stored positions of the log. In the result it is an offset: an end below it shows
+   * that the topic has lost blocks.
    */
   async topicEnd(log: string, known: number): Promise<TopicEnd> {
     const { topicId, offset } = await this.#asker.endOffsetOfOneTopic(this.#indexOf(log));
@@ -196,10 +196,9 @@ export class PartitionLogs implements EventLogs {
   }
 
   /**
-   * Sets a log's offset base, which is the number to add to the brokers' offsets. `end` is the
-   * log's end as the brokers count it, if known. Readers that follow the log continue from this
-   * end. `lost`, if given, is a loss of blocks, which is reported in the server's log output and in
-   * `warnings`.
+   * Sets a log's offset base, which is added to the offsets of the brokers. `end` is the log's end
+   * as the brokers count it, if known: readers of new blocks continue from there. `lost`, if given,
+   * is a loss of blocks to report in the log output and in `warnings`.
    */
   setOffsetBase(log: string, place: OffsetBase, end = 0, lost?: PartitionLoss): void {
     const partition = this.#indexOf(log);
@@ -215,7 +214,7 @@ export class PartitionLogs implements EventLogs {
     this.#losses.missing(log, { from: at - 1, to: at }, lost.blocks);
   }
 
-  /** Adds a listener. It gets names of logs whose topic was recreated or lost its newest blocks. */
+  /** Adds a listener for the names of logs whose topic was recreated or lost its newest blocks. */
   onOffsetsInvalid(listener: (logs: string[]) => void): void {
     this.#moveListeners.add(listener);
   }

@@ -63,8 +63,8 @@ export class PartitionReader implements LogReader {
   #first: number;
   #end: number;
   /**
-   * First sequence number of the partition when this reader learned it for the first time.
-   * Undefined before that.
+   * First sequence number that this reader learned of the partition. A read from 0 expects all
+   * blocks from there on. Undefined until it is known.
    */
   #opened: number | undefined;
   /** Sequence number below which this reader has deleted all records. */
@@ -159,10 +159,9 @@ export class PartitionReader implements LogReader {
   }
 
   /**
-   * Divides the partition into at most `PARTS_MAX` parts of equal length, and one empty part at the
+   * Divides the partition into at most `PARTS_MAX` parts of equal length and an empty part at the
    * end. Callers use the parts to find old events by time and to sum up sizes. Each part begins at
-   * a multiple of the part length. Most boundaries therefore stay the same from one call to the
-   * next.
+   * a multiple of the length, so that most boundaries stay the same from one call to the next.
    */
   parts(): LogPart[] {
     const first = offsetOf(this.#first);
@@ -241,10 +240,9 @@ export class PartitionReader implements LogReader {
   }
 
   /**
-   * Returns the sequence number at which a read from `sequence` begins: `sequence` itself, or the
-   * first sequence number of the partition if that is larger. In the second case, reports the
-   * blocks between the two numbers as lost, if this node delivers the partition and did not delete
-   * the blocks.
+   * Returns the sequence number at which a read from `sequence` begins: `sequence` or the
+   * partition's first sequence number, whichever is larger. Reports the blocks between the two as
+   * lost, if this node delivers the partition and did not delete them.
    */
   #kept(sequence: number): number {
     // Sequence number 0 stands for the beginning of the partition.
@@ -282,7 +280,7 @@ export class PartitionReader implements LogReader {
   }
 }
 
-/** Waits for the promise, but not beyond the time when `stop` aborts. */
+/** Waits until the promise settles or `stop` aborts. */
 async function unlessAborted(promise: Promise<void>, stop?: AbortSignal): Promise<void> {
   const { promise: aborted, resolve } = Promise.withResolvers<void>();
   const abort = () => resolve();

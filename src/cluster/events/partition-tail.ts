@@ -10,8 +10,8 @@ import { offsetOf } from "./sequence.ts";
 
 export interface PartitionTailOptions {
   /**
-   * Fetcher that only this object uses. Its requests wait at the broker for new blocks, which would
-   * delay fetches for other purposes.
+   * Fetcher for this object alone. Its requests wait at the broker for new blocks, and all other
+   * fetches over the same connection would have to wait too.
    */
   fetcher: Fetcher;
   nameOf(partition: number): string;

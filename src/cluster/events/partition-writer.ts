@@ -19,9 +19,8 @@ const PROBE_MS = 250;
  */
 const ANSWER_MS_MAX = 10_000;
 /**
- * Length in milliseconds of the last part of `ANSWER_MS_MAX`. A process that could not run for a
- * long time uses this part to read acknowledgements that arrived meanwhile, before it rejects
- * records.
+ * Last part of `ANSWER_MS_MAX`, in milliseconds. A process that was suspended uses it to read the
+ * acknowledgements that arrived meanwhile, before it rejects records.
  */
 const READ_MS = 250;
 /** Milliseconds without an acknowledgement after which `probe` sends a test block. */
@@ -46,11 +45,10 @@ export interface PartitionWriterOptions<T> {
 }
 
 /**
- * Appends records to a partition in blocks. Writers on other nodes may append to it too. While one
- * block is in flight, the next block fills.
- * When the brokers do not acknowledge a block, its records are rejected and never sent again. From
- * then on, `append` rejects new records, and an empty test block is sent every `PROBE_MS` until the
- * brokers acknowledge a test block.
+ * Appends records to a partition in blocks, as writers on other nodes also do. While one block is
+ * in flight, the next one fills. If the brokers do not acknowledge a block, its records are
+ * rejected and never sent again. Then `append` rejects new records, until the brokers acknowledge
+ * one of the empty test blocks that are sent every `PROBE_MS`.
  */
 export class PartitionWriter<T> implements LogWriter<T> {
   readonly #options: PartitionWriterOptions<T>;
@@ -252,9 +250,8 @@ export class PartitionWriter<T> implements LogWriter<T> {
   }
 
   /**
-   * Logs an error that is a bug: sending a test block broke an invariant. The log line about a
-   * partition that cannot be written does not show this bug, because it was logged earlier, with
-   * the cause of the outage. Logs the bug once, because test blocks are sent repeatedly.
+   * Logs a broken invariant that a test block met, which is a bug. The log line of the outage was
+   * written earlier and names another cause. Logs the bug once, because test blocks are repeated.
    */
   #logFault(err: InvariantError): void {
     if (this.#isFaultLogged) return;

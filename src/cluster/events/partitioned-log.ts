@@ -79,14 +79,14 @@ export async function openPartitionedLog<T>(
   return {
     /**
      * Appends a record to the partition that its key chooses. Resolves once all in-sync replicas
-     * have it. Rejects with `LogUnavailable` when the brokers do not acknowledge it. Records with
-     * the same key keep their order.
+     * have the record. Rejects with `LogUnavailable` when the brokers do not acknowledge it.
+     * Records with the same key keep their order.
      */
     append: (record: T, key: number) => writers[key % writers.length]!.append(record),
     /**
-     * Appends the records of one request. `keys` has the key of each record. Rejects with
-     * `LogUnavailable`, and appends none of the records, when one of the partitions that their keys
-     * choose accepts no records at the moment.
+     * Appends the records of one request, each to the partition that its key in `keys` chooses. If
+     * one of these partitions accepts no records at the moment, appends none and rejects with
+     * `LogUnavailable`.
      */
     appendAll(records: readonly T[], keys: readonly number[]) {
       const appended = appendTogether(writers, records, keys);
@@ -107,9 +107,9 @@ export async function openPartitionedLog<T>(
 type Writer<T> = Pick<PartitionWriter<T>, "appendAll" | "refusal">;
 
 /**
- * Appends the records of one request to the partitions that their keys choose. Returns `stored`,
- * which resolves when all of them are durable. Returns `refusal`, and appends no record, when one
- * of the partitions accepts none at the moment; `refusal` says why.
+ * Appends the records of one request to the partitions that their keys choose. `stored` resolves
+ * when all records are durable. If one of the partitions accepts no records at the moment, appends
+ * none and returns `refusal`, which says why.
  */
 export function appendTogether<T>(
   writers: readonly Writer<T>[],

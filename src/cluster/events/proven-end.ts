@@ -4,9 +4,9 @@ import { IdempotentProducer } from "../../kafka/idempotent-producer.ts";
 import { HEADER_BYTES, sealBlock } from "../../log/block.ts";
 
 /**
- * Returns the offset after all blocks of a partition that were acknowledged before the call. It is
- * the brokers' own offset, to which no offset base is added. Rejects when the partition's leader
- * does not acknowledge a test block in time.
+ * Returns the offset after all blocks of a partition that were acknowledged before the call, as the
+ * brokers count it (without the offset base). Rejects when the partition's leader does not
+ * acknowledge a test block in time.
  */
 export type ProveEnd = (partition: number) => Promise<number>;
 
@@ -15,9 +15,8 @@ const ACKNOWLEDGED_MS_MAX = 10_000;
 
 /**
  * Creates a function that determines the end of a partition of the event log by appending an empty
- * block to it. A request for the end does not suffice: a broker that is no longer the partition's
- * leader may answer it with an old end, but cannot acknowledge a block. Readers skip the empty
- * block.
+ * block, which readers skip. A request for the end does not suffice: a broker that is no longer the
+ * partition's leader may answer with an old end, but cannot acknowledge a block.
  */
 export function endProver(clients: Pick<KafkaClients, "producer">, topic: string): ProveEnd {
   let producer: IdempotentProducer | undefined;

@@ -1,10 +1,10 @@
 import { BLOCK_RECORDS_MAX } from "../../log/block.ts";
 
 /**
- * Returns the sequence number of the first record in the block at `offset`. Each further record of
- * the block has the next number. Several nodes append blocks, and none knows how many records come
- * before its own, so the number is computed from the offset alone. Sequence numbers ascend, with
- * gaps between blocks.
+ * Returns the sequence number of the first record in the block at `offset`; the block's further
+ * records have the next numbers. It follows from the offset alone, because several nodes append
+ * blocks and none knows how many records come before its own. Sequence numbers thus have gaps
+ * between blocks.
  */
 export const sequenceOf = (offset: bigint): number => Number(offset) * BLOCK_RECORDS_MAX;
 

@@ -24,8 +24,7 @@ export interface GroupFacts {
    */
   isAnyResponsive: boolean;
   /**
-   * Whether a partition runs on this node. When the group removes a node, the node stops its
-   * partitions.
+   * Whether partitions still run on this node. A node that the group removed stops its partitions.
    */
   runsPartitions: boolean;
 }
@@ -36,14 +35,16 @@ export interface GroupHealth {
    * its start. Undefined when there is neither.
    */
   trouble: string | undefined;
-  /** Sentences about problems of the group. Empty while no broker answers. */
+  /**
+   * Sentences about problems of the group. Empty while no broker answers, which `trouble` reports.
+   */
   warnings: string[];
 }
 
 /**
  * Judges the membership of a node. Silence of the coordinator alone is a warning, because the node
- * accepts pixels and requests without the coordinator. A node that could never join the group since
- * it started has trouble, so that an upgrade stops before the next node.
+ * accepts pixels and requests without it. A node that has not been able to join the group since its
+ * start has trouble, so that an upgrade stops before the next node.
  */
 export function judgeGroup(facts: GroupFacts): GroupHealth {
   const { group, isMember, hasJoined, joinError, silentMs, isAnyResponsive } = facts;

@@ -7,7 +7,9 @@ import { isObject } from "../../is-object.ts";
 import { assignPartitions } from "./partition-assignment.ts";
 import type { RefusedPartitions } from "./partition-release.ts";
 
-/** Description of a node, which it sends when it joins. All members of the group read it. */
+/**
+ * Description that a node sends when it joins the group, and that all members of the group read.
+ */
 export interface NodeInfo {
   id: string;
   version: string;
@@ -31,9 +33,8 @@ export interface Introduction extends NodeInfo {
   /** Numbers of the partitions that the member can run. */
   canRun?: readonly number[] | undefined;
   /**
-   * Number of times that the member has reported which partitions it refuses. It makes the metadata
-   * of each report different, because brokers ignore a join with the same metadata as the last
-   * join.
+   * Number of reports that the member has made on the partitions that it refuses. It makes the
+   * metadata of each report different, because brokers ignore a join with unchanged metadata.
    */
   reports?: number;
 }
@@ -42,8 +43,8 @@ type Metadata = Buffer | string | null | undefined;
 
 /**
  * Returns the nodes that are members of the group, sorted by id. `group` is the brokers'
- * description of the group. Leaves out members that are no nodes, and members that have not
- * finished joining.
+ * description of the group. Leaves out members that have not finished joining or are not nodes of
+ * pixelmill.
  */
 function nodesOf(group: Group | undefined, topic: string): ClusterNode[] {
   const nodes = [...(group?.members.values() ?? [])].flatMap(({ metadata, assignments }) => {
@@ -58,16 +59,16 @@ function nodesOf(group: Group | undefined, topic: string): ClusterNode[] {
 }
 
 /**
- * The group's members as the brokers last described them. While members join, the brokers describe
- * none of them.
+ * Nodes in the group, as the brokers last described them. While members join, the brokers describe
+ * none, and the last description stays.
  */
 export class DescribedNodes {
   #last: ClusterNode[] | undefined;
 
   /**
-   * Takes the brokers' newest description of the group, and returns the members that it names.
-   * While members join, it names none: then returns the members of the last description that named
-   * them, or undefined if there was none.
+   * Takes the brokers' newest description of the group, and returns the nodes in it. While members
+   * join, it names none: then returns the nodes of the last description that named any. Undefined
+   * if there was none.
    */
   take(group: Group | undefined, topic: string): ClusterNode[] | undefined {
     const nodes = nodesOf(group, topic);
@@ -77,7 +78,10 @@ export class DescribedNodes {
   }
 }
 
-/** Returns what a member says of itself; undefined for a member that is no node of pixelmill. */
+/**
+ * Reads the introduction in a member's metadata. Undefined for a member that is not a node of
+ * pixelmill.
+ */
 function introductionOf(metadata: Metadata): Introduction | undefined {
   try {
     const found: unknown = JSON.parse(metadata?.toString() ?? "");
@@ -97,7 +101,7 @@ function isIntroduction(value: unknown): value is Introduction {
 
 /**
  * Computes the partitions that each group member runs, in the Kafka library's form. A member that
- * is no node, such as a consumer of another program in the same group, gets none.
+ * is not a node of pixelmill, such as a consumer of another program, gets none.
  */
 export function assignToMembers(
   joined: Parameters<GroupPartitionsAssigner>[1],

@@ -28,7 +28,7 @@ export interface MembershipOptions {
   /** Name of the topic whose partitions are divided among the members. */
   topic: string;
   self: NodeInfo;
-  /** Returns which partitions this node can run at present. If absent, it refuses none. */
+  /** Returns which partitions this node can run at present. If absent, this node refuses none. */
   ability?(): PartitionAbility;
   /** Time in milliseconds without a heartbeat after which the group removes a node. */
   sessionMs: number;
@@ -60,14 +60,14 @@ const GROWTH_MS = 5_000;
  */
 const WATCH_MS = 500;
 /**
- * Time without a response after which a member closes its connections to the brokers, as a multiple
- * of `sessionMs`. It then asks another broker, early enough to remain in the group.
+ * Time without a response, as a multiple of `sessionMs`, after which a member closes its
+ * connections to the brokers. It then asks another broker, early enough to remain in the group.
  */
 const HEARTBEAT_SESSIONS = 0.3;
 /**
- * Time without a response after which a node that is joining closes its connections to the brokers,
- * as a multiple of `sessionMs`. It is longer than a session because the broker delays a join while
- * another member hangs.
+ * Time without a response, as a multiple of `sessionMs`, after which a node that is joining closes
+ * its connections to the brokers. It is longer than a session because the broker delays a join
+ * while another member hangs.
  */
 const JOIN_SESSIONS = 1.2;
 /** Multiple of `sessionMs` without a response after which the coordinator counts as silent. */
@@ -79,13 +79,12 @@ const lateAnswer = () => new Error(`The brokers named no members within ${ANSWER
 const LEAVE_MS_MAX = 2_000;
 
 /**
- * Membership of this node in a Kafka consumer group, which the constructor joins. Its members
- * divide the partitions of a topic among them, and each delivers the events of its own. One member,
- * the leader, assigns the partitions. When a partition moves, its old owner stops it before the new
- * owner starts it, unless the stop takes longer than half a session, or the old owner sends no
- * heartbeats. A node that the group removed stops all its partitions before it joins again. While
- * no broker answers, each node continues with its partitions. A node refuses partitions that it
- * cannot process, and loses each of them that another member can run.
+ * Membership of this node in a Kafka consumer group, which the constructor joins. The group divides
+ * the partitions of a topic among its members, and each member delivers the events of its
+ * partitions. One member, the leader, assigns them. A partition that moves is stopped by its old
+ * owner before the new owner starts it, unless the stop takes longer than half a session, or the
+ * old owner sends no heartbeats. While no broker answers, each node keeps its partitions. A node
+ * that the group removed stops all its partitions before it joins again.
  */
 export class Membership {
   readonly #options: MembershipOptions;
@@ -135,8 +134,8 @@ export class Membership {
   }
 
   /**
-   * Reads all nodes of the cluster from the brokers, sorted by id; see `DescribedNodes`. Rejects
-   * when no broker answers.
+   * Returns the nodes of the cluster, sorted by id, as the brokers describe them. Undefined if the
+   * brokers have described none yet. Rejects when no broker answers.
    */
   async nodes(): Promise<ClusterNode[] | undefined> {
     const { group, topic } = this.#options;
@@ -189,9 +188,9 @@ export class Membership {
   }
 
   /**
-   * Returns the metadata that this node sends when it joins the group. The Kafka library calls this
-   * method before each attempt. First stops the partitions that the group took from this node,
-   * because joining tells the group that this node has released them.
+   * Returns the metadata that this node sends when it joins the group. First stops the partitions
+   * that the group took from this node, because joining releases them to others. The Kafka library
+   * calls this method before each attempt to join.
    */
   async #introduce(): Promise<Buffer> {
     const { self, sessionMs } = this.#options;

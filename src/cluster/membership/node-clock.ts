@@ -2,10 +2,9 @@ import type { KafkaClients } from "../../kafka/client.ts";
 import { CLOCK_ERROR_MS_MAX } from "../../settings/limits.ts";
 
 /**
- * Returns a function that returns the error of this node's clock: the milliseconds by which it is
- * ahead of the brokers' clocks, negative if it is behind. Callers correct ages by this error. The
- * function returns the error at the last comparison with a broker. Small errors count as 0, because
- * they vary with each comparison.
+ * Returns a function that returns how many milliseconds this node's clock is ahead of the brokers'
+ * clocks (negative if behind), as the last comparison with a broker showed. Small differences count
+ * as 0, because they vary with each comparison. Callers correct ages by the result.
  */
 export function clockCorrection({
   clockErrorMs,

@@ -13,7 +13,7 @@ export interface GroupMember {
   canRun?: ReadonlySet<number>;
 }
 
-/** Maximum share of all partitions that one rebalance takes away from members that refuse them. */
+/** Maximum share of all partitions that one rebalance moves away from members that refuse them. */
 const REFUSED_SHARE_MAX = 0.5;
 
 /**
@@ -22,19 +22,17 @@ const REFUSED_SHARE_MAX = 0.5;
 export type BrokerOf = (partition: number) => number | undefined;
 
 /**
- * Computes which partitions each member of the group runs, by member id. The fewest possible
- * partitions move. This rebalance assigns a moving partition to no member, so that the member that
- * runs it stops it first; the next rebalance assigns it.
+ * Computes which partitions each member of the group runs, by member id. A partition moves in two
+ * rebalances: this one takes it from its member, which stops it, and the next one assigns it.
  *
- * A member that refuses a partition loses it if another member can run it, and keeps it if none
- * can. A member that refuses any partition gets no further ones. The other members get equal
- * numbers of partitions, which differ by at most one.
+ * A member that refuses a partition loses it if another member can run it, and gets no further
+ * partitions. The other members get equal numbers of partitions, which differ by at most one.
+ * Within these rules, the fewest possible partitions move.
  *
- * Partitions with the same leader (broker) gather at the same member: a member sends a fetch to
- * each broker that leads one of its partitions, so fewer brokers mean fewer and fuller fetches. A
- * member that must give up partitions begins with the broker that leads the fewest of them. A free
- * partition goes to the member that has the most partitions of the same leader. No partition moves
- * only for this purpose.
+ * A partition without a member goes to the member that has the most partitions with the same leader
+ * (broker). A member sends a fetch to each broker that leads one of its partitions, so this makes
+ * fewer and fuller fetches. A member that must give up partitions begins with the broker that leads
+ * the fewest of them.
  */
 export function assignPartitions(
   holders: readonly GroupMember[],
@@ -68,8 +66,8 @@ export function assignPartitions(
 
 /**
  * Finds the member that holds each partition, by partition. Ignores members that missed the last
- * rebalance, because that rebalance may have assigned their partitions to others. When two members
- * claim the same partition, the member with the lower id holds it.
+ * rebalance, because it may have assigned their partitions to others. When two members claim the
+ * same partition, the member with the lower id holds it.
  */
 function holdersOf(holders: readonly GroupMember[], partitions: number): Map<number, string> {
   const last = Math.max(...holders.map(({ generation }) => generation));
@@ -125,9 +123,8 @@ function withinQuotas(
 }
 
 /**
- * Chooses the member that gets a partition: one that can run it and, if possible, runs fewer
- * partitions than its quota. `room` is the number of partitions that a member still needs to reach
- * its quota, by member id.
+ * Chooses the member that gets a partition: one that can run it and, if possible, has room for it.
+ * `room` is the number of partitions by which each member is below its quota, by member id.
  */
 function chosenFor(
   partition: number,
@@ -186,11 +183,9 @@ const mayRun = (member: GroupMember, partition: number) =>
 const isRestricted = ({ refused }: GroupMember) => refused !== undefined && refused.size > 0;
 
 /**
- * Computes the quota of each member: how many partitions it runs. A member that refuses partitions
- * runs at most its partitions in `kept`, which are the partitions that it holds, except refused
- * ones that other members can run. The other members share the rest of the partitions equally. If
- * the rest does not divide evenly, the members with the most partitions in `kept` run one more than
- * the others.
+ * Computes how many partitions each member runs, by member id. A member that refuses partitions
+ * runs no more than it has in `kept`. The other members share the rest equally; the ones with the
+ * most partitions in `kept` run one more if the rest does not divide evenly.
  */
 function quotasOf(
   holders: readonly GroupMember[],

@@ -25,8 +25,8 @@ export interface PartitionReleaseOptions {
 }
 
 /**
- * Maximum number of milliseconds that count as observed between two calls of `observe`. If the
- * process was suspended between them, it has observed nothing during that time.
+ * Maximum milliseconds between two calls of `observe` that count as observed. If the time between
+ * them is longer, the process was suspended and observed nothing.
  */
 const OBSERVED_MS_MAX = 1_000;
 /** Maximum back-off before a refused partition is accepted again, in sessions of the group. */
@@ -35,10 +35,10 @@ const BACKOFF_SESSIONS_MAX = 32;
 type ObservedPartition = ReturnType<typeof newlyObserved>;
 
 /**
- * Decides which partitions this node refuses because it cannot process them. It refuses a partition
- * after one session of trouble. It accepts the partition again when it has been able to run it for
- * a back-off time, which doubles with each refusal. A partition that still runs here is accepted as
- * soon as its trouble ends, because it runs here only if no other node could run it either.
+ * Decides which partitions this node refuses because it cannot process them. A partition is refused
+ * after one session of trouble. It is accepted again when this node has been able to run it for a
+ * back-off time, which doubles with each refusal. A partition that this node still runs is accepted
+ * as soon as its trouble ends, because no other node could run it either.
  */
 export class PartitionRelease {
   readonly #sessionMs: number;
@@ -97,9 +97,9 @@ export class PartitionRelease {
   }
 
   /**
-   * Returns the partitions that stop on this node without waiting for their work in flight, because
-   * another node may be about to run them. These are the partitions that this node refuses, and
-   * the ones that it refused at its last report, because trouble may come and go, as on a full disk
+   * Returns the partitions that this node stops without waiting for their work in flight, because
+   * another node may be about to run them: the ones that it refuses, and the ones that it refused
+   * at its last report. A partition that it refused may seem well for a moment, as on a full disk
    * that still takes small writes.
    */
   abandonedNumbers(): Set<number> {
@@ -109,12 +109,12 @@ export class PartitionRelease {
   /**
    * Returns whether this node should report to the other nodes which partitions it refuses.
    *
-   * A report is due at once if this node holds a partition that it refuses now and did not refuse
-   * at its last report. Two other reasons count only when at least `#sessionMs` has passed since
-   * the last report. One is that this node holds a partition that it refuses. The other is that a
-   * partition which it refused or had trouble with at the last report is well again: this node has
-   * been able to run it for a session. Reports are rare because each makes all nodes join the group
-   * again, which a node without processor time may fail to do in time.
+   * A report is due at once when this node holds a partition that it refuses now and did not refuse
+   * at its last report. Two other cases wait until a session has passed since the last report: this
+   * node still holds a partition that it refuses, or it has for a session been able to run a
+   * partition that it refused or had trouble with at the last report. Reports are rare because each
+   * makes all nodes join the group again, which a node without processor time may fail to do in
+   * time.
    */
   isReportDue(held: readonly number[]): boolean {
     const refused = this.refusedNumbers();
@@ -124,14 +124,14 @@ export class PartitionRelease {
     return (holds.length > 0 || isWellAgain) && this.#sinceReportMs >= this.#sessionMs;
   }
 
-  /** Records that this node has reported its refusals to the other nodes. */
+  /** Records that this node has just reported which partitions it refuses. */
   reported(): void {
     this.#reported = this.#lackedNumbers();
     this.#reportedRefusals = this.refusedNumbers();
     this.#sinceReportMs = 0;
   }
 
-  /** Returns the partitions that this node refuses or has trouble with. */
+  /** Returns the partitions that this node refuses, or had trouble with at the last observation. */
   #lackedNumbers(): Set<number> {
     const lacked = [...this.#observed].filter(([, it]) => it.isRefused || it.isTroubled);
     return new Set(lacked.map(([partition]) => partition));
@@ -158,8 +158,8 @@ const newlyObserved = () => ({
   isTroubled: false,
   isRefused: false,
   /**
-   * Number of times that this node has refused the partition. Begins at 0 again after a long time
-   * without trouble.
+   * Number of times that this node has refused the partition. It starts again at 0 after a long
+   * time without trouble.
    */
   refusals: 0,
 });

@@ -42,8 +42,8 @@ interface PartitionState {
    */
   restart?: { afterMs: number } | undefined;
   /**
-   * Message of the broken invariant that stopped the partition. Absent when no broken invariant
-   * stopped it. While it is present, the partition is not started again as long as it stays
+   * Message of the broken invariant that stopped the partition. Absent when none did. While it is
+   * present, the partition is not started; it becomes absent when the partition is no longer
    * assigned.
    */
   failure?: string | undefined;
@@ -62,8 +62,8 @@ interface PartitionState {
 
 /**
  * Starts and stops delivery of partitions, so that this node runs exactly the partitions that are
- * assigned to it. Each partition has at most one start or stop in progress. When a partition is
- * taken away during its start, it is stopped after the start.
+ * assigned to it. Each partition has at most one start or stop in progress. A partition that is
+ * taken away during its start is stopped after the start.
  */
 export class PartitionRunner {
   readonly #options: PartitionRunnerOptions;
@@ -116,8 +116,8 @@ export class PartitionRunner {
 
   /**
    * Starts and stops partitions, so that this node runs exactly those in `partitions`. Resolves
-   * once all other partitions have stopped. Partitions in `refused` stop without waiting for their
-   * work in flight, because this node cannot do that work.
+   * once all others have stopped. Partitions in `refused` stop without waiting for their work in
+   * flight, which this node cannot do.
    */
   async assign(partitions: readonly number[], refused?: ReadonlySet<number>): Promise<void> {
     const assigned = new Set(this.#isClosed ? [] : partitions);

@@ -5,8 +5,8 @@ const PASSAGE_MS_MAX = 3_000;
 export class MessagePassage {
   readonly #now: () => number;
   /**
-   * Time by `#now` of the oldest message that this node has sent since it last read back one of its
-   * messages. Undefined when there is none.
+   * Time by `#now` of the first message that this node sent since it last read back one of its
+   * messages. Undefined when it has sent none since.
    */
   #sentAt: number | undefined;
   /** Whether the brokers acknowledged the last message. True before the first one. */

@@ -87,8 +87,8 @@ export async function openNodeBus(options: NodeBusOptions) {
       return () => listeners.delete(listener);
     },
     /**
-     * Returns a sentence that says why messages of this node are not written to the topic or not
-     * read from it. Returns `undefined` while they are written and read.
+     * Returns a sentence that says why this node's messages do not reach the topic or are not read
+     * back. Returns `undefined` while both work.
      */
     trouble() {
       if (passage.isWorking()) return undefined;
@@ -171,8 +171,8 @@ function decode(value: Uint8Array): [format: number, author: string, messages: u
 
 /**
  * Calls `take` with every Kafka record that is written after this call. After a failed read,
- * continues at the end of the topic, without the records that were written before. Messages of the
- * node bus may be lost.
+ * continues at the end of the topic and skips the records before it, because messages of the node
+ * bus may be lost.
  */
 function receive(fetcher: Fetcher, logger: Logger, take: (value: Buffer) => void) {
   const stop = Promise.withResolvers<undefined>();

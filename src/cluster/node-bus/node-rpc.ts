@@ -15,7 +15,7 @@ export type NodeRpc = ReturnType<typeof createNodeRpc>;
 
 export interface NodeRpcOptions {
   bus: NodeBus;
-  /** Id of this node in the cluster. Its answers carry it. */
+  /** Id of this node in the cluster, which its answers contain. */
   node: string;
   /**
    * Returns ids of nodes for whose answers `ask` waits, in addition to the nodes that announced
@@ -81,8 +81,8 @@ export function createNodeRpc(options: NodeRpcOptions) {
   const asked = new Map<string, Asked>();
   const serving = new Map<string, Promise<NodeAnswers>>();
   /**
-   * Lets this node answer the questions of other nodes one by one, with pauses, because an answer
-   * takes long.
+   * Runs the answers to questions of other nodes one by one, with pauses for other work of this
+   * node, because an answer takes long to compute.
    */
   const slices = new TimeSlicer();
   let isClosed = false;

@@ -2,11 +2,10 @@
 const PAUSE_MS = 20;
 
 /**
- * Decides how long the follower of an ordered log, which fetches its entries, pauses between two
- * fetches. Each read of a store appends a barrier, which is an empty entry, and a single barrier
- * ends the waiting fetches of all nodes. The follower therefore pauses after barriers, so that its
- * next fetch returns the barriers of many reads. The pause ends early when this node waits for an
- * entry.
+ * Decides how long the follower of an ordered log pauses between two fetches of entries. Each read
+ * of a store appends a barrier (an empty entry), which ends the waiting fetches of all nodes. The
+ * follower pauses after barriers, so that its next fetch returns the barriers of many reads. The
+ * pause ends early when this node waits for an entry.
  */
 export class FollowPace {
   readonly #pauseMs: number;
@@ -21,10 +20,9 @@ export class FollowPace {
   }
 
   /**
-   * Records that this node has appended an entry at `position`. The node then waits until it has
-   * read this entry and all entries before it. A barrier (empty entry) itself need not be read,
-   * only the entries before it. If this node also appended the entry directly before the barrier,
-   * the barrier adds nothing to wait for: the node waits for these entries already.
+   * Records that this node has appended an entry at `position`, which it then waits to read. After
+   * a barrier (empty entry), it waits only for the entries before the barrier. A barrier directly
+   * after an entry of this node adds nothing, because the node already waits for that entry.
    */
   appended(position: number, isBarrier: boolean): void {
     const isNext = position === this.#appended;
@@ -35,9 +33,8 @@ export class FollowPace {
   }
 
   /**
-   * Waits before the fetch of the entries from position `next`. Returns at once when this node
-   * waits to read one of these entries. Otherwise returns when the node begins to wait for an
-   * entry, at the latest after the pause that the constructor was given.
+   * Waits before the fetch of the entries from position `next`, until this node waits to read one
+   * of these entries, but at most for the pause that the constructor was given.
    */
   async pause(next: number): Promise<void> {
     if (this.#wanted > next) return;

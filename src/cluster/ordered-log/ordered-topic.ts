@@ -48,9 +48,9 @@ const RETRY_MS = 250;
 const PREFETCHED_BYTES_MAX = 1 << 20;
 
 /**
- * Opens a topic whose partitions are ordered logs, and returns the logs by partition. All nodes
- * read the changes in an ordered log in the same order. Creates the topic if it is missing. Throws
- * `StartError` when the topic cannot be created, or has settings with which changes could be lost.
+ * Opens a topic and returns its ordered logs, one for each partition. All nodes read the changes in
+ * an ordered log in the same order. Creates the topic if it is missing. Throws `StartError` when
+ * the topic cannot be created, or has settings with which changes could be lost.
  */
 export async function openOrderedTopic(options: OrderedTopicOptions): Promise<OrderedLog[]> {
   const { clients, name, partitions, replicas, ids, logger } = options;
@@ -139,8 +139,8 @@ function follow(
   }
 
   /**
-   * Calls `once` in a loop until the follower is closed. Pauses after each failure. Logs a failure
-   * only when it makes the topic count as unreadable.
+   * Calls `once` in a loop until the follower is closed. Pauses after each failure. Logs only the
+   * failure after which the topic counts as unreadable.
    */
   async function repeat(once: () => Promise<void>): Promise<void> {
     while (isOpen) {
@@ -212,8 +212,8 @@ class PrefetchedEntries {
 }
 
 /**
- * Throws `EntriesLost` if the log ends before `next`, the offset of the entry that this node reads
- * next. The log then lacks entries that this node has read.
+ * Throws `EntriesLost` if the log ends before `next`, the offset of the next entry that this node
+ * reads: then the log has lost entries that this node has read.
  */
 function expectUnbroken(
   { first, end, isOutOfRange }: FetchResult,

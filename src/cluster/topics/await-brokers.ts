@@ -11,11 +11,11 @@ const EACH_MS_MAX = 1_000;
 const LOOK_MS = 50;
 
 /**
- * Waits until a broker answers. Throws `StartError` at once when all brokers refuse this node's
- * credentials or TLS, because only an operator can correct this. Throws `StartError` after
- * `refusedMsMax` when all brokers refuse connections. If no broker has answered by then, but at
- * least one has not refused either, returns without an error: the caller's first request then waits
- * for a broker. Also throws `StartError` when the brokers belong to different Kafka clusters.
+ * Waits until a broker answers. Throws `StartError` when all brokers refuse this node: at once if
+ * they refuse its credentials or TLS, which only an operator can correct, otherwise after
+ * `refusedMsMax`. Also returns after `refusedMsMax` if a broker neither answers nor refuses, so
+ * that the caller's first request waits for it. Throws `StartError` when the brokers belong to
+ * different Kafka clusters.
  */
 export async function awaitBrokers(
   clients: AwaitedBrokers,

@@ -13,8 +13,8 @@ export interface TopicSettings {
    */
   retention?: { ms: number; bytes: number };
   /**
-   * Whether brokers store in each record the time at which they appended it. Nodes compare their
-   * clocks with these times. If an existing topic lacks this setting, this node changes it,
+   * Whether brokers store in each record the time at which they appended it, with which nodes
+   * compare their clocks. If an existing topic lacks this setting, this node changes the topic,
    * provided that it has the right to.
    */
   hasBrokerTimes?: boolean;
@@ -202,8 +202,8 @@ interface Appearing {
 
 /**
  * Waits until a topic has at least `countMin` partitions and each new one has a leader. Returns the
- * topic's id, the number of partitions, and the number of replicas of the partition that has the
- * fewest. Throws `StartError` after `APPEAR_MS_MAX`.
+ * topic's id, the number of partitions, and the lowest number of replicas of a partition. Throws
+ * `StartError` after `APPEAR_MS_MAX`.
  */
 async function appeared(admin: Admin, name: string, { countMin, newFrom }: Appearing) {
   const until = performance.now() + APPEAR_MS_MAX;
