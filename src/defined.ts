@@ -1,6 +1,6 @@
 /**
- * Returns an object with the members whose value is not undefined. Used for objects that must omit
- * optional members without a value, such as answers in JSON.
+ * Returns an object without the members whose value is undefined. It is for objects that omit
+ * optional members, such as answers in JSON.
  */
 export function defined<T extends object>(
   members: T,

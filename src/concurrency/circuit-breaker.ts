@@ -1,19 +1,19 @@
 import { InvariantError } from "../assert.ts";
 
 export interface CircuitBreakerOptions {
-  /** Checks whether an attempt, a call of a server, would succeed. Rejects if it would fail. */
+  /** Checks whether a call of the server would succeed again. Rejects if it would fail. */
   probe(): Promise<unknown>;
-  /** Whether callers still make attempts. Probes stop once this function returns false. */
+  /** Whether further calls are expected. Once this function returns false, probes stop. */
   isNeeded(): boolean;
 }
 
-/** Milliseconds between two probes, which check whether attempts would succeed again. */
+/** Milliseconds before each probe. */
 const PROBE_MS = 250;
 
 /**
- * Runs attempts, each of which calls another server, until one fails. From then on, it rejects
- * every attempt at once with the reason of that failure, until a probe succeeds. So callers do not
- * each wait for the timeout of a server that is known to be unreachable.
+ * Runs calls of another server (`attempt`). After one call fails, all further calls are rejected at
+ * once with the same reason, until a probe succeeds. So callers do not each wait for the timeout of
+ * a server that is known to be unreachable.
  */
 export class CircuitBreaker {
   readonly #options: CircuitBreakerOptions;

@@ -3,8 +3,8 @@ import { Permit } from "./permit.ts";
 
 /**
  * A semaphore that never makes callers wait. It limits the number of units, such as requests or
- * bytes, that one owner may hold, and the number that all owners together may hold. It refuses a
- * permit that would exceed a limit.
+ * bytes, that one owner may hold and that all owners together may hold. A permit that would exceed
+ * a limit is refused.
  */
 export class ConcurrencyLimiter {
   readonly #perOwner: number;

@@ -24,8 +24,8 @@ export const atMost =
     free > 0 && held < max;
 
 /**
- * A semaphore for several owners. A rule limits the permits of each owner. Owners that wait get
- * permits one after another.
+ * A semaphore for several owners. A rule limits the permits of each owner. Owners that wait form a
+ * queue, and an owner that gets a permit goes to its end.
  */
 export class FairSemaphore {
   readonly #count: number;
@@ -34,7 +34,7 @@ export class FairSemaphore {
   readonly #held = new Map<string, number>();
   /**
    * Callers that wait, by owner. The next permit goes to the first owner, in the order of this map,
-   * that the rule allows another permit.
+   * that the rule admits.
    */
   readonly #waiting = new Map<string, Set<(permit: Permit) => void>>();
 

@@ -1,6 +1,6 @@
 /** Milliseconds between two checks of how late the event loop is. */
 const LOOK_MS = 100;
-/** Minimum milliseconds for which the largest lateness is remembered. */
+/** Minimum milliseconds for which the largest lateness is remembered. The maximum is twice that. */
 const REMEMBERED_MS = 5_000;
 
 /**
@@ -10,7 +10,7 @@ const REMEMBERED_MS = 5_000;
 export class LoopLateness {
   readonly #timer: ReturnType<typeof setInterval>;
   #lookedAt = performance.now();
-  /** Largest lateness, in milliseconds, in the present and the previous `REMEMBERED_MS`. */
+  /** Largest lateness in milliseconds: in this period of `REMEMBERED_MS`, and in the one before. */
   #largest = [0, 0] as [present: number, previous: number];
   #since = performance.now();
 

@@ -1,6 +1,6 @@
 import { assert } from "../assert.ts";
 
-/** The right to use one unit of a semaphore or limiter. It must be released exactly once. */
+/** The right to use units of a semaphore or limiter. It must be released exactly once. */
 export class Permit implements Disposable {
   readonly #onRelease: () => void;
   #isHeld = true;

@@ -7,8 +7,8 @@ import { RATE_BURST_SECONDS } from "../settings/limits.ts";
 export const RATE_KEYS_MAX = 10_000;
 
 /**
- * Number of tokens of one key. It is negative after a request that cost more tokens than the key
- * had.
+ * Tokens of one key at the time `at`. Their number is negative after a request that cost more
+ * tokens than the key had.
  */
 interface Bucket {
   tokens: number;
@@ -40,7 +40,7 @@ export class TokenBuckets {
     this.setRate(rate);
   }
 
-  /** Changes the rate. The keys keep their tokens, except those above the new burst. */
+  /** Changes the rate. Each key keeps its tokens, but not more than the new `burst`. */
   setRate({ perSecond, burst = perSecond * RATE_BURST_SECONDS }: Omit<Rate, "now">): void {
     this.#perSecond = perSecond;
     this.#burst = Math.max(1, burst);

@@ -1,7 +1,7 @@
-/** Minimum milliseconds for which occurrences are counted before the rate is computed. */
+/** Minimum milliseconds of a window, in which occurrences are counted. */
 const WINDOW_MS = 100;
 
-/** Measures how often something happens. The rate is that of the last complete window. */
+/** Measures how often something happens, as the rate in the last complete window of `WINDOW_MS`. */
 export class RateMeter {
   #start = 0;
   #count = 0;

@@ -3,7 +3,7 @@ import { unlessAborted } from "./unless-aborted.ts";
 interface SharedResult {
   version: string;
   result: Promise<unknown>;
-  /** Number of callers that wait for the result. If the last one aborts, the computation stops. */
+  /** Number of callers that wait for the result. Once all have aborted, the computation stops. */
   waiting: number;
   stop: AbortController;
 }
@@ -19,9 +19,9 @@ export class SharedResults {
   constructor(readonly ageMsMax: number) {}
 
   /**
-   * Returns the result of `compute` for a key, or of the call of `compute` that another caller
-   * began for the same key and `version`. Another `version` begins a new computation. Rejects with
-   * the reason of `signal` when it is aborted. Other callers still get the result.
+   * Returns the result of `compute`. If another caller has already begun a computation for the same
+   * key and `version`, returns the result of that one. Rejects with the reason of `signal` when it
+   * is aborted; other callers still get the result.
    */
   async get<T>(
     { key, version }: { key: string; version: string },

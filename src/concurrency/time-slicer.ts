@@ -5,7 +5,7 @@ const SLICE_MS = 2;
 const ITEMS_PER_CLOCK_READ = 64;
 
 /**
- * Runs long synchronous work in short slices. All callers of one slicer share it, and only one
+ * Runs long synchronous work in short slices. All work given to one slicer shares it: only one
  * slice runs at a time. After each slice, the event loop is free for other work for as long as the
  * slice took.
  */

@@ -19,8 +19,8 @@ import { commonTexts } from "./texts/common.ts";
 import { shellTexts } from "./texts/shell.ts";
 
 /**
- * The root component of the console. It shows the sign-in screen without a session, otherwise the
- * sidebar and the current screen. The sign-in form covers the screen of a session that has expired.
+ * The root component of the console. It shows the sidebar and the current screen, or the sign-in
+ * screen if no user is signed in. After a session has expired, the sign-in form covers its screen.
  */
 export function App() {
   const { error } = useResource(restoreSession, []);

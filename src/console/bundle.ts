@@ -49,7 +49,7 @@ function keyOnDisk(): string | undefined {
   }
 }
 
-/** Replaces the file atomically, because several processes may build at the same time. */
+/** Replaces a file atomically, so that several processes can build at the same time. */
 function replaceFile(path: string, content: string | Uint8Array): void {
   const temporary = `${path}.${process.pid}`;
   writeFileSync(temporary, content);

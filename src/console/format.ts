@@ -4,7 +4,7 @@ const whole = new Intl.NumberFormat("en");
 const short = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
 
 export const formatCount = (value: number) => whole.format(value);
-/** Formats a number. From 10,000 on, the notation is compact: `12.3K`. */
+/** Formats a number, from 10,000 on in short form, such as `12.3K`. */
 export const formatCompact = (value: number) =>
   value < 10_000 ? whole.format(value) : short.format(value);
 
@@ -52,7 +52,10 @@ export function pluralize(amount: number, singular: string, plural = `${singular
 const DIRECTED =
   /[\p{Bidi_Control}\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}\p{Script=Adlam}]/u;
 
-/** Returns a name with a code point, such as `[U+202E]`, for each invisible direction character. */
+/**
+ * Returns a name with each invisible character that sets the text direction replaced by its code
+ * point, such as `[U+202E]`.
+ */
 export const marked = (name: string) =>
   name.replace(
     /[\u202a-\u202e\u2066-\u2069]/g,
@@ -60,8 +63,8 @@ export const marked = (name: string) =>
   );
 
 /**
- * Returns a name as `marked` does. If it has characters that `DIRECTED` matches, isolates it, so
- * that it does not change the direction of the text beside it.
+ * Returns a name that cannot change the direction of the text beside it. Replaces characters as
+ * `marked` does, and isolates a name that has characters of `DIRECTED`.
  */
 export function isolated(name: string): string {
   const shown = marked(name);

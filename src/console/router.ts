@@ -1,18 +1,18 @@
 import { signal } from "@preact/signals";
 
 /**
- * The current screen and its query, read from the fragment of the page's URL, such as
- * `#/sources/ID?tab=snippet`. The path of the URL cannot name the screen, because routes of the API
- * have the same paths.
+ * The screen to show and its query, from the fragment of the page's URL, such as
+ * `#/sources/ID?tab=snippet`. They are not in the path of the URL, because routes of the API have
+ * the same paths.
  */
 interface HashRoute {
-  /** Decoded path segments, such as `["sources", "ID"]`. */
+  /** Path segments in the fragment, decoded, such as `["sources", "ID"]`. */
   segments: readonly string[];
   query: URLSearchParams;
 }
 
 export interface ScreenProps {
-  /** Path segments after the screen's name: `["ID"]` in `#/sources/ID`. */
+  /** Path segments after the first, which is the screen's name: `["ID"]` for `#/sources/ID`. */
   subpath: readonly string[];
   query: URLSearchParams;
 }
@@ -59,7 +59,7 @@ export function navigate(href: string): void {
   location.hash = href;
 }
 
-/** Changes parameters in the page's query without adding an entry to the browser's history. */
+/** Changes query parameters in the page's address. The browser's history gets no new entry. */
 export function replaceQuery(change: Query): void {
   const { segments, query } = currentRoute.value;
   const next = { ...Object.fromEntries(query), ...change };

@@ -9,9 +9,9 @@ interface Screen {
   name: string;
   title: string;
   icon: IconName;
-  /** Permissions for the screen. A session needs one of them to open it. */
+  /** Permissions of which the session must have at least one to open the screen. */
   needs?: readonly Permission[];
-  /** Loads the screen's code. Called when the screen is first opened. */
+  /** Loads the screen's code when the screen is first opened. */
   load(): Promise<{ Screen: ComponentType<ScreenProps> }>;
 }
 

@@ -8,11 +8,11 @@ export interface FetchResult {
   first: bigint;
   /** Offset after the last value that all in-sync replicas have. */
   end: bigint;
-  /** Whether the requested offset is below `first` or above `end`, so that no value is there. */
+  /** Whether the requested offset is below `first` or above `end`. `values` is then empty. */
   isOutOfRange: boolean;
 }
 
-/** Error of a request to a broker that led the partition when the request was sent. */
+/** Error for a request that the leader of a partition refused or did not answer. */
 export class LeaderFailed extends Error {
   /** Address of the broker, or its id if no broker lists it. */
   readonly broker: string;
@@ -24,24 +24,30 @@ export class LeaderFailed extends Error {
 }
 
 type FetchAnswer = Awaited<ReturnType<Consumer["fetch"]>>;
-/** Answer of a broker for one partition. */
+/** The part of a broker's fetch response that concerns one partition. */
 export type Answer = FetchAnswer["responses"][number]["partitions"][number];
 
-/** Returns whether a broker refused the fetch session. The Kafka library then starts a new one. */
+/**
+ * Whether `error` says that the broker refused the whole fetch session, not only some of its
+ * partitions. After such an error, the Kafka library begins a new session.
+ */
 export const isOutOfStep = (error: unknown) => ((error as Failure).response?.errorCode ?? 0) !== 0;
 
 interface Failure {
   response?: FetchAnswer;
 }
 
-/** Returns the broker's response if only some of its partitions failed. Throws all other errors. */
+/**
+ * Returns the response that `error` contains if the fetch failed for only some partitions. Throws
+ * `error` if the fetch failed for all of them.
+ */
 export function answerOf(error: unknown): FetchAnswer {
   const { response } = error as Failure;
   if (response === undefined || response.errorCode !== 0) throw error;
   return response;
 }
 
-/** Returns the values of an answer from offset `from` on. */
+/** Converts a broker's answer to a `FetchResult` with the values from offset `from` on. */
 export function fetchedOf(answer: Answer, from: bigint): FetchResult {
   const values = (answer.records ?? []).flatMap(({ firstOffset, records }) =>
     records.map(({ offsetDelta, value }) => ({

@@ -36,21 +36,21 @@ interface Waiting {
 }
 
 export interface FetcherOptions {
-  /** Kafka consumer that only this fetcher uses: a fetch delays later requests on a connection. */
+  /** Kafka consumer of this fetcher alone, because a fetch delays later requests of a consumer. */
   consumer: Consumer;
   topic: string;
-  /** Longest time in milliseconds that a broker delays a response while it has no new value. */
+  /** Milliseconds for which a broker may delay its response to wait for a new value. */
   waitMs: number;
   /**
-   * Maximum bytes of one partition's record batches in a response, in the form that the broker
-   * stores. The default is `READ_WINDOW_BYTES`.
+   * Maximum bytes of one partition's record batches in a response, counted as the broker stores
+   * them (compressed, if they are). The default is `READ_WINDOW_BYTES`.
    */
   windowBytes?: number;
-  /** Decides how long to pause between requests. If absent, there are no pauses. */
+  /** Decides how long to pause before the next request to a broker. Absent for no pauses. */
   pace?: Pick<FetchPace, "pauseMs">;
   /** Expected id of the topic. Reads reject with `TopicRecreated` once the topic has another id. */
   identity?: TopicIdentity;
-  /** Numbers to add to the brokers' offsets, by partition. If absent, nothing is added. */
+  /** Number to add to a broker's offsets, for each partition. Absent to add nothing. */
   offsetBases?: OffsetBases;
 }
 
@@ -68,7 +68,7 @@ const OFFSET_OUT_OF_RANGE = 1;
 export class Fetcher {
   readonly #options: FetcherOptions;
   readonly #placement: OffsetBases;
-  /** Calls of `fetch` that are not in a request yet. Some wait until the leader has answered. */
+  /** Calls of `fetch` that no request contains yet. */
   #waiting: Waiting[] = [];
   #isFetchDue = false;
   readonly #busy = new Set<number>();
@@ -95,8 +95,9 @@ export class Fetcher {
   }
 
   /**
-   * Reads all partitions' first or end offsets from the leaders, and adds each partition's offset
-   * base. Rejects with `TopicRecreated` if an offset base was computed for another topic id.
+   * Reads the first or end offset of every partition from its leader, and adds the partition's
+   * offset base (see `OffsetBases`). Rejects with `TopicRecreated` if an offset base was computed
+   * for another topic id.
    */
   async offsets(which: Bound): Promise<bigint[]> {
     const { topicId, offsets, failures } = await this.brokerOffsets(which);
@@ -108,7 +109,10 @@ export class Fetcher {
     });
   }
 
-  /** Reads the first or end offset of one partition from its leader, as the brokers count it. */
+  /**
+   * Reads the first or end offset of one partition from its leader. Adds no offset base (see
+   * `OffsetBases`).
+   */
   async brokerOffset(
     which: Bound,
     partition: number,
@@ -120,8 +124,9 @@ export class Fetcher {
   }
 
   /**
-   * Reads the end offset of a partition, as the brokers count it. Retries if the topic was
-   * recreated during the read, so that the offset belongs to the returned topic id.
+   * Reads the end offset of a partition from its leader. Adds no offset base (see `OffsetBases`).
+   * Retries if the topic was recreated during the read, so that the offset belongs to the returned
+   * topic id.
    */
   async endOffsetOfOneTopic(partition: number): Promise<{ topicId: string; offset: bigint }> {
     for (;;) {
@@ -133,9 +138,9 @@ export class Fetcher {
   }
 
   /**
-   * Reads the first or end offsets of all partitions, as the brokers count them. Omits the
-   * partitions whose leaders do not answer within `msMax` milliseconds. Rejects only if the topic
-   * is not known.
+   * Reads the first or end offsets of all partitions from their leaders. Adds no offset base (see
+   * `OffsetBases`). Omits the partitions whose leaders do not answer within `msMax` milliseconds.
+   * Rejects only if the topic is not known.
    */
   async brokerOffsets(which: Bound, msMax?: number): Promise<NamedOffsets & { topicId: string }> {
     const { consumer, topic } = this.#options;

@@ -3,21 +3,21 @@ import { INGEST_REFUSED_SHARE_MAX } from "../../settings/limits.ts";
 import { nameNumbers } from "./number-list.ts";
 
 export interface LedgerJudgement {
-  /** Sentence about why ledgers make `/ready` answer 503. Undefined when they do not. */
+  /** Sentence that says why ledgers make `/ready` answer 503. Undefined if they do not. */
   trouble: string | undefined;
   warnings: string[];
 }
 
 /**
  * Decides, for `/ready`, whether ledgers (stores of delivery progress) that this node cannot read
- * or write are trouble or only a warning. `failures` has a sentence about each such ledger, by
- * partition. `ofDisk` is the sentence about a disk that does not take changes of ledgers.
+ * or write are trouble or only a warning. `failures` has, by partition, a sentence about each such
+ * ledger. `ofDisk` says why this node's disk does not take changes of ledgers, if it does not.
  *
  * - More than the share `INGEST_REFUSED_SHARE_MAX` of all ledgers fails: trouble.
- * - Fewer ledgers fail: a warning, because other nodes run these partitions (deliver their events)
- *   once the group's session time has passed.
- * - The disk does not take changes: trouble while this node runs partitions, and a warning once
- *   other nodes run all of them.
+ * - Fewer ledgers fail: a warning, because other nodes deliver the events of these partitions once
+ *   the group's session time has passed.
+ * - The disk does not take changes: trouble while this node delivers the events of any partition,
+ *   and otherwise a warning.
  */
 export function judgeLedgers(
   failures: readonly (string | undefined)[],

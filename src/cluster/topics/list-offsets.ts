@@ -7,10 +7,10 @@ import { TopicRecreated } from "./topic-identity.ts";
 
 export type Bound = "first" | "end";
 
-/** First or end offsets of a topic's partitions, as the brokers count them, by partition. */
+/** First or end offsets of a topic's partitions, without offset bases (see `OffsetBases`). */
 export interface NamedOffsets {
   offsets: Map<number, bigint>;
-  /** Errors of the partitions whose offsets no leader has named. */
+  /** For each partition whose offset could not be read, the error that says why. */
   failures: Map<number, unknown>;
 }
 
@@ -34,7 +34,7 @@ const OFFSETS_MS_MAX = 5_000;
 /** Pause in milliseconds before each retry. */
 const RETRY_MS = 50;
 
-/** Timestamps that stand for the end and the first offset in Kafka's protocol. */
+/** Timestamps by which Kafka's protocol asks for the end (`LATEST`) and the first offset. */
 const LATEST = -1n;
 const EARLIEST = -2n;
 
@@ -92,9 +92,9 @@ export async function listOffsets(
 }
 
 /**
- * Reads the first or end offsets of all partitions, whose leaders are `known`. Sends each leader
- * its own request, so that a leader that does not answer hides no offsets of other leaders'
- * partitions. Returns the offsets that have arrived after `msMax` milliseconds.
+ * Reads the first or end offsets of all partitions from the leaders in `known`. Sends each leader
+ * its own request, so that one leader without an answer does not delay the others. Returns after
+ * `msMax` milliseconds at the latest, with the offsets that have arrived.
  */
 export async function listAllOffsets(
   wanted: Wanted,

@@ -42,16 +42,16 @@ export class OffsetBases {
  */
 const JUMP = 2 ** 30;
 
-/** End of a partition as its leader reports it, and the end that the nodes have recorded. */
+/** End of a partition: according to its leader (`end`) and to the nodes (`known`). */
 export interface TopicEnd {
   /** Id of the topic that the partition belongs to. */
   topic: string;
-  /** Offset after the last block, as the brokers count it, without the offset base. */
+  /** Offset after the last block that the leader has. It does not include the offset base. */
   end: number;
   /**
-   * End of the partition according to the stored delivery positions: the offset, with the offset
-   * base added, below which all blocks existed. If `end` plus the offset base is lower, the
-   * partition has lost blocks.
+   * Offset after the last block that existed according to the stored delivery positions. It
+   * includes the offset base. If it is above `end` plus the offset base, the partition has lost
+   * blocks.
    */
   known: number;
 }
@@ -65,9 +65,9 @@ export interface PartitionLoss {
 }
 
 /**
- * Computes a partition's new offset base (the number to add to the brokers' offsets) from the
- * stored one and the partition's end at the brokers. Also returns the loss if the topic was
- * recreated or lost its newest blocks.
+ * Computes a partition's new offset base (the number to add to the brokers' offsets) from its
+ * stored offset base and from where the partition ends. Also returns which blocks were lost, if the
+ * topic was recreated or lost its newest blocks.
  */
 export function nextOffsetBase(
   before: OffsetBase | undefined,

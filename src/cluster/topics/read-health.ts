@@ -5,8 +5,8 @@ import { TopicRecreated } from "./topic-identity.ts";
 import { apiIdOf } from "./write-refusal.ts";
 
 /**
- * Number of failed reads in a row from which a partition counts as unreadable. A torn connection
- * fails one or two reads, and the next one succeeds.
+ * Number of consecutive failed reads after which a partition counts as unreadable. It is above 2,
+ * because a broken connection makes one or two reads fail.
  */
 const FAILURES_MIN = 4;
 
@@ -36,9 +36,9 @@ export class ReadHealth {
   }
 
   /**
-   * Returns undefined while the partition is readable. Otherwise returns a sentence: `claim`, which
-   * says that the partition cannot be read, and then the cause. If the topic was recreated, the
-   * sentence is the cause alone.
+   * Returns undefined while the partition is readable. Otherwise returns a sentence that begins
+   * with `claim` (what cannot be read) and ends with the cause. If the topic was recreated, the
+   * sentence has the cause alone.
    */
   trouble(claim: string): string | undefined {
     if (!this.isUnreadable) return undefined;
@@ -55,7 +55,7 @@ export class ReadHealth {
   }
 }
 
-/** Whether every further read would fail with `error` too. */
+/** Whether every later read will fail in the same way. */
 const isLasting = (error: unknown) =>
   error instanceof TopicRecreated ||
   error instanceof EntriesLost ||
@@ -78,7 +78,7 @@ export function describeReadFailure(error: unknown): string {
   return isOfConnection(error) ? "the brokers do not answer this node" : messageOf(error);
 }
 
-/** Whether the Kafka library has thrown the error because a request got no answer. */
+/** Whether the Kafka library has thrown the error because a broker did not answer. */
 function isOfConnection(error: unknown): boolean {
   if (!(error instanceof Error) || !("code" in error)) return false;
   return String(error.code).startsWith("PLT_KFK_");

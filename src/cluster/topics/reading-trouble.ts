@@ -5,9 +5,8 @@ import type { PartitionAccess } from "./partition-access.ts";
 import { noAnswerOf } from "./topic-health.ts";
 
 /**
- * Milliseconds for which the catalog's leader may leave this node without an answer before `/ready`
- * reports that API requests fail. During a shorter silence, requests wait for the leader or for its
- * successor.
+ * Milliseconds without an answer from a leader of the catalog after which `/ready` reports that API
+ * requests fail. During a shorter silence, requests wait for this leader or its successor.
  */
 const SILENT_MS_MAX = REQUEST_MS_MAX;
 
@@ -17,9 +16,9 @@ const SILENT_MS_MAX = REQUEST_MS_MAX;
  *
  * - A leader of the catalog has not answered for `SILENT_MS_MAX`: trouble, because this node then
  *   answers no API request.
- * - Some event partitions, at most the share `INGEST_REFUSED_SHARE_MAX` of all, have no leader, too
- *   few replicas in sync, or a leader that does not answer: `unread` is a warning, because this
- *   node serves the others. It releases partitions to nodes that can read them.
+ * - Some event partitions cannot be read or written, but at most the share
+ *   `INGEST_REFUSED_SHARE_MAX` of all: `unread` is a warning, because this node serves the others.
+ *   It releases partitions to nodes that can read them.
  * - In all other cases `unread` is trouble.
  */
 export function judgeReading(

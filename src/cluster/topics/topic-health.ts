@@ -10,7 +10,7 @@ export interface NeededTopic {
   name: string;
   /** Number of brokers that must store a copy of each partition. */
   replicas: number;
-  /** Whether a node must be able to read the topic to be ready. */
+  /** Whether a node that cannot read the topic is not ready. */
   isVital: boolean;
   /** Clause that says what an operator must do if the topic was deleted. */
   remedy: string;
@@ -48,13 +48,14 @@ const UNKNOWN_TOPICS: ReadonlySet<number> = new Set([3, 100]);
 const FORBIDDEN = 29;
 
 /**
- * Judges the brokers of the cluster and the replicas of its topics by the brokers' last answers.
+ * Returns functions that say what is wrong with the brokers and with the copies of the topics,
+ * according to the brokers' last answers.
  */
 export function judgeTopics({ clients, topics }: TopicHealthOptions) {
   const { view } = clients;
   /**
-   * Returns sentences, by the broker's address, about each broker that does not answer, contradicts
-   * the other brokers' metadata, or belongs to another Kafka cluster.
+   * Returns, by broker address, sentences about each broker that does not answer, contradicts the
+   * other brokers' metadata, or belongs to another Kafka cluster.
    */
   const rowsOfBrokers = () => {
     const outdated = clients.outdatedBrokers().filter(({ forMs }) => forMs >= OUTDATED_MS_MIN);
@@ -78,9 +79,9 @@ export function judgeTopics({ clients, topics }: TopicHealthOptions) {
     /**
      * Returns one sentence for each broker that does not answer, contradicts the other brokers'
      * metadata, belongs to another Kafka cluster, or has copies that are not in sync. The sentence
-     * also says which partitions therefore lack a leader or a copy. `consequences` are sentences
-     * about what this node cannot do. The sentence about the first broker that does not answer ends
-     * with these sentences. If every broker answers, they are returned as sentences of their own.
+     * also says which partitions therefore lack a leader or a copy. `consequences` say what this
+     * node cannot do. They are added to the sentence about the first broker that does not answer,
+     * or follow as sentences of their own if every broker answers.
      */
     warnings(consequences: readonly string[] = []): string[] {
       const rows = rowsOfBrokers();
@@ -97,7 +98,7 @@ export function judgeTopics({ clients, topics }: TopicHealthOptions) {
     },
     /**
      * Returns a sentence for each topic that does not exist or that the brokers do not let this
-     * node read. Leaves out the topics whose `isVital` differs from the parameter.
+     * node read, among the topics that have this `isVital`.
      */
     missing(isVital: boolean): string[] {
       return topics()
@@ -142,8 +143,8 @@ function describeOutdated(
 
 interface Lacks {
   /**
-   * Ids of the brokers that must start or catch up, so that all partitions in this object have a
-   * leader and all copies.
+   * Ids of the brokers that must start or catch up, so that the partitions listed below have a
+   * leader and all copies again.
    */
   away: number[];
   /** Numbers of the partitions that have no leader, by topic name. */
@@ -155,8 +156,8 @@ interface Lacks {
 }
 
 /**
- * Groups the partitions that lack a leader or copies by the brokers that would have to return.
- * Returns, for each such group of brokers, clauses about its partitions, worst first.
+ * Groups the partitions that lack a leader or copies by the brokers that must start or catch up to
+ * mend them. Returns, for each such group of brokers, clauses about its partitions, worst first.
  */
 function lacksByBrokers(topics: readonly NeededTopic[], view: Pick<ClusterView, "topic">) {
   const all = new Map<string, Lacks>();

@@ -1,4 +1,4 @@
-/** Error that is thrown when a topic that is read or written was deleted and created again. */
+/** Thrown when a topic that this process reads or writes was deleted and created again. */
 export class TopicRecreated extends Error {
   constructor(topic: string) {
     super(`The topic ${topic} was deleted and created again`);
@@ -19,8 +19,8 @@ export class TopicIdentity {
   }
 
   /**
-   * Compares an observed topic id with the first one. Throws `TopicRecreated` if this id, or an id
-   * of an earlier call, differs.
+   * Throws `TopicRecreated` if `id`, or the id of an earlier call, differs from the first observed
+   * id.
    */
   check(id: string): void {
     this.#id ??= id;

@@ -11,7 +11,7 @@ export interface TopicSettingsMonitorOptions {
 }
 
 export interface TopicSettingsMonitor {
-  /** Returns a sentence for each topic whose settings risked data loss at the last check. */
+  /** Returns a sentence for each topic whose settings risked data loss when last checked. */
   warnings(): string[];
   close(): void;
 }

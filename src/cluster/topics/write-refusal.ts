@@ -1,6 +1,9 @@
 import type { WriteRefusal } from "../../kafka/idempotent-producer.ts";
 
-/** Clauses about the leader of a partition, by the error code with which it refuses a batch. */
+/**
+ * By Kafka's error code, what a broker says with this code when it refuses a batch. The subject of
+ * each clause is the broker.
+ */
 const REASONS: Readonly<Record<string, string>> = {
   NOT_ENOUGH_REPLICAS: "has too few replicas in sync",
   NOT_ENOUGH_REPLICAS_AFTER_APPEND: "has too few replicas in sync",
@@ -15,9 +18,9 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Returns a clause that says why a batch is not written: no leader is known, no broker gave the
- * producer its id, or the broker that the batch was sent to fails. If `error` has no code of a
- * broker, the clause says that this broker does not answer.
+ * Returns a clause that says why a batch was not written: no leader is known, no broker gave the
+ * producer its id, or the broker that got the batch refused it (`error` has an error code of Kafka)
+ * or did not answer (`error` has none).
  */
 export function describeWriteRefusal({ leader, broker, error }: WriteRefusal): string {
   const code = apiIdOf(error);
@@ -38,7 +41,10 @@ export function describeWriteRefusal({ leader, broker, error }: WriteRefusal): s
 
 const UNKNOWN: ReadonlySet<string> = new Set(["UNKNOWN_TOPIC_OR_PARTITION", "UNKNOWN_TOPIC_ID"]);
 
-/** Returns the name of the first broker error code in an error or its causes, if there is any. */
+/**
+ * Returns the name of Kafka's error code, such as `REQUEST_TIMED_OUT`, that `error` or one of its
+ * causes has. Undefined if none has one.
+ */
 export function apiIdOf(error: unknown): string | undefined {
   if (typeof error !== "object" || error === null) return undefined;
   const { apiId, errors = [], cause } = error as Failure;

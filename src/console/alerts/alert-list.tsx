@@ -34,8 +34,8 @@ export function AlertList() {
 }
 
 /**
- * Loads a page of alerts. If the workspace has no alerts, also loads whether it has a receiver,
- * unless the user lacks the permission to see receivers.
+ * Loads a page of alerts. If the workspace has no alerts, also loads whether alerts have a
+ * receiver, unless the user lacks the permission to see receivers.
  */
 async function loadAlerts(page: number) {
   const answer = await client.call("GET /v2/alerts", { query: { page } });
@@ -71,7 +71,10 @@ const columns: Column<Alert>[] = [
   }),
 ];
 
-/** Address of the screen for an alert's subject. Undefined if a needed permission is lacking. */
+/**
+ * Returns the link to the screen that shows what an alert is about, such as a destination.
+ * Undefined if the session lacks the permission for that screen.
+ */
 function subjectHref({ kind, subject: { type, id } }: Alert): string | undefined {
   if (kind === "dead-letters") return hrefTo("dead-letters", { destinationId: id });
   if (type === "destination" || type === "source" || type === "transformation") {

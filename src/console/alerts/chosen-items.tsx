@@ -5,7 +5,10 @@ import { type SearchedKind, useNameSearch } from "../data/use-name-search.ts";
 import { alertsTexts } from "../texts/alerts.ts";
 import { commonTexts } from "../texts/common.ts";
 
-/** Field that chooses items of one kind, such as a rule's destinations. No choice means all. */
+/**
+ * Form field to choose items of one kind, such as the destinations of an alert rule. If none is
+ * chosen, the rule applies to all.
+ */
 export function ChosenItems(props: {
   kind: SearchedKind;
   /** JSON pointer to the list in the request's body. */

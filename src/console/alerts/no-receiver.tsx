@@ -3,7 +3,7 @@ import type { EmptyText } from "../components/layout.tsx";
 import { hrefTo } from "../router.ts";
 import { alertsTexts } from "../texts/alerts.ts";
 
-/** Text in place of the lists of alerts and rules until the first receiver is set up. */
+/** Text in place of the lists of alerts and rules while the workspace has no receiver of alerts. */
 export const noReceiver: EmptyText = {
   icon: "alert",
   ...alertsTexts.noReceiverYet,

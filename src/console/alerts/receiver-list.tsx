@@ -176,7 +176,7 @@ const labels: Record<string, string> = {
 };
 const secretKeys: readonly string[] = ["url", "routingKey", "authorization"];
 
-/** Returns the values of the form without the secrets, which the API never returns. */
+/** Returns a stored receiver's values for the form. The API never returns the secrets. */
 const valuesOf = ({ receiver }: { receiver: Receiver }) => ({
   name: receiver.name,
   enabled: receiver.enabled,

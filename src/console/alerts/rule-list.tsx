@@ -21,7 +21,7 @@ type Kind = Rule["kind"];
 
 const units: Partial<Record<Kind, string>> = alertsTexts.units;
 
-/** List of the rules by which alerts begin and end. */
+/** List of alert rules. A rule says when an alert begins and ends. */
 export function RuleList() {
   const names = useNames();
   const receivers = useNameSearch("receiver");
@@ -72,8 +72,8 @@ function columnsOf(
 }
 
 /**
- * Shows the names of the items that a rule is limited to. If the rule has no such limit, shows a
- * text that says that the rule applies to all items.
+ * Shows the names of the items to which a rule applies or, if it applies to all, a text that says
+ * so.
  */
 function Chosen(props: {
   kind: SearchedKind;

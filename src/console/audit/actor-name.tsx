@@ -3,9 +3,8 @@ import { auditTexts } from "../texts/audit.ts";
 import type { AuditEntry } from "./audit-form.ts";
 
 /**
- * Shows who caused an audit entry: the member or API token, by the name that it had at the time of
- * the entry. For an entry without a member and a token, shows that the server or an unknown caller
- * caused it.
+ * Shows who caused an audit entry: a member or API token, by its name at that time. If neither
+ * caused the entry, shows that the server or an unknown caller did.
  */
 export function ActorName({ entry }: { entry: Pick<AuditEntry, "actor" | "requests"> }) {
   const { memberName, tokenName, tokenId } = entry.actor;

@@ -3,7 +3,10 @@ import { type LocalTimeRange, readValues, timeParameters } from "../data/address
 import { client } from "../data/session.ts";
 import { usePages } from "../data/use-pages.ts";
 
-/** Values of the action filter: resource types, and actions such as `transformation.publish`. */
+/**
+ * Values by which the audit log can be filtered: kinds of items, such as `source`, and single
+ * actions, such as `transformation.publish`.
+ */
 export const auditActions = [
   "source",
   "destination",
@@ -38,7 +41,7 @@ export interface AuditForm extends LocalTimeRange {
 export const readAuditForm = (query: URLSearchParams): AuditForm =>
   readValues(query, ["action", "actor", "resource", "from", "to"]);
 
-/** Returns the parameters of an API request for the entries that the form selects. */
+/** Converts the form's values to the query parameters of the API request for the audit log. */
 export function auditQuery({ from, to, ...texts }: AuditForm): Record<string, string> {
   const given = Object.entries(texts).map(([name, value]) => [name, value.trim()] as const);
   const filters = Object.fromEntries(given.filter(([, value]) => value !== ""));
@@ -49,7 +52,10 @@ export type AuditEntry = AnswerOf<"GET /v2/audit">["entries"][number];
 
 const PAGE_ENTRIES = 50;
 
-/** Loads entries of the audit log whenever the form changes. `loadOlder` appends older entries. */
+/**
+ * Component state for the audit log. It loads the entries again when the form changes. `loadOlder`
+ * adds older entries.
+ */
 export const useAudit = (form: AuditForm) =>
   usePages(
     form,

@@ -12,8 +12,8 @@ export type Revision = Omit<
   "codeVersion"
 > & { importName?: string };
 /**
- * A transformation or library with the fields of its published revision or, if it was never
- * published, of its draft.
+ * A transformation or library, with the fields of its published revision. If it was never
+ * published, the fields are those of its newest revision.
  */
 export type CodeItem = Revision &
   Pick<Transformation, "destinations" | "warnings" | "publishedVersionId">;
@@ -34,7 +34,7 @@ type Events = Record<string, unknown>[];
 interface CodeChange {
   code: string;
   description: string;
-  /** Test events that are saved with a transformation. Publishing tests the code with them. */
+  /** Test events to save with a transformation. Each publication runs the code on them. */
   events?: Events;
   /** Reason for the change, as the user has written it. */
   note?: string;
@@ -47,8 +47,8 @@ interface CodeChange {
 export type CodeKindInfo = ReturnType<typeof codeKind>;
 
 /**
- * Returns a revision whose code has line feeds as line ends, like text in the editor. Code with the
- * line ends of Windows would otherwise differ from its text in the editor and count as unsaved.
+ * Returns a revision with line feeds as line ends in its code, as in the editor. Without this, code
+ * with Windows line ends would differ from the editor's text and count as unsaved.
  */
 export const withLineFeeds = <Code extends Pick<Revision, "code">>(revision: Code): Code => ({
   ...revision,
@@ -59,7 +59,7 @@ const newestFirst = (count: number) => ({ count, orderBy: "desc" as const });
 
 interface CodeLabels {
   singular: string;
-  /** Title of the screen for one transformation or library until its name is loaded. */
+  /** Title of the page of one transformation or library while its name is not loaded yet. */
   heading: string;
   title: string;
   icon: IconName;
@@ -84,7 +84,7 @@ function codeKind(kind: "transformation" | "library", labels: CodeLabels) {
       return { items: code, total };
     },
     createDraft: (body: CodeInput): Promise<CodeItem> => client.call(`POST /${path}`, { body }),
-    /** Resolves with the newest revision, published or not. `tag` is the ETag for If-Match. */
+    /** Resolves with the newest revision, published or not, and its ETag (`tag`). */
     async getNewest(id: string): Promise<{ answer: CodeItem; tag: string | undefined }> {
       const request = { params: { id }, query: { draft: true } };
       const { answer, tag } = await client.callTagged(`GET /${path}/{id}`, request);
@@ -114,8 +114,8 @@ function codeKind(kind: "transformation" | "library", labels: CodeLabels) {
       return client.call(`POST /${path}/{id}`, request);
     },
     /**
-     * Publishes a revision after a test with `events`. Without `events`, the test uses the events
-     * that were saved with the revision.
+     * Tests a revision with `events`, and publishes it if the test succeeds. Without `events`, the
+     * test uses the events that were saved with the revision.
      */
     publish(
       versionId: string,
@@ -169,16 +169,16 @@ export interface CodeContext {
    * published one.
    */
   newest: Revision;
-  /** Id of the revision that was saved last. After a rollback, `newest` is an older revision. */
+  /** Id of the revision that was saved last. After a rollback, `newest` has another id. */
   newestVersionId: string;
   /**
-   * Header ETag of the API's answer that the page shows. A request that changes the code sends it
-   * as If-Match, so as not to overwrite other users' changes.
+   * ETag of the transformation or library as the page shows it. A request that changes the code
+   * sends this ETag as If-Match, so that it does not overwrite other users' changes.
    */
   tag: string | undefined;
   /** The published revision. Undefined if no revision was ever published. */
   published: CodeItem | undefined;
-  /** Whether the code was deleted, and only its revisions are kept. */
+  /** Whether the transformation or library was deleted. Its revisions can still be read. */
   isDeleted: boolean;
   /**
    * Loads the newest and the published revision again. Called after code was saved or published,

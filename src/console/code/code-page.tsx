@@ -200,7 +200,7 @@ function DeleteCode({ kind, newest, tag, reload }: CodeContext) {
   );
 }
 
-/** Loads a component's code when it is first shown, and shows a placeholder until then. */
+/** Shows a component whose code is loaded on first use, and a placeholder while it loads. */
 function Lazy<Props extends object>(props: {
   load: () => Promise<ComponentType<Props>>;
   with: Props;

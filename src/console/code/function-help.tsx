@@ -10,7 +10,7 @@ import {
   type UserCodeFunction,
 } from "../texts/user-code-functions.ts";
 
-/** Dialog that lists what code in `language` must or can export, and what it can call. */
+/** Dialog that lists the functions that code in `language` can export, and those it can call. */
 export function FunctionHelp(props: { language: Language; onClose: () => void }) {
   const { language, onClose } = props;
   return (

@@ -22,7 +22,7 @@ import { codeTexts } from "../texts/code.ts";
 import { commonTexts } from "../texts/common.ts";
 import { NoteField, PublishDetails } from "./publishing/publish-details.tsx";
 
-/** Number of revisions that the list shows at first, and that a click on its button adds. */
+/** Number of revisions that the list shows at first. Each click on its button adds as many. */
 const PAGE_REVISIONS = 100;
 
 /**
@@ -139,7 +139,10 @@ function numberIn(revisions: readonly Revision[], { versionId }: Revision): stri
   return String(revisions.length - revisions.findIndex((it) => it.versionId === versionId));
 }
 
-/** Whether the revision was live earlier and is older than the revision that is live. */
+/**
+ * Whether publishing the revision would be a rollback: it is older than the live revision, and was
+ * live before.
+ */
 function isRollback({ versionId, wasPublished }: Revision, live: string | undefined): boolean {
   return wasPublished && live !== undefined && versionId < live;
 }
@@ -177,9 +180,9 @@ function effectOf(revision: Revision, live: string | undefined): string {
 }
 
 /**
- * Returns the id of the revision that the comparison shows beside `after`: the published revision
- * `live`. If no revision is published, or `after` is the published one, returns the id of the next
- * revision older than `after`. If there is no older revision, returns `after` itself.
+ * Returns the id of the revision to compare with the revision `after`: the live revision. If
+ * `after` is live itself, or no revision is live, returns the id of the next older revision. If
+ * there is none, returns `after`.
  */
 function comparisonBase(revisions: readonly Revision[], after: string, live: string | undefined) {
   if (live !== undefined && live !== after) return live;

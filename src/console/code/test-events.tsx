@@ -21,11 +21,10 @@ type JsonObject = Record<string, unknown>;
 export function TestEvents(props: {
   editor: Editor;
   /**
-   * Called with each list of real events that the panel loads. Code completion then offers the
-   * fields of these events.
+   * Called with the real events that the user loads, so that code completion offers their fields.
    */
   onRealEvents: (events: readonly unknown[]) => void;
-  /** Content that is shown above the events. */
+  /** Element above the events, such as tabs. */
   switcher?: ComponentChildren;
 }) {
   const { events: text, setEvents: setText, eventsError, run, save } = props.editor;
@@ -180,9 +179,9 @@ const emptyTexts: Record<EventOrigin, string> = {
 type AddEvent = (event: unknown) => void;
 
 /**
- * Functions that each load the events of one origin, such as the live tail, and call `add` with
- * each event. `isNew` is false when the events are loaded again after a failure. The list then
- * still has the events that were loaded before the failure.
+ * By origin of test events, such as the live tail, a function that loads events and calls `add`
+ * with each. If a failed load is repeated while its earlier events are still in the list, `isNew`
+ * is false: the function then adds only newer events.
  */
 const loadEvents: Record<
   EventOrigin,

@@ -14,8 +14,7 @@ export function Tests(props: {
   context: CodeContext;
   editor: Editor;
   /**
-   * Called with each list of real events that the panel loads. Code completion then offers the
-   * fields of these events.
+   * Called with the real events that the user loads, so that code completion offers their fields.
    */
   onRealEvents: (events: readonly unknown[]) => void;
 }) {

@@ -13,8 +13,8 @@ import { useMerge } from "./publishing/use-merge.ts";
 import { trialCode } from "./samples/sample-code.ts";
 
 /**
- * Number of a line, and the code that has the line. `library` is the name under which the edited
- * code imports a library that has the line. It is undefined if the edited code itself has the line.
+ * A line of the edited code or of a library that it imports. `library` is the import name of this
+ * library, and undefined for the edited code. Lines count from 1.
  */
 interface CodePosition {
   line: number;
@@ -81,7 +81,7 @@ function useEditorTexts({ kind, newest, line }: CodeContext) {
     codeFormat,
     events,
     setEvents,
-    /** Note of the next saved or published revision: the user's reason for the change. */
+    /** The user's reason for the change, which becomes the note of the next revision. */
     note,
     setNote,
     trial,
@@ -96,7 +96,7 @@ function useEditorTexts({ kind, newest, line }: CodeContext) {
     discardChanges() {
       setCode(newest.code);
     },
-    /** Returns whether the user has edited the code after this rendering. */
+    /** Returns whether the user has edited the code since the component was rendered. */
     isEditedSince: () => latestCode.current !== code,
     discardStoredText: () => discardText(storageName),
   };
@@ -116,9 +116,7 @@ function useEditorActions(
   const [runError, setRunError] = useState<unknown>();
   const [eventsError, setEventsError] = useState<string>();
   const [busy, setBusy] = useState<"run" | "save">();
-  /**
-   * Report of the successful test run in the publish dialog; undefined while the dialog is closed.
-   */
+  /** Report of the test run that the publish dialog shows. Undefined while the dialog is closed. */
   const [publishReport, setPublishReport] = useState<TestRunReport>();
 
   async function runExclusively(name: "run" | "save", action: () => Promise<unknown>) {
@@ -129,8 +127,8 @@ function useEditorActions(
   }
 
   /**
-   * Runs the code with the test events. Resolves with undefined when the events are invalid or the
-   * request fails.
+   * Runs the code on the test events. Resolves with its report, or with undefined if the test
+   * events are invalid or the request fails.
    */
   async function testRun(): Promise<TestRunReport | undefined> {
     try {
@@ -159,7 +157,7 @@ function useEditorActions(
     eventsError,
     busy,
     publishReport,
-    /** Runs the edited code with `events`; resolves with its outputs, or rejects if it fails. */
+    /** Runs the edited code on `events`. Resolves with its outputs. Rejects if an event fails. */
     async outputsOf(events: Record<string, unknown>[]): Promise<unknown[]> {
       const { code, trial } = texts;
       const { error, results } = await runCode({
@@ -182,8 +180,8 @@ function useEditorActions(
       } else showToast(codeTexts.noChanges);
     },
     /**
-     * Runs the code with the test events, and opens the publish dialog if no event fails. If
-     * another user has saved a revision since the edit began, it opens the merge dialog instead.
+     * Runs the code on the test events, and opens the publish dialog if no event fails. If another
+     * user has saved a revision since the edit began, opens the merge dialog instead.
      */
     requestPublish: () =>
       runExclusively("run", async () => {

@@ -55,8 +55,8 @@ export function Workbench(context: CodeContext) {
     [report, libraryName, formatErrors],
   );
   /**
-   * Part of the workbench that a narrow screen shows. A wide screen shows two parts: the code, and
-   * the part in `side`.
+   * The part of the workbench that a narrow screen shows: the code, or one of the parts beside it.
+   * A wide screen shows the code and the part in `side`.
    */
   const [view, setView] = useState<"code" | Side>(context.isNewTestCase ? "tests" : "code");
   const side = useRef<Side>("tests");

@@ -22,14 +22,14 @@ interface ChartProps {
   /** Converts a value to the text that the axis and the summary for screen readers show. */
   format: (value: number) => string;
   /**
-   * Allowed differences between the values of two neighbouring labels. Each difference must be so
-   * large that `format` gives the two labels different texts.
+   * Differences that two neighbouring labels of the value axis may have. Each must be so large that
+   * `format` gives the two labels different texts.
    */
   steps?: readonly number[];
 }
 
 const HEIGHT = 180;
-/** Seconds that a time axis must cover for its labels to be days instead of times of day. */
+/** From this length of the time axis in seconds on, its labels are days instead of times of day. */
 const DAYS_AXIS_SECONDS_MIN = 172_800;
 
 /** Returns a time axis's labels: hours and minutes, or days from `DAYS_AXIS_SECONDS_MIN` on. */
@@ -40,8 +40,8 @@ function timeLabels({ scales }: uPlot, times: readonly number[]): string[] {
 }
 
 /**
- * Default differences between the values of two neighbouring labels. They are whole numbers,
- * because labels with smaller differences may have equal texts.
+ * Differences that two neighbouring labels of the value axis may have, unless the caller passes
+ * others: whole numbers, because labels with smaller differences may have equal texts.
  */
 const WHOLE_STEPS = Array.from({ length: 13 }, (_, power) => 10 ** power).flatMap((it) => [
   it,
@@ -50,8 +50,8 @@ const WHOLE_STEPS = Array.from({ length: 13 }, (_, power) => 10 ** power).flatMa
 ]);
 
 /**
- * Line chart over time. Its legend shows the time and the values of the point under the pointer.
- * The library uPlot is loaded with the first chart.
+ * Line chart of values over time. A legend shows the time and values of the point under the
+ * pointer. The first chart loads the library uPlot.
  */
 export function Chart({ label, times, series, format, steps = WHOLE_STEPS }: ChartProps) {
   const container = useRef<HTMLDivElement>(null);
@@ -125,12 +125,12 @@ export function Chart({ label, times, series, format, steps = WHOLE_STEPS }: Cha
   );
 }
 
-/** Returns the text of a value, or a dash if no value was recorded at this time. */
+/** Returns the text of a value, or a dash if the point has no value. */
 function valueText(value: number | null | undefined, write: (value: number) => string): string {
   return value === null || value === undefined ? "–" : write(value);
 }
 
-/** Returns, for screen readers, the name and the last value of each line of the chart. */
+/** Returns a text for screen readers: the name and last value of each line in the chart. */
 function summaryOf(series: readonly ChartSeries[], write: (value: number) => string): string {
   return series
     .map(({ label, values }) => `${label} ${write(values.findLast((it) => it !== null) ?? 0)}`)

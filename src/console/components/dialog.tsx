@@ -123,9 +123,9 @@ export function ConfirmButton(
 const { deletions } = commonTexts;
 
 interface DeleteButtonProps {
-  /** Key in `deletions` for the verb on the button. The default is `delete`. */
+  /** Key in `deletions` of the button's label, such as `delete`, which is the default. */
   verb?: keyof typeof deletions;
-  /** Word for the kind of item, such as `credential`, after the verb on the confirming button. */
+  /** Word for the kind of item, such as `credential`, for the button that confirms. */
   noun: string;
   /** Name of the item to delete. */
   name: string;

@@ -7,7 +7,10 @@ import { withCode } from "./inline-code.tsx";
 
 interface ErrorProps {
   error: unknown;
-  /** Whether an error's detail is omitted because another element, such as a field, shows it. */
+  /**
+   * Returns whether another element, such as a field, already shows the error detail for this path.
+   * `ErrorText` then omits the detail.
+   */
   isShown?: (path: string) => boolean;
 }
 
@@ -34,7 +37,10 @@ export function ErrorText({ error, isShown = () => false }: ErrorProps) {
   );
 }
 
-/** Shows an error, such as in place of content. A button calls `retry`, if given. */
+/**
+ * Shows an error, for example in place of content that could not be loaded. If `retry` is given, a
+ * button calls it.
+ */
 export function ErrorNotice({ retry, ...shown }: ErrorProps & { retry?: () => unknown }) {
   if (shown.error === undefined || shown.error === null) return null;
   return (

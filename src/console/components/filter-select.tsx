@@ -1,6 +1,6 @@
 import { includeCurrent, Select, type SelectOption } from "./forms/fields.tsx";
 
-/** Select that filters a table by one value. The option with the empty value shows all rows. */
+/** Select that filters a table by one value. Its first option, an empty value, shows all rows. */
 export function FilterSelect(props: {
   label: string;
   /** Label of the option that shows all rows. */

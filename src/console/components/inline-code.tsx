@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 
-/** Returns a text with the parts between backticks, such as names of the API, formatted as code. */
+/** Formats the parts of a text between backticks, such as names of the API, as code. */
 export function withCode(content: ComponentChildren): ComponentChildren {
   if (typeof content !== "string") return content;
   const parts = content.split("`");

@@ -46,7 +46,7 @@ export function Panel(props: {
   title?: string;
   actions?: ComponentChildren;
   children: ComponentChildren;
-  /** Whether the panel has no padding, such as a panel around a table. */
+  /** Whether the panel's content reaches to its edges, as a table does. */
   flush?: boolean;
 }) {
   const { title, actions, children, flush } = props;
@@ -70,7 +70,7 @@ export interface EmptyText {
   action?: ComponentChildren;
 }
 
-/** Text in place of an empty list. It explains the list and offers the next step. */
+/** Shown in place of an empty list. It says what the list is for, and offers the next step. */
 export function EmptyState({ icon, title, text, action }: EmptyText) {
   return (
     <div class="empty">
@@ -169,7 +169,10 @@ export function Tabs(props: {
   );
 }
 
-/** Returns attributes by which a link says that its screen needs the permission `missing`. */
+/**
+ * Returns attributes for a link to a screen. They tell the user that the screen needs the
+ * permission `missing`. Without `missing`, there are none.
+ */
 export function requirementOf(missing: Permission | undefined) {
   if (missing === undefined) return {};
   const text = commonTexts.requires(missing);
@@ -201,7 +204,7 @@ export function SegmentedControl<T extends string>(props: {
   );
 }
 
-/** Text in place of a screen's content if the session lacks the permission to read it. */
+/** Shown in place of a screen's content if the session lacks the permission to read it. */
 export function PermissionRequired({ permission }: { permission: Permission }) {
   return (
     <EmptyState

@@ -19,7 +19,7 @@ export interface ListQuery {
   page: number;
   /** Maximum number of items on a page. */
   count: number;
-  /** Part of a name, or an id, by which the user searches. Empty to list all items. */
+  /** Text that the user has typed to search: part of a name, or an id. Empty to list all items. */
   text: string;
   /** Order of the list, such as `name`, or `-name` in reverse. Absent for the server's default. */
   sort?: string;
@@ -27,7 +27,7 @@ export interface ListQuery {
 
 export interface ListPage<Item> {
   items: readonly Item[];
-  /** Number of items on all pages that match the query. */
+  /** Number of items on all pages together. */
   total: number;
 }
 
@@ -41,11 +41,14 @@ export function ListScreen<Item extends { id: string; name: string }>(props: {
   /** Permission without which the button for a new item is disabled. */
   createPermission: Permission;
   load: (query: ListQuery) => Promise<ListPage<Item>>;
-  /** Further values that choose the items, such as a filter's. A change reloads the list. */
+  /**
+   * Values that also decide which items are listed, such as the value of a filter. When one of them
+   * changes, the list is loaded again.
+   */
   inputs?: readonly unknown[];
   /** Milliseconds between two loads of the list. If absent, it is not polled. */
   pollMs?: number;
-  /** Whether the user can have the server sort the list by a column. The default is true. */
+  /** Whether a click on a column's title sorts the list, on the server. The default is true. */
   isSortable?: boolean;
   /** Controls next to the search field, such as a filter. */
   filters?: ComponentChildren;
@@ -117,8 +120,8 @@ export function useLatest<T>(value: T | undefined): T | undefined {
 }
 
 /**
- * Returns one page of a list. The server's pages have twice as many items, so the page is one half
- * of a page of the server. `ask` requests a page of the server by its number.
+ * Returns one page of a list. A page from the server (`ask` requests it by its number) has twice as
+ * many items, so the result is one half of it.
  */
 export async function halfOf<Item>(
   { page }: ListQuery,

@@ -17,7 +17,10 @@ import {
 } from "./forms/fields.tsx";
 import { Name } from "./name.tsx";
 
-/** Number of items up to which a plain select lists all names, rather than a search field. */
+/**
+ * Maximum number of items for a plain select that lists all names. With more items, a search field
+ * takes its place.
+ */
 const LISTED_MAX = 50;
 
 interface SelectProps {
@@ -37,15 +40,15 @@ interface FieldProps extends SelectProps {
 }
 
 /**
- * Properties of a name field whose caller searches the names. `without` has the ids of the items
- * that the user cannot select.
+ * Properties of a name field whose caller has the search for names. `without` has the ids of items
+ * that cannot be selected.
  */
 interface Searched {
   names: NameSearch;
   without?: ReadonlySet<string>;
 }
 
-/** Filter of a table by one item of a kind, such as a source or destination. */
+/** Select that filters a table by one item, such as a source or a destination. */
 export function NameFilter(props: SelectProps & { kind: SearchedKind }) {
   const names = useNameSearch(props.kind);
   return <NameSelect {...props} names={names} attributes={{ "aria-label": props.label }} />;
@@ -57,8 +60,8 @@ export function NameField(props: FieldProps & { kind: SearchedKind }) {
 }
 
 /**
- * Form field like `NameField`, but the caller passes the search for names, so that it can show the
- * found names elsewhere too.
+ * Form field like `NameField`, but with a search that the caller passes. So the caller can also use
+ * the names that were found.
  */
 export function SearchedNameField(props: FieldProps & Searched) {
   return (
@@ -84,10 +87,10 @@ function NameSelect(props: SelectProps & Searched & { attributes: Attributes }) 
   return <Select value={value} options={options} onChange={onChange} attributes={attributes} />;
 }
 
-/** Row of the list: an item, the option for no item or, with `more`, the row that loads more. */
+/** Row of the list: an item, the option for no item, or (`more`) a row that loads more items. */
 type Row = Named & { more?: true };
 
-/** Field in which the user types part of an item's name, so that the server finds the item. */
+/** Field in which the user types part of a name, and selects an item that the server finds. */
 function Combobox(props: SelectProps & Searched & { attributes: Attributes }) {
   const { value, names, none, onChange, attributes } = props;
   const [text, setText] = useState<string>();

@@ -16,13 +16,13 @@ export interface Column<Row> {
    */
   kind?: "name" | "wide" | "narrow" | "number" | "number narrow";
   /**
-   * Value of `order.sort` that sorts the table by this column, such as `name`. Absent if the table
-   * cannot be sorted by it.
+   * Value of the table's `order.sort` when this column sorts it, such as `name`. Absent if this
+   * column cannot sort the table.
    */
   sort?: string | undefined;
 }
 
-/** Returns a function that makes columns of one layout. */
+/** Returns a function that makes columns with the layout of `kind`. */
 const columnOf =
   (look: Pick<Column<unknown>, "kind"> = {}) =>
   <Row,>(title: string, cell: Column<Row>["cell"], sort?: string): Column<Row> => ({
@@ -40,13 +40,13 @@ export const column = {
   wide: columnOf({ kind: "wide" }),
   number: columnOf({ kind: "number narrow" }),
   /**
-   * Makes a column of numbers that shares the table's width with the plain columns, instead of
-   * being as narrow as its content.
+   * Makes a column of numbers that is as wide as plain columns, rather than as narrow as its
+   * content.
    */
   wideNumber: columnOf({ kind: "number" }),
 };
 
-/** Sort order of a table: the `sort` of a column, such as `name`, or `-name` in reverse order. */
+/** Order of the rows: the `sort` of a column, such as `name`, or `-name` for its reverse. */
 interface TableOrder {
   sort: string;
   onSort: (sort: string) => void;
@@ -60,9 +60,9 @@ interface TableProps<Row> {
   columns: readonly Column<Row>[];
   rows: readonly Row[] | undefined;
   keyOf: (row: Row) => string;
-  /** Current order of the table. With it, titles of columns that can be sorted are buttons. */
+  /** Current order of the rows. If present, a click on a column's title changes it. */
   order?: TableOrder | undefined;
-  /** Text in place of the table when it has no rows. Absent for one that always has rows. */
+  /** Shown in place of the table when it has no rows. Absent if the table always has rows. */
   empty?: EmptyText;
 }
 
@@ -128,7 +128,7 @@ class TableRow<Row> extends Component<RowProps<Row>> {
   }
 }
 
-/** Panel with a table of loaded rows. If loading fails, it shows the error in their place. */
+/** Panel with a table of loaded rows, or with the error if they cannot be loaded. */
 export function TablePanel<Row>(
   props: TableProps<Row> & {
     title?: string;
@@ -152,7 +152,7 @@ export function TablePanel<Row>(
   );
 }
 
-/** Line below a table. It says which rows were loaded, and has a button that loads older ones. */
+/** Line below a table: a text about the loaded rows, and a button that loads older ones. */
 export function OlderRows(props: {
   text: ComponentChildren;
   isComplete: boolean;

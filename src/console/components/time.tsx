@@ -22,18 +22,18 @@ const dayAndMonth = new Intl.DateTimeFormat(undefined, { day: date.day, month: d
 
 const TICK_MS = 10_000;
 const MINUTE_MS = 60_000;
-/** Milliseconds of age up to which `Time` shows how long ago; an older time is shown as a date. */
+/** Maximum age in milliseconds of a time shown as an age. An older time is shown as a date. */
 const RELATIVE_MS_MAX = 7 * 86_400_000;
-/** The current time, from which ages are computed. It is updated every `TICK_MS`. */
+/** The current time, for computing ages. It is updated every `TICK_MS`. */
 const now = signal(Date.now());
 setInterval(() => {
   now.value = Date.now();
 }, TICK_MS);
 
 /**
- * Shows how long ago a time was, such as `5 min ago`. A time in the future or more than a week ago
- * is shown as a date. With `exact`, it shows the time of day with milliseconds, and the date unless
- * it is today. Hovering or focusing it shows date and time, both local and in UTC.
+ * Shows a time as its age, such as `5 min ago`, or as a date if it is in the future or more than a
+ * week ago. With `exact`, shows the time of day with milliseconds instead, and the date unless it
+ * is today. Hovering or focusing the element shows date and time, both local and in UTC.
  */
 export function Time({ at, exact = false }: { at: string | number; exact?: boolean }) {
   const time = new Date(at);
@@ -55,8 +55,8 @@ export function Since({ at }: { at: string | number }) {
 }
 
 /**
- * Shows how long ago something happened, such as `5 min ago`, when only the minute is known.
- * Instead of seconds, it shows `less than 1 min ago`. `at` is the start of the minute.
+ * Shows the age of a time of which only the minute is known, such as `5 min ago`, or `less than 1
+ * min ago` instead of seconds. `at` is the start of the minute.
  */
 export function MinuteTime({ at }: { at: string }) {
   const time = new Date(at);
@@ -92,8 +92,8 @@ export const formatTime = (at: string | number) => dateAndTime.format(new Date(a
 const ageOf = (time: Date) => Math.max(now.value, Date.now() - TICK_MS) - time.getTime();
 
 /**
- * Returns a text with the age of a time. For a time in the future or more than `RELATIVE_MS_MAX`
- * ago, returns a text with its date.
+ * Returns a text that says how long ago a time was or, for a time in the future or more than
+ * `RELATIVE_MS_MAX` ago, a text with its date.
  */
 function relativeTime(
   time: Date,

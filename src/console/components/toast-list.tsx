@@ -5,8 +5,8 @@ import { Icon } from "./icon.tsx";
 import { dismissToast, openDialogs, toasts } from "./toasts.ts";
 
 /**
- * List of toasts in a dialog or, without `dialog`, in the page. Only the list in the topmost open
- * dialog shows the toasts. The list in the page shows them while no dialog is open.
+ * Shows the toasts, either in a dialog or, without `dialog`, in the page. If dialogs are open, only
+ * the topmost one shows them.
  */
 export function ToastList({ dialog }: { dialog?: object }) {
   const shown = openDialogs.value.at(-1) === dialog ? toasts.value : [];

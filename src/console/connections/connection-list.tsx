@@ -19,8 +19,9 @@ import { sourceTexts } from "../texts/sources.ts";
 import { tailTexts } from "../texts/tail.ts";
 
 /**
- * Texts and field names for the two uses of the list: the connections of a source, and those of a
- * destination. `own` is the item of the page, `other` an item that is connected to it.
+ * Texts and field names of the list, for the connections of a source and for the connections of a
+ * destination. `ownKey` is the connection's field for the page's item, `otherKey` the field for the
+ * connected item, and `other` the kind of the connected item.
  */
 const sides = {
   source: {
@@ -106,8 +107,8 @@ export function ConnectionList({ of, id }: { of: keyof typeof sides; id: string 
 }
 
 /**
- * Row for one connection. It has a link to the connected item, a link to the connection's events,
- * an on/off switch and a button to disconnect.
+ * Row for one connection, with links to the connected item and to the connection's events, an
+ * on/off switch and a button to disconnect.
  */
 function ConnectionRow(props: {
   connection: Connection;
@@ -120,7 +121,10 @@ function ConnectionRow(props: {
   const { sourceId, destinationId } = connection;
   const params = { id: connection.id };
 
-  /** Sends a change of the connection; if another user changed it first, reloads and throws. */
+  /**
+   * Changes the connection with `send`. If another user has changed it since it was loaded, loads
+   * it again instead, and throws.
+   */
   async function change(send: (ifMatch: string | undefined) => Promise<unknown>): Promise<void> {
     const { answer, tag } = await client.callTagged("GET /v2/connections/{id}", { params });
     const isShown = answer.connection.updatedAt === connection.updatedAt;
@@ -170,8 +174,8 @@ function ConnectionRow(props: {
 
 /**
  * Form that connects the page's source to a destination, or the page's destination to a source. It
- * is not shown if the page's item is already connected to all. If the names of the destinations or
- * sources cannot be loaded, it says why.
+ * is hidden if there is nothing left to connect. If the names to choose from cannot be loaded, it
+ * says why.
  */
 function ConnectForm(props: {
   label: string;

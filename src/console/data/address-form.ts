@@ -1,6 +1,6 @@
 /** This file has functions for filter forms, which keep their values in the page's address. */
 
-/** Returns form values from the page's query. A value is empty if the query lacks it. */
+/** Reads form values from the page's query. A value that the query lacks is empty. */
 export function readValues<Name extends string>(
   query: URLSearchParams,
   names: readonly Name[],
@@ -15,7 +15,7 @@ export interface LocalTimeRange {
   to: string;
 }
 
-/** Returns the parameters `from` and `to` of an API request for local times, if not empty. */
+/** Returns the query parameters `from` and `to` for an API request. Leaves out an empty one. */
 export function timeParameters({ from, to }: LocalTimeRange): { from?: string; to?: string } {
   return { ...timeParameter("from", from), ...timeParameter("to", to) };
 }

@@ -3,12 +3,15 @@ interface ListPage {
   paging: { total: number; next?: string };
 }
 
-/** Maximum number of pages that `allPages` loads. Longer lists are cut, and `total` says so. */
+/**
+ * Maximum number of pages that `allPages` loads. If a list is longer, `total` is larger than the
+ * number of loaded items.
+ */
 const PAGES_MAX = 10;
 
 /**
- * Loads the items of all pages of a list, up to `PAGES_MAX` pages. `load` requests a page by its
- * number, and `itemsOf` returns the items of an answer.
+ * Loads the items of the first `PAGES_MAX` pages of a list. `load` requests a page by its number,
+ * and `itemsOf` returns the items of an answer.
  */
 export async function allPages<Answer extends ListPage, Item>(
   load: (page: number) => Promise<Answer>,

@@ -2,7 +2,7 @@ import { useEffect, useState } from "preact/hooks";
 import type { Values } from "./save.ts";
 import { onSignOut, session } from "./session.ts";
 
-/** Values that a user has typed into a form, with the stored values that they replace. */
+/** Values that a user has typed into a form, and the stored values that the form had before. */
 export interface EditedValues {
   values: Values;
   /** Values of the item when the user began to edit. */
@@ -12,17 +12,16 @@ export interface EditedValues {
 }
 
 /**
- * Values that were typed into forms and not saved, by workspace and form. They survive a change of
- * the screen and the expiry of a session. They are kept only in memory, because they may be
- * secrets.
+ * Unsaved values of forms, by workspace and form. They are kept while the user opens other screens,
+ * and after the session has expired. They are only in memory, because they may be secrets.
  */
 const keptValues = new Map<string, EditedValues>();
 
 onSignOut.add(() => keptValues.clear());
 
 /**
- * Component state for the values of a form. Edited values are still there when the form is opened
- * again. A form without edits shows the stored values.
+ * Component state for the values of a form: the user's unsaved values or, if there are none, the
+ * stored ones. Unsaved values are still there when a closed form is opened again.
  */
 export function useKeptValues(name: string, stored: Omit<EditedValues, "values">) {
   const key = [session.value?.workspace.id, name].join(" ");
@@ -48,8 +47,8 @@ export function useKeptValues(name: string, stored: Omit<EditedValues, "values">
     },
     discard,
     /**
-     * Ends the edit after the server has stored its values as `saved`. If the user has typed more
-     * since this rendering, the newer values stay, as an edit of `saved`.
+     * Drops the unsaved values after the server has stored them as `saved`. Values that the user
+     * has typed since the component was rendered stay unsaved.
      */
     settle(saved: Values) {
       const latest = keptValues.get(key);

@@ -1,6 +1,6 @@
 /**
- * Thrown if the code of a part of the console cannot be loaded. After an upgrade of the server, the
- * files that an open page still asks for have other names.
+ * Thrown if a file with a part of the console's code cannot be loaded. A page that was opened
+ * before an upgrade of the server asks for files that no longer exist.
  */
 export class PartNotLoaded extends TypeError {}
 

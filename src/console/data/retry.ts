@@ -7,17 +7,16 @@ const RETRY_MS = 3_000;
 const RETRY_MS_MAX = 60_000;
 
 /**
- * Thrown if a request that changes something gets no answer. The server may have made the change
- * before the connection broke.
+ * Thrown if a request for a change gets no answer. The server may or may not have made the change.
  */
 export class OutcomeUnknown extends TypeError {
-  /** `isRepeatable` says that sending the request twice has the same effect as sending it once. */
+  /** `isRepeatable` says whether a second request would change nothing more than the first. */
   constructor(readonly isRepeatable: boolean) {
     super();
   }
 }
 
-/** Thrown if the server refuses a change because the session has ended. Nothing was changed. */
+/** Thrown if the server refuses a request for a change because the session has ended. */
 export class SessionEnded extends Error {}
 
 /** Whether an error may be temporary: no answer, an overloaded server or an internal error. */
@@ -26,20 +25,20 @@ function mayPass(error: unknown): boolean {
   return error instanceof TypeError;
 }
 
-/** Returns the milliseconds to wait before a load that failed with `error` is repeated. */
+/** Returns after how many milliseconds to repeat a load that failed with `error`. */
 export function retryDelayMs(error: unknown): number {
   const seconds = error instanceof RequestRefused ? (error.retryAfter ?? 0) : 0;
   return Math.min(Math.max(seconds * 1_000, RETRY_MS), RETRY_MS_MAX);
 }
 
-/** Whether `error` says that clients must wait longer than `RETRY_MS` before the next request. */
+/** Whether the server has asked, with `error`, for a longer pause than `RETRY_MS`. */
 export function asksToWait(error: unknown): boolean {
   return mayPass(error) && retryDelayMs(error) > RETRY_MS;
 }
 
 /**
- * Calls `load` again, after a pause, whenever its latest call has failed with a temporary error.
- * `error` must be the error of the latest load: a new object after each failure, and undefined
+ * Calls `load` again, after a pause, whenever it has failed with an error that may be temporary.
+ * `error` must be the error of its latest call: a new object after each failure, and undefined
  * after a success.
  */
 export function useRetry(error: unknown, load: () => unknown): void {

@@ -19,7 +19,7 @@ const stored = signal<StoredEvents>(readStored());
  */
 export const sampleEvents = computed(() => stored.value.events);
 
-/** Deletes the sample events, unless they were picked in the workspace of the user who signs in. */
+/** Called at sign-in. Deletes the sample events if they were picked in another workspace. */
 export function openSampleEvents(workspaceId: string): void {
   if (stored.value.workspaceId !== workspaceId) clearSampleEvents();
   stored.value = { ...stored.value, workspaceId };
@@ -37,7 +37,7 @@ export function clearSampleEvents(): void {
   sessionStorage.removeItem(STORAGE_KEY);
 }
 
-/** Writes the newest events, up to `STORED_CHARS_MAX` characters, to session storage. */
+/** Writes the newest sample events, as far as `STORED_CHARS_MAX` allows, to session storage. */
 function saveSampleEvents(): void {
   let chars = 2;
   const { workspaceId, events } = stored.value;

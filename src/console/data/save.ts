@@ -4,9 +4,9 @@ import { type ChangedState, RequestRefused } from "../../api/client.ts";
 
 export type Values = Record<string, unknown>;
 
-/** Properties of a component that shows and changes a stored item. */
+/** Properties of a component that changes a stored item. */
 export interface StoredState {
-  /** Header ETag of the item as the screen shows it. */
+  /** ETag of the version of the item that the component shows. */
   tag: string | undefined;
   /** Loads the item again. */
   reload: () => Promise<void>;
@@ -20,12 +20,15 @@ export interface FieldConflict {
   yours: unknown;
 }
 
-/** Thrown if another user changed the same fields, so that the user must decide before saving. */
+/**
+ * Thrown by a save if this user and another user have changed the same fields. This user must first
+ * choose which values to save.
+ */
 export class SaveConflict extends Error {
   constructor(
     message: string,
     readonly fields: readonly FieldConflict[],
-    /** The values that the server has stored. `tag` is their header ETag. */
+    /** The item's values as another user has saved them. `tag` is the ETag of this version. */
     readonly theirs: Values,
     readonly tag: string | undefined,
   ) {
@@ -34,10 +37,11 @@ export class SaveConflict extends Error {
 }
 
 /**
- * Merges the user's values, `yours`, with those that the server has stored, `theirs`. A field that
- * only one of them has changed since `base` gets the changed value. A field that both have changed
- * keeps the user's value. It is a conflict unless both values are equal. Every secret that the user
- * has changed is a conflict, because `theirs` does not show whether others changed it.
+ * Merges the values of this user (`yours`) with those that the server has stored (`theirs`). `base`
+ * are the values from before both changes. If only one side has changed a field, its value is
+ * taken. If both have, the user's value is taken, and the field is a conflict unless both values
+ * are equal. A secret that the user has changed is always a conflict, because `theirs` does not
+ * show whether it was changed too.
  */
 export function mergeValues(
   base: Values,
@@ -69,9 +73,9 @@ export function mergeValues(
 const isEqual = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.stringify(other);
 
 /**
- * Saves a form's values if the item has not changed since it was loaded. If other users have
- * changed only other fields, it saves both changes and resolves with the names of the fields that
- * the others changed. If they have changed the same fields, it rejects with `SaveConflict`.
+ * Saves a form's values. If other users have changed the item since the edit began, but only other
+ * fields, saves their changes too, and resolves with the names of those fields. If they have
+ * changed the same fields, rejects with `SaveConflict`.
  */
 export async function saveValues(save: {
   /** Values of the item when the user began to edit. */
@@ -79,11 +83,11 @@ export async function saveValues(save: {
   /** Header ETag of the item when the user began to edit. */
   tag: string | undefined;
   yours: Values;
-  /** Sends the values to the server. `tag` is the ETag of the stored values that they replace. */
+  /** Sends the values to the server. `tag` is the ETag of the item's version that they replace. */
   send: (values: Values, tag: string | undefined) => Promise<unknown>;
-  /** Returns the form's values from the item as a GET request answers it. */
+  /** Converts an item, as the API returns it, to the form's values. */
   valuesOf: (current: never) => Values;
-  /** Whether the API's answers hide the field's value, or a part of it. */
+  /** Whether a field is a secret, which the API does not return, or returns only in part. */
   isSecret?: ((key: string) => boolean) | undefined;
 }): Promise<string[]> {
   const { send, valuesOf, isSecret } = save;
@@ -110,8 +114,8 @@ export async function saveValues(save: {
 }
 
 /**
- * Returns the item's current state if `error` says that another user has changed the item since it
- * was loaded. Otherwise returns undefined.
+ * Returns the item's current version if `error` says that another user has changed the item.
+ * Otherwise returns undefined.
  */
 export function changedState(error: unknown): ChangedState | undefined {
   return error instanceof RequestRefused ? error.changed : undefined;

@@ -9,7 +9,7 @@ import { clearSampleEvents, openSampleEvents } from "./sample-events.ts";
  * session stays until the next sign-in, so that its screen keeps what the user has typed.
  */
 export const session = signal<ConsoleSession | null | undefined>(undefined);
-/** Functions that delete what the user has typed. A sign-out calls them at its end. */
+/** Functions to call at a sign-out. Each deletes something that the user has typed. */
 export const onSignOut = new Set<() => void>();
 /** Whether the session has expired. If so, the sign-in form covers the screen. */
 export const isExpired = signal(false);
@@ -18,9 +18,9 @@ export const failedRequests = signal(0);
 
 export const client = createClient({ baseUrl: "", fetch: fetchSignedIn as typeof fetch });
 
-/** Maximum milliseconds of a GET request. A server that works answers sooner. */
+/** Time limit in milliseconds for a GET request. */
 const READ_MS_MAX = 20_000;
-/** Maximum milliseconds of a request with another method. It may run tests of user code. */
+/** Time limit in milliseconds for other requests, which may run tests of user code. */
 const REQUEST_MS_MAX = 180_000;
 
 const SESSION_PATH = "/v2/session";
@@ -51,7 +51,7 @@ async function fetchSignedIn(url: string, init: RequestInit = {}): Promise<Respo
   return await fetchSignedIn(url, init);
 }
 
-/** Resolves when another session has begun, or the user has signed out. */
+/** Resolves once another session has begun or, after a sign-out, there is none. */
 async function endOf(ended: ConsoleSession): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const stop = session.subscribe((current) => {
@@ -62,8 +62,8 @@ async function endOf(ended: ConsoleSession): Promise<void> {
 }
 
 /**
- * Sends a request and reads its whole answer within `limitMs`. For a request with a signal, the
- * answer is a stream: the limit ends when the stream begins, and the signal ends the stream.
+ * Sends a request, and reads its whole answer within `limitMs`. If the request has a signal, the
+ * answer is a stream: the limit applies until the stream begins, and the signal ends the stream.
  */
 async function fetchWithin(limitMs: number, url: string, init: RequestInit): Promise<Response> {
   const limit = new AbortController();
@@ -82,13 +82,13 @@ async function fetchWithin(limitMs: number, url: string, init: RequestInit): Pro
   }
 }
 
-/** Returns the first permission that the session lacks, or undefined if it lacks none. */
+/** Returns the first of the needed permissions that the session lacks. Undefined if it has all. */
 export function missingPermission(...needed: (Permission | undefined)[]): Permission | undefined {
   const granted = session.value?.permissions ?? [];
   return needed.find((permission) => permission !== undefined && !granted.includes(permission));
 }
 
-/** Returns the first of the permissions if the session has none of them, else undefined. */
+/** Returns undefined if the session has one of the permissions, otherwise the first of them. */
 export function missingOneOf(needed: readonly Permission[] = []): Permission | undefined {
   const granted = session.value?.permissions ?? [];
   return needed.some((permission) => granted.includes(permission)) ? undefined : needed[0];
@@ -114,8 +114,8 @@ export const ownerOf = ({ workspace, member }: ConsoleSession): string =>
   member === undefined ? workspace.id : `${workspace.id} ${member.id}`;
 
 /**
- * Begins a session. If the earlier session has another owner (see `ownerOf`), reloads the page
- * instead, so that the page keeps nothing that the earlier owner has typed.
+ * Makes `begun` the current session. If it belongs to another user or workspace than the current
+ * one, reloads the page instead, so that nothing the earlier user typed is left.
  */
 function begin(begun: ConsoleSession): void {
   if (session.value && ownerOf(session.value) !== ownerOf(begun)) {
@@ -128,7 +128,7 @@ function begin(begun: ConsoleSession): void {
   otherTabs.postMessage({ owner: ownerOf(begun), tokenId: begun.token.id });
 }
 
-/** Forgets the session, and all that the user has typed. */
+/** Ends the session in this page: deletes it, and all that the user has typed. */
 function end(): void {
   for (const forget of onSignOut) forget();
   clearSampleEvents();
@@ -137,8 +137,9 @@ function end(): void {
 }
 
 /**
- * Channel to the console's other tabs in this browser, which have the same session cookie. A
- * sign-in or sign-out in one tab takes effect in all of them. The message of a sign-out is null.
+ * Channel between the tabs of this browser that show the console. They have the same session
+ * cookie, so a sign-in or sign-out in one tab takes effect in all. The message of a sign-out is
+ * null.
  */
 const otherTabs = new BroadcastChannel("pixelmill.session");
 otherTabs.onmessage = ({ data: begun }) => {
@@ -150,7 +151,7 @@ otherTabs.onmessage = ({ data: begun }) => {
   else if (isExpired.value || shown?.token.id !== begun.tokenId) restoreSession().catch(() => {});
 };
 
-/** Session storage key of the route to open after a sign-in at the identity provider. */
+/** Session storage key for the screen to open after a sign-in at the identity provider. */
 const SCREEN_KEY = "pixelmill.screen-after-sign-in";
 
 /** Remembers the current screen, to open it after a sign-in at the identity provider. */

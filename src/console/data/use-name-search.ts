@@ -8,11 +8,11 @@ export interface Named {
   name: string;
 }
 
-/** Search of items by name: the items loaded so far, and functions to search and load more. */
+/** A search of items by name: the items found so far, and functions to search and to load more. */
 export type NameSearch = ReturnType<typeof useNameSearch>;
 
 interface SearchState {
-  /** The searched text for which `found` is the answer. */
+  /** The text that was searched to get `found`. It may be older than the text in the field. */
   text?: string;
   found?: readonly Named[];
   /** Number of pages in `found`. */
@@ -27,7 +27,10 @@ const PAGE_ITEMS = 50;
 /** Milliseconds without a key press after which the console sends the typed text to the server. */
 const PAUSE_MS = 150;
 
-/** State for a search by name. The server searches all items of a kind, a page at a time. */
+/**
+ * Component state for a search of items by name. The server searches all items of the kind and
+ * returns them in pages.
+ */
 export function useNameSearch(kind: SearchedKind) {
   const [text, setText] = useState("");
   const [state, setState] = useState<SearchState>({ pages: 0, total: 0 });
@@ -68,7 +71,7 @@ export function useNameSearch(kind: SearchedKind) {
     found: state.found,
     /** Number of items whose names match the text, loaded or not. */
     total: state.total,
-    /** Whether `found` belongs to the latest text, and not to an earlier one. */
+    /** Whether `found` is the result for the latest text. */
     isCurrent: state.text === text,
     /** Number of all items of the kind. Undefined until the first answer. */
     all,

@@ -5,13 +5,19 @@ import { client, missingOneOf, session } from "./session.ts";
 
 export type NamedKind = "source" | "destination" | "transformation";
 
-/** Functions that return an item's name by its id, or the id while the name is unknown. */
+/**
+ * For each kind of item, a function that returns an item's name by its id. It returns the id as
+ * long as the name is not loaded.
+ */
 export type NameLookup = Record<NamedKind, (id: string) => string>;
 
 /** Milliseconds after which a shown name is requested again, because it may have changed. */
 const FRESH_MS = 30_000;
 
-/** Loaded names by workspace, kind and id. A new map replaces this one whenever names arrive. */
+/**
+ * Loaded names by workspace, kind and id. The map is replaced when names arrive, so that components
+ * render them.
+ */
 const names = signal<ReadonlyMap<string, string>>(new Map());
 /** Milliseconds before a failed request for a name is repeated. */
 const RETRY_MS = 3_000;
@@ -26,14 +32,13 @@ const waiting: Record<NamedKind, Set<string>> = {
   transformation: new Set(),
 };
 
-/** The latest load of the first page of source names and of destination names. */
+/** The latest load of the first page of source names and the first page of destination names. */
 let first: { workspaceId: string | undefined; at: number; done: Promise<unknown> } | undefined;
 
 /**
- * Returns functions that look up names. Loads the first page of source names and of destination
- * names in advance, because most workspaces have no more names. After each rendering, requests all
- * further names that the screen has looked up, in as few requests as possible. Until a name is
- * loaded, the functions return the id.
+ * Returns functions that look up names. They return the id until the name is loaded. The first
+ * pages of source and destination names are loaded in advance, and other names after a screen has
+ * looked them up, in as few requests as possible.
  */
 export function useNames(): NameLookup {
   const known = names.value;
@@ -45,7 +50,10 @@ export function useNames(): NameLookup {
   };
 }
 
-/** Loads names of sources and destinations in advance, while the screen loads rows with ids. */
+/**
+ * Loads the first page of source names and of destination names in advance, while a screen still
+ * loads the rows that will need them.
+ */
 export function useFirstNames(): void {
   useEffect(loadFirst, []);
 }
@@ -84,7 +92,7 @@ async function askFor(kind: NamedKind): Promise<void> {
   }
 }
 
-/** Requests and stores names. After a failure, ids are shown until a later request succeeds. */
+/** Requests names and stores them. After a failure, ids are shown until a request succeeds. */
 async function ask(kind: NamedKind, query: { count: number } | { ids: string }): Promise<void> {
   const answer = await client
     .call("GET /v2/status/names", { query: { ...query, kind } })

@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { useRetry } from "./retry.ts";
 
-/** An answer with one page of items. A request with its `cursor` returns the next page. */
+/** An answer with one page of items. A request with `cursor` gets the next page. */
 interface Page {
   cursor?: string;
 }
@@ -13,17 +13,18 @@ interface PagesState<T, Answer> {
   error?: unknown;
 }
 
-/** The items that match the values of a filter form, loaded one page at a time, newest first. */
+/** A filtered list that is loaded one page at a time, newest items first. */
 export interface Pages<T, Answer> extends PagesState<T, Answer> {
   /** Loads the first page again. */
   restart(): void;
-  /** Continues where the last answer stopped. Resolves when the older items are in `items`. */
+  /** Loads the next page, which has older items. Resolves once they are in `items`. */
   loadOlder(): Promise<void>;
 }
 
 /**
- * Loads the first page whenever the form changes, and again after a temporary failure. `request`
- * requests the page after `cursor`, and `itemsOf` returns the items of an answer.
+ * Component state for a filtered list. Loads the first page when the form changes, and again after
+ * a temporary failure. `request` requests the page after `cursor`, and `itemsOf` returns an
+ * answer's items.
  */
 export function usePages<Answer extends Page, T>(
   form: object,

@@ -10,9 +10,9 @@ interface LoadState<T> {
 }
 
 /**
- * Loads a resource and keeps its latest value. It calls `load` again whenever `inputs` change,
- * every `everyMs` milliseconds while the page is visible and no load is in progress, and after a
- * temporary failure.
+ * Component state for something loaded from the server: its latest value and the error of the last
+ * load. It calls `load` when `inputs` change, after a temporary failure, and every `everyMs`
+ * milliseconds while the page is visible and no load is in progress.
  */
 export function useResource<T>(
   load: () => Promise<T>,
@@ -26,19 +26,19 @@ export function useResource<T>(
   /** Number of loads in progress. */
   const loading = useRef(0);
   /**
-   * `begun` is the number of loads that have begun. `shown` is the number of the load whose result
-   * is shown: 1 for the first load.
+   * `begun` counts the loads that have begun. `shown` is the number of the load whose result is
+   * shown: the first load has the number 1.
    */
   const order = useRef({ begun: 0, shown: 0 });
-  /** Whether the server has asked clients to wait, so that polling pauses. */
+  /** Whether polling pauses, because the server has asked for a longer pause between requests. */
   const isHeldBack = useRef(false);
 
   const reload = useCallback(async () => {
     const request = latest.current;
     const number = ++order.current.begun;
     /**
-     * Returns whether to show the result of this load: its inputs are the current ones, and no
-     * later load's result is shown. If so, counts the load as shown.
+     * Returns whether to show the result of this load, and if so, notes that it is shown. It is not
+     * shown if `inputs` have changed since, or if the result of a later load is shown already.
      */
     const takesPlace = () => {
       if (latest.current.key !== request.key || number < order.current.shown) return false;
@@ -76,8 +76,8 @@ export function useResource<T>(
 
   return {
     /**
-     * The last value that was loaded. It remains available during a reload and after a failed one,
-     * unless the server answers that it no longer exists.
+     * The value of the last successful load for these inputs. A failed reload does not remove it,
+     * unless the server answers that the resource no longer exists.
      */
     value,
     error,

@@ -12,17 +12,17 @@ import { commonTexts } from "../texts/common.ts";
 import { deadLetterTexts } from "../texts/dead-letters.ts";
 
 /**
- * The dead letters (events that were given up) that the user can replay or purge together. If a
- * filter selects them, the request also has their number and the time of the list that the screen
- * shows. The server leaves out later dead letters, and refuses the request if the filter finds more
- * than that number. So it affects only dead letters that the user has confirmed.
+ * Dead letters (events that were given up) to replay or purge together: selected ones, or all that
+ * match a filter. With a filter, the request says how many the user has confirmed (`count`) and the
+ * time of the list (`before`). The server then leaves out later dead letters, and refuses the
+ * request if more than `count` match.
  */
 export interface BulkTarget {
   selection:
     | { ids: readonly string[] }
     | {
         filter: { destinationId?: string; groupId?: string; groupIds?: string[] };
-        /** Time at which the server read the list (`asOf`). Later dead letters stay unaffected. */
+        /** Time at which the server read the list (`asOf`). Later dead letters are left out. */
         before: string;
       };
   count: number;
@@ -33,22 +33,22 @@ export interface BulkTarget {
 type BulkAction = "replay" | "purge";
 
 /**
- * Maximum number of dead letters (events that were given up) that the server replays or purges
- * within a request with a filter. For more, the console has the server start a job.
+ * Maximum number of dead letters (events that were given up) that match a filter and are replayed
+ * or purged within the request. For more of them, the request starts a job on the server.
  */
 const REQUEST_LETTERS_MAX = 500;
-/** Maximum number of destinations, and of failure reasons, that a confirmation names. */
+/** Maximum number of destinations, and also of failure reasons, that a confirmation names. */
 const NAMED_MAX = 5;
 
 /** Buttons that replay or purge dead letters (events that were given up) after a confirmation. */
 export function BulkActions(props: {
   target: BulkTarget;
-  /** Phrase in the button labels that names the dead letters, as in `Replay ${description}`. */
+  /** Words for the dead letters in the buttons' labels, after `Replay` or `Purge`. */
   description: string;
   reload: () => Promise<void>;
   /**
-   * Loads the list again. Resolves with the dead letters to which the action now applies, or with
-   * undefined if it applies to none.
+   * Loads the list again. Resolves with the dead letters that the buttons would now affect, or with
+   * undefined if there are none.
    */
   loadTarget: () => Promise<BulkTarget | undefined>;
 }) {
@@ -107,7 +107,7 @@ function AffectedLetters({ target }: { target: BulkTarget }) {
   );
 }
 
-/** Shows the first `NAMED_MAX` different strings, and how many more there are. */
+/** Shows up to `NAMED_MAX` of the texts, without repetitions, and says how many are left out. */
 function FirstOf({ texts }: { texts: readonly string[] }) {
   const different = [...new Set(texts)];
   const more = different.length - NAMED_MAX;
@@ -123,7 +123,10 @@ function FirstOf({ texts }: { texts: readonly string[] }) {
   );
 }
 
-/** Replays or purges dead letters. Resolves with true if the server has started a job for it. */
+/**
+ * Replays or purges dead letters. Resolves with true if this runs as a job on the server, and with
+ * false if it is done.
+ */
 async function send(action: BulkAction, { selection, count }: BulkTarget): Promise<boolean> {
   if ("ids" in selection) {
     let done = 0;
@@ -143,7 +146,10 @@ type RequestBody =
   | { ids: string[] }
   | { filter: object; before: string; expected: number; all?: true };
 
-/** Replays or purges dead letters (events that were given up) and resolves with their number. */
+/**
+ * Sends one request to replay or purge dead letters (events that were given up). Resolves with the
+ * number of those affected.
+ */
 async function post(action: BulkAction, body: RequestBody): Promise<number> {
   if (action === "replay") {
     return (await client.call("POST /v2/dead-letters/replay", { body })).replayed;

@@ -38,8 +38,9 @@ export function GroupList({ destinationId }: { destinationId: string | undefined
       `${group.reason} ${names.destination(group.destinationId)}`.toLowerCase().includes(lowerCase),
     );
   /**
-   * Returns the dead letters of the groups that match the search text. Returns undefined if no
-   * group matches, or more than the `DEAD_LETTER_FILTER_GROUPS_MAX` groups that a filter can name.
+   * Returns the dead letters that the buttons affect: those of the groups that match the search
+   * text. Undefined if there are none, or if more groups match than a filter can name
+   * (`DEAD_LETTER_FILTER_GROUPS_MAX`).
    */
   const targetOf = (list: DeadLetterGroups): BulkTarget | undefined => {
     const failures = matchesOf(list);

@@ -25,7 +25,10 @@ import { ResponseDetails } from "./receiver-response.tsx";
 
 const PAGE_ITEMS = 50;
 
-/** A group of dead letters, with its stored receiver responses if it was loaded by its id. */
+/**
+ * A group of dead letters. If it was loaded by its id, it also has the receiver responses that are
+ * stored for it.
+ */
 type LetterGroup = DeadLetterGroup & Partial<DeadLetterGroupDetails>;
 
 interface LetterFilter {
@@ -33,7 +36,7 @@ interface LetterFilter {
   destinationId?: string;
 }
 
-/** Parameters of the page's address that choose the dead letters, or groups of them, to list. */
+/** Query parameters of the page's address that say which dead letters or groups to list. */
 export type LetterListQuery = Record<"groupId" | "destinationId" | "all", string | undefined>;
 
 /**
@@ -43,8 +46,8 @@ export type LetterListQuery = Record<"groupId" | "destinationId" | "all", string
 export function DeadLetterList({ filter }: { filter: LetterFilter }) {
   useFirstNames();
   /**
-   * Value of the query parameter `after` for each page from the first to the current one: the id of
-   * the last dead letter before the page. Undefined for the first page.
+   * For each page from the first to the current one, the id of the last dead letter before it.
+   * Undefined for the first page. A request gets the id as query parameter `after`.
    */
   const [starts, setStarts] = useState<readonly (string | undefined)[]>([undefined]);
   const [selected, setSelected] = useState<ReadonlyMap<string, DeadLetter>>(new Map());
@@ -69,7 +72,10 @@ export function DeadLetterList({ filter }: { filter: LetterFilter }) {
     if (!next.delete(letter.id)) next.set(letter.id, letter);
     setSelected(next);
   };
-  /** Returns the selected dead letters or, if none is selected, all that match the filter. */
+  /**
+   * Returns the dead letters that the buttons affect: the selected ones or, if none is selected,
+   * all that match the filter.
+   */
   const targetOf = (list: LetterPage, failures: BulkTarget["failures"]): BulkTarget => {
     if (selected.size > 0) {
       const selection = { ids: [...selected.keys()] };
@@ -157,7 +163,7 @@ export function DeadLetterList({ filter }: { filter: LetterFilter }) {
   );
 }
 
-/** Shows the latest receiver response of a group. Folds the other stored responses away. */
+/** Shows the receiver responses stored for a group: the latest one, and the others folded. */
 function GroupResponses({ responses }: { responses: LetterGroup["responses"] }) {
   const [latest, ...others] = responses ?? [];
   if (latest === undefined) return null;

@@ -24,9 +24,9 @@ import type { LetterListQuery } from "./letter-list.tsx";
 import { ResponseDetails } from "./receiver-response.tsx";
 
 /**
- * Screen of one dead letter (an event that was given up): its failure reason, the line of code that
- * failed or the receiver's answer, the attempts to deliver it, and the event. `list` says which
- * list the link back opens.
+ * Screen of one dead letter (an event that was given up): why it failed, with the line of code or
+ * the receiver's response, the delivery attempts, and the event. `list` says which list the back
+ * link opens.
  */
 export function DeadLetterPage({ id, list }: { id: string; list: LetterListQuery }) {
   const resource = useResource(
@@ -98,8 +98,8 @@ function LetterFacts({ letter }: { letter: DeadLetter }) {
 }
 
 /**
- * Link to the transformation of the dead letter's destination. A click adds the event to the sample
- * events, so that the user can run the code with it.
+ * Link to the transformation of the dead letter's destination. A click also adds the event to the
+ * sample events, on which the user can run the code.
  */
 function OpenInEditor({ letter }: { letter: DeadLetter }) {
   const { destinationId, event, line, column } = letter;
@@ -167,7 +167,7 @@ const columns: Column<FailedAttempt>[] = [
   column.plain(commonTexts.reason, ({ reason }) => <ClampedText text={reason} />),
 ];
 
-/** Lists the first and the last attempts to deliver an event, with their times and reasons. */
+/** Lists the first and the last failed attempts to deliver the event, with their reasons. */
 function AttemptList({ letter }: { letter: DeadLetter }) {
   const { attempts, failedAttempts = [] } = letter;
   if (failedAttempts.length === 0) return null;

@@ -3,7 +3,7 @@ import { FactList } from "../components/layout.tsx";
 import type { ReceiverResponse } from "../data/model.ts";
 import { deadLetterTexts } from "../texts/dead-letters.ts";
 
-/** Shows the response of a receiver, folded below a line that unfolds it. */
+/** Shows a receiver's response below a line that folds and unfolds it. */
 export function FoldedResponse(props: {
   response: ReceiverResponse;
   title?: string;

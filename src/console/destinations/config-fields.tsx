@@ -11,17 +11,17 @@ interface ConfigFieldsProps extends Pick<FormProps, "values" | "onChange" | "sto
   consents: string;
   onConsents: (consents: string) => void;
   /**
-   * Number of times that the user has discarded changes. When this number grows, fields also
-   * discard typed text that is no valid value.
+   * Number of times that the user has discarded changes. When it grows, a field also drops typed
+   * text that is invalid and therefore not among the form's values.
    */
   discards?: number;
 }
 
 /**
- * Form fields for the settings of a destination. A type that pixelmill delivers itself has one
- * field per setting and one for the required consents. pixelmill knows only the secrets among the
- * settings of a type that rudder-server delivers: each secret has a field, and one field has all
- * other settings as JSON.
+ * Form fields for a destination's settings. If pixelmill itself delivers the type, there is a field
+ * for each setting and one for the required consents. If rudder-server delivers it, pixelmill knows
+ * only which settings are secrets: each secret has a field, and one field has the other settings as
+ * JSON.
  */
 export function ConfigFields(props: ConfigFieldsProps) {
   const { type, consents, onConsents, discards, ...more } = props;
@@ -57,7 +57,10 @@ export function ConfigFields(props: ConfigFieldsProps) {
   );
 }
 
-/** Text area for settings as JSON, without those in `secrets`, which have their own fields. */
+/**
+ * Text area with a destination's settings as JSON. It omits the settings in `secrets`, which have
+ * fields of their own.
+ */
 function JsonField(
   props: Pick<ConfigFieldsProps, "values" | "onChange"> & {
     secrets: ReadonlySet<string>;

@@ -10,12 +10,12 @@ import { commonTexts } from "../texts/common.ts";
 import { destinationTexts } from "../texts/destinations.ts";
 
 /**
- * Button that sends a test event to the destination's receiver without running the transformation.
- * It then shows the result of each step of the test.
+ * Button that sends a test event straight to the destination's receiver, and then shows each step
+ * of the test. No transformation runs.
  */
 export function ConnectionTest(props: {
   destinationId: string;
-  /** Number of tests that another part of the page has asked for. Each increase starts a test. */
+  /** Number of tests that another part of the page has asked for. When it grows, a test begins. */
   requested: number;
 }) {
   const { destinationId, requested } = props;
@@ -55,7 +55,7 @@ export function ConnectionTest(props: {
 
 type ConnectionTestReport = AnswerOf<"POST /v2/destinations/{id}/test">;
 
-/** Shows the steps of a connection test up to the first failed one, each with its duration. */
+/** Shows a connection test's steps with their durations. A failed step is the last one. */
 function TestSteps({ report }: { report: ConnectionTestReport }) {
   const list = useRef<HTMLOListElement>(null);
   useEffect(() => list.current?.scrollIntoView({ block: "nearest" }), [report]);
@@ -76,13 +76,13 @@ function TestSteps({ report }: { report: ConnectionTestReport }) {
 }
 
 /**
- * Component state for a test of the settings in a form, without saving them. `trial` is the button
- * that runs the test. `result` shows the steps of the test while the settings are those tested.
+ * Component state for testing the settings in a form without saving them. `trial` is the form's
+ * button for it. `result` shows the steps of the last test, until the settings change.
  */
 export function useSettingsTest(settings: {
   type: string;
   config: Record<string, unknown>;
-  /** Id of the stored destination whose secrets the test uses for fields that are left blank. */
+  /** Id of the stored destination whose secrets the test uses where a secret field is blank. */
   destinationId?: string;
 }) {
   const [latest, setLatest] = useState<{ tested: string; report: ConnectionTestReport }>();

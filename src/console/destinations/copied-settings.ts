@@ -5,13 +5,12 @@ import { destinationTexts } from "../texts/destinations.ts";
 
 type Values = Record<string, unknown>;
 
-/** Replaces the secret part of a string, such as the password in a URL, in answers of the API. */
+/** Replaces, in API answers, the secret part of a string, such as the password in a URL. */
 const MASK = "***";
 
 /**
- * Returns the settings of a destination without its secrets, for a copy of the destination.
- * `secrets` has JSON pointers to the removed values: those that the API hides, and strings of which
- * it hides a part.
+ * Returns the settings for a copy of a destination, without the values that the API hides in whole
+ * or in part. `secrets` has the JSON pointers to these values.
  */
 export function copiedSettings({ config, secretsSet }: Pick<Destination, "config" | "secretsSet">) {
   const copy = structuredClone(config);
@@ -24,8 +23,8 @@ export function copiedSettings({ config, secretsSet }: Pick<Destination, "config
 }
 
 /**
- * Whether the config of a copied destination has no value for the secret at the JSON pointer
- * `pointer`. Returns false if the user has removed the list item that has the secret.
+ * Whether the settings of a copied destination still lack the secret at a JSON pointer. Returns
+ * false if the user has removed the list item to which the secret belongs.
  */
 export function isMissing(config: Values, pointer: string): boolean {
   const { holder, key } = holderOf(config, pointer);

@@ -108,7 +108,7 @@ export function DestinationPage({ id, tab }: { id: string; tab: string }) {
 }
 
 /**
- * Loads a destination's state and its latest failed delivery. If only the failed delivery cannot be
+ * Loads a destination's state and its latest failed delivery. If the failed delivery cannot be
  * loaded, resolves with the state alone.
  */
 async function loadStatus(id: string) {

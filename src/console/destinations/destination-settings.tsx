@@ -93,13 +93,16 @@ function SettingsForm(props: SettingsProps & { type: DestinationType | undefined
   );
 }
 
-/** Labels of the form's values that are not config settings. */
+/** Labels of the form's values that are not in the destination's config. */
 const ownLabels: Record<string, string> = {
   name: commonTexts.name,
   consentIds: destinationTexts.consents,
 };
 
-/** Prefix of config settings among form values. The name and the consents have no prefix. */
+/**
+ * Prefix of the config's keys among the keys of the form's values. The name and the consents, which
+ * are not in the config, have no prefix.
+ */
 const CONFIG = "config.";
 const configKey = (key: string) => key.slice(CONFIG.length);
 

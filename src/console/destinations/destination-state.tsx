@@ -19,8 +19,8 @@ const badges: Record<State, { text: string; tone?: "good" | "warn" | "bad" }> = 
 };
 
 /**
- * Badge for a destination's state. `isRejecting` is whether the destination rejects some events.
- * The badge shows it only for a healthy destination.
+ * Badge with a destination's state. If the state is healthy and `isRejecting` is true, the badge
+ * says instead that the destination rejects some events.
  */
 export function DestinationStateBadge(props: { state: State; isRejecting?: boolean }) {
   const { state, isRejecting = false } = props;

@@ -12,7 +12,7 @@ export async function listDestinationTypes(): Promise<DestinationType[]> {
   return (await client.call("GET /v2/destination-types")).destinationTypes;
 }
 
-/** Returns the type of a destination, or undefined if this server does not know the type. */
+/** Returns the type of a destination. Undefined if this server does not have the type. */
 export function typeOf(
   types: readonly DestinationType[],
   destination: Pick<Destination, "type" | "deliveredBy">,
@@ -21,8 +21,9 @@ export function typeOf(
 }
 
 /**
- * Returns a string that identifies a destination type. For a type that rudder-server delivers, the
- * string contains the deliverer, because pixelmill may have a type with the same name.
+ * Returns a string that identifies a destination type. Two types may have the same name, one
+ * delivered by pixelmill and one by rudder-server. So the string of the latter contains the
+ * deliverer.
  */
 export function optionOf({ type, deliveredBy }: Pick<Destination, "type" | "deliveredBy">): string {
   const name = type.toLowerCase();

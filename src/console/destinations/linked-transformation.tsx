@@ -12,7 +12,7 @@ import { hrefTo } from "../router.ts";
 import { commonTexts } from "../texts/common.ts";
 import { destinationTexts } from "../texts/destinations.ts";
 
-/** Maximum number of transformations that the select lists. The search field finds the others. */
+/** Maximum number of transformations in the select. For others, there is a search field. */
 const OPTIONS_MAX = 100;
 
 /**
@@ -20,7 +20,7 @@ const OPTIONS_MAX = 100;
  */
 export function LinkedTransformation(props: {
   destination: Destination;
-  /** Name of the linked transformation; undefined while it is unknown. */
+  /** Name of the linked transformation. Undefined while it is not loaded. */
   currentName: string | undefined;
   reload: () => Promise<void>;
 }) {

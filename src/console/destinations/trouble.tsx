@@ -13,12 +13,12 @@ const troubled = new Set<DestinationRow["state"]>(["down", "failing", "suspended
 
 /**
  * Panel at the top of a destination's page that says what is wrong and what to do: the reason, the
- * receiver's answer, since when and how many events failed, advice, and links to the settings, to a
- * test and to a replay. It is hidden if the destination works and has no dead letters.
+ * receiver's response, since when and how many events failed, advice, and links to settings, test
+ * and replay. Hidden if the destination works and has no dead letters.
  */
 export function Trouble(props: {
   state: DestinationRow;
-  /** The latest failed delivery. Undefined while it is unknown. */
+  /** The latest failed delivery. Undefined if none is known. */
   failure: DestinationFailure | undefined;
   onTest: () => void;
 }) {
@@ -90,12 +90,12 @@ export function Trouble(props: {
   );
 }
 
-/** Whether user code caused the latest failure. Settings and connection tests do not help then. */
+/** Whether user code caused the latest failure. Then settings and tests do not help. */
 function failsInCode({ state, lastError }: DestinationRow): boolean {
   return state === "suspended" || lastError?.stage === "transform";
 }
 
-/** Returns the first line of a receiver's response that is not blank, or undefined. */
+/** Returns the first line of a response body that is not blank. Undefined if there is none. */
 function firstLine(body = ""): string | undefined {
   return body
     .split("\n")
@@ -104,8 +104,8 @@ function firstLine(body = ""): string | undefined {
 }
 
 /**
- * Returns advice about the latest failure. The advice depends on the cause of the failure: user
- * code, a receiver that did not answer, or the HTTP status of the receiver's answer.
+ * Returns advice about the latest failure. It depends on its cause: user code, no answer from the
+ * receiver, or the HTTP status of the answer.
  */
 function adviceFor(state: DestinationRow, failure: DestinationFailure | undefined): string {
   const { advice } = destinationTexts;

@@ -4,8 +4,8 @@ import { Decoration, type DecorationSet, EditorView, WidgetType } from "@codemir
 import { codeTexts } from "../texts/code.ts";
 
 /**
- * An error or log line of a test run that the editor shows at its position in the code. `line` and
- * `column` count from 1.
+ * An error or a log line that the editor shows beside a line of the code. It comes from a test run
+ * or from formatting. `line` and `column` count from 1.
  */
 export interface Annotation {
   kind: "error" | "log";

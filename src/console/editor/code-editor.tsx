@@ -18,22 +18,26 @@ interface Props {
   onFormat?: (() => void) | undefined;
   annotations?: readonly Annotation[];
   completionData?: CompletionData;
-  /** Position to which the editor moves. To move it to the same line again, pass a new object. */
+  /**
+   * Line to which the editor moves the cursor, counted from 1. To move it to the same line again,
+   * pass a new object.
+   */
   position?: { line: number } | undefined;
 }
 
 const noAnnotations: readonly Annotation[] = [];
 
 /**
- * CodeMirror editor as a component. It follows changes of `value`, `annotations` and `position`.
+ * CodeMirror editor as a component. When `value`, `annotations` or `position` changes, the editor
+ * shows the change.
  */
 export function CodeEditor(props: Props) {
   const { value, annotations = noAnnotations, position } = props;
   const host = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView | undefined>(undefined);
   /**
-   * Texts that this component passed to `onChange` and that the parent has not passed back as
-   * `value` yet. When one comes back, the editor ignores it, because the user may have typed more.
+   * Texts that the editor has passed to `onChange` and not yet got back as `value`. When one comes
+   * back, the editor keeps its own text, because the user may have typed more since.
    */
   const sent = useRef<string[]>([]);
   const latest = useRef(props);
@@ -90,12 +94,15 @@ export function CodeEditor(props: Props) {
 }
 
 /**
- * Maximum steps of the search for the smallest difference of two texts. A search that reaches it
- * yields a correct difference that is larger than necessary.
+ * Maximum steps of the search for the smallest difference between two texts. After them, the search
+ * returns a correct difference that may be larger than necessary.
  */
 const DIFF_STEPS_MAX = 500;
 
-/** Returns the changes from `before` to `after`. Cursor and annotations outside them stay. */
+/**
+ * Returns the changes that make `after` of `before`. They leave equal parts of the text alone, so
+ * that the cursor and annotations there stay.
+ */
 function changesTo(before: string, after: string): ChangeSpec[] {
   return diff(before, after, { scanLimit: DIFF_STEPS_MAX }).map(({ fromA, toA, fromB, toB }) => ({
     from: fromA,

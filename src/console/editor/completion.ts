@@ -12,7 +12,7 @@ export interface CompletionData {
 }
 
 /**
- * Matches the path to a field of an object, up to the typed start of the field's name, such as
+ * Matches, before the cursor, a path to a field whose name the user is typing, such as
  * `event.properties.na` or `event["properties"]["na`.
  */
 const PATH =
@@ -21,12 +21,12 @@ const STEP =
   /\[\s*(?:"([^"]*)"|'([^']*)'|(\d+))\s*\]|\.get\(\s*(?:"([^"]*)"|'([^']*)')|\.([\w$]+)/g;
 const FIELDS_MAX = 500;
 /**
- * Maximum number of characters before the cursor to which the regular expressions are applied,
- * because their running time is quadratic in this number.
+ * The regular expressions see at most this many characters before the cursor, because their running
+ * time is quadratic in this number.
  */
 const BEFORE_CHARS_MAX = 500;
 
-/** Edited code with the position of the cursor, and other data that code completion uses. */
+/** The edited code, the cursor's position in it, and other data that code completion uses. */
 interface CompletionInput {
   code: string;
   line: string;
@@ -55,7 +55,7 @@ export function completionSource(data: () => CompletionData) {
   };
 }
 
-/** Offers names of credentials in `getCredential("`, and import names of libraries in `from "`. */
+/** Offers names of credentials after `getCredential("`, and of libraries after `from "`. */
 function completeQuotedName({ before, pos, data }: CompletionInput): CompletionResult | null {
   const credential = /\bgetCredential\(\s*["']([\w]*)$/.exec(before);
   if (credential) return completionResult(pos, credential[1]!, data.credentials, "credential");
@@ -68,7 +68,7 @@ function completeQuotedName({ before, pos, data }: CompletionInput): CompletionR
   return completionResult(pos, library[1]!, names, "library");
 }
 
-/** Offers the exports of a library in `import { … } from "lib"` and, in Python, after `lib.`. */
+/** Offers a library's exports: in `import { … } from "lib"` or, in Python, after `lib.`. */
 function completeExport(input: CompletionInput): CompletionResult | null {
   const { code, line, before, pos, data } = input;
   const named = /\bimport\s*\{[^}]*?([\w$]*)$/.exec(before);
@@ -108,8 +108,8 @@ function completeField({ code, before, pos, data }: CompletionInput): Completion
 }
 
 /**
- * Whether the variable `root` contains the event: it is named `event`, or is the first parameter of
- * `transformEvent`.
+ * Whether the variable `root` has the event. This holds for the name `event`, and for the first
+ * parameter of `transformEvent`.
  */
 function isEvent(root: string, code: string): boolean {
   if (root === "event") return true;
@@ -158,8 +158,8 @@ function completionResult(
 }
 
 /**
- * Returns the names that a library exports. It finds them with regular expressions, and may miss
- * exports in unusually written code.
+ * Returns the names that a library exports. It searches with regular expressions, so it misses
+ * exports in unusual notation.
  */
 export function exportsOf(code: string, language: CompletionData["language"]): string[] {
   if (language === "python") {

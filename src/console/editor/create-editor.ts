@@ -39,7 +39,7 @@ interface EditorOptions {
   completionData?: () => CompletionData;
 }
 
-/** Returns the CodeMirror extensions for a language's syntax. JSON uses JavaScript's. */
+/** Returns the CodeMirror extensions for the syntax of a language. JSON has those of JavaScript. */
 export function languageExtensions(language: EditorLanguage) {
   return language === "python" ? [python(), indentUnit.of("    ")] : [javascript()];
 }
@@ -104,8 +104,8 @@ export function createEditor(root: ShadowRoot, text: string, options: EditorOpti
 }
 
 /**
- * Makes the editor, and not the browser, replace a selection by typed text. Chromium would give the
- * typed text the look of the replaced text in a `style` attribute, which the content security
+ * Makes the editor, instead of the browser, replace a selection with typed text. Chromium would
+ * give this text a `style` attribute with the look of the replaced text, which the content security
  * policy refuses.
  */
 const replaceSelection = EditorView.domEventHandlers({

@@ -17,9 +17,9 @@ interface DiffSide {
 const SIDE_BY_SIDE_PX = 640;
 
 /**
- * Shows the differences of two texts, side by side if the width allows, else in one column. With
- * `onChange`, the user can edit the text `after`, and an arrow at each difference copies that part
- * of the text `before` into the text `after`.
+ * Shows the differences of two texts, side by side if there is enough width, otherwise in one
+ * column. With `onChange`, the user can edit the text `after`, and each difference has a button
+ * that copies the part of `before` into `after`.
  */
 export function Diff(props: {
   before: DiffSide;
@@ -101,13 +101,13 @@ function readOnlyExtensions(label: string): Extension {
   ];
 }
 
-/** Options for arrows that copy the first editor's text at a difference to the second editor. */
+/** CodeMirror's options for buttons that copy a difference from the first text to the second. */
 const copyArrows = { revertControls: "a-to-b", renderRevertControl: takeButton } as const;
 
 /** Minimum width and height of a button that is tapped with a finger, in CSS pixels. */
 const TARGET_PX = 24;
 
-/** Creates the button that copies the other text at a difference into the edited text. */
+/** Creates the button at a difference that copies the other text's part to the edited text. */
 function takeButton(): HTMLElement {
   const button = document.createElement("button");
   button.type = "button";

@@ -2,10 +2,10 @@ import { Chunk } from "@codemirror/merge";
 import { Text } from "@codemirror/state";
 
 /**
- * Merges the user's text `yours` and another user's text `theirs`, which were both made from
- * `base`. A line that only one text has changed is taken from that text. If both texts have changed
- * the same or adjacent lines in different ways, the user's lines are taken. `overlaps` is the
- * number of such places.
+ * Merges two texts that were both made from `base`: the user's (`yours`) and another user's
+ * (`theirs`). A line that only one of them has changed is taken from that text. Where both have
+ * changed the same or adjacent lines differently, the user's lines are taken. `overlaps` counts
+ * these places.
  */
 export function mergeTexts(
   base: string,
@@ -52,8 +52,8 @@ function chunksOf(a: string, b: string): Chunk[] {
 }
 
 /**
- * Returns the part of the changed text `side` that replaces the region from `from` to `to` of the
- * original text. Returns undefined if `chunks`, the changes in this region, are empty.
+ * Returns what the text `side` has in place of the region `from` to `to` of the original text.
+ * `chunks` are the changes in this region; without any, returns undefined.
  */
 function regionOf(side: string, chunks: Chunk[], from: number, to: number): string | undefined {
   const [first, last] = [chunks[0], chunks.at(-1)];

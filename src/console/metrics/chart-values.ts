@@ -6,12 +6,15 @@ type Column =
   | ("p50Ms" | "p99Ms" | "lagSeconds");
 
 /**
- * Minimum share of a point's interval for which the server must have recorded metrics. A point with
- * a smaller share is shown as a gap.
+ * The server must have recorded metrics for at least this share of a point's interval. Otherwise
+ * the chart has a gap there.
  */
 const RECORDED_SHARE_MIN = 0.1;
 
-/** Allowed distances of axis labels in seconds: parts of a minute, hour or day, or whole days. */
+/**
+ * Distances in seconds that two labels of an axis with durations may have: parts of a minute, hour
+ * or day, or whole days.
+ */
 export const SECONDS_STEPS = [
   ...[1, 2, 5, 10, 20, 30],
   ...[1, 2, 5, 10, 20, 30].map((minutes) => minutes * 60),
@@ -25,9 +28,9 @@ export function pointTimes({ from, stepSeconds, recordedSeconds }: Metrics): num
 }
 
 /**
- * Returns the events per minute for each point of a chart, or null for a gap. It divides the events
- * by the recorded time, which is shorter than the interval for the last point, and for points at a
- * restart.
+ * Returns the events per minute at each point of a chart, or null for a gap. The rate is computed
+ * for the time in which the server recorded metrics. This time is shorter than the point's interval
+ * for the last point, and after a restart.
  */
 export function perMinute(metrics: Metrics, column: Column): (number | null)[] {
   const { recordedSeconds, stepSeconds } = metrics;

@@ -71,7 +71,7 @@ function Charts({ kind, metrics }: { kind: MetricsKind; metrics: Metrics | undef
   );
 }
 
-/** Returns the charts of a kind, without values while they are loading. */
+/** Returns the charts for one kind of item. They have no values while `metrics` are loading. */
 function chartsOf(kind: MetricsKind, metrics: Metrics | undefined) {
   const rate = (column: Parameters<typeof perMinute>[1]) =>
     metrics === undefined ? [] : perMinute(metrics, column);

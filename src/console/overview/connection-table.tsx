@@ -42,7 +42,7 @@ const columns: Column<ConnectionRow>[] = [
   ),
 ];
 
-/** Table with the event rates of all connections, in pages. Failing connections come first. */
+/** Table of all connections with their event rates, in pages. Connections that fail come first. */
 export function ConnectionTable() {
   const [text, setText] = useState("");
   const [page, setPage] = useState(1);

@@ -19,9 +19,9 @@ const NODE_HEIGHT = 60;
 const GAP_WIDTH = 104;
 
 /**
- * Graph of the events that flow from sources through transformations to destinations. Nodes show
- * their event rates. Edges with a higher rate are thicker. The rate of an edge is shown while the
- * pointer is on it.
+ * Graph of the flow of events: from sources through transformations to destinations. Each node
+ * shows its event rate. An edge is thicker if its rate is higher, and shows its rate under the
+ * pointer.
  */
 export function FlowGraphView({ overview }: { overview: Overview }) {
   const { sources, transformations, destinations, edges } = useMemo(
@@ -106,7 +106,7 @@ export function FlowGraphView({ overview }: { overview: Overview }) {
 function Nodes(props: {
   title: string;
   children: ComponentChildren;
-  /** Screen that lists all items of the column. */
+  /** Name of the screen that lists all items of the column's kind. */
   screen?: string;
   /** Number of the column's items that the graph leaves out. */
   hidden?: number;
@@ -163,8 +163,8 @@ function Edges({ edges, height }: { edges: readonly FlowEdge[]; height: number }
 const rowCentre = (row: number) => row * ROW_HEIGHT + NODE_HEIGHT / 2;
 
 /**
- * Returns the position of an edge's label, in pixels: just above the line. The label of a sloping
- * edge is right of the line's middle, because edges cross near the middle.
+ * Returns the position of an edge's label, in pixels: just above the line. For a sloping line, it
+ * is right of the middle, because lines cross near the middle.
  */
 function labelPosition({ from, to }: FlowEdge) {
   const x = 0.68;
@@ -179,7 +179,7 @@ function classOf({ isOff, isDown, rate: perSecond }: FlowEdge): string {
   return perSecond > 0 ? "busy" : "";
 }
 
-/** Returns an edge's width in pixels, which grows by one each time the rate grows tenfold. */
+/** Returns the width of an edge, in pixels. Ten times the rate adds one pixel, up to a limit. */
 function strokeOf({ rate: perSecond }: FlowEdge) {
   return { "stroke-width": 1.5 + Math.min(4, Math.log10(1 + perSecond)) };
 }

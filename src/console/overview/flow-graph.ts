@@ -7,17 +7,17 @@ import {
 } from "../data/model.ts";
 
 /**
- * Node of the graph's middle column: a transformation, or the node `PASS_THROUGH`, which stands for
- * no transformation.
+ * Node of the graph's middle column: a transformation, or the node `PASS_THROUGH` for events that
+ * no transformation changes.
  */
 interface TransformationNode {
   id: string;
   transformation: TransformationOverview | undefined;
-  /** Events per second. A source's event counts once, however many destinations get it. */
+  /** Events per second. An event counts once, even if several destinations get it. */
   rate: number;
 }
 
-/** Edge between nodes of neighbouring columns. `from` and `to` are their rows, from 0. */
+/** Edge between nodes of neighbouring columns. `from` and `to` are the nodes' rows, from 0. */
 export interface FlowEdge {
   from: number;
   to: number;
@@ -39,12 +39,12 @@ interface FlowGraph {
 
 /** Maximum number of nodes per column. The table below the graph lists all connections. */
 const ROWS_MAX = 12;
-/** Id of the graph's node for destinations without a transformation. */
+/** Id of the node for events that go to destinations without a transformation. */
 export const PASS_THROUGH = "pass-through";
 
 /**
- * Builds the graph of the overview. Destinations with the most urgent states come first, and those
- * with equal states are ordered by rate, highest first. Sources are ordered by rate.
+ * Builds the graph of the overview. Sources are sorted by rate. Destinations are sorted by the
+ * urgency of their states, and those with equal states by rate.
  */
 export function buildFlowGraph(overview: Overview): FlowGraph {
   const sources = overview.sources
@@ -106,7 +106,7 @@ export function buildFlowGraph(overview: Overview): FlowGraph {
   };
 }
 
-/** Returns a node for each transformation of the destinations, in the order of the destinations. */
+/** Returns a node for each transformation of the destinations, in the destinations' order. */
 function transformationNodes(
   destinations: readonly DestinationOverview[],
   transformations: readonly TransformationOverview[],

@@ -13,8 +13,8 @@ const SHOWN_FIRST = 8;
 const urgent = new Set<Problem["kind"]>(["not-ready", "destination-down", "suspended"]);
 
 /**
- * Shows the workspace's problems, worst first, each with its age and what to do. `total` is the
- * number of all problems. If `problems` has fewer, a link leads to the others.
+ * Shows the workspace's problems, worst first, with their ages and what to do. `total` is the
+ * number of all problems. If it is larger than the list, a link leads to the rest.
  */
 export function ProblemList({ problems, total }: { problems: readonly Problem[]; total: number }) {
   const [isWhole, setWhole] = useState(false);

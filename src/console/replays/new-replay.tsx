@@ -11,8 +11,8 @@ import { commonTexts } from "../texts/common.ts";
 import { replayTexts } from "../texts/replays.ts";
 
 /**
- * Names of the form fields that parameters in the page's address can fill in. Links from the event
- * search and from a destination's page have such parameters.
+ * Form fields that query parameters of the same name in the page's address can fill in. Links from
+ * the event search and from a destination's page have such parameters.
  */
 const prefilled = [
   "destinationId",
@@ -107,7 +107,7 @@ export function NewReplay({ query }: { query: URLSearchParams }) {
   );
 }
 
-/** Returns the body of the API request for the form's values, without those that are empty. */
+/** Converts the form's values to the body of the API request. Leaves out empty values. */
 function bodyOf(values: Record<(typeof prefilled)[number] | "rate", string>) {
   const { destinationId, sourceId, from, to: end, rate, ...conditions } = values;
   const given = Object.entries(conditions).filter(([, value]) => value !== "");

@@ -29,7 +29,7 @@ const tones = {
 /** Maximum number of failure reasons that the list shows for one replay. */
 const REASONS_MAX = 3;
 
-/** Lists the running and finished replays and purges, with their progress. */
+/** Lists the replays and purges that run or have ended, with their progress. */
 export function ReplayList() {
   useFirstNames();
   const { value, error, reload } = useResource(
@@ -93,8 +93,8 @@ function shownState({ state, counts }: Replay): keyof typeof tones {
 }
 
 /**
- * Returns the id of the destination whose dead letters a filter selects. Returns undefined if the
- * filter does not select the dead letters of exactly one destination.
+ * Returns the id of the destination whose dead letters a filter selects. Undefined if the filter
+ * may select dead letters of several destinations.
  */
 function destinationOf({ destinationId, groupIds }: NonNullable<Replay["filter"]> = {}) {
   // The id of a group begins with that of its destination.

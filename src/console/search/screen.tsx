@@ -150,7 +150,10 @@ function columnsOf(open: (event: FoundEvent) => void): Column<FoundEvent>[] {
   ];
 }
 
-/** Outcome of an event at each destination. A dead letter's outcome links to its page. */
+/**
+ * Shows an event's outcome at each destination. If the event is a dead letter there, the outcome
+ * links to the dead letter's page.
+ */
 function Outcomes({ outcomes }: Pick<FoundEvent, "outcomes">) {
   if (outcomes.length === 0) return <span class="quiet">{commonTexts.noDestination}</span>;
   return (

@@ -22,7 +22,7 @@ export interface SearchForm extends LocalTimeRange {
   by: (typeof searchFields)[number]["value"];
   text: string;
   sourceId: string;
-  /** Outcome at one of the event's destinations, or `refused` for a refusal at ingestion. */
+  /** Outcome that events must have at a destination, or `refused`: refused at ingestion. */
   outcome: string;
 }
 
@@ -31,7 +31,7 @@ export function readSearchForm(query: URLSearchParams): SearchForm {
   return { by, ...readValues(query, ["text", "sourceId", "outcome", "from", "to"]) };
 }
 
-/** Returns the query parameters of the API request that searches for the form's values. */
+/** Converts the form's values to the query parameters of the API request. */
 export function searchQuery({ by, text, sourceId, outcome, from, to }: SearchForm) {
   const value = text.trim();
   return {
@@ -44,9 +44,9 @@ export function searchQuery({ by, text, sourceId, outcome, from, to }: SearchFor
 }
 
 /**
- * Returns the address of the form that starts a replay, filled in to replay the events that the
- * search finds. Returns undefined if the search has a condition that replays cannot have, because
- * the replay would then send more events.
+ * Returns the link to the form for a new replay, filled in so that the replay sends the events that
+ * the search finds. Undefined if the search has a condition that a replay cannot have, because the
+ * replay would then send other events too.
  */
 export function replayHref({ by, text, sourceId, outcome, from, to }: SearchForm) {
   const value = text.trim();
@@ -55,7 +55,7 @@ export function replayHref({ by, text, sourceId, outcome, from, to }: SearchForm
   return hrefTo("replays", "new", { sourceId, from, to, [by]: value });
 }
 
-/** Value of the outcome select for events that were refused at ingestion. */
+/** Value of the outcome field that finds events refused at ingestion. */
 const REFUSED = "refused";
 
 type Outcome = keyof typeof searchTexts.outcomes;

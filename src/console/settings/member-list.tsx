@@ -20,8 +20,8 @@ const roleOptions = [
 ];
 
 /**
- * List of the workspace's members with their permissions. A member's personal tokens have the
- * member's permissions.
+ * List of the workspace's members and their permissions. A member's personal API tokens have the
+ * same permissions.
  */
 export function MemberList() {
   return (

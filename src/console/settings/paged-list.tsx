@@ -28,7 +28,7 @@ export const editColumn = <Item extends { name: string }>(edit: (item: Item) => 
     </button>
   ));
 
-/** List in pages. A dialog adds or edits an item, and each row has a button to delete its item. */
+/** List in pages, with a dialog that adds or edits an item, and a button that deletes one. */
 export function PagedList<
   Item extends { id: string; name: string },
   Answer extends { paging: { total: number } },
@@ -40,7 +40,7 @@ export function PagedList<
   empty: Omit<EmptyText, "icon">;
   add: string;
   form: (context: FormContext<Item>) => ComponentChildren;
-  /** Loads an item and its header ETag before its form opens. Absent if no item can be edited. */
+  /** Loads an item and its ETag for the form that edits it. Absent if items cannot be edited. */
   retrieve?: (params: { id: string }) => Promise<{ item: Item; tag: string | undefined }>;
   deletion: {
     verb?: "delete" | "remove" | "revoke";
@@ -105,7 +105,7 @@ export function PagedList<
   );
 }
 
-/** The form for a new item or, once it is loaded, for the item `id`. */
+/** Form for the item `id`, once it is loaded, or without `id` for a new item. */
 function LoadedForm<Item>(
   props: Omit<FormContext<Item>, "item" | "tag"> & {
     id: string | undefined;

@@ -23,7 +23,7 @@ type Token = AnswerOf<"GET /v2/tokens">["tokens"][number];
 
 const isCurrent = ({ id }: Token) => id === session.value?.token.id;
 
-/** List of API tokens: those of services, and the personal ones of members. */
+/** List of API tokens: tokens of services, and personal tokens of members. */
 export function TokenList() {
   return (
     <PagedList

@@ -5,21 +5,24 @@ import { hrefTo } from "../router.ts";
 import { screens } from "../screens.ts";
 import { commonTexts } from "../texts/common.ts";
 
-/** Screen, action or item that the palette (a dialog to find them by name) can open. */
+/**
+ * Something that the palette (a dialog that finds things by name) can open: a screen, an action
+ * such as a new source, or an item.
+ */
 interface PaletteEntry {
   href: string;
   title: string;
   kind: string;
   icon: IconName;
-  /** Id of an item, by which the user can find it. Absent for a screen or an action. */
+  /** Id of the item; the user can also find an item by its id. Absent for a screen or an action. */
   id?: string;
 }
 
 const RESULTS_MAX = 40;
 
-/** Palette entries for the items that the server found for the latest text. */
+/** Entries for the items that the latest search on the server has found. */
 const found = signal<readonly PaletteEntry[]>([]);
-/** Number of the latest search on the server. Answers to earlier searches are dropped. */
+/** Number of searches on the server. An answer counts only if no later search has begun. */
 let searches = 0;
 // Another user may sign in next.
 effect(() => {
@@ -29,8 +32,9 @@ effect(() => {
 });
 
 /**
- * Returns at most `RESULTS_MAX` palette entries whose id is the text, or whose title or kind
- * contains every word of it. Entries whose title starts with the first word come first.
+ * Returns up to `RESULTS_MAX` palette entries that match a text: its words occur in the entry's
+ * title or kind, or the text is the entry's id. Entries whose title starts with the first word come
+ * first.
  */
 export function searchPalette(text: string): readonly PaletteEntry[] {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
@@ -69,8 +73,8 @@ function actionEntries(): PaletteEntry[] {
 }
 
 /**
- * Searches all items by name on the server, so that `searchPalette` also offers the items found. An
- * empty text finds the first items of every kind.
+ * Searches the items of all kinds by name on the server. From then on, `searchPalette` also returns
+ * the items found. An empty text finds the first items of each kind.
  */
 export async function searchServer(text: string): Promise<void> {
   const number = ++searches;
@@ -79,7 +83,10 @@ export async function searchServer(text: string): Promise<void> {
   found.value = lists.flatMap((list) => (list.status === "fulfilled" ? list.value : []));
 }
 
-/** Searches items of each kind by name. Returns a promise of the palette entries per kind. */
+/**
+ * Begins a search by name for each kind of item. Each promise resolves with the palette entries for
+ * the items of one kind.
+ */
 function listItems(text: string): Promise<PaletteEntry[]>[] {
   const query = { text: text.trim(), count: RESULTS_MAX };
   const listCode = (kind: "transformation" | "library") =>

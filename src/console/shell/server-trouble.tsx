@@ -9,19 +9,18 @@ import { shellTexts } from "../texts/shell.ts";
 type Readiness = Pick<AnswerOf<"GET /ready">, "ready" | "checks">;
 
 const POLL_MS = 10_000;
-/** Minimum milliseconds between two reads of `/ready` that follow failed requests. */
+/** Minimum milliseconds between two reads of `/ready` that failed requests have caused. */
 const READ_MS_MIN = 2_000;
 /**
- * First route segments of the screens that show the server's problems themselves, so that
- * `ServerTrouble` shows no notice there.
+ * Screens that show the server's problems themselves, by the first segment of their routes.
+ * `ServerTrouble` shows nothing there.
  */
 const showThemselves = new Set(["", "system"]);
 
 /**
- * Notice that says why the server cannot accept or deliver events, not even for healthy
- * destinations. It is shown on all screens except those that show the problems themselves, and
- * hidden while the server is ready or does not answer. It reads `/ready` every `POLL_MS`, and at
- * once if a request has failed.
+ * Notice that says why the server accepts or delivers no events. It is on all screens but those in
+ * `showThemselves`, and hidden while the server is ready or does not answer. It reads `/ready`
+ * every `POLL_MS`, and at once after a failed request.
  */
 export function ServerTrouble() {
   const { value, reload } = useResource(readReadiness, [], POLL_MS);
@@ -50,8 +49,8 @@ export function ServerTrouble() {
 }
 
 /**
- * Reads the server's checks from the answer of `/ready`, whose status is 200 or 503. Resolves with
- * undefined if there is no answer, or if the answer has no checks.
+ * Reads `/ready`, whose status is 200 or 503, and resolves with its checks. Resolves with undefined
+ * if there is no answer, or one without checks.
  */
 async function readReadiness(): Promise<Readiness | undefined> {
   try {

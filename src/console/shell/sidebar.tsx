@@ -13,7 +13,7 @@ import { shellTexts } from "../texts/shell.ts";
 import { openPalette } from "./palette.tsx";
 import { openShortcuts } from "./shortcuts.tsx";
 
-/** Whether the sidebar is open on a narrow screen, where a top bar button toggles it. */
+/** Whether the sidebar is open on a narrow screen, where a button opens and closes it. */
 export const isSidebarOpen = signal(false);
 
 function Brand() {

@@ -11,9 +11,9 @@ import { commonTexts } from "../texts/common.ts";
 import { shellTexts } from "../texts/shell.ts";
 
 /**
- * Returns a text that says why a sign-in at the identity provider failed, or undefined if none
- * failed. The server has written a code for the reason into the page's address. This function
- * removes the code from the address, so that a reload does not show the text again.
+ * Returns a text that says why the last sign-in at the identity provider failed. Undefined if none
+ * failed. The server has put the reason, as a code, into the page's address. This function removes
+ * it from there, so that the text is not shown again after a reload.
  */
 function takeFailure(): string | undefined {
   const failure = new URLSearchParams(location.search).get("sign-in");
@@ -31,7 +31,7 @@ export function SignIn() {
   );
 }
 
-/** Sign-in form over the screen of a session that has expired. The screen keeps its state. */
+/** Sign-in form that covers the screen of an expired session. The screen keeps its state. */
 export function SignInAgain() {
   const dialog = useModal();
   return (
@@ -49,8 +49,8 @@ export function SignInAgain() {
 }
 
 /**
- * Form that exchanges the API token that the user enters for a session cookie that scripts cannot
- * read. The console does not store the token.
+ * Form in which the user enters an API token. The server exchanges it for a session cookie that
+ * scripts cannot read; the console does not store the token.
  */
 function SignInForm() {
   const [token, setToken] = useState("");

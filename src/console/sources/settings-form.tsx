@@ -21,7 +21,7 @@ type Settings = Source["settings"];
 const ips = optionsByValue(texts.ips);
 const bots = optionsByValue(texts.botModes);
 
-/** Form with a source's settings: which events are accepted, and how events are treated. */
+/** Form with a source's settings, such as its allowed origins and what it does with bots. */
 export function SettingsForm({ source, tag, reload }: StoredState & { source: Source }) {
   const form = useItemForm({
     name: `source-settings/${source.id}`,

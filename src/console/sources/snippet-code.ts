@@ -1,12 +1,12 @@
-/** Way to send events of a source for which there is sample code, such as `script` or `curl`. */
+/** A way to send events for which there is sample code, such as `script` or `curl`. */
 export type SnippetKind = keyof typeof snippetOf;
 
-/** Returns a string as a literal in double quotes, for languages that have such literals. */
+/** Returns a string as a literal in double quotes, for the languages of the sample code. */
 const quoted = (text: string) => JSON.stringify(text);
 
 /**
- * Functions that return sample code that sends events to the data plane with a source's write key,
- * one for each way to send them, such as `script` or `curl`.
+ * For each way to send events, such as `script` or `curl`, a function that returns sample code. The
+ * code sends events of one source, by its write key, to the data plane.
  */
 export const snippetOf = {
   script: (dataPlane, writeKey) => `<script>

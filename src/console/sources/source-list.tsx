@@ -49,7 +49,7 @@ const columns: Column<SourceRow>[] = [
   ),
 ];
 
-/** Loads a page of sources. Without the permission `events:read`, they have no rates. */
+/** Loads a page of sources with their event rates, but no rates without `events:read`. */
 async function loadSources(query: ListQuery): Promise<ListPage<SourceRow>> {
   if (missingPermission("events:read") !== undefined) {
     return halfOf(query, async (page) => {

@@ -120,7 +120,7 @@ function SourceActions({ source: { id, name }, tag, reload }: SourceProps) {
   );
 }
 
-/** Shows how long ago the source's last event was received, according to the metrics. */
+/** Shows when the source's last event was received, according to the metrics. */
 function LastEvent({ id }: { id: string }) {
   const { value } = useResource(
     () => client.call("GET /v2/metrics/totals", { query: { kind: "source", ids: id } }),

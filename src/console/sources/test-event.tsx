@@ -17,15 +17,15 @@ import { commonTexts } from "../texts/common.ts";
 import { sourceTexts } from "../texts/sources.ts";
 import { tailTexts } from "../texts/tail.ts";
 
-/** Outcomes of the test event, by the name of the tail message that reports the outcome. */
+/** Texts of a test event's outcomes, by the name of the tail's message that reports each. */
 const stageNames: Record<string, string> = {
   received: commonTexts.received,
   ...tailTexts.outcomeNames,
 };
 
 /**
- * Milliseconds for which the page follows a test event after sending it. In this time, the first
- * retries of its deliveries take place.
+ * Milliseconds for which the page follows a test event after it was sent. This is long enough for
+ * the first retries of its deliveries.
  */
 const FOLLOWED_MS = 30_000;
 
@@ -149,8 +149,8 @@ const isResponse = (value: unknown): value is ReceiverResponse =>
 
 /**
  * Follows the live tail (stream of new events) of a source until `signal` aborts. Calls `onOpen`
- * when the tail is open, and `onMessage` for each message about an event of the visitor with the
- * anonymous id `visitor`.
+ * once the tail is open, and `onMessage` for each message about an event with the anonymous id
+ * `visitor`.
  */
 async function followVisitor(
   { sourceId, visitor, signal }: { sourceId: string; visitor: string; signal: AbortSignal },

@@ -1,2 +1,2 @@
-/** Lets scripts import style sheets. The bundler emits the imported sheets beside the script. */
+/** Lets scripts import style sheets. The bundler writes them to a file beside the script. */
 declare module "*.css";

@@ -22,7 +22,7 @@ interface NodeRow {
 
 const POLL_MS = 5_000;
 
-/** Table of the cluster's nodes with their partitions. Nothing is shown for a standalone server. */
+/** Table of the cluster's nodes and their partitions. A server without a cluster shows nothing. */
 export function Nodes() {
   const { value } = useResource(() => client.call("GET /v2/cluster"), [], POLL_MS);
   if (value === undefined || value.nodes.length === 0) return null;

@@ -96,8 +96,8 @@ function SystemStats({ system }: { system: System }) {
 }
 
 /**
- * Formats a count, or returns a dash when `count` is undefined. A server with several workspaces
- * does not report figures about all workspaces together.
+ * Formats a count, or returns a dash for undefined: a server with several workspaces does not
+ * report figures that concern all of them.
  */
 const countOrNone = (count: number | undefined) => (count === undefined ? "–" : formatCount(count));
 

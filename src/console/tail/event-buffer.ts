@@ -2,8 +2,8 @@ import type { FollowedMessage } from "../../api/client.ts";
 import type { RecentEvent } from "../data/model.ts";
 
 /**
- * The outcome of an event at one destination. `event` is the event as it was sent to the
- * destination, or as it was when the delivery failed.
+ * Outcome of an event at one destination. `event` is the event as the destination got it, or as it
+ * was when the delivery failed.
  */
 export type DestinationOutcome = RecentEvent["outcomes"][number];
 
@@ -13,7 +13,7 @@ export interface TailEvent {
   sourceId: string;
   /** When the server received the event. */
   at: string;
-  /** Time by which events are sorted: that of the tail's first message about the event. */
+  /** Time of the tail's first message about the event. Events are sorted by it. */
   firstAt: string;
   /** Event as the server received it. Undefined until the tail's `received` message arrives. */
   received?: unknown;
@@ -21,13 +21,16 @@ export interface TailEvent {
   refused?: string;
   outcomes: readonly DestinationOutcome[];
   /**
-   * Whether `outcomes` has all outcomes so far. False if it has only the outcomes in messages of
-   * the live tail.
+   * Whether `outcomes` is complete up to now. If not, it has only the outcomes that messages of the
+   * live tail have reported.
    */
   hasAllOutcomes: boolean;
 }
 
-/** Returns the key of an event. Several events may have one messageId. */
+/**
+ * Returns the key of an event in the buffer. It is more than the messageId, because several events
+ * may have the same messageId.
+ */
 export const tailEventKey = ({
   sourceId,
   at,
@@ -39,12 +42,12 @@ const EVENTS_MAX = 1_000;
 const SEARCHED_CHARS_MAX = 20_000;
 
 /**
- * The latest `EVENTS_MAX` events of a live tail (stream of new events). Collects the results of
- * each event at its destinations.
+ * The latest `EVENTS_MAX` events of a live tail (stream of new events), with the outcomes that were
+ * reported for each.
  */
 export class EventBuffer {
   #events = new Map<string, TailEvent>();
-  /** Number of events added since the buffer was created, including those deleted from it. */
+  /** Number of events that were ever added. It includes events that are no longer in the buffer. */
   added = 0;
 
   add({ name, data }: FollowedMessage): void {
@@ -67,8 +70,8 @@ export class EventBuffer {
   }
 
   /**
-   * Adds events that `GET /v2/events/recent` has returned. If the buffer already has an event from
-   * the tail, merges the outcomes of both.
+   * Adds events from an answer of `GET /v2/events/recent`. If an event is already there from the
+   * tail, merges its outcomes.
    */
   addRecent(events: readonly RecentEvent[]): void {
     // The server lists the newest first. Events of one millisecond keep this order.
@@ -118,7 +121,10 @@ export class EventBuffer {
 
 const searchedTexts = new WeakMap<TailEvent, string>();
 
-/** Returns an event's JSON in lower case, cut to `SEARCHED_CHARS_MAX`, for the text filter. */
+/**
+ * Returns the text that the text filter searches: an event's JSON in lower case, at most
+ * `SEARCHED_CHARS_MAX` characters.
+ */
 export function searchedText(event: TailEvent): string {
   const cached = searchedTexts.get(event);
   if (cached !== undefined) return cached;
@@ -127,7 +133,7 @@ export function searchedText(event: TailEvent): string {
   return text;
 }
 
-/** Returns the newest events for which `matches` returns true, newest first, at most `count`. */
+/** Returns at most `count` matching events, newest first. `events` has the oldest first. */
 export function latestOf(
   events: readonly TailEvent[],
   count: number,
@@ -140,7 +146,7 @@ export function latestOf(
   return latest;
 }
 
-/** Converts an event that `GET /v2/events/recent` returned into an event of the tail. */
+/** Converts an event from an answer of `GET /v2/events/recent` to an event of the tail. */
 export function tailEventOf({ at, receivedAt, outcomes, ...event }: RecentEvent): TailEvent {
   return {
     ...event,
@@ -152,13 +158,10 @@ export function tailEventOf({ at, receivedAt, outcomes, ...event }: RecentEvent)
 }
 
 /**
- * Merges the outcomes of one event, and removes duplicates: the recent events and a message of the
- * tail can report the same outcome. An outcome without a time (`at`) comes from stored data. It is
- * left out if there is an outcome with a time at the same destination, because such an outcome
- * comes from the server's memory, which usually knows more. Stored data may know more about dead
- * letters, so a dead letter without a time is left out only if there is another dead letter with a
- * time. The result is sorted by destination, so that the destinations of all events have the same
- * order.
+ * Merges two lists of outcomes of one event, and removes duplicates. Outcomes without a time (`at`)
+ * come from stored data. An outcome with a time comes from the server's memory, which usually knows
+ * more, and replaces those without a time at the same destination. Only a dead letter replaces a
+ * dead letter. The result is sorted by destination, so that all events have the same order.
  */
 function mergeOutcomes(
   before: readonly DestinationOutcome[],

@@ -1,19 +1,19 @@
-/** Differences between an event as it was received and as code changed it. */
+/** Differences between an event as it was received and the output that user code made of it. */
 export interface EventChanges {
-  /** Indexes, from 0, of lines that are new or changed in the changed event's indented JSON. */
+  /** Lines of the output's indented JSON that are new or changed, counted from 0. */
   lines: ReadonlySet<number>;
-  /** Paths of received fields that the changed event lacks, such as `context.ip`. */
+  /** Paths of fields that the received event has and the output lacks, such as `context.ip`. */
   removed: readonly string[];
 }
 
-/** Compares an event with the received one, by lines of `JSON.stringify(event, null, 2)`. */
+/** Compares the output `event` with the received event, by lines of its indented JSON. */
 export function changesOf(received: unknown, event: unknown): EventChanges {
   const lines = new Set<number>();
   const removed: string[] = [];
 
   /**
-   * Compares the values `before` and `after`, and adds the differences to `lines` and `removed`.
-   * `line` is the first line of the JSON of `after`. Returns the number of the line after this
+   * Adds the differences between `before` and `after` to `lines` and `removed`. `line` is the
+   * number of the first line of the JSON of `after`. Returns the number of the line after this
    * JSON.
    */
   function compare(before: unknown, after: unknown, line: number, path: string): number {

@@ -20,7 +20,7 @@ import { OutcomeBadge } from "./tail-table.tsx";
 
 const STATUS_MS = 5_000;
 
-/** Dialog that shows an event as received, and its outcome at each destination. */
+/** Dialog that shows an event as it was received, and its outcome at each destination. */
 export function EventDialog({ event, onClose }: { event: TailEvent; onClose: () => void }) {
   const names = useNames();
   const { received, refused, outcomes, sourceId, at, messageId } = event;
@@ -70,7 +70,7 @@ export function EventDialog({ event, onClose }: { event: TailEvent; onClose: () 
   );
 }
 
-/** Shows the reason of an outcome at a destination, and how user code changed the event. */
+/** Shows the reason of an event's outcome at a destination, and how code changed the event. */
 function OutcomeDetails(props: { outcome: DestinationOutcome; label: string; received: unknown }) {
   const { outcome, label, received } = props;
   const { event, reason, response, deadLetterId } = outcome;
@@ -101,7 +101,7 @@ function OutcomeDetails(props: { outcome: DestinationOutcome; label: string; rec
   );
 }
 
-/** Shows why and since when a destination's events wait, if known, and how many of them wait. */
+/** Shows how many events wait for a destination and, if known, since when and why. */
 function Waiting({ destinationId: id }: { destinationId: string }) {
   const load = () => client.call("GET /v2/status/destinations/{id}", { params: { id } });
   const destination = useResource(load, [id], STATUS_MS).value?.destination;
@@ -117,7 +117,10 @@ function Waiting({ destinationId: id }: { destinationId: string }) {
   );
 }
 
-/** Labels outcomes by destination name. Further outcomes at the same destination get a number. */
+/**
+ * Returns the outcomes with labels: the destination's name and, from the second outcome at the same
+ * destination on, a number.
+ */
 function labelled(outcomes: TailEvent["outcomes"], names: NameLookup) {
   const counts = new Map<string, number>();
   return outcomes.map((outcome) => {

@@ -21,9 +21,9 @@ const ROWS_FIRST = 5;
 type Outcome = (typeof outcomeOptions)[number]["value"];
 
 /**
- * Panel with the latest events of a source or a destination, and their outcomes. While the pointer
- * is over the rows, the list is not updated, so that no row moves. Without the permission to read
- * events, the panel is not rendered.
+ * Panel with the latest events of a source or destination and their outcomes. While the pointer is
+ * over the rows, they are not updated, so that none moves. Without permission to read events, there
+ * is no panel.
  */
 export function RecentEvents({ of }: { of: { sourceId: string } | { destinationId: string } }) {
   if (missingPermission("events:read") !== undefined) return null;

@@ -110,8 +110,8 @@ export function Screen({ query }: ScreenProps) {
 }
 
 /**
- * Returns the event in the open dialog, in its latest state. The event remains available after
- * newer events have displaced it from the buffer.
+ * Returns the event that the dialog shows, in its latest state, even after newer events have
+ * displaced it from the buffer.
  */
 function useOpenEvent(key: string | undefined, { buffer, tick }: TailState): TailEvent | undefined {
   const [event, setEvent] = useState<TailEvent>();
@@ -122,7 +122,7 @@ function useOpenEvent(key: string | undefined, { buffer, tick }: TailState): Tai
   return event && tailEventKey(event) === key ? event : undefined;
 }
 
-/** Events shown while the tail is paused. New events go only to the buffer during the pause. */
+/** The events that the screen shows while the tail is paused. New events go only to the buffer. */
 interface FrozenEvents {
   events: readonly TailEvent[];
   /** Value of the buffer's `added` when the pause began. */
@@ -130,7 +130,8 @@ interface FrozenEvents {
 }
 
 /**
- * Returns the events that the buffer had when `isFrozen` became true. Undefined while it is false.
+ * Returns the events that were in the buffer when `isFrozen` became true. Undefined while it is
+ * false.
  */
 function useFrozen(buffer: EventBuffer, isFrozen: boolean): FrozenEvents | undefined {
   const frozen = useRef<FrozenEvents | undefined>(undefined);
@@ -139,7 +140,10 @@ function useFrozen(buffer: EventBuffer, isFrozen: boolean): FrozenEvents | undef
   return frozen.current;
 }
 
-/** Whether an event matches `filter`. A paused tail may keep events from an earlier filter. */
+/**
+ * Whether an event is of the source and destination in `filter`. While the tail is paused, events
+ * of an earlier filter may still be shown.
+ */
 function isOf(event: TailEvent, filter: { sourceId?: string; destinationId?: string }): boolean {
   const { sourceId = event.sourceId, destinationId } = filter;
   if (event.sourceId !== sourceId) return false;
@@ -157,7 +161,7 @@ function hasOutcome({ outcomes, hasAllOutcomes }: TailEvent, wanted: string): bo
 function TailStateBadge(props: {
   tail: TailState;
   frozen: FrozenEvents | undefined;
-  /** Whether the button paused the tail, rather than the pointer over the rows. */
+  /** Whether the button paused the tail. Otherwise the pointer over the rows did. */
   isPaused: boolean;
 }) {
   const { tail, frozen, isPaused } = props;

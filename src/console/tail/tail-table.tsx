@@ -11,19 +11,25 @@ import { commonTexts } from "../texts/common.ts";
 import { tailTexts } from "../texts/tail.ts";
 import { type DestinationOutcome, type TailEvent, tailEventKey } from "./event-buffer.ts";
 
-/** Table of events. While the pointer is over it, or it has the focus, no row may move. */
+/**
+ * Table of events. While the pointer is over it or it has the focus, `onHold` asks the parent not
+ * to move rows.
+ */
 export function TailTable(props: {
   /** Name of the table for screen readers. */
   label?: string;
   events: readonly TailEvent[];
   open: (key: string) => void;
   /**
-   * `source` if all events have the same source, `destination` if all outcomes are of the same
-   * destination. The table then omits the name of this source or destination. Absent if the events
-   * have several sources and the outcomes several destinations.
+   * Common part of all rows: `source` if all events have the same source, `destination` if all
+   * outcomes are at the same destination. The table omits the name of this source or destination.
+   * Absent if the rows have several of both.
    */
   of?: "source" | "destination";
-  /** Called when pointer or focus enters or leaves. While `isHeld`, the rows must not move. */
+  /**
+   * Called with true when the pointer or the focus enters the table, and with false when it has
+   * left. In between, the parent must not move rows.
+   */
   onHold: (isHeld: boolean) => void;
 }) {
   const { label = commonTexts.events, events, open, of, onHold } = props;

@@ -5,12 +5,12 @@ import { EventBuffer } from "./event-buffer.ts";
 
 export interface TailState {
   buffer: EventBuffer;
-  /** Number that changes whenever the screen must render the buffer's events again. */
+  /** Number that changes whenever the screen must render the events of the buffer again. */
   tick: number;
   state: "connecting" | "open" | "ended";
   /** Error with which the live tail ended. Undefined while it is open. */
   error: unknown;
-  /** Events per second. An event counts once, even if it has several outcomes and messages. */
+  /** Events per second. An event counts once, even if the tail has several messages about it. */
   perSecond: number;
   /** Number of messages that the server skipped because the browser or the network was too slow. */
   missed: number;
@@ -25,8 +25,8 @@ interface TailFilter {
 /** Minimum milliseconds between two renders, however fast events arrive. */
 const RENDER_MS = 250;
 /**
- * Maximum time, in milliseconds, for which messages of the tail are processed without yielding to
- * the browser. A longer time would delay typing.
+ * Milliseconds for which messages of the tail are processed at a time. Then the browser gets time
+ * for other work, such as typing.
  */
 const SLICE_MS = 8;
 
@@ -39,9 +39,9 @@ interface TailCounters {
 }
 
 /**
- * Follows the live tail (stream of new events) while the screen is open. First fills the buffer
- * with the recent events that the server has in memory. After the stream has ended, reconnects and
- * adds the events missed in between. A change of `filter` empties the buffer.
+ * Component state that follows the live tail (stream of new events). First it fills the buffer with
+ * the recent events in the server's memory. After the stream has ended, it connects again and adds
+ * the events missed in between. When `filter` changes, it empties the buffer.
  */
 export function useTail(filter: TailFilter): TailState {
   const counters = useRef<TailCounters>(null);

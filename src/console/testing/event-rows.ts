@@ -2,25 +2,25 @@ import { useRef, useState } from "preact/hooks";
 
 type JsonObject = Record<string, unknown>;
 
-/** Maximum number of the newest events in the list. Selected older events are in the list too. */
+/** Maximum number of events in the list. Older selected events are shown in addition. */
 export const EVENT_ROWS_MAX = 50;
 
-/** A received event in a list, with a number that is unique in the list. */
+/** An event in the list, with a number that no other event of the list has. */
 export interface EventRow {
   number: number;
   event: JsonObject;
 }
 
 /**
- * Holds a list of events that grows while the user selects events from it. A selected event stays
- * in the list after newer events have displaced it. Between `hold` and `release` (while the pointer
- * is over the list, or the list has the focus) no row moves. Events that arrive in this time are
- * shown after the release.
+ * Component state for a list to which events are added while the user selects some. A selected
+ * event stays in the list after newer events have displaced it. Between `hold` and `release` (while
+ * the pointer is over the list, or the list has the focus) no row moves. Events that arrive then
+ * are shown after the release.
  */
 export function useEventRows() {
   const [rows, setRows] = useState<readonly EventRow[]>([]);
   const [selected, setSelected] = useState<ReadonlyMap<number, JsonObject>>(new Map());
-  /** The newest events, newest first. Some are possibly not shown yet, because the list is held. */
+  /** The newest events, newest first. While the list is held, some of them are not shown yet. */
   const newest = useRef<readonly EventRow[]>([]);
   const chosen = useRef(selected);
   const holds = useRef(0);

@@ -10,9 +10,9 @@ import { commonTexts } from "../texts/common.ts";
 import { testCaseTexts } from "../texts/test-cases.ts";
 
 /**
- * Button that makes a test case from an event: the user chooses a transformation, and its editor
- * opens with a new test case that has the event as input. `isOutput` is true if user code produced
- * the event. The button is then disabled, because the input of the code is not known.
+ * Button that makes a test case of an event: the user chooses a transformation, and its editor
+ * opens with a new test case that has the event as input. `isOutput` says that the event is an
+ * output of user code. The button is then disabled, because the input is not known.
  */
 export function MakeTestCase({ event, isOutput }: { event: unknown; isOutput?: boolean }) {
   const [isOpen, setOpen] = useState(false);

@@ -16,8 +16,8 @@ interface TestRun {
   /** Code that the user edits. */
   code: string;
   /**
-   * Code of a transformation that calls the library in the editor, to test this library. It is
-   * ignored when the editor has a transformation.
+   * Code of a transformation that calls the edited library, so that the library can be tested. It
+   * is not used if the edited code is a transformation.
    */
   trial: string;
   events: Events;
@@ -48,8 +48,8 @@ const toSuite = ({ id, name, input, expectedOutput }: TestCase) => ({
 });
 
 /**
- * Parses the test events that the user entered as JSON: one event object, or an array of them.
- * Returns an empty array for blank text. Throws if the text is anything else.
+ * Parses the user's test events: JSON with one event, or an array of events. Blank text has none.
+ * Throws for any other text.
  */
 export function parseEvents(text: string): Events {
   if (text.trim() === "") return [];
@@ -66,8 +66,8 @@ export function parseEvents(text: string): Events {
 }
 
 /**
- * Returns the errors and log lines of a test run as annotations for the editor: those from the code
- * of the library `library`, or without `library` those from the code of the transformation.
+ * Returns annotations for the editor: the errors and log lines of a test run that come from the
+ * library `library` or, without `library`, from the transformation.
  */
 export function annotationsOf(report: TestRunReport | undefined, library?: string): Annotation[] {
   if (report === undefined) return [];
@@ -87,7 +87,7 @@ export function annotationsOf(report: TestRunReport | undefined, library?: strin
 }
 
 const firstLine = (message: string) => message.replace(/\n.*/s, "");
-/** Removes the prefix `Log: `, with which the sandbox marks log lines. */
+/** Removes the prefix `Log: ` that the sandbox puts before each log line. */
 export const withoutPrefix = (text: string) => text.replace(/^Log: ?/, "");
 
 /** Returns text and colour of the badge that shows the result for one event. */
@@ -106,10 +106,7 @@ export const isFailed = ({ error, results, testSuites = [] }: TestRunReport) =>
   results.some((it) => it.error !== undefined) ||
   testSuites.some(({ status }) => status !== "pass");
 
-/**
- * Returns a warning when the code drops every test event, else undefined. The server gives a
- * similar warning on publishing.
- */
+/** Returns a warning if the code drops every test event, otherwise undefined. */
 export function warningOf({ results }: TestRunReport): string | undefined {
   const isDropped = results.length > 0 && results.every(({ outputs }) => outputs?.length === 0);
   return isDropped ? codeTexts.allDropped : undefined;

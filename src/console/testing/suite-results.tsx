@@ -86,8 +86,8 @@ function SuiteDetails({ result }: { result: SuiteResult }) {
 const pretty = (value: unknown) => JSON.stringify(sortKeys(value), null, 2);
 
 /**
- * Sorts the keys of objects, so that the comparison of two events shows no difference for a key in
- * another place.
+ * Returns a value with the keys of all its objects sorted. A comparison of two such values does not
+ * depend on the order of keys.
  */
 export function sortKeys(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sortKeys);

@@ -13,13 +13,13 @@ import { type TestCase, type TestCaseInput, tagOf } from "./use-test-cases.ts";
 
 type JsonObject = Record<string, unknown>;
 
-/** Dialog in which the user writes a test case. */
+/** Dialog in which the user writes a test case: input events and expected outputs. */
 export function TestCaseForm(props: {
-  /** Test case to change, or the content with which a new one begins. */
+  /** The test case to change, or the initial content of a new test case. */
   testCase: Partial<TestCase>;
   /** Runs the code in the editor on events. Rejects when an event fails. */
   outputsOf: (input: JsonObject[]) => Promise<unknown[]>;
-  /** Stores the test case. With `tag`, replaces the stored one with this header ETag. */
+  /** Stores the test case. With `tag`, it replaces the stored test case that has this ETag. */
   onSave: (input: TestCaseInput, tag: string | undefined) => Promise<unknown>;
   onSaved: () => void;
   onClose: () => void;
@@ -39,8 +39,8 @@ export function TestCaseForm(props: {
   });
 
   /**
-   * Parses the input events in the form and calls `use` with them. Shows an error if the input is
-   * invalid or empty, or if `use` rejects.
+   * Calls `use` with the input events that the form has. Shows an error if they are invalid or
+   * none, or if `use` rejects.
    */
   async function withInput(use: (events: JsonObject[]) => Promise<unknown>) {
     try {
@@ -137,7 +137,7 @@ const labels: Record<string, string> = {
   expectedOutput: testCaseTexts.expectedSide,
 };
 
-/** Parses the expected outputs: an array of objects. A blank text is undefined. */
+/** Parses the expected outputs: JSON with an array of objects. Returns undefined for blank text. */
 function parseOutputs(text: string): JsonObject[] | undefined {
   if (text.trim() === "") return undefined;
   if (!text.trim().startsWith("[")) throw new Error(testCaseTexts.expectedAnArray);

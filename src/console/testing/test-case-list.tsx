@@ -15,7 +15,7 @@ export function TestCaseList(props: {
   testCases: TestCases;
   /** Results of the last run. */
   results: readonly SuiteResult[];
-  /** Input event of a new test case. If present, the form opens at once with this event. */
+  /** Event for a new test case. If present, the form for a new test case opens at once with it. */
   newFrom: Record<string, unknown> | undefined;
   outputsOf: (input: Record<string, unknown>[]) => Promise<unknown[]>;
 }) {

@@ -7,7 +7,7 @@ type JsonObject = Record<string, unknown>;
 
 export type TestCase = AnswerOf<"GET /v2/transformations/{id}/test-cases">["testCases"][number];
 
-/** Content of a test case. The form does not show `description`, and keeps it. */
+/** Content of a test case. The form does not show `description`, and saves it unchanged. */
 export interface TestCaseInput {
   name: string;
   description?: string;
@@ -21,8 +21,8 @@ export type TestCases = ReturnType<typeof useTestCases>;
 export const tagOf = ({ versionId }: TestCase) => `"${versionId}"`;
 
 /**
- * Loads the test cases of a transformation, and returns functions that change them. `id` is
- * undefined for a library, which has none.
+ * Component state for the test cases of a transformation, with functions that change them. `id` is
+ * undefined for a library, which has no test cases.
  */
 export function useTestCases(id: string | undefined) {
   const { value, error, reload } = useResource(
@@ -35,8 +35,8 @@ export function useTestCases(id: string | undefined) {
     error,
     reload,
     /**
-     * Stores a test case. With `caseId`, it replaces the stored test case, whose ETag is `ifMatch`.
-     * Without `caseId`, it is a new one.
+     * Stores a test case. With `caseId`, it replaces the stored test case with this id, if its ETag
+     * is still `ifMatch`.
      */
     async save(body: TestCaseInput, caseId?: string, ifMatch?: string) {
       const key = "PUT /v2/transformations/{id}/test-cases/{caseId}";

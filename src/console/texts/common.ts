@@ -62,8 +62,8 @@ export const commonTexts = {
   partNotLoaded:
     "This part of the console could not be loaded. If the server has been upgraded, load the page again.",
   /**
-   * Error message for a request that changes something and got no answer. `isRepeatable` is true if
-   * the same request has no further effect when it is sent again.
+   * Message after a request for a change got no answer. `isRepeatable` says whether a second
+   * request would change nothing more than the first.
    */
   outcomeUnknown: (isRepeatable: boolean) =>
     isRepeatable
@@ -126,12 +126,12 @@ export const commonTexts = {
   search: "Search",
   token: "Token",
   newSource: "New source",
-  /** Shown where a figure is unknown. */
+  /** Stands for a figure that is not known. */
   noFigure: "–",
   pageTitle: (screen: string) => `${screen} · pixelmill`,
   requires: (permission: string) => `Requires ${permission}`,
   copy: (name: string) => `Copy ${isolated(name)}`,
-  /** Error message of a request, with the number of seconds after which it may be sent again. */
+  /** Adds to an error message after how many seconds the request may be sent again. */
   waitSeconds: (message: string, seconds: number) => `${message} (wait ${seconds} s)`,
   optional: "(optional)",
   defaultOption: (value: unknown) => (value === undefined ? "Default" : `Default (${value})`),
@@ -152,7 +152,7 @@ export const commonTexts = {
   range: (first: number, last: number, total: number) =>
     `${formatCount(first)} to ${formatCount(last)} of ${formatCount(total)}`,
   ago: (duration: string) => `${duration} ago`,
-  /** Says how long a state has lasted (`lasts`), or since when (`since`), to end a sentence. */
+  /** End of a sentence about a state: how long it has lasted (`lasts`), or since when (`since`). */
   lasts: (duration: string) => `for ${duration}`,
   since: (date: string) => `since ${date}`,
   lessThanAgo: (duration: string) => `less than ${duration} ago`,

@@ -8,7 +8,7 @@ export const conflictTexts = {
   theirs: "Theirs",
   yours: "Yours",
   empty: "(empty)",
-  /** Stands for a secret, which is never shown, not even one that the user has just typed. */
+  /** Shown in place of a secret. */
   secret: "(secret, not shown)",
   alsoChanged: (names: readonly string[]) =>
     `Saved together with changes by others: ${names.join(", ")}`,

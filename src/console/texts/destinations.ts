@@ -52,7 +52,10 @@ export const destinationTexts = {
   copyExplained: (name: string) =>
     `The settings of ${isolated(name)} are copied. Its connections and its transformation are not.`,
   secretsToEnter: "Secrets are never copied. Enter again:",
-  /** Label of a secret: the setting's name, and that of an item in it, such as an HTTP header. */
+  /**
+   * Label of a secret within a setting: the name of the setting, and that of the secret, such as
+   * the name of an HTTP header.
+   */
   secretOf: (setting: string, name: string) => `${setting}: ${isolated(name)}`,
   nameExample: "Warehouse",
   last: "Last",
@@ -70,7 +73,7 @@ export const destinationTexts = {
     `Figures are incomplete: no answer from ${nodes.join(", ")}.`,
   noSuccess: (since: ComponentChildren) => ["No successful delivery ", since],
   lastFailed: (time: ComponentChildren) => ["Last failed event ", time],
-  /** Accessible name of the panel that shows why deliveries to a destination fail. */
+  /** Name, for screen readers, of the panel that says why deliveries to a destination fail. */
   trouble: "What is wrong",
   /** Reason of the last failed delivery, with the first line of the receiver's answer. */
   cause: (reason: string, answer: string | undefined) =>

@@ -16,13 +16,13 @@ export const metricTexts = {
   repeated: "Duplicates",
   median: "Median",
   p99: "p99",
-  /** Says what a point of the charts stands for, and what a gap means. */
+  /** Says how far the points of the charts are apart, and what a gap means. */
   pointsExplained: (seconds: number) =>
     `Points are ${formatDuration(seconds)} apart. A gap is a time in which nothing was recorded.`,
   /** Explains why a chart may show more delivered events than received ones. */
   perDestination: "Delivered, dropped and failed count an event once for each of its destinations.",
   incomplete: (nodes: readonly string[]) =>
     `The latest minutes are incomplete: no answer from ${nodes.join(", ")}.`,
-  /** Label of a metric's rate in the last minute. */
+  /** Label of a figure that counts only the last minute. */
   lastMinute: (name: string) => `${isolated(name)}, last minute`,
 };

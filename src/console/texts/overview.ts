@@ -29,7 +29,7 @@ export const overviewTexts = {
   showMore: (count: number) => `Show ${formatCount(count)} more`,
   issuesNotShown: (count: number) => `${formatCount(count)} more in the list of destinations`,
   deadLetters: (count: number) => pluralize(count, "dead letter"),
-  /** Label of the button beside a problem on the overview, by the kind of problem. */
+  /** Labels of the button beside a problem, by the kind of problem. */
   actions: {
     "not-ready": "System",
     "node-missing": "System",

@@ -43,7 +43,7 @@ export const replayTexts = {
     "dead-letters": "Selected dead letters",
     purge: "Purge of selected dead letters",
   },
-  /** Describes what a replay or purge covers, such as `Events of Website to CRM`. */
+  /** Says which events a replay or purge covers, such as `Events of Website to CRM`. */
   scopeOf: (
     kind: string,
     isOfEvents: boolean,

@@ -17,7 +17,7 @@ export const shellTexts = {
   screens: "Screens",
   paletteShortcut: `${commonTexts.modKey} K`,
   shortcuts: "Keyboard shortcuts",
-  /** For each shortcut, its effect and the keys to press together. */
+  /** Keyboard shortcuts in groups: the effect of each, and the keys to press together. */
   shortcutGroups: [
     {
       title: "All screens",

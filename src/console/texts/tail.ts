@@ -20,7 +20,7 @@ export const tailTexts = {
   receivedEarlier: "The event as received is no longer in memory",
   receivedEventNoun: "received event",
   eventAt: (destination: string) => `event at ${isolated(destination)}`,
-  /** Label of an event's second or later output at a destination: its name and the number. */
+  /** Label of the second or a later outcome of an event at the same destination. */
   numberedOutcome: (destination: string, number: number) => `${isolated(destination)}, ${number}`,
   savedAsTestEvent: "Saved as a test event; the editor lists it",
   useAsTestEvent: "Use as test event",
@@ -52,14 +52,17 @@ export const tailTexts = {
     `The latest ${formatCount(events)} of ${formatCount(buffered)} buffered`,
   skipped: (events: number) => `${formatCompact(events)} skipped`,
   outcomeNames,
-  /** Label of a badge: the destination's name, and the outcome unless it was delivered. */
+  /**
+   * Label of a badge for an outcome: the destination's name alone if the event was delivered,
+   * otherwise the name and the outcome.
+   */
   outcomeAt: (destination: string, outcome: keyof typeof outcomeNames) =>
     outcome === "delivered"
       ? isolated(destination)
       : `${isolated(destination)} ${outcomeNames[outcome].toLowerCase()}`,
   /**
-   * Explanation of each outcome. It is shown for an outcome that has neither a delivered event nor
-   * a reason of a failure.
+   * Explanation of each outcome, for events of which the server knows neither the delivered event
+   * nor a reason.
    */
   explanations: {
     delivered: "Delivered. The event is too long to be kept in memory.",
@@ -72,7 +75,7 @@ export const tailTexts = {
     settled: "Delivered, or dropped by the transformation. The event is no longer in memory.",
     unknown: "There are too many dead letters to search.",
   },
-  /** Reasons why an event in flight waits, by the state of its destination. */
+  /** Why an event that is not settled yet waits, by the state of its destination. */
   waitsFor: {
     down: "Waits until the destination, which is down, takes events again",
     failing: "Waits for the next attempt: deliveries to this destination fail",
@@ -91,7 +94,7 @@ export const tailTexts = {
     text: "Events appear here when they arrive. Older ones may be in the event search.",
   },
   noRecentMatches: "No recent event has this outcome",
-  /** Says back to which time event logs were searched. Shown if they have older events. */
+  /** Says back to which time event logs were searched, and links to a search of older events. */
   readBackTo: (time: ComponentChildren, search: ComponentChildren) => [
     "Searched back to ",
     time,

@@ -1,13 +1,13 @@
-/** A function that user code exports, or may call without an import. */
+/** A function that user code exports, or one that it may call without an import. */
 export interface UserCodeFunction {
   name: string;
-  /** How the function is written in each language that has it. */
+  /** By language, how the function is written. A language that does not have it is absent. */
   signatures: Partial<Record<"javascript" | "python", string>>;
   /** Meaning of the function, in Markdown without links. */
   meaning: string;
 }
 
-/** Entry points of a transformation: it exports exactly one of these functions. */
+/** Functions of which a transformation exports exactly one. The sandbox calls it with events. */
 export const entryFunctions: readonly UserCodeFunction[] = [
   {
     name: "transformEvent",
@@ -29,7 +29,7 @@ export const entryFunctions: readonly UserCodeFunction[] = [
   },
 ];
 
-/** The function that an entry function gets as its second parameter, `metadata`. */
+/** The function `metadata`, which an entry function gets as its second parameter. */
 export const metadataFunction: UserCodeFunction = {
   name: "metadata",
   signatures: { javascript: "metadata(event)", python: "metadata(event)" },

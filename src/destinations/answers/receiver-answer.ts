@@ -10,37 +10,37 @@ import type { SecretMask } from "./secret-mask.ts";
 type Mask = Pick<SecretMask, "mask">;
 
 /**
- * The unmasked answer of a receiver to a failed delivery or to a connection test. It may repeat
- * secrets of the request, so it is never stored, logged or shown; `shownAnswer` masks it.
+ * Answer of a receiver to a failed delivery or to a connection test, without masking. It may repeat
+ * secrets of the request, so only what `shownAnswer` makes of it may be stored, logged or shown.
  */
 export interface ReceiverAnswer {
   status?: number | undefined;
-  /** Error code of a database, a broker or an object store. */
+  /** Error code, if the receiver is a database, a Kafka broker or an object store. */
   code?: string | undefined;
   /** HTTP headers by name in lower case. */
   headers?: Readonly<Record<string, string>> | undefined;
-  /** HTTP response body, or the error message of a receiver without HTTP. */
+  /** HTTP response body or, of a receiver without HTTP, its error message. */
   body?: Uint8Array | string | undefined;
   /** Secrets of the request that are not in the destination's config, such as an access token. */
   sent?: readonly string[] | undefined;
 }
 
 /**
- * A receiver's answer in a form that may be stored and shown: short, with secrets masked, and
- * without characters that change how other text is displayed.
+ * A receiver's answer that may be stored and shown: short, with secrets masked, and without
+ * characters that change how other text is displayed.
  */
 export interface ShownAnswer {
   status?: number;
   code?: string;
   headers?: Record<string, string>;
   body?: string;
-  /** Present if `body` is only the beginning of the receiver's text. */
+  /** Present if `body` has only the beginning of the receiver's response body. */
   isCut?: true;
 }
 
 /**
- * Names of the response headers that `ShownAnswer` keeps. They say what was refused and by whom,
- * when to try again, and which id the receiver gave the request.
+ * Response headers that a `ShownAnswer` has. They say what was refused and by whom, when to try
+ * again, and under which id the receiver knows the request.
  */
 const shownHeaders = [
   "content-type",
@@ -61,8 +61,8 @@ const shownHeaders = [
 ];
 
 /**
- * Returns an HTTP response as a `ReceiverAnswer`. `sent` are the secrets that the request had and
- * that are not in the config.
+ * Converts an HTTP response to a `ReceiverAnswer`. `sent` are secrets of the request that are not
+ * in the destination's config.
  */
 export function answerOf(
   { status, headers, body }: EgressResponse,
@@ -71,7 +71,7 @@ export function answerOf(
   return { status, headers, body, ...(sent !== undefined && { sent }) };
 }
 
-/** Returns an answer to store and show: cut, masked, and with only the headers `shownHeaders`. */
+/** Converts a receiver's answer to one that may be stored and shown. */
 export function shownAnswer(answer: ReceiverAnswer, mask: Mask): ShownAnswer {
   const { status, code, headers = {}, body = "" } = answer;
   const shown: ShownAnswer = {};
@@ -91,14 +91,17 @@ export function shownAnswer(answer: ReceiverAnswer, mask: Mask): ShownAnswer {
   return shown;
 }
 
-/** Returns a failure's reason with secrets masked. The text of a receiver may repeat secrets. */
+/**
+ * Returns the reason of a failure, shortened and with secrets masked. It may contain text of the
+ * receiver, which may repeat secrets.
+ */
 export function shownReason(reason: string, mask: Mask): string {
   return shownText(reason, mask, ANSWER_REASON_CHARS_MAX);
 }
 
 /**
- * Number of characters after the shown part of a text that are also searched for secrets. So a
- * secret that begins in the shown part and ends after it is masked.
+ * Number of characters that are searched for secrets after the part of a text that is shown. So a
+ * secret that begins in the shown part and ends after it is found.
  */
 const BEHIND_CHARS = 64;
 
@@ -108,16 +111,19 @@ function shownText(text: string, mask: Mask, charsMax: number): string {
 }
 
 /**
- * Returns a text with secrets masked. If the text was cut and does not end with a mask, omits its
- * last `BEHIND_CHARS` characters, because they may contain the beginning of a secret, which cannot
- * be recognized. They could be shown if short masks have replaced longer secrets.
+ * Masks secrets in a text. If the text was cut and does not end with a mask, omits its last
+ * `BEHIND_CHARS` characters: they may be the beginning of a secret, which cannot be found. They
+ * could otherwise be shown, because masks make a text shorter.
  */
 function maskedText(text: string, mask: Mask, isCut: boolean): string {
   const masked = harmless(mask.mask(text));
   return isCut && !masked.endsWith(MASK) ? masked.slice(0, -BEHIND_CHARS) : masked;
 }
 
-/** Returns the first `ANSWER_BODY_BYTES_MAX` bytes as masked text, and whether it was cut. */
+/**
+ * Returns the text of the first `ANSWER_BODY_BYTES_MAX` bytes with secrets masked, and whether the
+ * body was cut.
+ */
 function boundedText(body: Uint8Array | string, mask: Mask) {
   const bytes = typeof body === "string" ? Buffer.from(body) : body;
   const searched = bytes.subarray(0, ANSWER_BODY_BYTES_MAX + BEHIND_CHARS);

@@ -1,6 +1,6 @@
 /**
- * Config keys of a destination kind that have secrets. The values of `secretKeys` are secret as a
- * whole. The values of `maskedKeys` are URLs with secret parts.
+ * Config keys of a destination kind under which there are secrets. With a key in `secretKeys`, the
+ * whole value is secret. With a key in `maskedKeys`, the value is a URL that has secret parts.
  */
 interface SecretKeys {
   secretKeys: readonly { path: string; isSecret?(item: Record<string, unknown>): boolean }[];
@@ -8,14 +8,14 @@ interface SecretKeys {
 }
 
 /**
- * Secret keys of a destination kind. For a config in RudderStack's form, the secret keys that
- * `formOf` returns apply instead.
+ * The secret keys of a destination kind. A config in RudderStack's form has other keys: `formOf`
+ * returns them, and undefined for pixelmill's own form.
  */
 interface SecretForms extends SecretKeys {
   formOf?(config: Record<string, unknown>): SecretKeys | undefined;
 }
 
-/** Names of request headers, in lower case, whose values are no secrets. */
+/** Names, in lower case, of request headers whose values are not secret. */
 const openHeaders = new Set([
   "accept",
   "accept-charset",
@@ -35,12 +35,15 @@ const openHeaders = new Set([
   "x-clickhouse-user",
 ]);
 
-/** Minimum characters of a URL path segment that counts as a secret. With a digit, 8 are enough. */
+/**
+ * Minimum characters of a URL path segment to count as a secret. A segment with a digit counts from
+ * 8 characters on.
+ */
 const PATH_TOKEN_CHARS_MIN = 16;
 
 /**
- * Returns the secrets of a request: the values of headers not in `openHeaders`, and the secret
- * parts of the URL. A receiver's answer may repeat these secrets, and they are then masked.
+ * Returns the secrets that a request contains, so that they can be masked in the receiver's answer:
+ * the values of all headers that are not in `openHeaders`, and the secret parts of the URL.
  */
 export function secretsOfRequest({
   headers,
@@ -54,8 +57,8 @@ export function secretsOfRequest({
 }
 
 /**
- * Returns the secrets of a config: the values of its secret keys, and the secret parts of its
- * masked URLs.
+ * Returns the secrets in a destination's config: the values of secret keys, and the secret parts of
+ * URLs.
  */
 export function secretsOfConfig(kind: SecretForms, config: Record<string, unknown>): string[] {
   const { secretKeys, maskedKeys = [] } = kind.formOf?.(config) ?? kind;
@@ -77,8 +80,8 @@ export function secretsOfConfig(kind: SecretForms, config: Record<string, unknow
 }
 
 /**
- * Returns the secret parts of a URL: user and password, the values of its query, and path segments
- * that may be tokens because they are long, or shorter but contain a digit.
+ * Returns the secret parts of a URL: user, password, values of the query, and path segments that
+ * look like tokens because they are long, or shorter with a digit.
  */
 function secretsOfUrl(text: string): string[] {
   const url = URL.parse(text);
@@ -112,9 +115,8 @@ function decoded(part: string): string {
 }
 
 /**
- * Returns the secrets in the value of a header: the whole value and, after a scheme such as
- * `Bearer`, the credentials. For the scheme `Basic`, also returns the decoded `user:password` and
- * the password.
+ * Returns the secrets in a header's value: the whole value, and the credentials after a scheme such
+ * as `Bearer`. For the scheme `Basic`, also the decoded `user:password` and the password.
  */
 function formsOfHeader(value: string): string[] {
   const [, scheme = "", credentials = ""] = /^([\w-]+) +(\S.*)$/.exec(value) ?? [];

@@ -1,19 +1,18 @@
 import { MASK } from "../masked-url.ts";
 
 /**
- * Minimum number of consecutive characters of a secret that are masked even if the rest of the
- * secret is missing, such as in a text that was cut.
+ * A part of a secret is masked if it has at least this many consecutive characters, even if the
+ * rest is missing, such as in a text that was cut.
  */
 const RUN_CHARS = 8;
 /**
- * Length of a secret up to which it is masked only as a whole word: the password `1` must not mask
- * every digit 1.
+ * A secret of at most this many characters is masked only as a whole word: the password `1` must
+ * not mask every digit 1.
  */
 const WORD_CHARS_MAX = 3;
 /**
- * Maximum number of runs (substrings of `RUN_CHARS` characters) that are stored of all secrets in
- * one encoding. A run takes memory and time of the server, and a workspace may have many long
- * secrets.
+ * Maximum number of runs (substrings of `RUN_CHARS` characters) that are stored for the secrets of
+ * a workspace in one encoding. It bounds memory and time, because secrets may be many and long.
  */
 const STORED_RUNS_MAX = 65_536;
 /** Factor of the rolling hash: an odd number, so that every character affects the hash. */
@@ -21,18 +20,18 @@ const HASH_FACTOR = 0x01000193;
 const OLDEST_FACTOR = powerOf(HASH_FACTOR, RUN_CHARS);
 
 /**
- * Masks secrets in text from a receiver, which may repeat what pixelmill sent to it. Finds whole
- * secrets and parts of at least `RUN_CHARS` characters, in upper and lower case, plain and in the
- * encodings in which receivers repeat them. In a secret that is longer than its share of
- * `STORED_RUNS_MAX`, finds only longer parts, and also masks some characters beside them.
+ * Masks secrets in a receiver's text, which may repeat what pixelmill has sent. Finds whole secrets
+ * and parts of at least `RUN_CHARS` characters, in upper and lower case, plain and in the encodings
+ * that receivers use. If there are more runs than `STORED_RUNS_MAX`, finds only longer parts of
+ * long secrets, and masks some characters beside them too.
  */
 export class SecretMask {
   /**
-   * Hashes of substrings of the secrets. Each substring has `RUN_CHARS` characters. The value is
-   * the number of substrings that are left out before the next stored one.
+   * Stored runs of the secrets, by hash. The value is the number of runs that were left out between
+   * this run and the next stored one.
    */
   readonly #runs = new Map<number, number>();
-  /** Matches the secrets that are shorter than `RUN_CHARS`. Undefined if there are none. */
+  /** Matches all secrets shorter than `RUN_CHARS`. Undefined if there are none. */
   readonly #short: RegExp | undefined;
 
   constructor(secrets: Iterable<string>) {
@@ -64,7 +63,9 @@ export class SecretMask {
 
   #maskRuns(text: string): string {
     let result = "";
-    /** Offset in `text` up to which `result` is complete. Next, `from` to `to` is masked. */
+    /**
+     * Offset in `text` up to which `result` is complete. The part `from` to `to` is masked next.
+     */
     let copied = 0;
     let from = -1;
     let to = -1;
@@ -85,8 +86,8 @@ export class SecretMask {
 }
 
 /**
- * Yields every substring of `RUN_CHARS` characters of a text, as its end offset and its hash. Upper
- * and lower case have the same hash.
+ * Yields, for each run (substring of `RUN_CHARS` characters) of a text, its end offset and its
+ * hash. The hash does not depend on upper and lower case.
  */
 function* runsOf(text: string): Generator<[end: number, hash: number]> {
   let hash = 0;
@@ -99,7 +100,7 @@ function* runsOf(text: string): Generator<[end: number, hash: number]> {
   }
 }
 
-/** Returns the hash of the run that begins at `start`, as `runsOf` yields it. */
+/** Returns the hash that `runsOf` yields for the run that begins at `start`. */
 function hashAt(text: string, start: number): number {
   let hash = 0;
   for (let index = start; index < start + RUN_CHARS; index++) {
@@ -119,7 +120,10 @@ function powerOf(base: number, exponent: number): number {
   return power;
 }
 
-/** Returns a secret as it is, and as receivers repeat it in JSON, URLs, HTML and base64. */
+/**
+ * Returns a secret in all forms that are masked: plain, and as receivers encode it in JSON, URLs,
+ * HTML and base64.
+ */
 function formsOf(secret: string): string[] {
   const json = JSON.stringify(secret).slice(1, -1);
   const form = new URLSearchParams({ "": secret }).toString().slice(1);
@@ -135,9 +139,9 @@ function formsOf(secret: string): string[] {
 }
 
 /**
- * Returns the base64 characters that encode only bytes of the secret, for each alignment of the
- * secret (after 0, 1 or 2 other bytes). With them, the secret is found in the base64 of a longer
- * text, such as `user:password`.
+ * Returns the base64 characters that depend only on bytes of the secret, for each position of the
+ * secret in its group of 3 bytes. They occur in the base64 of every longer text with the secret,
+ * such as `user:password`.
  */
 function base64FormsOf(secret: string): string[] {
   if (secret.length < RUN_CHARS) return [];

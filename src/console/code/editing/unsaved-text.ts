@@ -62,14 +62,15 @@ function keyOf(name: string): string {
 }
 
 /**
- * Returns the part of the local storage key that names a text of the transformation or library
+ * Returns the name under which local storage keeps an unsaved text of the transformation or library
  * `id`.
  */
 export const textName = (text: "code" | "base" | "events" | "trial", id: string) => `${text} ${id}`;
 
 /**
  * Component state for a text that the user edits. Returns the text and a function that replaces it.
- * While the text differs from `saved`, it survives a reload of the page.
+ * While the text differs from `saved` (the text on the server), the browser keeps it, even when the
+ * page is reloaded.
  */
 export function useUnsavedText(name: string, saved: string): [string, (text: string) => void] {
   const [text, setText] = useState(() => readText(name) ?? saved);

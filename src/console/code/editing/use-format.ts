@@ -18,8 +18,7 @@ export function useFormat(
 ) {
   const [formatErrors, setFormatErrors] = useState(noErrors);
   /**
-   * The latest text. It has a change of the user at once. The parameter `text` has the change only
-   * after the next render.
+   * The user's text at this moment. The parameter `text` has a change only after the next render.
    */
   const latest = useRef(text);
   latest.current = text;
@@ -43,11 +42,14 @@ export function useFormat(
     }
   }
   return {
-    /** Replaces the text and removes the annotation of the previous text's syntax error. */
+    /** Replaces the text, and removes the syntax error that the last formatting has reported. */
     setText: replace,
     /** Formats the text. Undefined for Python, which has no formatter here. */
     format: isPython(language) ? undefined : () => format().catch(showError),
-    /** Annotations for the syntax error that prevented the last formatting, if any. */
+    /**
+     * The syntax error that prevented the last formatting, as an annotation in the editor. Empty if
+     * formatting succeeded.
+     */
     formatErrors,
   };
 }

@@ -9,8 +9,8 @@ import { commonTexts } from "../../texts/common.ts";
 import { conflictTexts } from "../../texts/conflicts.ts";
 
 /**
- * Code that this user and another user have changed at the same time. Both users started from
- * `base`.
+ * Three versions of a code to merge: `yours` is this user's and `theirs` another user's. Both users
+ * began with `base`.
  */
 export interface MergeRequest {
   base: string;

@@ -14,7 +14,7 @@ interface MergedText {
 
 /**
  * Component state for merging the edited code with a revision that another user saved after the
- * edit began. The code cannot be saved or published before this merge.
+ * edit began. Until the user has merged them, the edited code can be neither saved nor published.
  */
 export function useMerge(context: CodeContext, text: MergedText) {
   const { kind, newest, newestVersionId, reload } = context;
@@ -28,7 +28,10 @@ export function useMerge(context: CodeContext, text: MergedText) {
 
   return {
     mergeRequest: request,
-    /** Whether the code is based on another revision than `context.newest` and must be merged. */
+    /**
+     * Whether the code was edited, and is based on another revision than `context.newest`, so that
+     * it must be merged first.
+     */
     isOutdated,
     openMerge: open,
     closeMerge: () => setRequest(undefined),
@@ -39,9 +42,9 @@ export function useMerge(context: CodeContext, text: MergedText) {
       setRequest(undefined);
     },
     /**
-     * Calls `save`, unless the code must be merged first. Opens the merge dialog if it must, or if
-     * `save` fails because another user has saved a revision. Resolves with true if `save` was
-     * successful.
+     * Calls `save`, and resolves with true if it succeeds. If the code must be merged first, or
+     * `save` fails because another user has saved a revision, opens the merge dialog and resolves
+     * with false.
      */
     async saveOrMerge(save: () => Promise<unknown>): Promise<boolean> {
       if (isOutdated) {

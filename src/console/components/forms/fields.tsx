@@ -8,11 +8,14 @@ import { useErrorAt } from "./form-errors.ts";
 interface FieldProps {
   label: string;
   hint?: ComponentChildren;
-  /** JSON pointer to the value in the request's body. The field shows the error of this value. */
+  /**
+   * JSON pointer to the field's value in the request's body. If the server refuses this value, the
+   * field shows why.
+   */
   path?: string;
-  /** Whether the value is a list. The field then also shows the errors for the list's items. */
+  /** Whether the value is a list. The field then also shows errors of the list's items. */
   isList?: boolean;
-  /** Reason, known without a request, why the value is invalid. */
+  /** Error message for a value that is invalid even before a request is sent. */
   error?: string | undefined;
   optional?: boolean;
 }
@@ -170,13 +173,13 @@ export interface SelectOption {
 export const optionsOf = (items: readonly { id: string; name: string }[]): SelectOption[] =>
   items.map(({ id, name }) => ({ value: id, text: isolated(name) }));
 
-/** Returns select options from an object that has each option's text by its value. */
+/** Returns the options of a select. `texts` has the label of each option by its value. */
 export const optionsByValue = (texts: Readonly<Record<string, string>>): SelectOption[] =>
   Object.entries(texts).map(([value, text]) => ({ value, text }));
 
 /**
- * Returns select options that include the current value. It adds an option if the list lacks the
- * value, such as the id of a deleted item.
+ * Returns options of a select that include the current value. If the list lacks it, such as the id
+ * of a deleted item, an option with the label `text` is added.
  */
 export function includeCurrent(options: readonly SelectOption[], value: string, text = value) {
   if (value === "" || options.some((option) => option.value === value)) return options;
@@ -189,7 +192,7 @@ interface SelectProps {
   onChange: (value: string) => void;
 }
 
-/** Select without a visible label. `attributes` name it for screen readers. */
+/** Select without a visible label. `attributes` has its name for screen readers. */
 export function Select(
   props: SelectProps & { attributes: Partial<ControlAttributes> & { "aria-label"?: string } },
 ) {

@@ -4,8 +4,8 @@ import { useContext, useLayoutEffect } from "preact/hooks";
 import { RequestRefused } from "../../../api/client.ts";
 
 /**
- * JSON pointer to the value of a field. With `isList`, the value is a list, and errors of its items
- * belong to the field too.
+ * The value to which a field belongs, as a JSON pointer into the request's body. With `isList`, the
+ * value is a list, and errors of its items are shown at the field too.
  */
 export interface FieldPath {
   path: string;
@@ -13,9 +13,9 @@ export interface FieldPath {
 }
 
 interface FormErrorsOfFields {
-  /** Error of the form's last submit. */
+  /** Error of the form's last submit. Undefined if there was none. */
   error: unknown;
-  /** Paths of the fields that the form has. */
+  /** The fields that the form contains now. */
   fields: Signal<readonly FieldPath[]>;
   /** Moves the focus to the first of the fields that show an error. */
   focusInvalid(): void;
@@ -23,14 +23,14 @@ interface FormErrorsOfFields {
 
 export const FormErrors = createContext<FormErrorsOfFields | undefined>(undefined);
 
-/** Whether an error at the JSON pointer `pointer` concerns the field. */
+/** Whether the field shows an error that the server reports for the JSON pointer `pointer`. */
 export const concerns = ({ path, isList }: FieldPath, pointer: string): boolean =>
   pointer === path || (isList && pointer.startsWith(`${path}/`));
 
 /**
- * Returns the message of the form's error for the value at `path`, if there is one. The component
- * that calls this function must show the message, and the form does not show it again. Returns
- * undefined outside of a form.
+ * Returns the message of the form's error for the value at `path`. Undefined if there is none, and
+ * outside of a form. The caller must show the message, because the form then omits it from its own
+ * list of errors.
  */
 export function useErrorAt(path: string | undefined, isList = false): string | undefined {
   const form = useContext(FormErrors);

@@ -24,7 +24,10 @@ export function Form(props: {
   onCancel?: () => void;
   /** Second button, such as one that tests the form's values without saving them. */
   trial?: { action: string; run: () => Promise<unknown> };
-  /** Fields that both this user and another user have changed. Undefined if there are none. */
+  /**
+   * Fields that both this user and another user have changed, for the user to choose a value.
+   * Undefined if there are none.
+   */
   conflict?: Parameters<typeof FieldConflicts>[0] | undefined;
   /** Type of the item that the fields describe. When the type changes, the form drops its error. */
   itemType?: string;

@@ -20,14 +20,17 @@ export interface JsonSchema {
   maxLength?: number;
   maxItems?: number;
   contentMediaType?: string;
-  /** Whether most users set this optional property. If so, a form does not fold its field away. */
+  /**
+   * Whether most users set this optional property. A form then always shows its field, and does not
+   * fold it away.
+   */
   "x-essential"?: boolean;
   "x-applies-when"?: EffectCondition;
 }
 
 /**
- * Returns `values` without the properties that have no effect because of the values of other
- * properties.
+ * Returns `values` without the properties that have no effect. Whether a property has an effect may
+ * depend on the values of others.
  */
 export function appliedValues(
   schema: JsonSchema | undefined,
@@ -49,7 +52,7 @@ type ControlKind =
   | "object"
   | "json";
 
-/** Returns the kind of form control for values of a schema. Undefined if the schema has no type. */
+/** Returns which form control edits the value of a schema. Undefined if the schema has no type. */
 export function kindOf(schema: JsonSchema): ControlKind | undefined {
   if (choicesOf(schema) !== undefined) return "choice";
   switch (schema.type) {
@@ -71,7 +74,10 @@ export function kindOf(schema: JsonSchema): ControlKind | undefined {
   }
 }
 
-/** Returns the strings that a schema allows. Undefined if the schema also allows other values. */
+/**
+ * Returns the strings among which a value of the schema must be chosen. Undefined if the schema
+ * allows any other value.
+ */
 export function choicesOf({ anyOf, enum: values }: JsonSchema): readonly string[] | undefined {
   const choices = values ?? anyOf?.map((schema) => schema.const);
   return choices?.every((choice) => typeof choice === "string") ? choices : undefined;

@@ -16,28 +16,29 @@ export interface FormProps {
   schema: JsonSchema;
   values: FormValues;
   onChange: (values: FormValues) => void;
-  /** JSON pointer to the object that the form edits. */
+  /** JSON pointer to the edited object in the request's body. */
   path: string;
   /**
-   * The stored values of the object, with `STORED_SECRET` in place of each secret. Undefined if the
-   * object is not stored yet. A blank field for a stored secret keeps the secret.
+   * The object as the server has stored it, with `STORED_SECRET` in place of each secret. Undefined
+   * if it is not stored yet. If the user leaves the field of a stored secret blank, the secret is
+   * kept.
    */
   stored: FormValues | undefined;
-  /** Whether the form creates an item, so that the browser asks for every required secret. */
+  /** Whether the form creates an item. If so, every required secret must be typed. */
   isNew: boolean;
   /** Whether the form folds away the optional properties that lack `x-essential`. */
   foldsAdvanced?: boolean;
   /**
-   * Further fields that are folded away with the optional properties. If one of these fields has a
-   * value (`isSet`), the folded part is open at first.
+   * Further fields in the folded part. `isSet` says that one of these fields has a value: the part
+   * is then open at first.
    */
   advanced?: { fields: ComponentChildren; isSet: boolean } | undefined;
 }
 
 /**
  * Form fields for the properties of an object. A property that has no effect because of the values
- * of other properties gets no field. A property without a type gets no field either, and keeps its
- * value.
+ * of other properties gets no field. A property without a type gets none either; its value is sent
+ * unchanged.
  */
 export function SchemaForm(props: FormProps) {
   const { schema, values, stored, onChange, foldsAdvanced = false, advanced, ...more } = props;
@@ -85,7 +86,7 @@ export function SchemaForm(props: FormProps) {
   );
 }
 
-/** Whether a field with this value is filled in. */
+/** Whether a field with this value counts as filled in. */
 const isFilled = (value: unknown) => ![undefined, null, false, ""].includes(value as null);
 
 /** Returns a copy of `values` with the property `key` set, or removed if the value is empty. */
@@ -245,8 +246,8 @@ const formatJson = (value: unknown) =>
   value === undefined ? "" : typeof value === "string" ? value : JSON.stringify(value, null, 2);
 
 /**
- * Parses the text of a JSON field. Returns invalid JSON as a string. The server then refuses the
- * string with an error that says which value it expects.
+ * Parses the text of a JSON field. Text that is not valid JSON becomes a string. The server refuses
+ * that string with an error that says which value it expects.
  */
 function parseJson(text: string): unknown {
   try {

@@ -2,7 +2,7 @@ import { conflictTexts } from "../../texts/conflicts.ts";
 
 type Values = Record<string, unknown>;
 
-/** The part of JSON Schema that marks the values that are secrets. */
+/** The part of JSON Schema that says which values are secrets: those with `writeOnly`. */
 export interface SecretSchema {
   writeOnly?: boolean;
   properties?: Record<string, SecretSchema>;
@@ -12,13 +12,13 @@ export interface SecretSchema {
 /** Stands for a stored secret in the values of a form, because the API never returns a secret. */
 export const STORED_SECRET = Symbol();
 
-/** Whether a schema has a secret, at any depth. */
+/** Whether the values of a schema contain a secret, at any depth. */
 export function hasSecret({ writeOnly, properties = {}, items }: SecretSchema): boolean {
   if (writeOnly || (items && hasSecret(items))) return true;
   return Object.values(properties).some(hasSecret);
 }
 
-/** Returns a text that shows a field's value without its secrets, not even those just typed. */
+/** Returns a text that shows a field's value, with a fixed text in place of each secret. */
 export function textOf(value: unknown, schema: SecretSchema): string {
   const shown = masked(value, schema);
   if (shown === undefined || shown === null || shown === "") return conflictTexts.empty;
@@ -37,8 +37,8 @@ function masked(value: unknown, { writeOnly, properties = {}, items = {} }: Secr
 }
 
 /**
- * Returns a copy of the values that the API answered, with `STORED_SECRET` in place of each stored
- * secret. `secretsSet` has the JSON pointers to these secrets.
+ * Returns a copy of an item's values from an API answer, with `STORED_SECRET` in place of each
+ * stored secret. `secretsSet` has the JSON pointers to the stored secrets.
  */
 export function storedValues(values: Values, secretsSet: readonly string[]): Values {
   const stored = structuredClone(values);
@@ -49,7 +49,7 @@ export function storedValues(values: Values, secretsSet: readonly string[]): Val
   return stored;
 }
 
-/** Returns the object that contains the value at a JSON pointer, and the value's key in it. */
+/** Returns the object or list that has the value at a JSON pointer, and the value's key in it. */
 export function holderOf(values: Values, pointer: string) {
   const keys = pointer.split("/").slice(1);
   const key = keys.pop() ?? "";
@@ -58,9 +58,9 @@ export function holderOf(values: Values, pointer: string) {
 }
 
 /**
- * Returns, for each item of a list, the stored item whose secrets it keeps, or undefined if there
- * is none. An item keeps the secrets of a stored item that is equal except for its secrets. Each
- * stored item is returned at most once.
+ * Finds, for each item of a list that the user edits, the stored item whose secrets it keeps: the
+ * one that is equal except for its secrets. Returns undefined for an item without such a stored
+ * item. No stored item is returned twice.
  */
 export function storedItemsOf(
   items: readonly Values[],

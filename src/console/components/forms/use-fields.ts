@@ -10,9 +10,9 @@ export function useFields<Values>(initial: Values) {
 }
 
 /**
- * Returns functions that each return properties for the component of one field: its value, the
- * callback for changes and its path. `name` is the key of the field's value in `values`, and `path`
- * the JSON pointer to the value in the request's body.
+ * Returns functions that connect a form field to one of `values`. Each returns the field's
+ * properties: its value, the callback for changes and its path. `name` is the key of the value in
+ * `values`, and `path` the JSON pointer to it in the request's body.
  */
 export function fieldsOf<Values>(values: Values, set: (change: Partial<Values>) => void) {
   type Name = keyof Values & string;

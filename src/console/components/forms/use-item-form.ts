@@ -7,8 +7,8 @@ import { useSave } from "./use-save.ts";
 
 /**
  * Component state for a form that edits a stored item. Typed values stay until they are saved or
- * discarded, even if the item is loaded again before that. To find out which fields the user has
- * changed, a save compares the typed values with the item as it was when the edit began.
+ * discarded, even if the item is loaded again. A save compares them with the item as it was when
+ * the edit began, because only changed fields replace those of other users.
  */
 export function useItemForm(
   item: Parameters<typeof useSave>[0] & {
@@ -28,8 +28,8 @@ export function useItemForm(
     set,
     conflict,
     /**
-     * Number of times that the user has discarded changes. When this number grows, fields also
-     * discard typed text that is no valid value.
+     * Number of times that the user has discarded changes. When it grows, a field also drops typed
+     * text that is invalid and therefore not among the form's values.
      */
     discards,
     discard() {

@@ -5,9 +5,8 @@ import { showToast } from "../toasts.ts";
 import { hasSecret, type SecretSchema } from "./stored-values.ts";
 
 /**
- * Component state for saving an item that another user may change while the form is open. `save`
- * sends the values with the header ETag of the item as it was loaded. If another user has changed
- * the same fields, the user chooses between both values, and the next `save` sends the choice.
+ * Component state for saving an item that another user may change while the form is open. If both
+ * have changed the same field, this user chooses one of the two values, and then saves again.
  */
 export function useSave(item: {
   base: Values;
@@ -22,7 +21,7 @@ export function useSave(item: {
   const schemaOf = (key: string) => item.schemaOf?.(key) ?? {};
   const [takenFromOthers, setTaken] = useState<ReadonlySet<string>>(new Set());
 
-  /** Saves, or resolves with false if the user must first choose between conflicting values. */
+  /** Saves the values. Resolves with false if the user must first resolve conflicts. */
   async function save(yours: Values): Promise<boolean> {
     const { send, valuesOf, labelOf } = item;
     // Once the user has seen the values of others, these are what the next save starts from.
@@ -71,8 +70,8 @@ export function useSave(item: {
 }
 
 /**
- * Returns the values to save: `yours`, but with the value from `theirs` in each field that this
- * user has not changed, or in which this user has chosen the other user's value.
+ * Returns the values to save. A field has this user's value (`yours`) if this user has changed it
+ * and has not chosen the other user's value, otherwise the stored value (`theirs`).
  */
 function chosenValues(
   base: Values,

@@ -2,9 +2,9 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { showError } from "../toasts.ts";
 
 /**
- * Component state for submitting a form. It ignores a submit while an earlier one is pending, and
- * keeps the error until the next submit. `run` performs another action with the form's values, and
- * stores its error in `error` too. A toast shows the error of a form that was closed meanwhile.
+ * Component state for submitting a form with `send`. A submit is ignored while an earlier one is
+ * pending. `error` has the error of the last submit, or of the last action that was passed to
+ * `run`. If the form was closed before an action failed, a toast shows the error.
  */
 export function useSubmit(send: () => Promise<unknown>) {
   const [error, setError] = useState<unknown>();

@@ -13,13 +13,13 @@ import { filterTexts } from "../../texts/event-filter.ts";
 type EventFilter = NonNullable<Destination["filter"]>;
 type Condition = EventFilter["conditions"][number];
 
-/** Mode that the form shows if the destination has no filter and gets all events. */
+/** Value of the form's mode field for a destination without a filter, which gets all events. */
 const ALL = "all";
 const modes = [ALL, "only", "except"] as const;
 
 /**
- * Panel with the form for a destination's event filter. The filter is a list of conditions and
- * needs no user code.
+ * Panel with the form for a destination's event filter: conditions that decide, without user code,
+ * which events the destination gets.
  */
 export function EventFilterPanel(props: StoredState & { destination: Destination }) {
   const { destination, tag, reload } = props;
@@ -136,7 +136,7 @@ function valuesOf({ filter }: Pick<Destination, "filter">): Values {
   return { filter: filter ?? null };
 }
 
-/** Returns a copy of a filter to send: paths and values are trimmed, blank values removed. */
+/** Returns the form's filter as it is sent: with trimmed paths and values, without blank values. */
 function sent(filter: EventFilter | null): EventFilter | null {
   if (filter === null) return null;
   const conditions = filter.conditions.map(({ path, values }) => ({
