@@ -1,6 +1,6 @@
 import { getSystemErrorMap } from "node:util";
 
-/** Reason for which a request is refused. HTTP listeners answer each reason with its own status. */
+/** Why a request is refused. HTTP listeners answer each reason with its own status. */
 export type Refusal =
   | "invalid" // 400
   | "unauthenticated" // 401
@@ -27,7 +27,7 @@ export interface Detail {
 
 /**
  * Error for a refused request. Listeners send `message`, one sentence, and `details` to the caller,
- * so neither may contain input of the caller (except a misspelt key), a file path or a stack.
+ * so they must not contain input of the caller (except a misspelt key), file paths or stacks.
  */
 export class ApiError extends Error {
   override readonly name = "ApiError";
@@ -42,8 +42,8 @@ export class ApiError extends Error {
 }
 
 /**
- * Returns the result of `read`, or undefined when `read` throws an `ApiError` that says that
- * something does not exist.
+ * Returns the result of `read`, or undefined when `read` throws the `ApiError` for something
+ * missing.
  */
 export function unlessMissing<T>(read: () => T): T | undefined {
   try {
@@ -95,8 +95,8 @@ function isUnknownHost(cause: unknown): boolean {
 
 /**
  * Returns the operating system's description of the error code of `cause`, or the message of
- * `cause` if the code is unknown. Bun's own message for a listener says only that it failed to
- * listen.
+ * `cause` if the system does not know the code. Used because Bun's own message for a listener says
+ * only that it failed to listen.
  */
 export function systemReason(cause: unknown): string {
   const code = codeOf(cause);
@@ -113,7 +113,7 @@ function descriptionOf(code: string): string | undefined {
   return descriptions.get(code);
 }
 
-/** Reasons for which the certificate of the other side is not accepted, by error code of TLS. */
+/** Why the certificate of the other side is not accepted, by error code of TLS. */
 const certificateFaults: Readonly<Record<string, string>> = {
   DEPTH_ZERO_SELF_SIGNED_CERT: "self-signed",
   SELF_SIGNED_CERT_IN_CHAIN: "of an unknown authority",
@@ -124,7 +124,7 @@ const certificateFaults: Readonly<Record<string, string>> = {
   ERR_TLS_CERT_ALTNAME_INVALID: "of another host",
 };
 
-/** Explanations of further error codes of TLS. */
+/** Explanations of error codes of TLS that do not concern the certificate. */
 const tlsFaults: Readonly<Record<string, string>> = {
   ERR_SSL_WRONG_VERSION_NUMBER: "the server does not speak TLS on this port",
 };
@@ -165,7 +165,7 @@ export function messageOf(error: unknown): string {
 }
 
 /**
- * Describes a value only by its type and size, because error messages must not repeat the caller's
+ * Describes a value by its type and size only, because error messages must not repeat the caller's
  * text.
  */
 export function describeValue(value: unknown): string {

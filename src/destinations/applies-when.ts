@@ -1,9 +1,9 @@
 import type { TSchema } from "@sinclair/typebox";
 
 /**
- * Condition under which a setting has an effect. The keys are names of other settings. The
- * condition is met if at least one of them has one of the values listed for it. `any` stands for
- * every value.
+ * Condition under which a setting has an effect: at least one other setting has a certain value.
+ * The keys are the names of the other settings, the values are those that meet the condition. `any`
+ * means any value, as long as the setting has one.
  */
 export type EffectCondition = Readonly<Record<string, readonly string[] | "any">>;
 
@@ -20,8 +20,8 @@ interface ConfigSchema {
 }
 
 /**
- * Whether the setting `key` has an effect in a config. The default value of a setting that the
- * config omits can also fulfil the condition. Forms of the console call this function too.
+ * Whether the setting `key` has an effect in a config. If the config omits a setting that the
+ * condition names, the setting's default value is checked instead.
  */
 export function applies(
   { properties = {} }: ConfigSchema | TSchema,
@@ -38,7 +38,7 @@ export function applies(
 
 const oneOf = new Intl.ListFormat("en", { type: "disjunction" });
 
-/** Describes the condition of a setting, such as “mode is raw”. */
+/** Describes a condition in words for an error message, such as “mode is raw”. */
 export function conditionText(condition: EffectCondition): string {
   const alternatives = Object.entries(condition).map(
     ([key, values]) => `${key} is ${values === "any" ? "set" : oneOf.format(values)}`,

@@ -5,15 +5,15 @@ import { type Detail, describeValue } from "../errors.ts";
 import { applies, conditionText } from "./applies-when.ts";
 
 /**
- * Number of schema errors that are read from one config. A long array may have one error per item.
+ * Maximum number of schema errors that are reported for one config. A long array may have one error
+ * per item.
  */
 const ERRORS_MAX = 100;
 
 /**
- * Checks a config against its schema. Returns a fault for each key with a wrong value. The fault
- * says what was expected. Also returns a fault for each key that has no effect because of the
- * values of other keys, unless these other keys have faults. The path of a fault is a JSON pointer
- * into the config.
+ * Checks a config against its schema. Returns a fault for each key with a wrong value, and for each
+ * key that has no effect because the condition in its schema is not met (see `appliesWhen`). The
+ * path of a fault is a JSON pointer into the config.
  */
 export function configFaults(schema: TObject, config: Record<string, unknown>): Detail[] {
   const faults = new Map<string, Detail>();
@@ -37,8 +37,9 @@ export function configFaults(schema: TObject, config: Record<string, unknown>): 
 }
 
 /**
- * Finds the setting that contains `path`, a JSON pointer into a config. The setting is a key of the
- * config, or a key of an object in the config. Returns the setting's JSON pointer and its schema.
+ * Finds the setting to which the JSON pointer `path` leads, or which contains the value there. A
+ * setting is a key of the config, or a key of an object in the config. Returns the setting's own
+ * JSON pointer and its schema.
  */
 function settingAt(schema: TObject, path: string): [pointer: string, setting: TSchema | undefined] {
   const [, name = "", inner] = path.split("/");

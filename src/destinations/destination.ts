@@ -6,15 +6,14 @@ import type { TestStep } from "./test-steps.ts";
 /** The result of one attempt to deliver events. */
 export type DeliveryResult =
   /**
-   * The events were delivered, except the events in `refused`, which maps the index of each refused
-   * event to the reason. Refused events become dead letters at once.
+   * All events were delivered except those in `refused`, which maps an event's index to the reason.
+   * Refused events become dead letters at once.
    */
   | { kind: "delivered"; refused?: ReadonlyMap<number, string> }
   /**
-   * The receiver will never accept this delivery (for example, it responded with a 4xx status), so
-   * the events of the delivery become dead letters. If there are several events, each is first
-   * delivered alone, and only the events that the receiver does not accept alone become dead
-   * letters.
+   * The receiver will never accept this delivery (for example, it responded with a 4xx status). A
+   * single event becomes a dead letter. Several events are delivered again one by one, and those
+   * that are rejected alone become dead letters.
    */
   | { kind: "rejected"; reason: string; answer?: ReceiverAnswer }
   /** The delivery failed, and a later attempt may succeed. */
@@ -22,7 +21,7 @@ export type DeliveryResult =
       kind: "retry";
       reason: string;
       answer?: ReceiverAnswer;
-      /** Cause of the failure: possibly an event, or the destination. Absent: the destination. */
+      /** Whether an event may be the cause, or only the destination. Default: `destination`. */
       scope?: FailureScope;
       /** Delay in milliseconds before the next attempt, if the receiver asked for a delay. */
       afterMs?: number;
@@ -35,12 +34,13 @@ export type DeliveryResult =
 
 /**
  * Cause of a failure that a later attempt may overcome:
+ *
  * - `destination`: the receiver cannot be reached, or accepts no events for some time (refused
  *   connections, timeouts, TLS, DNS, 429, 503, a full disk). An event is never given up because of
  *   such a failure.
- * - `event`: the receiver was reached and failed at this delivery, so one event of the delivery may
- *   be the cause. If an event fails in this way when it is sent alone, and the receiver accepts
- *   other events, the event is given up.
+ * - `event`: the receiver was reached and failed at this delivery, so one of its events may be the
+ *   cause. If an event fails in this way when it is sent alone, and the receiver accepts other
+ *   events, the event is given up.
  */
 export type FailureScope = "event" | "destination";
 
@@ -60,13 +60,16 @@ export interface EventOrigin {
   readonly event?: IngestedEvent;
 }
 
-/** An ingested event, with the members that are known without parsing its JSON. */
+/** An ingested event, with those of its members that can be read without parsing the JSON. */
 interface IngestedEvent {
   readonly json: Uint8Array;
   /** The event's userId; empty when the event has none. */
   readonly userId: string;
   readonly anonymousId: string;
-  /** Whether `userId` and `anonymousId`, where present, are strings in the JSON. */
+  /**
+   * Whether `userId` and `anonymousId`, where present, are strings in the JSON, not numbers.
+   * Otherwise the JSON must be parsed to know their exact values.
+   */
   readonly hasTextIds?: boolean;
 }
 
@@ -75,11 +78,11 @@ export interface OutgoingEvent {
   /** JSON text in UTF-8: the value that user code returned, or the event as ingested. */
   readonly bytes: Uint8Array;
   readonly input: EventOrigin;
-  /** Whether user code produced the event. Otherwise it is the event that a client sent. */
+  /** Whether user code returned the event. If not, it is the event that a client sent. */
   readonly byCode: boolean;
 }
 
-/** Maximum size and age of a batch, for kinds that accumulate events into large deliveries. */
+/** Limits of a batch, for kinds of destinations that accumulate events into large deliveries. */
 export interface BatchLimits {
   /**
    * Maximum bytes of JSON of a delivery. All outputs of one event are in the same delivery, even if
@@ -99,11 +102,11 @@ export interface BatchLimits {
  */
 export interface OpenDestination {
   /**
-   * Delivers events in order, all or none if the receiver supports that. Never rejects: a failure
-   * is a result. When `signal` is aborted, the delivery ends early with `retry`.
+   * Delivers events in their order: all or none, if the receiver supports that. Never rejects; a
+   * failure is a result too. When `signal` is aborted, the delivery ends early with `retry`.
    *
    * An event may be delivered again. After a crash, it may be delivered again together with other
-   * events. The event's `input` (`EventOrigin`) is the same each time.
+   * events than before. Its `input` (`EventOrigin`) is always the same.
    *
    * `name` is absent for kinds without `batchLimits`, and if `ageMs` is 0. These rules hold for
    * kinds with `batchLimits`:
@@ -111,9 +114,8 @@ export interface OpenDestination {
    * - One delivery runs at a time. It has a unique `name` of ASCII letters, digits, `.`, `_` and
    *   `-`. Later deliveries have greater names.
    * - Every further attempt at a delivery, also after a crash, has the name of the first attempt.
-   *   The further attempt contains all events of the earlier ones, except events that have a final
-   *   outcome or that an earlier result listed in `delivered`. After a crash it may contain more
-   *   events.
+   *   It contains all events of the earlier attempts, except events that have a final outcome or
+   *   that an earlier result listed in `delivered`. After a crash it may contain more events.
    * - An event is not delivered under another name until it is certain that no attempt succeeded.
    *   So a kind that derives a path from the name and from the events' `input` overwrites the files
    *   of earlier attempts, and stores each event once.
@@ -130,9 +132,9 @@ export interface OpenDestination {
 }
 
 /**
- * Describes a secret key of a config, such as a password. The API never returns its value. An
- * update that omits the key keeps the stored value, unless the update adds a receiver of the
- * secret.
+ * Describes a key of a config whose value is secret, such as a password. The API never returns the
+ * value. An update without the key keeps the stored value, but is refused if it would send the
+ * secret to a further receiver.
  */
 export interface SecretKey<Config = Record<string, unknown>> {
   /**
@@ -143,13 +145,14 @@ export interface SecretKey<Config = Record<string, unknown>> {
    */
   path: string;
   /**
-   * Whether the value in this item of an array is secret. The API returns values that are not
-   * secret. Without this function, the values in all items are secret.
+   * Whether the value in this item of an array is secret. If not, the API returns the value.
+   * Without this function, the values of all items are secret.
    */
   isSecret?(item: Record<string, unknown>): boolean;
   /**
    * Returns the receivers of the secret, or of requests signed with it. Throws if the config does
-   * not name them in a valid form, as may happen with a config that an earlier version stored.
+   * not name them in a valid form, which is possible in a config that an earlier version of
+   * pixelmill stored.
    */
   audiences(config: Config): SecretAudience[];
 }
@@ -161,22 +164,22 @@ export interface SecretAudience {
   /** Whether TLS encrypts the connection over which the secret is sent. */
   isTls: boolean;
   /**
-   * Describes how the server's certificate is checked: the trusted authorities and the expected
-   * name. Absent for kinds that always expect the host's name and trust the system's authorities. A
-   * receiver with another description counts as another receiver.
+   * Describes which certificates of the server are accepted: the trusted authorities and the
+   * expected name. Absent for kinds that always expect the host's name and trust the system's
+   * authorities. The same server with another description counts as another receiver.
    */
   certificate?: string;
   /**
-   * Purpose of the secret at this server, for configs with several receivers. A receiver with
-   * another purpose counts as another receiver.
+   * Purpose for which the server uses the secret, if a config has several receivers. The same
+   * server with another purpose counts as another receiver.
    */
   use?: string;
 }
 
 /**
- * Describes a key of a config for a text with secret parts, such as a URL that contains a token.
- * Answers of the API show the text with its secret parts masked. An update that sends the masked
- * text keeps the stored text.
+ * Describes a key of a config whose value has secret parts, such as a URL with a token. The API
+ * returns the value with its secret parts masked. An update that sends the masked value keeps the
+ * stored value.
  */
 interface MaskedKey<Config = Record<string, unknown>> {
   /**
@@ -185,8 +188,8 @@ interface MaskedKey<Config = Record<string, unknown>> {
    */
   path: string;
   /**
-   * Returns the text of the key with `MASK` in place of its secret parts, as answers of the API
-   * show it. Only called for a config that has the key.
+   * Returns the value of the key as the API returns it, with `MASK` in place of its secret parts.
+   * Called only for a config that has the key.
    */
   shown(config: Config): string;
 }
@@ -214,8 +217,8 @@ export interface ConfigForm<Config = Record<string, unknown>> {
 export interface DestinationKind<Config = Record<string, unknown>> extends ConfigForm<Config> {
   kind: string;
   /**
-   * Returns the form of a config that is written with RudderStack's keys, or undefined for a config
-   * with the kind's own keys. All functions accept configs in both forms.
+   * Returns the form for a config that uses RudderStack's names of keys, and undefined for a config
+   * that uses the kind's own names. The functions of the kind accept both.
    */
   formOf?(config: Record<string, unknown>): ConfigForm | undefined;
   /**
@@ -234,14 +237,15 @@ export interface DestinationKind<Config = Record<string, unknown>> extends Confi
    */
   overrideMembers?: readonly string[];
   /**
-   * Returns a key for an event. Only events with equal keys may share a delivery. Without this
-   * function, all events may share one.
+   * Returns a key by which events are grouped: one delivery contains only events with the same key.
+   * Without this function, a delivery may contain any events.
    */
   batchKey?(event: OutgoingEvent): string;
   /**
    * Returns the maximum size and age of one delivery. Events accumulate until they reach
-   * `batchSize`, this size or this age, or until their memory is needed. A kind with this function
-   * must have a concurrency of 1. Without this function, waiting events are delivered at once.
+   * `batchSize`, this size or this age, or until the server needs their memory. A kind with this
+   * function must have a concurrency of 1. Without this function, waiting events are delivered at
+   * once.
    */
   batchLimits?(config: Config): BatchLimits;
   open(config: Config, workspaceId: string): OpenDestination;

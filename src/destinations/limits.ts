@@ -1,5 +1,5 @@
 // Databases and brokers
-/** Maximum number of events in one batch for a database or a broker. */
+/** Maximum number of events that are written to a database or a broker at once, in one batch. */
 export const DATABASE_BATCH_EVENTS_MAX = 1_000;
 /**
  * Timeout in milliseconds for writing one batch to a database or a broker, unless the destination's
@@ -26,8 +26,8 @@ export const DATABASE_CA_CHARS_MAX = 65_536;
 /** Milliseconds without use after which a connection to a database or broker is closed. */
 export const DATABASE_IDLE_MS_MAX = 60_000;
 /**
- * Maximum number of SCRAM iterations that a database or a broker may ask for: about fifty times
- * PostgreSQL's default. A sign-in to a server that asks for more fails.
+ * Maximum number of SCRAM iterations that a database or a broker may ask for, about fifty times
+ * PostgreSQL's default. If a server asks for more, pixelmill does not sign in to it.
  */
 export const SCRAM_ITERATIONS_MAX = 200_000;
 // Answers of receivers

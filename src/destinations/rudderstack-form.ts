@@ -5,9 +5,9 @@ import type { ConfigForm, DestinationKind } from "./destination.ts";
 
 type Config = Record<string, unknown>;
 
-/** Describes how the config of a kind of destination is written in RudderStack's keys. */
+/** Describes how the config of a kind of destination is written with RudderStack's keys. */
 export interface RudderstackKeys {
-  /** RudderStack's keys with their schemas, except keys that the kind's own config has too. */
+  /** Schemas of RudderStack's keys, without the keys that the kind's own config has too. */
   schemas: TProperties;
   /** Maps each of RudderStack's keys to the key of the kind's own config with the same meaning. */
   names: Readonly<Record<string, string>>;
@@ -90,9 +90,9 @@ function theirNameOf({ names }: RudderstackKeys, key: string): string {
 }
 
 /**
- * Makes a setting of the kind optional in RudderStack's form, and removes its condition
- * (`x-applies-when`). The condition is about the kind's own keys, so it is checked in the
- * translated config.
+ * Makes a setting of the kind optional for configs with RudderStack's keys, and removes its
+ * condition (`x-applies-when`). The condition names the kind's own keys, so it is checked after the
+ * translation.
  */
 function optional([key, schema]: [string, TSchema]): [string, TSchema] {
   const { "x-applies-when": _, ...unconditional } = schema;

@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 
 /**
- * Returns the schema of a config key that RudderStack's clients send and that has no effect here.
+ * Returns the schema of a config key that RudderStack's clients send and that pixelmill ignores.
  */
 export const ignoredKey = () =>
   Type.Optional(Type.Unknown({ description: "Kept for RudderStack's clients; has no effect" }));

@@ -53,7 +53,7 @@ export class ScramDerivations {
     this.#derive = derive;
   }
 
-  /** Creates the `ScramKeys` of one destination of the workspace. */
+  /** Creates the `ScramKeys` of a destination that belongs to the workspace. */
   keysOf(workspaceId: string): ScramKeys {
     return new ScramKeys((parameters, known, signal) =>
       this.#run(workspaceId, parameters, known, signal),
@@ -78,8 +78,8 @@ export class ScramDerivations {
 type Derive = (
   parameters: ScramParameters,
   /**
-   * Returns the key if another connection of the destination has derived it while this call waited.
-   * Returns undefined otherwise.
+   * Returns the key if another connection of the destination derived it in the meantime. Called
+   * when the derivation may begin.
    */
   known: () => Buffer | undefined,
   signal: AbortSignal,

@@ -9,9 +9,9 @@ export function audienceOfUrl(text: unknown): SecretAudience {
 
 /**
  * Returns a string that describes which certificates a config with `tlsCa` and `tlsServerName`
- * accepts. By default, these are certificates of the system's authorities for the name `host`. The
- * description is part of a secret's receiver, because a user who could replace the authorities
- * could put another server at the receiver's address.
+ * accepts: by default, certificates of the system's authorities for the name `host`. The string is
+ * part of a secret's receiver, because a user who could replace the authorities could put another
+ * server at the receiver's address.
  */
 export function acceptedCertificate(
   { tlsCa = "", tlsServerName }: { tlsCa?: string; tlsServerName?: string },

@@ -7,7 +7,7 @@ import type { ReceiverAnswer } from "./answers/receiver-answer.ts";
 export const testSteps = ["resolve", "connect", "tls", "sign-in", "write", "clean-up"] as const;
 export type TestStepName = (typeof testSteps)[number];
 
-/** Returns the names of the steps that open a connection. */
+/** Returns the names of the steps that open a connection, with TLS if `isSecure`. */
 export function connectionSteps(isSecure: boolean): TestStepName[] {
   return isSecure ? ["resolve", "connect", "tls"] : ["resolve", "connect"];
 }

@@ -4,8 +4,8 @@ import { messageOf, systemReason } from "../errors.ts";
 /** Error codes of a full disk: names and numbers from system calls, and numbers from LMDB. */
 const FULL: readonly unknown[] = ["ENOSPC", "EDQUOT", 28, 122];
 /**
- * Number of free bytes that distinguishes two causes of an error in `FULL`. With fewer free bytes,
- * the disk is full. With more, a quota or the inodes are used up.
+ * After an error in `FULL`, a disk with fewer free bytes than this is full. With more free bytes, a
+ * quota or the inodes are used up.
  */
 const FULL_FREE_BYTES_MAX = 64 << 20;
 const READ_ONLY: readonly unknown[] = ["EROFS", 30];

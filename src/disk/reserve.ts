@@ -15,7 +15,7 @@ export interface ReserveOptions {
   logger: Pick<Logger, "info" | "warn">;
 }
 
-/** Size in bytes of the units in which `stat` counts the blocks of a file. */
+/** Bytes of a block, the unit in which `stat` counts the disk space of a file. */
 const STAT_BLOCK_BYTES = 512;
 
 /**

@@ -15,11 +15,11 @@ const EGRESS_RESOLVED_SECONDS_MAX = 30;
 const EGRESS_RESOLVED_SECONDS_MIN = 1;
 /**
  * Maximum number of concurrent DNS resolutions. So that no workspace (tenant) takes all of them, a
- * workspace may begin another resolution only while its number of resolutions in progress is below
- * the number that is still free. Its further requests wait.
+ * workspace with n resolutions in progress may begin another one only while more than n are free.
+ * Its further requests wait.
  */
 export const EGRESS_LOOKUPS_MAX = 256;
-/** Number of host names whose checked addresses are cached. */
+/** Maximum number of host names whose checked addresses are cached. */
 const EGRESS_NAMES_MAX = 10_000;
 
 /**
@@ -31,9 +31,8 @@ export class EgressRefused extends Error {
 }
 
 /**
- * Error of a DNS resolution that did not begin, because the request that asked for it was aborted
- * while the resolution waited for its turn. Other requests that waited for the same resolution then
- * start a new one.
+ * Error of a DNS resolution that did not begin: the request that asked for it was aborted while it
+ * waited for the limit of the workspace. Other requests that waited for its result start a new one.
  */
 class PermitAbandoned extends Error {}
 
@@ -48,9 +47,9 @@ interface CheckedAddressesOptions {
 
 /**
  * Creates a resolver that checks the addresses of host names against `rules` and caches the
- * permitted ones. Without the cache, DNS would be the most expensive part of 1,000 requests per
- * second. Callers connect to a checked address and never to the name. An attacker therefore gains
- * nothing by changing the name's DNS record after the check (DNS rebinding).
+ * permitted ones. Callers connect to a checked address and never to the name, so an attacker gains
+ * nothing by changing the name's DNS record after the check (DNS rebinding). Without the cache, DNS
+ * would be the most expensive part of 1,000 requests per second.
  */
 export function createCheckedAddresses({
   rules,
@@ -60,9 +59,8 @@ export function createCheckedAddresses({
 }: CheckedAddressesOptions) {
   const cache = new Map<string, { addresses: string[]; until: number }>();
   /**
-   * DNS resolutions in progress, by workspace (`owner`) and host name. Workspaces do not share a
-   * resolution: it may have to wait for the limit of the workspace that began it, and another
-   * workspace should not wait for that.
+   * DNS resolutions in progress, by workspace (`owner`) and host name. A resolution may have to
+   * wait for the limit of its workspace, so other workspaces do not share it.
    */
   const resolving = new Map<string, Promise<string[]>>();
   const resolutions = new FairSemaphore(EGRESS_LOOKUPS_MAX, fewerThanFree);

@@ -9,9 +9,9 @@ export class ChunkedDecoder {
   /** Number of bytes of the current chunk that were not received yet. */
   #left = 0;
   #digits = 0;
-  /** The received part of the current chunk's extensions or of the current trailer line. */
+  /** The received part of an unfinished line: the extensions of the current chunk, or a trailer. */
   #text = "";
-  /** Number of bytes that the trailers may still have; more are an error. */
+  /** Number of bytes that the trailers may still have. Further bytes are an error. */
   #trailersLeft: number;
 
   /** `trailersMax` is the largest size of all trailers in bytes. */

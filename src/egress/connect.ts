@@ -31,8 +31,8 @@ interface ConnectTls extends EgressTls {
 
 export interface EgressConnectRequest {
   /**
-   * The workspace (tenant) of the connection. The numbers of a workspace's DNS resolutions and
-   * connections are limited.
+   * The workspace (tenant) that makes the connection. Its connections and DNS resolutions are
+   * limited.
    */
   workspaceId: string;
   /** A host name or an IP address. */
@@ -110,9 +110,9 @@ export function connectTo(
 }
 
 /**
- * Makes the exchange `ConnectTls.upgrade`, then calls `secure` or `fail`. Fails when more bytes
- * follow the response `accept`: a man in the middle may have injected them, and TLS would treat
- * them as encrypted data (CVE-2021-23222).
+ * Makes the exchange of `ConnectTls.upgrade`. Calls `secure` when TLS may begin, otherwise `fail`.
+ * Fails when more bytes follow the response `accept`: a man in the middle may have injected them,
+ * and TLS would treat them as encrypted data (CVE-2021-23222).
  */
 function requestTls(
   socket: Socket,
@@ -130,7 +130,7 @@ function requestTls(
 const handshakeLost =
   "The server closed the connection in the TLS handshake; it may not speak TLS on this port";
 
-/** The connection failed because the caller requires TLS and the peer does not offer it. */
+/** Thrown when the caller wants TLS and the peer does not offer it. */
 export class TlsRefused extends Error {
   override readonly name = "TlsRefused";
 }

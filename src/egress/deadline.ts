@@ -1,14 +1,11 @@
 /**
- * The time limit of one request, combined with the abort signal of its caller. For speed, a
- * deadline uses only one timer and one event listener. An `AbortController` for each request would
- * cost more than all other work for the request. `AbortSignal.any` would attach a further signal to
- * the caller's signal for each request.
+ * Stops a request when its time limit has passed or its caller's signal is aborted. A deadline uses
+ * only one timer and one event listener, because an `AbortController` for each request would cost
+ * more than all other work for the request. `AbortSignal.any` would attach a further signal to the
+ * caller's signal for each request.
  */
 export class Deadline {
-  /**
-   * Noun phrase for the step that the request waits for at the moment. The timeout error reads `No
-   * … within … ms`.
-   */
+  /** Noun phrase for what the request waits for now. The timeout error reads `No … within … ms`. */
   awaited = "complete answer";
   readonly #outer: AbortSignal;
   readonly #timer: Timer;
@@ -29,7 +26,7 @@ export class Deadline {
     if (outer.aborted) this.#onAbort();
   }
 
-  /** Begins the time limit again from now, unless it has passed or the caller has aborted. */
+  /** Lets the whole time limit begin again, unless it has passed or the caller has aborted. */
   restart(): void {
     if (this.#isOver) return;
     clearTimeout(this.#lastRead);
@@ -41,9 +38,9 @@ export class Deadline {
   }
 
   /**
-   * Sets the function that is called when the time limit has passed or the caller aborts. Replaces
-   * the function that was set before. The argument of the function is the timeout error or the
-   * caller's abort reason. If the time limit has already passed, calls the function at once.
+   * Sets the function to call when the time limit has passed or the caller aborts. Its argument is
+   * the timeout error or the caller's abort reason. Replaces the function that was set before. If
+   * the deadline is over already, calls the function at once.
    */
   onEnd(end: (reason: unknown) => void): void {
     if (this.#isOver) end(this.#reason);

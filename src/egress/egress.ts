@@ -27,10 +27,10 @@ export type { ConnectStage, OnStage } from "./socket.ts";
 export { checkedUrl } from "./target.ts";
 
 /**
- * Maximum number of connections that destinations such as databases and brokers keep open. The
- * maximum is an eighth of the process's file descriptors if that number is smaller. So that no
- * workspace (tenant) takes all of them, a workspace may open another connection only while its
- * number of open connections is below the number that is still free. Its further destinations wait.
+ * Maximum number of connections that destinations such as databases and brokers keep open, or an
+ * eighth of the process's file descriptors if that is less. So that no workspace (tenant) takes all
+ * of them, a workspace with n open connections may open another one only while more than n are
+ * free. Its further destinations wait.
  */
 export const EGRESS_CONNECTIONS_MAX = 512;
 

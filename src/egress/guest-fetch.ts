@@ -15,9 +15,9 @@ interface GuestEgressRequest extends Omit<EgressRequest, "body" | "isRepeatable"
 const idempotent = new Set(["GET", "HEAD", "OPTIONS", "PUT", "DELETE"]);
 
 /**
- * Returns the `fetch` function of user code. The function sends requests through `egress`, whose
- * list of allowed addresses differs from that for destinations. A redirect is returned like any
- * other response; if user code follows it, the new request is checked too.
+ * Returns the function behind `fetch` in user code. It sends requests through `egress`, whose
+ * allowed addresses are not those of destinations. It returns a redirect like any other response;
+ * if user code follows the redirect, the new request is checked too.
  */
 export function guestFetch(egress: Egress) {
   return async (request: GuestEgressRequest, signal: AbortSignal) => {
@@ -54,7 +54,8 @@ export function guestFetch(egress: Egress) {
 }
 
 /**
- * Removes headers that callers must not set (`reservedHeaders`), without an error, as browsers do.
+ * Removes the headers in `reservedHeaders`, which callers must not set, without an error, as
+ * browsers do.
  */
 function withoutReservedHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(

@@ -17,11 +17,11 @@ export interface EgressResponse {
   body: Uint8Array;
 }
 
-/** The part of a request that does not depend on how the connection is made. */
+/** The members of a request that callers give, apart from its URL and the kind of connection. */
 export interface HttpRequest {
   /**
-   * The workspace (tenant) of the request. The numbers of a workspace's DNS resolutions and
-   * requests in progress are limited. Workspaces never share a connection.
+   * The workspace (tenant) that makes the request. Its requests in progress and DNS resolutions are
+   * limited. Workspaces never share a connection.
    */
   workspaceId: string;
   method: string;
@@ -39,14 +39,14 @@ export interface HttpRequest {
    */
   answerBytesMax: number;
   /**
-   * Whether the receiver may get the request twice. If so, and the receiver has closed the idle
-   * connection on which the request was sent, the request is sent again on a new connection. The
-   * receiver may have read the request before it closed the idle connection.
+   * Whether the receiver may get the request twice. If so, a request that was sent on an idle
+   * connection which the receiver closed is sent again on a new one. The receiver may have read it
+   * before.
    */
   isRepeatable: boolean;
 }
 
-/** A request with its target and its time limit. Its method is in capital letters. */
+/** A request with its target and its time limit. `method` is in capital letters. */
 interface HttpAttempt extends HttpRequest {
   target: Target;
   deadline: Deadline;
@@ -73,9 +73,9 @@ export const REQUEST_HEAD_ROOM_BYTES = 1_024;
 
 /**
  * Creates an HTTP/1.1 client. It keeps at most `idleMax` idle connections, and never more than
- * `EGRESS_IDLE_CONNECTIONS_MAX`. Idle connections are identified by workspace, address and TLS host
- * name. So every connection leads to a checked address, and what one workspace sends or receives
- * over a connection never mixes with a request of another one.
+ * `EGRESS_IDLE_CONNECTIONS_MAX`. A kept connection is used again only for the same workspace,
+ * address and TLS host name. Every connection therefore leads to a checked address, and bytes of
+ * one workspace never reach a request of another.
  *
  * The alternatives do not fit: `fetch` obeys `HTTP_PROXY`, cannot connect to a given address, and
  * allows 256 requests at a time in the whole process, so that a few receivers that do not respond
@@ -88,8 +88,8 @@ export function createHttpClient(idleMax: number) {
 
   /**
    * Sends a request over `connection`, and then keeps the connection for another request if
-   * possible. Resolves with undefined when `connection` was kept from an earlier request, the
-   * receiver has closed it, and the request may be repeated.
+   * possible. Resolves with undefined when the caller may send the request again: the connection
+   * was kept from an earlier request, the receiver has closed it, and the request may be repeated.
    */
   async function sendOver(
     connection: ReceiverConnection,
@@ -158,10 +158,9 @@ function bytesOf(attempt: HttpAttempt): Uint8Array[] {
 }
 
 /**
- * Returns the number of milliseconds for which a connection may be kept idle, from the response's
- * `Keep-Alive` header: one second less than the timeout in the header, because the receiver's FIN
- * needs time to arrive, but at least half of the timeout. Returns undefined when the header has no
- * timeout.
+ * Returns the milliseconds for which a connection may be kept idle, from the response's
+ * `Keep-Alive` header; undefined when the header has no timeout. This is one second less than the
+ * timeout, because the receiver's FIN needs time to arrive, but at least half of the timeout.
  */
 export function keepMs(keepAlive = ""): number | undefined {
   const seconds = /\btimeout=(\d{1,9})/i.exec(keepAlive)?.[1];

@@ -1,10 +1,10 @@
 // Requests to receivers
 /**
- * Maximum number of concurrent requests of destinations to receivers. The maximum is an eighth of
- * the process's file descriptors if that number is smaller, because each request needs a
- * connection. Requests of user code have a maximum of their own, of the same size. So that no
- * workspace (tenant) takes all of them, a workspace may begin another request only while its number
- * of requests in progress is below the number that is still free. Its further requests wait.
+ * Maximum number of concurrent requests of destinations to receivers, or an eighth of the process's
+ * file descriptors if that is less, because each request needs a connection. Requests of user code
+ * have a maximum of their own, of the same size. So that no workspace (tenant) takes all of them, a
+ * workspace with n requests in progress may begin another one only while more than n are free. Its
+ * further requests wait.
  */
 export const EGRESS_REQUESTS_MAX = 2_048;
 /**

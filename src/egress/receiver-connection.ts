@@ -20,7 +20,7 @@ interface PendingRequest {
  * receiver dropped packets, the socket would stay open for two minutes.
  */
 export class ReceiverConnection {
-  /** Whether a request was completed on this connection before. */
+  /** Whether an earlier request was completed. The receiver may then close the connection. */
   isUsed = false;
   /** Whether the connection can carry another request. */
   isOpen = true;
@@ -100,8 +100,8 @@ export class ReceiverConnection {
   }
 
   /**
-   * Handles the receiver's closing of the connection. A response whose end is the closing of the
-   * connection is complete. If the response is incomplete, the request in progress rejects.
+   * Handles the receiver's closing of the connection. This completes a response that ends with the
+   * connection. Any other request in progress rejects.
    */
   #end(): void {
     const pending = this.#pending;

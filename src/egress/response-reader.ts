@@ -27,7 +27,7 @@ interface ResponseHead {
  */
 let latest: ResponseHead = { text: "", status: 0, headers: {}, isNew: false };
 
-/** Parses the status line and the headers. `text` ends after the last header line. */
+/** Parses the status line and the headers. `text` ends with the line break of the last header. */
 function parseHead(text: string): ResponseHead {
   statusLine.lastIndex = 0;
   const line = statusLine.exec(text);
@@ -110,7 +110,7 @@ export class ResponseReader {
     return true;
   }
 
-  /** Handles the receiver's closing of the connection. Returns whether the response is complete. */
+  /** Called when the receiver closes the connection. Returns whether the response is complete. */
   end(): boolean {
     if (this.#state === "close") this.#state = "done";
     return this.#state === "done";
@@ -142,7 +142,7 @@ export class ResponseReader {
     return after === head.length ? nothing : head.subarray(after);
   }
 
-  /** Reads the status line and the headers. `text` ends after the last header line. */
+  /** Stores the status and the headers. `text` ends with the line break of the last header. */
   #takeHead(text: string): void {
     if (text !== latest.text) latest = parseHead(text);
     const { status, headers, isNew } = latest;
@@ -203,8 +203,8 @@ export class ResponseReader {
   }
 
   /**
-   * Keeps a part of the body. Returns false when the body exceeds `bytesMax`; the response then
-   * ends.
+   * Appends a part of the body to `body`. If the body would exceed `bytesMax`, cuts it off there,
+   * ends the response and returns false.
    */
   #keep(part: Buffer): boolean {
     const room = this.#bytesMax - this.#bodyBytes;

@@ -9,11 +9,11 @@ import type { AddressRules } from "./address-rules.ts";
 export type ConnectStage = "resolve" | "connect" | "tls";
 export type OnStage = (stage: ConnectStage) => void;
 
-/** The peer of a connection. Requests to the same endpoint may use the same idle connections. */
+/** The peer of a connection, and how to connect to it. */
 export interface Endpoint {
   /** IP address of the peer. It is not a host name, so connecting sends no DNS query. */
   address: string;
-  /** The rules that the address was checked against. */
+  /** The rules that permit `address`. They are checked again before the socket is opened. */
   rules: AddressRules;
   port: number;
   /** Host name that the peer's certificate must contain; undefined for a connection without TLS. */

@@ -2,7 +2,7 @@ import { remembered } from "../remembered.ts";
 import { EgressRefused } from "./checked-addresses.ts";
 import { hostOf } from "./connect.ts";
 
-/** The receiver of a request, and the resource there: the parts of a URL that a request needs. */
+/** The parts of a URL that a request needs: its receiver, and the resource there. */
 export interface Target {
   /** Host name or address. An IPv6 address has no brackets. */
   host: string;

@@ -1,6 +1,6 @@
 import type { DestinationChoice } from "./destination-choice.ts";
 
-/** An event as JSON for destinations and user code, with the fields that delivery code reads. */
+/** An event as JSON for destinations and user code, and the members that delivery needs. */
 export interface BuiltEvent {
   /** The event as JSON text in UTF-8, in memory that later events do not overwrite. */
   json: Uint8Array;
@@ -12,7 +12,7 @@ export interface BuiltEvent {
   /** The event's userId; empty when the event has none. */
   userId: string;
   anonymousId: string;
-  /** Whether `userId` and `anonymousId` are strings in the JSON, if the event has them. */
+  /** Whether `userId` and `anonymousId`, where present, are strings in the JSON, not numbers. */
   hasTextIds?: boolean;
   /** The name of a track event (its field `event`); empty or absent for other events. */
   name?: string | undefined;
@@ -21,8 +21,8 @@ export interface BuiltEvent {
    * the record.
    */
   messageId?: string | undefined;
-  /** The event's rules that exclude destinations; undefined when it has none. */
+  /** The members of the event that exclude destinations; undefined when it has none. */
   choice?: DestinationChoice | undefined;
-  /** Whether the settings of the source forbid delivering the event. */
+  /** Whether the settings of the source forbid delivery, so that no destination gets the event. */
   isDropped?: true;
 }

@@ -4,13 +4,13 @@ import { textSearch } from "./text-search.ts";
 
 /** Conditions of a search that can be checked only on the JSON of an event. */
 export interface ContentFilter {
-  /** Path of a field and its value, such as `properties.plan=pro`. Names are separated by dots. */
+  /** Path of a field and its required value: `properties.plan=pro`. Dots separate the names. */
   property?: string;
-  /** Text that occurs in the event's JSON. Upper and lower case are equal. */
+  /** Text that the event's JSON must contain. Upper and lower case are equal. */
   text?: string;
 }
 
-/** Regular expression that a value of `property` must match. */
+/** Regular expression for the condition `property` of a search: a path, `=`, and a value. */
 export const PROPERTY_PATTERN = "^[^=]+=";
 /**
  * Describes, for error messages, the strings that match `PROPERTY_PATTERN` and have at most
@@ -58,7 +58,9 @@ function jsonSearch(text: string): (json: string) => boolean {
     ((hasQuote || json.includes("\\")) && holds(JSON.stringify(JSON.parse(json)).toLowerCase()));
 }
 
-/** Returns the scalar at a path as a string; undefined for an object, an array or nothing. */
+/**
+ * Returns the scalar at a path as a string; undefined if an object, an array or nothing is there.
+ */
 export function textAt(event: unknown, path: readonly string[]): string | undefined {
   let value = event;
   for (const name of path) {

@@ -134,9 +134,8 @@ export function writeEvent(record: PixelRecord): number {
 }
 
 /**
- * The time, in milliseconds since the epoch, whose text is in the template `TIMES` at the moment.
- * If the next event has the same time, which is frequent in a busy log, the text is not written
- * again.
+ * Time, in milliseconds since the epoch, that was last written to the template `TIMES`. The next
+ * event often has the same time in a busy log; the template is then not written again.
  */
 let timesSet = Number.NaN;
 
@@ -201,14 +200,14 @@ function isBlank(node: number): boolean {
   return nodeText(node).trim() === "";
 }
 
-/** Returns a node's string value, or an empty string if the event has no such field. */
+/** Returns the string value of the event's field with this node; empty if the field is absent. */
 function nodeText(node: number): string {
   return isGiven(node) ? textOf(nodes[node + FIRST]!, nodes[node + LAST]!) : "";
 }
 
 /**
- * Returns the event's messageId: the messageId that the server made, which is in the record, or the
- * one that the SDK sent.
+ * Returns the event's messageId: the one that the SDK sent or, without it, the one in the record,
+ * which the server made.
  */
 export function messageIdOf({ messageId }: EventRecord, event: BuiltEvent): string {
   return messageId === undefined ? (event.messageId ?? "") : uuidText(messageId);

@@ -18,21 +18,20 @@ export interface EventQuery extends ContentFilter {
   to?: number;
   messageId?: string;
   /**
-   * Whether to find only events that were refused on arrival (true), or only other events (false).
-   * Absent to find both.
+   * Finds only events that were refused on arrival (true), or only other events (false). Absent:
+   * both.
    */
   isRefused?: boolean;
   userId?: string;
   anonymousId?: string;
-  /** The name of a track event (its field `event`). */
+  /** Finds only track events with this name (their field `event`). */
   event?: string;
 }
 
 /**
  * Returns a function that checks whether an encoded record meets the query. For speed, it first
- * searches the bytes that the client sent, because any string of an event occurs in the decoded
- * query string or in the JSON. It builds the event with `eventOf` only if that search does not rule
- * the record out.
+ * looks for the strings of the query in the bytes that the client sent (a decoded query string, or
+ * JSON). Only if they may be there does it build the event with `eventOf` and check the event.
  */
 export function createFinder(
   query: EventQuery,
@@ -109,9 +108,9 @@ function mayHold(query: Buffer, needles: readonly Buffer[]): boolean {
 }
 
 /**
- * Whether a JSON text may contain all strings in `needles`. A JSON text with a backslash may
- * contain any string, because JSON can write any character as an escape. An event with the id
- * `1000` is not found if the id was sent as a number such as `1e3`.
+ * Whether a JSON text may contain all strings in `needles`. True for each text with a backslash,
+ * because JSON can write any character as an escape. False for the needle `1000` if the text has
+ * the number `1e3`, so an event with this id is not found.
  */
 function mayHoldInJson(json: Buffer, needles: readonly Buffer[]): boolean {
   return needles.every((needle) => json.includes(needle)) || json.includes(BACKSLASH);

@@ -19,13 +19,13 @@ interface QueryInspection {
   /** The write key in the query; empty when the query is refused. */
   writeKey: string;
   /**
-   * Hash of the event's user, computed by `userHash`. It is 0 when the caller did not set
-   * `wantsUser` or the query is refused.
+   * Hash of the event's user (`userHash`). It is 0 if the caller did not ask for it with
+   * `wantsUser`, or the query is refused.
    */
   user: number;
 }
 
-/** Start and end of the userId in the scratch buffer, as JSON text. */
+/** Offsets of the userId in the scratch buffer, where it is JSON text. */
 const userId = { start: 0, end: 0 };
 const anonymousId = { start: 0, end: 0 };
 
@@ -96,8 +96,8 @@ function refusal(problem: string): QueryInspection {
 
 /**
  * Returns the maximum number of gaps (array elements that no parameter sets) that the parameter
- * name read last by `readPair` can add. Each index in the name may begin a new array, and index n
- * leaves at most n gaps before it.
+ * last read by `readPair` can add. Each index in its name may begin a new array, and index n leaves
+ * at most n gaps before it.
  */
 function gapsMax(): number {
   let gaps = 0;

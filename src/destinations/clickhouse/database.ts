@@ -93,8 +93,8 @@ export class ClickhouseDatabase implements TableConnection {
   }
 
   /**
-   * Inserts the records of each table with one atomic statement per table. A repeated insert has
-   * the same token as the first, so ClickHouse ignores it.
+   * Inserts the records of each table with one atomic statement per table. ClickHouse ignores a
+   * statement that repeats an earlier one, because both contain the same deduplication token.
    */
   async insert(loads: readonly TableLoad[]): Promise<void> {
     for (const load of loads) await this.#run(sql.insertRows(this.#qualified(load.table), load));
@@ -102,7 +102,7 @@ export class ClickhouseDatabase implements TableConnection {
 
   close(): void {}
 
-  /** Creates `table` and writes a row to it, to test the connection. */
+  /** Creates `table` and writes a row to it, as a step of a connection test. */
   async testWrite(table: string): Promise<void> {
     const columns = new Map([["id", "string" as const]]);
     await this.createTable(table, "id", columns, false);
@@ -155,8 +155,8 @@ export class ClickhouseDatabase implements TableConnection {
 const UNKNOWN_DATABASE = "81";
 const UNKNOWN_SETTING = "115";
 /**
- * Index of the value that says whether a column is virtual (computed by ClickHouse), in a row of
- * the result of `describe table`.
+ * In a row of the result of `describe table`: index of the value that says whether the column is
+ * virtual (computed by ClickHouse).
  */
 const VIRTUAL_AT = 7;
 

@@ -30,10 +30,10 @@ const meanings = new Map<number, string>([
 ]);
 
 /**
- * Error codes whose cause is a name, a value or the size of a statement. The events of the
- * statement are refused for good, because a retry would fail too. A statement with other events may
- * succeed. The list has no code whose cause is, or may be, the server, the account or the
- * definition of a table: such an error affects all events, so the delivery is retried.
+ * Error codes after which the events of a statement are refused for good, because a retry would
+ * fail too: the cause is a name, a value or the size of the statement. If the cause is, or may be,
+ * the server, the account or the definition of a table, the code is not in this list, and the
+ * delivery is retried.
  */
 const refusing = new Set([
   // Values that cannot be parsed or converted.
@@ -48,23 +48,23 @@ const refusing = new Set([
   ...[128, 131, 161, 167, 168, 229, 248, 306, 565],
 ]);
 /**
- * Error codes whose cause is the database itself, so that an insert of any rows would fail: a
- * failed sign-in, a timeout, too few resources, a read-only or missing table or database, a missing
- * replica.
+ * Error codes of a failure that no event can have caused, because an insert of any rows would fail:
+ * a failed sign-in, a timeout, too few resources, a read-only or missing table or database, a
+ * missing replica.
  */
 const ofDatabase = new Set([
   ...[516, 192, 193, 194, 195, 164, 242, 243, 241, 252, 159, 202, 60, 81],
   ...[209, 210, 225, 236, 285, 319, 394, 439, 745, 999],
 ]);
 /**
- * Error codes whose cause may be that the cached list of columns is outdated, because another
- * program changed the tables.
+ * Error codes that may mean that another program has changed the tables, so that pixelmill's cached
+ * lists of columns are wrong and must be read again.
  */
 const stale = new Set([...refusing, 8, 16, 36, 44, 47, 60, 81]);
 
 /**
- * Error codes after which no columns can be added to a table: the user lacks the grant, or the
- * table engine has fixed columns.
+ * Error codes that mean that a table can get no further column: the user lacks the grant, or the
+ * engine of the table does not allow it.
  */
 const fixed = new Set([48, 497]);
 

@@ -52,8 +52,8 @@ const times: Record<string, readonly [number, number]> = {
 };
 
 /**
- * Describes a column. The description has the type `other` if events cannot be written to the
- * column.
+ * Converts a ClickHouse type into the description of a column. The description has the type `other`
+ * if events cannot be written to the column.
  */
 export function columnOf(sqlType: string, defaultKind: string, isVirtual = false): TableColumn {
   const other: TableColumn = { type: "other", sqlType };
@@ -92,8 +92,8 @@ export function hasOwnKey(engine: string, sortingKey: string): boolean {
 }
 
 /**
- * Number of insert tokens that ClickHouse remembers for a table. An insert with a remembered token
- * is a repeated one, which ClickHouse ignores.
+ * Number of deduplication tokens that ClickHouse remembers for a table. ClickHouse ignores an
+ * insert with a remembered token, because it repeats an earlier insert.
  */
 const TOKENS_KEPT = 1_000;
 
@@ -121,7 +121,9 @@ export function createTable(
   );
 }
 
-/** Returns the type of a column that keeps the last non-null value, as in RudderStack's `users`. */
+/**
+ * SQL type of a column that keeps the last non-null value of a row's key, for the table `users`.
+ */
 const latest = (type: ColumnType) =>
   `SimpleAggregateFunction(anyLast, Nullable(${sqlTypes[type]}))`;
 
@@ -138,8 +140,8 @@ export function addColumns(
 }
 
 /**
- * Builds the statement that inserts records into a table. The settings in the statement override
- * the settings of the ClickHouse user's profile.
+ * Builds the statement that inserts records into a table. It sets the ClickHouse settings that it
+ * depends on, because the user's profile may have other values.
  */
 export function insertRows(table: string, { columns, records }: TableLoad): Uint8Array {
   const used = new Set<string>();

@@ -75,8 +75,8 @@ export function fileFaults(config: Record<string, unknown>): Detail[] {
 }
 
 /**
- * Describes an invalid path for an error message. The usual description of a text gives only its
- * length, and the length of most invalid paths is valid.
+ * Describes an invalid path for an error message. `describeValue` would give only its length, and
+ * most invalid paths have a valid length.
  */
 function cameOfPath(path: unknown): string {
   if (typeof path !== "string" || path === "") return describeValue(path);

@@ -60,8 +60,8 @@ export function fileKind(root: string): DestinationKind<FileConfig> {
 }
 
 /**
- * Opens a destination that writes each delivery to a separate Parquet file. A repeated attempt at a
- * delivery replaces its file.
+ * Opens a destination that writes each delivery to a Parquet file of its own. A repeated attempt at
+ * the delivery replaces the file.
  */
 function openParquet(root: string, path: string, settings: FileConfig): OpenDestination {
   return {

@@ -11,8 +11,8 @@ const newline = 10;
 const brace = 0x7b;
 const sectorBytes = 512;
 /**
- * Number of bytes at the end of a file that are checked for zeros after a power loss. They include
- * the last append, whose sectors may not have been written.
+ * Number of bytes at the end of a file that are checked for zeros left by a power loss. One append
+ * writes fewer bytes, and only the last append can be incomplete on the disk.
  */
 const unwrittenBytesMax = 2 * DELIVERY_BYTES_MAX;
 /** Number of bytes that are read at a time while the start of the last line is searched. */

@@ -26,7 +26,7 @@ export function rotatedPath(path: string, name: string): string {
   return `${folder}${stem}-${name}${extension}`;
 }
 
-/** Returns the part of a rotated file's name that `rotatedPath` has inserted. */
+/** Returns the part of the file name `name` that `rotatedPath` has inserted. */
 function middleOf(path: string, name: string): string {
   const { stem, extension } = partsOf(path);
   return name.slice(stem.length + 1, name.length - extension.length);
@@ -49,10 +49,10 @@ function rotatedAt(path: string, name: string): number | undefined {
 }
 
 /**
- * Returns the name for the file of a delivery: `name`, the name of the delivery, with the current
- * time in place of the time at its start. With the original time, the file of a delivery that is
- * retried late, or after the clock was set back, would count as the oldest file and be deleted. If
- * an earlier attempt at the delivery has written the file, returns the name of that file.
+ * Returns the name to insert into the path of a delivery's file (see `rotatedPath`). `name` is the
+ * name of the delivery, which begins with the time of its start. The current time replaces it: a
+ * delivery that is retried late would otherwise have the oldest file, which is deleted first. If an
+ * earlier attempt at the delivery has written a file, returns the name in that file's path.
  */
 export async function writtenName(root: string, path: string, name: string): Promise<string> {
   const rest = name.slice(name.indexOf("-"));
@@ -66,8 +66,9 @@ export async function writtenName(root: string, path: string, name: string): Pro
 }
 
 /**
- * Returns the current time in the form for a file name, or a later time if the name would otherwise
- * not sort after `names`, the names of the rotated files.
+ * Returns the current time as text for the name of a rotated file. If a file in `names` has this
+ * time or a later one, because the clock was set back, returns the millisecond after the latest
+ * one.
  */
 function nextTime(path: string, names: readonly string[]): string {
   const last = names
@@ -94,7 +95,7 @@ export async function rotateFile(root: string, path: string): Promise<void> {
   });
 }
 
-/** Whether old rotated files are deleted, because their number or their age is limited. */
+/** Whether the number or the age of rotated files is limited, so that old ones are deleted. */
 export function deletesFiles({ keepFiles, keepAgeMs }: FileRetention): boolean {
   return keepFiles !== undefined || keepAgeMs !== undefined;
 }

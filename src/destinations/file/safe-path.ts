@@ -59,10 +59,10 @@ const fileFlags =
   constants.O_NONBLOCK;
 
 /**
- * Returns the path of the entry `name` of an open directory. On Linux, the path begins at the
- * directory's file descriptor, so that no link can replace the directory. Other systems do not
- * support that: the path begins with `here`, the directory's path, and O_NOFOLLOW protects each
- * component only at the moment when it is opened.
+ * Returns a path for the entry `name` of an open directory. On Linux, the path leads through the
+ * directory's file descriptor, so it stays right if a link replaces the directory. Other systems
+ * have no such paths. There the path begins with `here`, the directory's path, and O_NOFOLLOW
+ * protects each component only at the moment when it is opened.
  */
 function join(directory: FileHandle, here: string, name: string): string {
   return platform === "linux" ? `/proc/self/fd/${directory.fd}/${name}` : `${here}/${name}`;

@@ -39,7 +39,10 @@ const CLIENT_ID = "pixelmill";
  * pixelmill may connect, and would buffer answers of any size.
  */
 export class BrokerConnection {
-  /** Time by `performance.now()` at which the authenticated session ends. */
+  /**
+   * Time of `performance.now()` after which the connection gets no further request, because the
+   * broker ends the authenticated session soon.
+   */
   expiresAt = Number.POSITIVE_INFINITY;
   /** Called once, when the connection ends. */
   onEnd: () => void = () => {};
@@ -93,9 +96,9 @@ export class BrokerConnection {
   }
 
   /**
-   * Calls `ask` with two arguments: the newest version of a request that the broker and the client
-   * library support, and this connection, typed as one of the client library. Resolves with the
-   * result of `ask`. Rejects with the same errors as `request`.
+   * Calls `ask`, which sends one request with a function of the client library, and resolves with
+   * its result. `ask` gets the newest version of the request that the broker and the library
+   * support, and this connection. Rejects with the same errors as `request`.
    */
   async exchange<Name extends keyof Requests, T>(
     name: Name,
@@ -222,7 +225,7 @@ function frameLength(bytes: Buffer): number | undefined {
   return LENGTH_BYTES + length;
 }
 
-/** First byte of a TLS alert record. */
+/** First byte of a TLS alert: a broker that requires TLS answers an unencrypted request with it. */
 const TLS_ALERT = 0x15;
 
 /**

@@ -14,9 +14,9 @@ import { authenticate } from "./sasl.ts";
  * Timeout in milliseconds of connecting and of each request. It leaves time to try another broker.
  */
 const STEP_MS_MAX = 10_000;
-/** Largest number of brokers that are asked at once for the leaders of partitions. */
+/** Maximum number of brokers that one call of `askSeveral` asks. */
 const SEVERAL = 3;
-/** Milliseconds after the first broker's answer for which further brokers' answers are awaited. */
+/** Longest time in milliseconds that `askSeveral` waits for further answers after the first. */
 const FURTHER_MS_MAX = 1_000;
 
 export interface BrokerConnectionsParts {

@@ -49,12 +49,12 @@ export class EventProducer {
   readonly #compression: "none" | "gzip";
   readonly #partitions = new Map<string, Partition>();
   /**
-   * Outcomes of events whose delivery failed because other events of the delivery had no outcome. A
-   * retry of the delivery does not write the events with an outcome again.
+   * Known outcomes of events whose delivery failed, because other events of the delivery had none.
+   * The next attempt at the delivery does not write the events with an outcome again.
    */
   readonly #results = new WeakMap<OutgoingEvent, SendResult>();
   #producerId: ProducerId | undefined;
-  /** Number of deliveries so far. It determines the partition of records without a key. */
+  /** Number of deliveries so far. Each writes its records without a key to the next partition. */
   #turn = 0;
 
   constructor(brokers: BrokerConnections, config: KafkaConfig) {
@@ -202,9 +202,9 @@ export class EventProducer {
   }
 
   /**
-   * Groups the partitions that have records to send by their leader and by the producer id of the
-   * batch to send. A batch in flight keeps its producer id, and a new batch gets `current`. Moves
-   * the records of a partition that no longer exists to `unplaced`.
+   * Groups the partitions that have records to send by the broker that leads them and by the
+   * producer id of the batch to send. A batch that was sent before keeps its producer id, and a new
+   * batch gets `current`. If a partition no longer exists, moves its records to `unplaced`.
    */
   #byLeader(unplaced: KafkaEventRecord[], current: ProducerId, round: Round): Partition[][] {
     const groups = new Map<string, Partition[]>();
@@ -286,7 +286,7 @@ export class EventProducer {
 }
 
 interface Round {
-  /** Failure after which records must be sent again. Undefined if the round had no failure. */
+  /** The failure of a request in the round; undefined if none has failed. */
   failure: KafkaFailure | undefined;
   isProgress: boolean;
 }

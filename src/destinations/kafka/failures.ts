@@ -3,8 +3,8 @@ import { certificateFault } from "../../errors.ts";
 import type { ReceiverAnswer } from "../answers/receiver-answer.ts";
 
 /**
- * Says when another attempt may succeed after a failure. `soon`: within seconds, after the brokers
- * elect a new leader. `later`: after an operator has fixed something. `refused`: never with this
+ * When another attempt may succeed after a failure. `soon`: within seconds, after the brokers elect
+ * a new leader. `later`: after an operator has changed something. `refused`: never with this
  * config.
  */
 type Outlook = "soon" | "later" | "refused";
@@ -56,7 +56,7 @@ const meanings = new Map<number, string>([
   [89, "The broker asks for fewer requests"],
 ]);
 
-/** Error codes by which a broker refuses a batch because of its records, for example their size. */
+/** Error codes of a batch that a broker refuses because of its records, for example their size. */
 const ofRecords = new Set([10, 18, 32, 44, 87]);
 /** Whether a broker's error code means that a batch or a record is too large. */
 export function isTooLarge(code: number): boolean {
@@ -64,12 +64,13 @@ export function isTooLarge(code: number): boolean {
 }
 
 /**
- * Error codes after which the producer needs a new producer id, by which brokers detect duplicates.
+ * Error codes after which the producer must ask for a new producer id, the number by which brokers
+ * detect duplicates.
  */
 const ofIdentity = new Set([45, 47, 49, 59, 90]);
 
 /**
- * Error codes with which requests fail until an operator changes permissions, a name or
+ * Error codes of requests that fail until an operator of the cluster changes permissions, a name or
  * credentials.
  */
 const ofOperator = new Set([17, 29, 31, 33, 58]);

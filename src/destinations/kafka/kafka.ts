@@ -46,9 +46,8 @@ export function kafkaKind(
 }
 
 /**
- * Returns the receivers of the password and of the headers: the brokers in the config. The brokers
- * in the config name further brokers, which also receive the password and the headers, but are not
- * listed.
+ * Returns the receivers of the password and of the headers: the brokers in the config. They name
+ * further brokers, which receive the password and the headers too, but are not listed.
  */
 function audiences(config: KafkaConfig): SecretAudience[] {
   const { brokers, tls } = config;

@@ -14,7 +14,7 @@ import type { KafkaEventRecord } from "./record.ts";
 interface BatchOutcome {
   written: readonly KafkaEventRecord[];
   refused: { record: KafkaEventRecord; reason: string }[];
-  /** Why the batch must be sent again, as a sentence; absent when it need not be sent again. */
+  /** Why the batch must be sent again, as a sentence. Absent if every record has its outcome. */
   retryReason?: string;
 }
 
@@ -63,7 +63,9 @@ export class Partition {
     });
   }
 
-  /** Applies the broker's response to the batch that was sent. */
+  /**
+   * Takes the broker's response to the batch that was sent. Records without an outcome stay queued.
+   */
   settle({
     errorCode,
     errorMessage,

@@ -5,7 +5,7 @@ import type { KafkaConfig } from "./config.ts";
 import { namesEvent, topicOf } from "./topic-name.ts";
 
 /**
- * Outcome of an event: true when it was written to its topic, else a sentence on why it was
+ * Outcome of an event: true if it was written to its topic, or a sentence that says why it was
  * refused.
  */
 export type SendResult = true | string;
@@ -21,7 +21,7 @@ export interface KafkaEventRecord extends BatchRecord {
   result: SendResult | undefined;
 }
 
-/** Overhead of a record and of each header in bytes. */
+/** Estimated bytes of a batch for a record, and for each of its headers, beside their texts. */
 const RECORD_BYTES = 30;
 const HEADER_BYTES = 6;
 

@@ -6,8 +6,8 @@ import { ignoredKey } from "../rudderstack-keys.ts";
 const mechanisms = { plain: "PLAIN", sha256: "SCRAM-SHA-256", sha512: "SCRAM-SHA-512" } as const;
 
 /**
- * RudderStack's config keys that have no effect: the SSH keys, and the keys of features (Avro,
- * several topics) that are refused when a config turns them on.
+ * Keys of RudderStack's configs that pixelmill accepts without using their values: the SSH keys,
+ * and the settings of Avro and of several topics, features that a config must not turn on.
  */
 const ignored = [
   ...["avroSchema", "avroSchemas", "embedAvroSchemaID", "eventTypeToTopicMap", "eventToTopicMap"],

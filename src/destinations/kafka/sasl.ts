@@ -10,8 +10,7 @@ interface SaslCredentials {
 }
 
 /**
- * Fraction of a session's lifetime after which a new session is opened. The broker sets the
- * lifetime.
+ * Fraction of the lifetime that the broker gives a session after which pixelmill opens a new one.
  */
 const SESSION_SHARE = 0.8;
 
@@ -45,9 +44,9 @@ export async function authenticate(
 type Crypto = KafkaProtocol["saslScramSha"]["defaultCrypto"];
 
 /**
- * Returns the client library's cryptographic functions for SCRAM, with a different `hi`, the
- * function that derives a key from the password. The different `hi` waits for the workspace's turn
- * (see `ScramDerivations`), and computes on another thread.
+ * Returns the client library's cryptographic functions for SCRAM, with another `hi`, the function
+ * that derives a key from the password. It derives the key on another thread, and one at a time for
+ * each workspace (see `ScramDerivations`).
  */
 function cryptoOf(kafka: KafkaProtocol, scramKeys: ScramKeys, signal: AbortSignal): Crypto {
   return {

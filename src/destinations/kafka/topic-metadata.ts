@@ -41,7 +41,9 @@ export class TopicMetadata {
    */
   readonly #asked = new Map<string, number>();
   #addresses = new Map<number, BrokerAddress>();
-  /** Whether a request to a leader failed. The next metadata request then asks several brokers. */
+  /**
+   * Whether the next metadata request asks several brokers, because a request to a leader failed.
+   */
   #isInDoubt = false;
 
   constructor(brokers: BrokerConnections, isMade: boolean) {
@@ -53,7 +55,7 @@ export class TopicMetadata {
     return this.#known.get(name);
   }
 
-  /** Returns the topics in `names` that may be used without exceeding `KAFKA_TOPICS_MAX`. */
+  /** Returns those topics in `names` that can be used without exceeding `KAFKA_TOPICS_MAX`. */
   admit(names: Iterable<string>): Set<string> {
     const admitted = new Set<string>();
     let room = KAFKA_TOPICS_MAX - Math.max(this.#known.size, this.#asked.size);
@@ -167,7 +169,7 @@ const NO_LEADER: LeaderStatement = { leaderId: -1 };
 const UNKNOWN_TOPIC = 3;
 const LEADER_NOT_AVAILABLE = 5;
 /**
- * Time in milliseconds after which a topic counts as missing if it does not exist. The time begins
- * with the first request to the brokers to create the topic.
+ * Time in milliseconds after which a topic counts as missing if it still does not exist. It begins
+ * when the brokers are first asked to create the topic.
  */
 const APPEAR_MS_MAX = 10_000;

@@ -3,8 +3,9 @@ export const TOPIC_CHARS_MAX = 249;
 const place = "{{event}}";
 
 /**
- * Inserts an event's name into a topic template. Replaces characters that Kafka does not allow by
- * `_`, and shortens the name to keep the topic within `TOPIC_CHARS_MAX`.
+ * Returns the topic for an event's name: puts the name into a topic template. Replaces characters
+ * that Kafka does not allow by `_`, and shortens the name to keep the topic within
+ * `TOPIC_CHARS_MAX`.
  */
 export function topicOf(template: string, name: string): string {
   const parts = template.split(place);

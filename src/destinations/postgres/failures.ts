@@ -33,10 +33,10 @@ const meanings = new Map<string, string>([
 ]);
 
 /**
- * SQLSTATE codes with which the database refuses the events of a statement for good, so that a
- * retry cannot help. Their causes are the names, the values or the size of a statement, which
- * differ from event to event. An error with a code that is not here is retried: its cause is, or
- * may be, the server, the account or the definition of a table, and would affect other events too.
+ * SQLSTATE codes after which the events of a statement are refused for good, because a retry would
+ * fail too: the cause is a name, a value or the size of the statement. If the cause is, or may be,
+ * the server, the account or the definition of a table, the code is not among them, and the
+ * delivery is retried.
  *
  * - Class 21, 22, 23, 44: values that do not fit, or violate a constraint or the check of a view.
  * - Class 42, except the codes in `definitions`: names that cannot be used.
@@ -45,31 +45,29 @@ const meanings = new Map<string, string>([
  */
 const refusing = /^(21|22|23|42|44|54|P0)/;
 /**
- * SQLSTATE codes of class 42 whose cause is the definition of an object in the database, such as a
- * table or a function, or a missing grant. A retry may succeed after someone has changed the object
- * or the grants. The codes stand for a missing grant, schema, table, column, type, function or
- * unique key, an object that already exists, a column of another type, or a syntax error. A syntax
- * error can only be in a function that the table uses, because pixelmill's own statements have
- * none.
+ * SQLSTATE codes of class 42 that say that a grant is missing, or that an object in the database,
+ * such as a table, a column or a function, is missing or has an unsuitable definition. A retry may
+ * succeed after someone has changed that. Syntax errors are among them, because only a function
+ * that the table uses can have one: pixelmill's own statements have none.
  */
 const definitions =
   /^(42501|42601|42P0[1-7]|42P10|42P17|42P2[12]|42703|42704|42710|42723|42725|42804|42846|42883)/;
 /**
- * SQLSTATE codes and classes whose cause is the database itself, so that an insert of any rows
- * would fail: no connection, a failed sign-in, a conflict with other transactions, too few
+ * SQLSTATE codes and classes of a failure that no event can have caused, because an insert of any
+ * rows would fail: no connection, a failed sign-in, a conflict with other transactions, too few
  * resources, a lock, a timeout, an operator's intervention, a disk error, a read-only database, or
- * a missing database or schema. Other codes, such as a missing grant, may concern one table.
+ * a missing database or schema.
  */
 const ofDatabase = /^(08|28|40|53|55|57|58|25006|3D|3F)/;
 /**
- * SQLSTATE codes whose cause may be that the cached list of columns is outdated, because another
- * program changed the tables.
+ * SQLSTATE codes that may mean that another program has changed the tables, so that pixelmill's
+ * cached lists of columns are wrong and must be read again.
  */
 const stale = /^(42P01|42703|42804|42846|42P10|22|3F000)/;
 
 /**
- * SQLSTATE codes after which no column can be added to a table: the user lacks the grant, the table
- * is a view, or the table has 1,600 columns, including dropped ones.
+ * SQLSTATE codes that mean that a table can get no further column: the user lacks the grant, the
+ * table is a view, or the table has 1,600 columns, including dropped ones.
  */
 const fixed = new Set(["42501", "42809", "54011"]);
 

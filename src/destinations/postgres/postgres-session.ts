@@ -45,9 +45,7 @@ export type ResultRow = (string | null)[];
 
 interface PendingQuery {
   rows: ResultRow[];
-  /**
-   * Number of further bytes that the response may have. If more arrive, the connection is closed.
-   */
+  /** Number of bytes of the response that may still arrive. More bytes close the connection. */
   bytesLeft: number;
   error: PostgresError | undefined;
   resolve: (rows: ResultRow[]) => void;
@@ -60,8 +58,8 @@ export class PostgresSession {
   readonly #messages = new PostgresMessageReader(DATABASE_ANSWER_BYTES_MAX);
   #signIn: PostgresSignIn | undefined;
   /**
-   * Resolves when all messages received so far were handled. Messages are handled one after the
-   * other, and handling may wait: the proof of the password is computed on another thread.
+   * Resolves when all messages received so far are handled. They are handled one after the other,
+   * because handling may take time: the proof of the password is computed on another thread.
    */
   #handled: Promise<unknown> = Promise.resolve();
   #pending: PendingQuery | undefined;
@@ -154,7 +152,7 @@ export class PostgresSession {
     this.destroy(new SessionLost("The database sent an unexpected message"));
   }
 
-  /** Handles a message that arrives while the session signs in, or just after that. */
+  /** Handles a message that was received during the sign-in, which may be complete by now. */
   async #handleSignIn(message: PostgresMessage): Promise<void> {
     const signIn = this.#signIn;
     if (signIn === undefined || signIn.isDone || message.type !== "R") return this.#handle(message);

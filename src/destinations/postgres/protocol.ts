@@ -1,13 +1,11 @@
 import { FrameReader } from "../frame-reader.ts";
 
 /**
- * A message of the PostgreSQL protocol 3.0.
- *
- * pixelmill implements the protocol itself, because the server is not trusted: any member of a
- * workspace chooses the server of a destination. The maintained client libraries do not withstand a
- * hostile server. The library `postgres` ends the process at a short or unexpected message, and
- * computes any number of SCRAM iterations on the main thread (30 million take 10 s). The library
- * `pg` throws errors that cannot be caught.
+ * A message of the PostgreSQL protocol 3.0. pixelmill implements the protocol itself, because any
+ * member of a workspace chooses the server of a destination, and the maintained client libraries do
+ * not withstand a hostile server. The library `postgres` ends the process at a short or unexpected
+ * message, and computes any number of SCRAM iterations on the main thread (30 million take 10 s).
+ * The library `pg` throws errors that cannot be caught.
  */
 export interface PostgresMessage {
   /** The message type, one letter. */
@@ -81,7 +79,7 @@ export function errorFields(body: Buffer): Map<string, string> {
   return fields;
 }
 
-/** Parses a row into its columns: text or null. Throws `NotPostgres` if it is too short. */
+/** Parses a row into its values: text or null. Throws `NotPostgres` if the row is too short. */
 export function rowOf(body: Buffer): (string | null)[] {
   const row: (string | null)[] = [];
   let at = 2;
@@ -147,7 +145,10 @@ function frame(type: string, ...parts: (string | Buffer)[]): Buffer {
   return Buffer.concat(frameParts(type, ...parts));
 }
 
-/** Encodes a message as unjoined parts, so that a long part is copied only once, at the end. */
+/**
+ * Encodes a message as several buffers. The caller joins the buffers of all messages at once, so
+ * that a long one is copied only once.
+ */
 function frameParts(type: string, ...parts: (string | Buffer)[]): Buffer[] {
   const body = parts.map((part) => (typeof part === "string" ? Buffer.from(part) : part));
   return [Buffer.from(type), lengthOf(body), ...body];

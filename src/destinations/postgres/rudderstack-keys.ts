@@ -4,8 +4,8 @@ import type { RudderstackKeys } from "../rudderstack-form.ts";
 import { ignoredKey } from "../rudderstack-keys.ts";
 
 /**
- * Config keys of RudderStack's warehouses that have no effect: keys of staging files, of schedules,
- * of rules for tables and of SSH.
+ * Keys in configs of RudderStack's warehouses that pixelmill accepts and ignores: keys of staging
+ * files, of schedules, of rules for tables and of SSH.
  */
 const ignored = [
   ...["syncFrequency", "syncStartAt", "excludeWindow", "jsonPaths", "useRudderStorage"],

@@ -20,12 +20,11 @@ const sqlTypes: Record<ColumnType, string> = {
 };
 
 /**
- * Query for the columns of a table. Each row of the result has a column's name, its type, whether
- * it cannot be written to (a generated column, or a system column such as `xmin`), whether the
- * comment of the table begins with pixelmill's mark, and whether `id` is the table's primary key.
- * If the name belongs to a relation that has no writable rows, such as an index, the result is one
- * row without a column. It shows that no table with this name can be created. Parameters: the
- * schema, the table, the mark.
+ * Query for a table and its columns. Parameters: the schema, the table, pixelmill's mark. Each row
+ * of the result has a column's name and type, whether it cannot be written to (a generated column,
+ * or a system column such as `xmin`), whether the comment of the table begins with the mark, and
+ * whether `id` is the primary key. For another relation of this name, such as an index, the result
+ * is one row without a column, which shows that no such table can be created.
  */
 export const tableQuery = `select a.attname, format_type(a.atttypid, a.atttypmod),
   a.attgenerated <> '' or a.attnum < 0,
@@ -44,9 +43,8 @@ on n.oid = c.relnamespace where n.nspname = $1 and c.relkind in ('r', 'p')`;
 export const schemaQuery = "select 1 from pg_namespace where nspname = $1";
 
 /**
- * Returns a statement that sets timeouts, time zone and date style for its transaction. The
- * settings end with the transaction, because other programs may use the connection afterwards if
- * there is a pooler such as PgBouncer.
+ * Returns a statement that sets timeouts, time zone and date style for its transaction only. Behind
+ * a pooler such as PgBouncer, other programs may use the connection afterwards.
  */
 export function transactionSettings(statementMs: number, lockMs: number): string {
   const settings = {
@@ -61,7 +59,7 @@ export function transactionSettings(statementMs: number, lockMs: number): string
   return `select ${calls.join(", ")}`;
 }
 
-/** For each SQL type without parameters, by its name: the description of a column of this type. */
+/** For each SQL type without parameters: how a column of this type is described. */
 const columnTypes = new Map<string, Omit<TableColumn, "sqlType">>([
   ["text", { type: "string" }],
   ["bigint", { type: "int" }],
@@ -76,8 +74,8 @@ const columnTypes = new Map<string, Omit<TableColumn, "sqlType">>([
 ]);
 
 /**
- * Describes a column by its SQL type in the form of `format_type`. The description has the type
- * `other` if the column cannot be written to.
+ * Converts an SQL type, as `format_type` writes it, into the description of a column. The
+ * description has the type `other` if events cannot be written to the column.
  */
 export function columnOf(sqlType: string, isReadOnly: boolean): TableColumn {
   const [, name = "", first, second] =
@@ -121,7 +119,7 @@ export function addColumns(
 }
 
 /**
- * SQL statements of a connection test. They create a table, write a row, and roll everything back.
+ * Returns the SQL of a connection test, which creates a table, writes a row, and rolls both back.
  */
 export function testStatements(schema: string, schemaExists: boolean, settings: string): string {
   const quotedSchema = quoted(schema);

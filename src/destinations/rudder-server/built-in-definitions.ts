@@ -1,12 +1,12 @@
 import type { DefinitionConfig, DestinationDefinition, SourceDefinition } from "./definition.ts";
 
-/** Types of sources for which destinations may have separate settings. */
+/** Types of sources. A destination may have separate settings for each. */
 const sourceTypes = [
   ...["web", "android", "androidKotlin", "ios", "iosSwift", "unity", "amp", "cloud", "warehouse"],
   ...["reactnative", "flutter", "cordova", "shopify"],
 ];
 
-/** Settings that in every destination may have a separate value for each type of source. */
+/** Settings of every destination that may have a separate value for each type of source. */
 const perSource = ["connectionMode", "consentManagement", "oneTrustCookieCategories"];
 
 const storageSecrets = [

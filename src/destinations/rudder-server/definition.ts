@@ -4,7 +4,7 @@ export interface DestinationDefinition {
   name: string;
   displayName: string;
   category: string | null;
-  /** The definition's own settings, which rudder-server reads, such as `transformAtV1`. */
+  /** Settings of the type, not of a destination, such as `transformAtV1`, for rudder-server. */
   config: DefinitionConfig;
   /** Default values of settings, for destinations that do not set them. */
   defaults: Readonly<Record<string, unknown>>;
@@ -31,15 +31,15 @@ export interface SourceDefinition {
   /** Name of the source type in RudderStack's spelling, such as `Javascript`. */
   name: string;
   /**
-   * Key in a destination's `destConfig` of the list of settings for the source, such as `web` or
-   * `cloud`.
+   * Key in `destConfig` under which a destination type lists its settings for this type of source,
+   * such as `web` or `cloud`.
    */
   type: string;
-  /** Category of the source; null for event streams, the only ones that rudder-server accepts. */
+  /** Category of the source type. rudder-server accepts only null, which means event streams. */
   category: string | null;
 }
 
-/** RudderStack's definitions of source and destination types that a rudder-server may get. */
+/** RudderStack's definitions of all destination and source types that rudder-server may need. */
 export class Definitions {
   readonly #destinations: ReadonlyMap<string, DestinationDefinition>;
   readonly #sources: ReadonlyMap<string, SourceDefinition>;

@@ -7,8 +7,8 @@ import { OPAQUE_CONFIG_BYTES_MAX, OPAQUE_SECRETS_MAX } from "./limits.ts";
 type Config = Record<string, unknown>;
 
 /**
- * Settings that do not determine who receives a secret, in any type of destination. They determine
- * only which events rudder-server sends, and when.
+ * Settings that, in any type of destination, only determine which events rudder-server sends, and
+ * when. They do not determine who receives a secret.
  */
 const receiverless = new Set([
   ...["blacklistedEvents", "connectionMode", "consentManagement", "eventDelivery"],
@@ -38,8 +38,8 @@ export function opaqueForm({ config: { secretKeys = [] } }: DestinationDefinitio
 }
 
 /**
- * Converts the path of a secret in a definition into the path of the setting that pixelmill treats
- * as secret. A path of more than two parts is cut to its first key, whose whole value is then
+ * Converts a path in `secretKeys` of a definition into the path of a setting that pixelmill can
+ * keep secret. A path of more than two keys becomes its first key, whose whole value is then
  * secret.
  */
 function secretPath(path: string): string {
@@ -72,9 +72,9 @@ function faultsOf(config: Config, holders: ReadonlySet<string>): Detail[] {
 }
 
 /**
- * Returns one receiver that stands for all settings except those in `holders`, which contain
- * secrets, and in `receiverless`. Any of these settings may name the receiver of a secret;
- * pixelmill does not know which, so a stored secret is kept only while all of them are unchanged.
+ * Returns the receiver of all secrets in a config, made of all settings that are neither in
+ * `holders` (the settings with secrets) nor in `receiverless`. Any of them may name the real
+ * receiver. The API therefore keeps a stored secret only while none of them changes.
  */
 function othersAsAudience(config: Config, holders: ReadonlySet<string>): SecretAudience {
   const others = Object.entries(config)

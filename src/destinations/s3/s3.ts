@@ -18,7 +18,7 @@ import { batchLimitsOf, S3Config, s3Faults } from "./config.ts";
 import { failureOf, type StoreFailure } from "./failures.ts";
 import { requestSigner } from "./request-signer.ts";
 
-/** For each file format, its encoder and its content type. */
+/** For each file format, the function that encodes events, and the content type of the object. */
 const formats = {
   "jsonl.gz": { encode: gzipJsonLines, contentType: "application/gzip" },
   parquet: { encode: parquet, contentType: "application/vnd.apache.parquet" },
@@ -80,9 +80,9 @@ function openS3(egress: Egress, config: S3Config, workspaceId: string): OpenDest
   return {
     /**
      * Writes one object for each source and hour. Stops at the first object that fails. The cause
-     * of a failure is the store or the config and never an event, so every failure is retried until
-     * the retry window ends, and no event is lost when, for example, a key was revoked by mistake.
-     * A repeated attempt overwrites the objects of earlier attempts.
+     * of a failure is the store or the config and never an event. Every failure is therefore
+     * retried until the retry window ends, so that no event is lost when, for example, a key was
+     * revoked by mistake. A repeated attempt overwrites the objects of earlier attempts.
      */
     async deliver(events, signal, name = crypto.randomUUID()): Promise<DeliveryResult> {
       const folderOf = createFolders();

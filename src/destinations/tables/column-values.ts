@@ -14,7 +14,7 @@ export interface TableColumn {
    * epoch.
    */
   range?: readonly [number, number];
-  /** Whether a column of type `float` has only 32 bits. */
+  /** Whether a `float` column stores only 32 bits, so that a value with more does not fit. */
   isSingle?: boolean;
 }
 
@@ -23,10 +23,7 @@ export interface TableColumn {
  */
 export type Cell = string | number | boolean;
 
-/**
- * A value of an event, as the JSON text that was received, because parsing would round long
- * numbers.
- */
+/** A value kept as its JSON text, because parsing would round long numbers. */
 export class JsonText {
   readonly text: string;
 

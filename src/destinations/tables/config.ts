@@ -48,7 +48,7 @@ export const tlsKeys = {
   }),
 };
 
-/** `tlsKeys` with a condition: they have an effect only if the setting `tls` is `verify`. */
+/** `tlsKeys` for a config with the setting `tls`: they have an effect only if `tls` is `verify`. */
 export const certificateKeys = {
   tlsCa: appliesWhen({ tls: ["verify"] }, tlsKeys.tlsCa),
   tlsServerName: appliesWhen({ tls: ["verify"] }, tlsKeys.tlsServerName),

@@ -15,7 +15,7 @@ export interface EventRow {
    * `isOwn`). True for the table `users` and for tables named after an event.
    */
   isOwnOnly: boolean;
-  /** Index of the row's event in its delivery. */
+  /** Index of the event, from which the row was made, among the events of its delivery. */
   index: number;
   /**
    * Values by column name, without a prototype. A value is a non-empty text, a number, a boolean,
@@ -41,7 +41,7 @@ type JsonObject = Record<string, unknown>;
 /** Name of the table with one row for each user. The row has the user's latest traits. */
 export const USERS_TABLE = "users";
 
-/** For each type of event: its table, and the part of the event whose keys become columns. */
+/** For each type of event: its table, and the member of the event whose keys become columns. */
 const types: Record<string, { table: string; part: string }> = {
   track: { table: "tracks", part: "properties" },
   page: { table: "pages", part: "properties" },
@@ -75,9 +75,8 @@ const fixedByType: Record<string, typeof fixed> = {
   alias: { previous_id: (event) => event.previousId },
 };
 /**
- * For each type of event: `columns`, its fixed columns with the functions that compute their
- * values, and `names`, the names of all columns that an event's properties never fill (the fixed
- * columns, `id` and `event`).
+ * For each type of event: `columns` has the fixed columns with the functions that compute them.
+ * `names` has all columns that an event's properties never fill: the fixed ones, `id` and `event`.
  */
 const columnsByType = new Map(
   Object.keys(types).map((type) => {
@@ -88,10 +87,13 @@ const columnsByType = new Map(
 
 /**
  * Makes the rows of an event as RudderStack's warehouses do. The first row is for the table of the
- * event's type. For a track event, if `mayNameTable` accepts the table with the event's name, the
- * properties are in a second row for that table. In all other cases they are in the first row. An
- * identify event also has a row for the table `users`, if `mayNameTable` accepts this table and the
- * event has a userId. Throws `NoRowError` if no row can be made.
+ * event's type. Two kinds of events have a second row, if `mayNameTable` accepts its table:
+ *
+ * - A track event has one for the table with the event's name. The properties are in it, not in the
+ *   first.
+ * - An identify event with a userId has one for the table `users`.
+ *
+ * Throws `NoRowError` if no row can be made.
  */
 export function rowsOf(
   outgoing: OutgoingEvent,
@@ -132,7 +134,7 @@ export function rowsOf(
   return user === undefined ? [row] : [row, user];
 }
 
-/** Makes the row of `users` from an identify event's first row, if it has a usable user id. */
+/** Makes the row of `users` from an identify event's first row; undefined without a usable id. */
 function userRow({ cells, rest }: EventRow, index: number): EventRow | undefined {
   const { user_id: userId, received_at: receivedAt } = cells;
   if (userId === undefined || typeof userId === "object") return undefined;
@@ -235,11 +237,14 @@ function parsed(text: string): JsonObject {
 }
 
 /**
- * Returns the id of an event's row, which is normally the event's messageId. If user code removed
- * the messageId, returns a hash of the event, so that the row has the same id in each attempt. If
- * the messageId has characters that cannot be stored (see `cleanText`), returns a hash of the
- * messageId, because without these characters it could equal the id of another event. Throws
- * `NoRowError` if the messageId is too long.
+ * Returns the id of an event's row, the same in each attempt. It is normally the event's messageId,
+ * and there are two exceptions:
+ *
+ * - If user code removed the messageId, the id is a hash of the event.
+ * - If the messageId has characters that cannot be stored (see `cleanText`), the id is a hash of
+ *   it, because without the characters it could equal the id of another event.
+ *
+ * Throws `NoRowError` if the messageId is too long.
  */
 function messageIdOf({ messageId }: JsonObject, { bytes, input }: OutgoingEvent): string {
   if (isBlank(messageId)) {
@@ -257,8 +262,8 @@ function messageIdOf({ messageId }: JsonObject, { bytes, input }: OutgoingEvent)
 const idsIn = memberReader(["anonymousId", "userId"]);
 
 /**
- * Returns `id`. If parsing may have rounded `id`, returns its JSON text instead, because a rounded
- * id may equal the id of another user. `index` is the position of the id in the result of `idsIn`.
+ * Returns `id`, or its JSON text if parsing may have rounded it, because a rounded id may equal the
+ * id of another user. `index` is the position of the id in the result of `idsIn`.
  */
 function wholeId(id: unknown, event: Uint8Array, index: number): unknown {
   return typeof id === "number" && !Number.isSafeInteger(id) ? idsIn(event)[index] : id;

@@ -63,9 +63,9 @@ export interface TableDatabase {
     isMerged: boolean,
   ): Promise<void>;
   /**
-   * Inserts all records of all `loads`, or none. If the table has a row with the record's value in
-   * the column `key`, the record is dropped. With `isMerged`, the record updates that row instead.
-   * All calls for a table have the same `isMerged`.
+   * Inserts all records of all `loads`, or none. A record is dropped if the table has a row with
+   * the same value in the column `key`. With `isMerged`, the record updates that row instead. All
+   * calls for one table have the same `isMerged`.
    */
   insert(loads: readonly TableLoad[], key: string): Promise<void>;
 }
@@ -77,14 +77,14 @@ export class DatabaseFailure extends Error {
    * `later`: a retry may succeed. `refused`: the database will never accept the rows of this batch.
    */
   readonly kind: "later" | "refused";
-  /** Whether another program may have changed tables, whose columns must then be read again. */
+  /** Whether another program may have changed a table. Its columns must then be read again. */
   readonly isStale: boolean;
   /**
-   * Cause of a failure of kind `later`: possibly an event of the batch (`event`), or the database
-   * itself (`destination`).
+   * Possible cause of a failure of kind `later`: an event of the batch (`event`), or only the
+   * database (`destination`).
    */
   readonly scope: FailureScope;
-  /** Whether the table cannot get a column, because it is a view or the user lacks the right. */
+  /** Whether the table cannot get further columns: it is a view, or the user lacks the right. */
   readonly isFixed: boolean;
   /** Error code from the database, such as an SQLSTATE; undefined when it sent none. */
   readonly code: string | undefined;

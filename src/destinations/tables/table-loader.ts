@@ -27,7 +27,7 @@ interface TableLoaderOptions {
   mode: "columns" | "raw";
   /**
    * Whether each track event is also written to a table named after the event. Clients choose event
-   * names freely, so such a row is written only to a table that pixelmill created.
+   * names freely, so the table must be one that pixelmill or RudderStack created.
    */
   eventTables: boolean;
   /** Name of the table to which mode `raw` writes. */
@@ -35,11 +35,11 @@ interface TableLoaderOptions {
   names: WarehouseNames;
 }
 
-/** Number of attempts to write a batch or add columns when other writers change the same tables. */
+/** Maximum number of attempts to write a batch or to add columns while others change the tables. */
 const ATTEMPTS_MAX = 3;
-/** Milliseconds for which the loader remembers which tables get no rows or no further columns. */
+/** Milliseconds after which the loader checks again which tables can get rows and columns. */
 const OTHERS_MS_MAX = 60_000;
-/** Maximum number of names of tables that get no rows. Above it, the loader forgets all names. */
+/** Maximum number of names in `#skipped`. With more, the loader forgets all of them. */
 const SKIPPED_NAMES_MAX = 10_000;
 
 /**
@@ -51,7 +51,7 @@ export class TableLoader {
   readonly #key: string;
   /** Name of the table whose rows later records update: `users`. Undefined in mode `raw`. */
   readonly #mergedTable: string | undefined;
-  /** Cached columns by table name. */
+  /** Columns of the tables, by table name, as the database described them last. */
   readonly #tables = new Map<string, TableColumns>();
   /** Names of tables that get no rows: pixelmill did not create them or could not create them. */
   readonly #skipped = new Set<string>();
@@ -158,10 +158,9 @@ export class TableLoader {
   }
 
   /**
-   * Creates the missing tables of rows with `isOwnOnly`. Adds to `#skipped` each table that `isOwn`
-   * rejects or that cannot be created, so that the table gets no rows. A table cannot be created if
-   * a type has its name, or if the schema has the maximum number of tables. Returns whether it
-   * added a table to `#skipped`.
+   * Creates the missing tables of rows with `isOwnOnly`. Adds to `#skipped` each table that cannot
+   * get rows: `isOwn` rejects it, a type in the database has its name, or the schema has the
+   * maximum number of tables. Returns whether it added a table to `#skipped`.
    */
   async #findSkipped(rows: readonly EventRow[], database: TableDatabase): Promise<boolean> {
     const named = Map.groupBy(
@@ -271,7 +270,7 @@ export class TableLoader {
     return this.#tableCount < TABLES_OF_DESTINATION_MAX;
   }
 
-  /** Creates a table. Then returns the relation with its name, if any, even if others made it. */
+  /** Creates a table unless it exists. Returns the relation that then has its name, if any. */
   async #create(
     table: string,
     rows: readonly EventRow[],

@@ -12,8 +12,8 @@ export interface NameRules {
 }
 
 /**
- * Names of the tables that hold all events of one type. If an event name results in one of these
- * names, its table gets an underscore before the name.
+ * Names of the tables that hold all events of one type. If an event name results in one of them, an
+ * underscore is put before it.
  */
 const typeTables = new Set([
   ...["tracks", "pages", "screens", "aliases", "groups", "accounts", "users", "identifies"],
@@ -32,14 +32,14 @@ export interface KeyPath {
   text: string;
   /** Name of the column; empty when no character of the keys can be used. */
   column: string;
-  /** Cached paths that have one key more than this path, by that last key. */
+  /** Cached longer paths: this path and one more key, by that key. Undefined when there is none. */
   below: Map<string, KeyPath> | undefined;
 }
 
 /**
  * Makes the names of tables and columns as RudderStack's warehouse does: snake_case with ASCII
- * letters and digits. These names never contain a double underscore, so pixelmill's own columns
- * have names with one, such as `rest__json`.
+ * letters and digits. No key results in a name such as `rest__json`, with a double underscore
+ * between two words, so pixelmill's own columns have such names.
  */
 export class WarehouseNames {
   readonly #rules: NameRules;

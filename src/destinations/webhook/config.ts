@@ -22,7 +22,7 @@ import {
 import { signingKey } from "./signature.ts";
 import { parseTemplate, TemplateError } from "./template.ts";
 
-/** HTTP methods whose requests have a body. */
+/** Condition of settings that concern the body: the HTTP method of the requests has one. */
 const withBody = { webhookMethod: ["POST", "PUT", "PATCH"] } as const;
 const methods = [...withBody.webhookMethod, "GET", "DELETE"] as const;
 

@@ -36,8 +36,8 @@ export function headerValueFault(value: string): string | undefined {
 }
 
 /**
- * Whether the value of a configured header is secret. Returns the header's `secret` if the config
- * sets it; if not, decides by the header's name, which is in `from`.
+ * Whether the value of a header in a config is secret. The member `secret` of the header decides.
+ * Without it, the header's name, `from`, decides.
  */
 export function isSecretHeader({ from, secret }: { from?: unknown; secret?: unknown }): boolean {
   if (typeof secret === "boolean") return secret;

@@ -20,7 +20,7 @@ export interface RequestOverrides {
   headers: Readonly<Record<string, string>>;
 }
 
-/** Keys of an event with which user code overrides the request that delivers the event. */
+/** Keys of an event by which user code changes the request that delivers the event. */
 export const overrideMembers = ["header", "appendPath", "fullPath"] as const;
 
 /** An event whose keys override parts of the request that delivers it, such as headers. */
@@ -33,11 +33,11 @@ export interface OverriddenEvent {
 const mayOverride = mayContainMembers(overrideMembers);
 
 /**
- * Reads how an event overrides its request, as RudderStack's transformer does. In the `text` of the
- * result, the key `header` is removed unless its value is falsy, and the keys `appendPath` and
- * `fullPath` are removed if they override the URL. An `appendPath` or `fullPath` in
- * `integrations.Webhook` can override the URL too, and stays in the text. Returns undefined when
- * the event overrides nothing. Throws `RequestBuildError` when the headers are invalid.
+ * Reads which parts of its request an event overrides, as RudderStack's transformer does. The
+ * `text` of the result is the event without the keys that were used: `header`, `appendPath` and
+ * `fullPath`. The URL can also be overridden in `integrations.Webhook`, which stays in the text.
+ * Returns undefined when the event overrides nothing. Throws `RequestBuildError` when the headers
+ * are invalid.
  */
 export function overridesOf(event: OutgoingEvent): OverriddenEvent | undefined {
   // Only user code may override a request: clients are unauthenticated.
@@ -102,8 +102,8 @@ function webhookOf(integrations: unknown): Record<string, unknown> | undefined {
 const isText = (value: unknown): value is string => typeof value === "string" && value !== "";
 
 /**
- * Reads the headers that an event sets. Skips headers whose value is an empty string. Writes a
- * value that is not a string as JSON.
+ * Returns the headers in the value of an event's key `header`. Skips headers whose value is an
+ * empty string. Converts a value that is not a string to JSON.
  */
 function headersOf(header: unknown): Record<string, string> {
   const headers: Record<string, string> = {};

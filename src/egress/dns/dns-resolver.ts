@@ -4,7 +4,7 @@ import { EGRESS_LOOKUP_MS_MAX } from "../limits.ts";
 import { followFile, parseHosts, parseResolverSettings } from "./resolver-files.ts";
 
 /**
- * The addresses of a host name, in order of preference. `seconds` is the time for which they may be
+ * The addresses of a host name, in order of preference, and the seconds for which they may be
  * cached.
  */
 export interface ResolvedAddresses {
@@ -15,7 +15,7 @@ export interface ResolvedAddresses {
 /** Resolves a host name to all its addresses. Rejects with `ResolutionFailed`. */
 export type ResolveHost = (host: string) => Promise<ResolvedAddresses>;
 
-/** A host name could not be resolved. The message contains no address of the internal network. */
+/** Thrown when a host name cannot be resolved. The message contains no internal address. */
 export class ResolutionFailed extends Error {
   override readonly name = "ResolutionFailed";
   /** The error code of node:dns: `ENOTFOUND`, `ETIMEOUT`, `ESERVFAIL`, … */
@@ -63,9 +63,10 @@ const reasons: Record<string, string> = {
 };
 
 /**
- * Creates a resolver of host names. It follows the rules of getaddrinfo(3) with `hosts: files dns`,
- * but uses c-ares. getaddrinfo blocks Bun's few worker threads, which also do file I/O: 16 names on
- * a name server that did not respond blocked all file access and all other names for a minute.
+ * Creates a resolver of host names that follows the rules of getaddrinfo(3) with `hosts: files
+ * dns`. It uses c-ares, because getaddrinfo blocks Bun's few worker threads, which also do file
+ * I/O: 16 names on a name server that did not respond blocked all file access and all other names
+ * for a minute.
  */
 export function createResolver(options: ResolverOptions = {}): ResolveHost {
   // RFC 8305 §3 recommends 50 ms for IPv6.
@@ -73,8 +74,8 @@ export function createResolver(options: ResolverOptions = {}): ResolveHost {
   const settings = followFile(options.resolverFile ?? "/etc/resolv.conf", parseResolverSettings);
   const hosts = followFile(options.hostsFile ?? "/etc/hosts", parseHosts);
   /**
-   * Number of times that a query took longer than `tryMs`. Each time, the name server that was
-   * queried first moves to the end of the order for later queries.
+   * Number of queries so far that took longer than `tryMs`. After each, later queries ask the next
+   * name server first.
    */
   let demoted = 0;
 

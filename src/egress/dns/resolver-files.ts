@@ -6,8 +6,8 @@ interface ResolverSettings {
   /** Addresses of the name servers, in the order in which they are queried. */
   servers: string[];
   /**
-   * Domains that are appended to a host name. If the host name has fewer dots than `dots`, the
-   * names with a domain are tried before the bare name, otherwise after it.
+   * Domains that are appended to a host name. A name with at least `dots` dots is tried without a
+   * domain first, any other name with the domains first.
    */
   search: string[];
   dots: number;
@@ -52,9 +52,9 @@ export function parseHosts(text: string): Map<string, string[]> {
 }
 
 /**
- * Returns a function that returns the parsed content of a file. It reads the file again when the
- * file has changed, and treats a missing file as empty. It reads synchronously, because all of
- * Bun's worker threads may be waiting for a disk.
+ * Returns a function that returns the parsed content of a file, which it reads again after a
+ * change. A missing file counts as empty. It reads synchronously, because all of Bun's worker
+ * threads may be waiting for a disk.
  */
 export function followFile<T>(path: string, parse: (text: string) => T): () => T {
   let seen = "";

@@ -29,8 +29,8 @@ import { writeString } from "./value.ts";
 const NULL = keep("null");
 
 /**
- * Number of entries of a row in `rows`, the table in which the elements of an array are sorted by
- * index. A row has one entry for each possible index. Each nesting level has its own row.
+ * Length of a row in `rows`, where the elements of an array are sorted: a row has an entry for each
+ * possible index. Each nesting level has a row, because an array may contain another one.
  */
 const ROW = PIXEL_ARRAY_INDEX_MAX + 1;
 const rows = new Int32Array(PIXEL_LEVELS_MAX * ROW);
@@ -69,8 +69,8 @@ export function emitMembers(node: number, out: number, level: number): number {
 }
 
 /**
- * Writes an array node as JSON. The parameters may name the indices in any order, so the elements
- * are sorted first. An index that no parameter names becomes `null`.
+ * Writes an array node as JSON. Sorts the elements first, because the parameters of a query may
+ * name the indices in any order. An index that no parameter names becomes `null`.
  */
 function emitArray(node: number, out: number, level: number): number {
   const row = level * ROW;

@@ -25,9 +25,9 @@ import { writeString, writeValue } from "./value.ts";
  */
 
 /**
- * Index of a section of the scratch buffer (preallocated working memory). The JSON that parameters
- * produce is written to three sections: `properties`, `context`, and this one for all fields
- * without a fixed meaning.
+ * Index of one of three sections of the scratch buffer (preallocated working memory), to which the
+ * JSON of parameters is written: `properties`, `context`, and this one for all fields without a
+ * fixed meaning.
  */
 export const OTHERS = 0;
 export const IN_PROPERTIES = 1;
@@ -35,32 +35,30 @@ export const IN_CONTEXT = 2;
 const SECTION_COUNT = 3;
 
 /**
- * For each section, the offset after the JSON written so far, which begins at `sectionStart` and
- * has a comma after each member.
+ * For each section, the offset after the JSON that was written to it. The JSON begins at
+ * `sectionStart` and has a comma after each member.
  */
 export const sectionEnds = new Int32Array(SECTION_COUNT);
 
 /**
- * For each section and each of its open containers (objects and arrays without their closing
- * bracket), the offset at which the container's name begins. A section has `PIXEL_LEVELS_MAX`
- * entries.
+ * For each open container (an object or array whose closing bracket is not yet written), the offset
+ * at which its name begins. A section has `PIXEL_LEVELS_MAX` entries.
  */
 const openStarts = new Int32Array(SECTION_COUNT * PIXEL_LEVELS_MAX);
 const openEnds = new Int32Array(SECTION_COUNT * PIXEL_LEVELS_MAX);
 /**
- * For each open container (object or array), the hash of its path: the names from the event down to
- * the container.
+ * For each open container, the hash of its path: the names from the event down to the container.
  */
 const openHashes = new Int32Array(SECTION_COUNT * PIXEL_LEVELS_MAX);
-/** Next index of each open container that is an array; NOT_ARRAY for an object. */
+/** For each open container, the index of the next element; NOT_ARRAY if it is an object. */
 const openIndices = new Int32Array(SECTION_COUNT * PIXEL_LEVELS_MAX);
 const NOT_ARRAY = -1;
 const depths = new Int32Array(SECTION_COUNT);
 
 /**
  * Number of bits of an index into `takenBy`, a hash table of the paths that the current query has
- * written. A slot is taken if it holds the query's number. When a path's slot is already taken, the
- * query may repeat a path, so the event is built as a tree.
+ * set. The slot of such a path holds `queryNumber`. A path whose slot is taken already may be a
+ * repeated one, so the event is then built as a tree.
  */
 const SLOT_BITS = 15;
 const takenBy = new Uint16Array(1 << SLOT_BITS);
@@ -83,10 +81,9 @@ export function clearStream(): void {
 }
 
 /**
- * Writes the query parameter read last by `readPair`, as JSON, to its section. `field` is the node
- * of the event's field with the name that is the first component of the parameter's name, or NONE.
- * Returns false when the parameter cannot be written in one pass, so that the event must be built
- * as a tree of nodes.
+ * Writes the query parameter last read by `readPair`, as JSON, to its section. `field` is the node
+ * of the field of the event to which the parameter belongs, or NONE. Returns false when the
+ * parameter cannot be written in one pass, so that the event must be built as a tree of nodes.
  */
 export function streamPair(field: number): boolean {
   const section = field === PROPERTIES ? IN_PROPERTIES : field === CONTEXT ? IN_CONTEXT : OTHERS;
@@ -130,7 +127,7 @@ export function endStream(): void {
 }
 
 /**
- * Closes those open containers of a section that do not contain the parameter read last by
+ * Closes those open containers of a section that do not contain the parameter last read by
  * `readPair`. Returns the first level of the parameter's name for which no container is open.
  * `base` and `leaf` are the levels of the first and last component of the name within the section.
  */

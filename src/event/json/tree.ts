@@ -16,46 +16,44 @@ import { hashOf, isSame, keep } from "../text/span.ts";
  */
 
 /**
- * A node is a field of the event or a part of a field. Each constant from KIND to SLOT is the
- * position of one property of a node, as an offset from the start of the node in `nodes`. KIND is
- * the kind of node: OBJECT, ARRAY, …
+ * Offset, within a node, of its kind (OBJECT, ARRAY, …). A node stands for a field of the event or
+ * a part of a field. The constants from KIND to SLOT are the offsets of its properties.
  */
 export const KIND = 0;
 /**
- * Offset of a node's property that is 1 if strings in the node are written as numbers when they
- * look like numbers, as in `properties` and `context.screen`.
+ * Offset, within a node, of a flag: 1 if strings in the node are written as numbers when they look
+ * like numbers, as in `properties` and `context.screen`.
  */
 export const ZONE = 1;
 export const NEXT = 2;
 export const NAME = 3;
 export const NAME_END = 4;
 /**
- * Offset of a node's property that holds the first child of an object or array, and for a value,
- * the offset in the scratch buffer where its text starts. LAST holds the last child or the end of
- * the text.
+ * Offset, within a node, of the first child of an object or array, or of the start of a value's
+ * text in the scratch buffer. LAST is the offset of the last child, or of the text's end.
  */
 export const FIRST = 5;
 export const LAST = 6;
-/** Offset of a node's property that holds the length of an array. */
+/** Offset, within a node, of the length of an array. */
 export const LENGTH = 7;
 const PARENT = 8;
 const HASH = 9;
-/** Offset of a node's property that holds the node's slot in the hash table of names. */
+/** Offset, within a node, of its slot in the hash table of names. */
 const SLOT = 10;
 const NODE_FIELDS = 11;
 
-/** Kind of a node that is an object. */
+/** Value at KIND of a node that is an object. */
 const OBJECT = 1;
 export const ARRAY = 2;
 /**
- * Kind of a node that is a string. Its text in the scratch buffer is the JSON text between the
+ * Value at KIND of a string node. The node's text in the scratch buffer is JSON text without
  * quotes.
  */
 export const STRING = 3;
 export const NUMBER = 4;
-/** Kind of a node for a string field of the event that no parameter has set yet. */
+/** Value at KIND of a node for a string field that no parameter has set yet. */
 const VACANT = 5;
-/** Kind of a node for a field of the event that the service sets and parameters cannot set. */
+/** Value at KIND of a node for a field that only the server sets, such as `receivedAt`. */
 const OWNED = 6;
 
 /**
@@ -87,8 +85,8 @@ let filledElements = 0;
 /** Slot for a new child: the free slot of the hash table that `childOf` found last. */
 let freeSlot = 0;
 /**
- * Nodes for the components of the name that `claim` processed last. They are reused because the
- * next name often starts with the same components.
+ * Nodes of the last name that `claim` has processed, one for each component. They are used again,
+ * because the next name often starts with the same components.
  */
 const path = new Int32Array(PIXEL_LEVELS_MAX);
 let pathLevels = 0;

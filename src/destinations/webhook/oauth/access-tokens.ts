@@ -25,9 +25,9 @@ export class AccessTokenError extends Error {
   override readonly name = "AccessTokenError";
 
   /**
-   * `isFinal`: requesting a token fails until the config is changed. `afterMs`: the delay in
-   * milliseconds that the token server asks for. `status`: the HTTP status of the token server's
-   * response.
+   * `isFinal`: every further request for a token will fail, until the config is changed. `afterMs`:
+   * delay in milliseconds that the token server asks for. `status`: HTTP status of the token
+   * server's response.
    */
   constructor(
     readonly isFinal: boolean,
@@ -40,30 +40,30 @@ export class AccessTokenError extends Error {
 }
 
 /**
- * Time in milliseconds before its expiry at which a token is replaced. If a tenth of the token's
- * lifetime is shorter, that time is used instead.
+ * Milliseconds before the expiry of a token at which it is replaced, at most a tenth of its
+ * lifetime.
  */
 const MARGIN_MS_MAX = 30_000;
 /**
- * Minimum time in milliseconds between two replacements of refused tokens, if the receiver never
- * accepted the token to be replaced.
+ * Minimum milliseconds between two replacements of tokens that the receiver refused, if it has
+ * never accepted the token to be replaced.
  */
 const REFUSED_MS_MIN = 30_000;
 /**
- * Minimum time in milliseconds between two replacements of refused tokens, if the receiver accepted
- * the token to be replaced before. Such a token was revoked, so a new one is likely to be accepted.
+ * Minimum milliseconds between two replacements of tokens that the receiver refused, if it had
+ * accepted the token to be replaced. Such a token was revoked, so a new one is likely to be
+ * accepted.
  */
 const REVOKED_MS_MIN = 1_000;
-/** Maximum number of remembered tokens with which the receiver accepted events. */
+/** Maximum number of remembered tokens that the receiver has accepted. */
 const ACCEPTED_TOKENS_MAX = 8;
 /**
- * Minimum milliseconds until the next token request after an error with `isFinal`, which ends only
- * when the config is changed.
+ * Milliseconds until the next token request after a failure that lasts until the config is changed.
  */
 const FINAL_MS = 10_000;
 /**
- * Minimum milliseconds until the next token request after a temporary failure, unless the token
- * server asks for another delay.
+ * Milliseconds until the next token request after another failure, if the token server asks for no
+ * other delay.
  */
 const TEMPORARY_MS = 1_000;
 
@@ -88,12 +88,12 @@ export class AccessTokens {
   #fetching: Promise<AccessToken> | undefined;
   #failure: { error: AccessTokenError; until: number } | undefined;
   /**
-   * Time (`performance.now()`) before which a refused token is not replaced again: `REFUSED_MS_MIN`
-   * after the last replacement. For a token that the receiver had accepted before, the wait ends
-   * earlier: `REVOKED_MS_MIN` after the last replacement.
+   * Time of `performance.now()`, `REFUSED_MS_MIN` after the last replacement of a refused token,
+   * before which no further one is replaced. A token that the receiver had accepted is replaced
+   * earlier, `REVOKED_MS_MIN` after the last replacement.
    */
   #heldUntil = Number.NEGATIVE_INFINITY;
-  /** The last tokens with which the receiver accepted events. */
+  /** Tokens with which the receiver has accepted events, at most the last `ACCEPTED_TOKENS_MAX`. */
   readonly #accepted = new Set<string>();
 
   constructor(parts: AccessTokensOptions) {
@@ -101,8 +101,8 @@ export class AccessTokens {
   }
 
   /**
-   * Resolves with a valid token. Rejects with `AccessTokenError`, or with the reason of `signal`
-   * when it is aborted.
+   * Resolves with a token that has not expired. Rejects with `AccessTokenError`, or with the reason
+   * of `signal` when it is aborted.
    */
   async acquire(signal: AbortSignal): Promise<string> {
     const token = this.#token();
@@ -114,10 +114,9 @@ export class AccessTokens {
   }
 
   /**
-   * Discards a token that the receiver refused. Returns whether the next `acquire` may return
-   * another token. To limit the number of token requests, keeps the token and returns false if the
-   * last token was discarded less than `REFUSED_MS_MIN` ago, or less than `REVOKED_MS_MIN` ago if
-   * the receiver accepted the refused token before.
+   * Discards a token that the receiver refused, so that the next `acquire` requests a new one.
+   * Returns false and keeps the token if it must not be replaced yet: `REFUSED_MS_MIN` must have
+   * passed since the last replacement, or `REVOKED_MS_MIN` if the receiver had accepted this token.
    */
   invalidate(text: string): boolean {
     if (this.#token()?.text !== text) return true;
@@ -211,8 +210,8 @@ export class AccessTokens {
 }
 
 /**
- * Encodes the client id or the client secret as `application/x-www-form-urlencoded`, as RFC 6749
- * §2.3.1 requires. The caller then joins and base64-encodes the two.
+ * Encodes the client id or the client secret as `application/x-www-form-urlencoded`. HTTP Basic
+ * authentication with the two needs this (RFC 6749 §2.3.1).
  */
 function formText(text: string): string {
   return new URLSearchParams({ "": text }).toString().slice(1);
