@@ -28,7 +28,7 @@ interface ReadinessSources {
   ingest: Pick<Ingest, "health">;
   sandbox: Pick<GuestSandbox, "status">;
   pipeline: Pick<Pipeline, "warnings">;
-  /** Scheduled backups that the server makes; undefined when it makes none. */
+  /** Reports warnings about the scheduled backups; undefined when none are scheduled. */
   backups: { warnings(): string[] } | undefined;
   certificates: Record<string, Pick<Certificate, "warnings">>;
   /**
@@ -101,7 +101,10 @@ interface FigureSources {
   retention: RetentionBounds;
 }
 
-/** Collects the current figures of the whole server from its parts. */
+/**
+ * Collects figures of the running server, such as its CPU time, memory, disk space and stored
+ * events.
+ */
 export async function systemFigures(sources: FigureSources): Promise<SystemFigures> {
   const { ingest, sandbox, pipeline, disk, retention } = sources;
   const { user, system } = process.cpuUsage();

@@ -70,7 +70,7 @@ function known(bytes: Uint8Array): Uint8Array {
   return bytes;
 }
 
-/** Approximate bytes of a record in memory. */
+/** Returns about how many bytes of memory a record takes. */
 export function recordBytes(record: EventRecord): number {
   if (record.format === "json") return record.json.length;
   return record instanceof EncodedPixelRecord ? record.bytes.length : record.query.length;

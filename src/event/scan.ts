@@ -29,7 +29,7 @@ import { isSame } from "./text/span.ts";
 
 /**
  * Reads the parameters of a query string into a tree of nodes, from which the event is then
- * written. Works for every query. `streamQuery` is faster, but works only for some.
+ * written. Works for every query, unlike the faster `streamQuery`.
  *
  * Skips parameters that exceed a limit. The listener refuses queries with such parameters, so they
  * occur only in records that were written under higher limits. Throws `RangeError` for a query that
@@ -50,10 +50,9 @@ export function readQuery(query: QueryText, type: "page" | "track"): void {
 }
 
 /**
- * Writes the parameters of a query string as JSON to the sections of the scratch buffer, in one
- * pass. Returns false for a query that cannot be written in one pass. The caller must then call
- * `readQuery`, which builds a tree of nodes. Has the same limits and throws the same error as
- * `readQuery`.
+ * Writes the parameters of a query string as JSON to the scratch buffer, in one pass. Returns false
+ * for a query that needs more than one pass. The caller must then call `readQuery`, which builds a
+ * tree of nodes. Has the same limits and throws the same error as `readQuery`.
  */
 export function streamQuery(query: QueryText, type: "page" | "track"): boolean {
   const end = load(query, type);
@@ -89,8 +88,8 @@ function load(query: QueryText, type: "page" | "track"): number {
 }
 
 /**
- * Whether the first component of the parameter name read last by `readPair` is the name of `field`,
- * a node of the event.
+ * Whether the first component of the parameter name that `readPair` read last is the name of the
+ * node `field`.
  */
 function isFirst(field: number): boolean {
   return (

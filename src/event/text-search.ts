@@ -1,7 +1,8 @@
 /**
- * Returns a function that checks whether a JSON text, in lower case and without spaces between its
- * values, contains `text`. This `text` may be JSON with or without spaces, such as `"plan": "pro"`,
- * or a part of a string's value, such as `say "hi"`, whose quotes and backslashes JSON escapes.
+ * Returns a function that checks whether a JSON text contains `text`. The JSON text must be in
+ * lower case, without spaces between its values. `text` may be JSON with or without spaces, such as
+ * `"plan": "pro"`. It may also be a part of a string as it reads without JSON's escapes, such as
+ * `say "hi"`.
  */
 export function textSearch(text: string): (lowerCaseJson: string) => boolean {
   const inString = JSON.stringify(text).slice(1, -1).toLowerCase();

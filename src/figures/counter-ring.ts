@@ -49,7 +49,9 @@ export class CounterRing {
     return counts.some((count) => count > 0) ? counts : undefined;
   }
 
-  /** Sums each counter over all slots; `ms` is the time since the start of the oldest slot. */
+  /**
+   * Sums each counter over all slots. `ms` is the time from the start of the oldest slot to `now`.
+   */
   total(now: number): { sums: number[]; ms: number } {
     const sums = new Array<number>(this.#width).fill(0);
     let start = now;

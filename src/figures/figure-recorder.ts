@@ -5,9 +5,14 @@ import { COUNTED_MINUTES, MINUTE_MS } from "./minute-counters.ts";
 import { type FigureRow, mergeNodes } from "./row.ts";
 import { RECORDED, type Series } from "./series.ts";
 
-/** Maximum milliseconds from a minute's end until a node stores the minute's figures. */
+/**
+ * Largest random delay in milliseconds between the end of a minute and the time at which a node
+ * stores the minute's figures.
+ */
 const SPREAD_MS = 10_000;
-/** Milliseconds until `step` is first called: by then, most lanes have read their events. */
+/**
+ * Milliseconds from `start` to the first call of `step`. By then, the lag of most lanes is known.
+ */
 const FIRST_STEP_MS = 2_000;
 /** Milliseconds for which `unwritten` reuses the rows that an earlier call of it collected. */
 const COLLECTED_MS = 1_000;
@@ -25,14 +30,17 @@ interface FigureRecorderParts {
   /** Returns the share of all partitions (0 to 1) whose events this node delivers. */
   share(): number;
   now(): number;
-  /** Returns the earliest time that is possible now: figures that are then too old are deleted. */
+  /**
+   * Returns the earliest possible present time, because the clock may be wrong. Stored figures are
+   * deleted only if they are too old even at this time.
+   */
   earliestNow(): number;
   logger: Logger;
 }
 
 /**
- * Stores the figures that this node counted, once a minute. When it cannot store the figures of a
- * minute, it tries again for a few minutes and then drops them, so that readers see a gap. A crash
+ * Stores the figures that this node counted, once a minute. When it cannot store a minute's
+ * figures, it tries again for a few minutes and then drops them. Readers then see a gap. A crash
  * loses the figures of the current minute, and of the previous minute if they were not stored yet.
  */
 export class FigureRecorder {
@@ -110,7 +118,7 @@ export class FigureRecorder {
 
   /**
    * Returns this node's rows of the given series that are not stored yet, including those of the
-   * current minute. Adds the rows of `RECORDED`, the time for which figures were recorded.
+   * current minute. Adds the rows of `RECORDED`, which say for how long figures were recorded.
    */
   unwritten(series: readonly Series[]): NodeRow[] {
     const now = this.#parts.now();

@@ -13,9 +13,9 @@ export const DAY_MS = 86_400_000;
  * writes rows of these minutes.
  */
 const PACK_AFTER_MS = 600_000;
-/** Number of rows that one transaction writes. */
+/** Maximum number of rows that one transaction writes. */
 const ROWS_AT_ONCE = 500;
-/** Number of series whose rows one transaction packs or deletes. */
+/** Maximum number of series whose rows one transaction packs or deletes. */
 const SERIES_AT_ONCE = 25;
 /** Maximum number of series that one call of `tidy` examines in each table. */
 const TIDY_SERIES_MAX = 1_000;
@@ -36,10 +36,10 @@ export interface NodeRow {
 
 /**
  * Stored figures. They have a store of their own, which a cluster replicates through an ordered
- * log. A starting node uses its catalog and takes over partitions before it has read this log, so
- * the size of the figures delays neither. A node adds one row for each series and minute. Later the
- * rows of an hour are packed into one row with the minutes of the hour, and their sum becomes a
- * part of the row of the day. The minutes are kept for a day, the hours for a month.
+ * log. A starting node uses its catalog and takes over partitions without waiting until it has read
+ * this log. A node adds one row for each series and minute. Later the rows of an hour are packed
+ * into one row with the minutes of the hour, and their sum becomes a part of the row of the day.
+ * The minutes are kept for a day, the hours for a month.
  */
 export class FigureTables {
   readonly #store: Store;
@@ -189,7 +189,10 @@ export class FigureTables {
     }
   }
 
-  /** Returns stored rows and `unwritten` rows of minutes that are not packed yet. */
+  /**
+   * Returns the rows of a series that are not packed yet, by minute: the stored ones and
+   * `unwritten`.
+   */
   #unpacked(
     series: Series,
     from: number,

@@ -16,7 +16,7 @@ export interface FigurePoint {
 export interface FigureRange {
   /** Start of the first step, in milliseconds since the epoch: a multiple of `stepMs`. */
   from: number;
-  /** End of the last step. */
+  /** End of the last step, in milliseconds since the epoch. */
   to: number;
   /**
    * Length of a step in milliseconds: a multiple of a minute. For times whose minute rows are no
@@ -58,7 +58,10 @@ export function readPoints(
   });
 }
 
-/** Sums up the figures of a series for the last minute, day and month. */
+/**
+ * Returns the figures of a series for the last whole minute, and the sums of its counts for the
+ * last day and month.
+ */
 export function readTotals(
   tables: FigureTables | undefined,
   series: Series,
@@ -91,7 +94,7 @@ export function readTotals(
   };
 }
 
-/** Returns the sums of the counts of the rows. Leaves out their lag and latencies. */
+/** Sums each count over the rows. The result has no lag and no latencies. */
 function sumCounts(rows: Iterable<[number, FigureRow]>): FigureRow {
   const sums = new Array<number>(COUNTS).fill(0);
   for (const [, row] of rows) {
@@ -118,7 +121,7 @@ function bySteps(
   return steps;
 }
 
-/** Returns the rows of a series in `unwritten`, from `from` to before `to`, by the row's minute. */
+/** Returns the rows of a series in `unwritten` from the time `from` to before `to`, by minute. */
 function unwrittenRows(
   series: Series,
   from: number,

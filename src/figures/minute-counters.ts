@@ -15,8 +15,8 @@ export function minuteRing(counters = COUNTERS): CounterRing {
 
 /**
  * Counters of the latest minutes by id, such as events received by source. The number of ids is
- * limited: when there is no room for another id, ids without counts in these minutes are removed;
- * if all ids have counts, the new id is not counted.
+ * limited. When there is no room for a new id, ids without counts in these minutes are removed. If
+ * all ids have counts, the new id is not counted.
  */
 export class MinuteCounters {
   readonly #rings = new Map<string, { ring: CounterRing; at: number }>();

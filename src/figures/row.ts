@@ -6,23 +6,27 @@
  */
 export type FigureRow = readonly number[];
 
-/** Indexes of the columns of a row. */
+/** Indexes of the columns of a row: first the counts, then the lag. */
 export const RECEIVED = 0;
 export const DELIVERED = 1;
 export const DROPPED = 2;
 export const FAILED = 3;
 export const RETRIED = 4;
 /**
- * Number of a source's repeated events, whose messageId the source had sent before. A source's row
- * has it in the column `RETRIED`, because only destinations have attempts.
+ * Index of the number of repeated events in a source's row. A repeated event has a messageId that
+ * the source had sent before. The index is that of `RETRIED`, because only destinations have
+ * retries.
  */
 export const REPEATED = 4;
 export const LAG_EVENTS = 5;
 export const LAG_SECONDS = 6;
-/** Index in a row of the first pair of the histogram: a bucket's number and its count. */
+/**
+ * Index in a row of the first pair of the histogram. A pair is the number of a bucket and its
+ * count.
+ */
 const HISTOGRAM = 7;
 
-/** Number of counts at the beginning of a row. The counters that `rowOf` takes begin with these. */
+/** Number of counts at the beginning of a row, and of the counters from which `rowOf` makes it. */
 export const COUNTS = 5;
 
 /**
@@ -93,7 +97,7 @@ function merge(
   return withoutTrailingZeros(merged);
 }
 
-/** Appends both rows' merged histogram to `merged`. Its pairs are sorted by bucket. */
+/** Merges the histograms of two rows, and appends the result to `merged`, sorted by bucket. */
 function mergeHistograms(merged: number[], one: FigureRow, other: FigureRow): void {
   for (let a = HISTOGRAM, b = HISTOGRAM; a < one.length || b < other.length; ) {
     const bucketOfOne = one[a] ?? Number.POSITIVE_INFINITY;
@@ -146,7 +150,7 @@ export function latencyQuantile(row: FigureRow, fraction: number): number | unde
   let seen = 0;
   for (const [bucket, count] of histogramOf(row)) {
     seen += count;
-    if (seen >= rank) return Math.round(BUCKETS_MS[bucket] ?? BUCKETS_MS.at(-1)!);
+    if (seen >= rank) return Math.round(BUCKETS_MS[bucket]!);
   }
   return undefined;
 }

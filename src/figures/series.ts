@@ -15,7 +15,8 @@ export const seriesOf = (kind: SeriesKind, id: string): Series => `${kind[0]}${i
 
 /**
  * Returns the series of a connection. Its key consists of the ids of the source and the
- * destination, because a connection that replaces another one between the two has a new id.
+ * destination. A connection that replaces another one between the same two has a new id, but the
+ * same series.
  */
 export const connectionSeries = (ends: { sourceId: string; destinationId: string }): Series =>
   seriesOf("connection", ends.destinationId + ends.sourceId);

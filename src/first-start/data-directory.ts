@@ -51,11 +51,10 @@ export const figuresFile = (config: Config) => inData(config, "figures/figures.m
 export const clusterDirectory = (config: Config, name: string) => inData(config, `cluster/${name}`);
 
 /**
- * Opens the file with the ids of the Kafka topics that this node has used, by topic name. `put` is
- * synchronous, and the change is durable when it returns. If the id of a topic changes, the topic
- * was deleted and created again. Throws `StartError` if the file has topics of another
- * `cluster.name` than the config: the node's copies of them must not be continued with topics of
- * this cluster.
+ * Opens the file with the ids of the Kafka topics that this node has used, by topic name. `put`
+ * returns when the change is durable. If the id of a topic changes, the topic was deleted and
+ * created again. Throws `StartError` if the file names topics of another `cluster.name` than the
+ * config, because the node's local copies then belong to another cluster.
  */
 export function topicIds(config: Config): TopicIds {
   const path = clusterDirectory(config, "topics");
@@ -97,7 +96,7 @@ export const formatFile = (config: Config) => inData(config, "format");
  */
 export const holdFile = (config: Config) => inData(config, "held");
 
-/** File that the server of this data directory locks. */
+/** File that a running server locks, so that no second server uses its data directory. */
 const dataLock = (config: Config) => inData(config, "lock");
 
 /** Unix socket on which a running server hands its listening sockets to its successor. */
@@ -158,7 +157,7 @@ function expectNodeDirectory(config: Config): void {
 
 /**
  * Throws `StartError` when a standalone server would start in the data directory of a cluster node,
- * where its catalog would be empty, or in a data directory that a cluster has perhaps imported.
+ * where its catalog would be empty, or where a cluster import or export was interrupted.
  */
 function expectStandaloneDirectory(config: Config): void {
   const cluster = clusterDirectory(config, "");
@@ -248,8 +247,8 @@ export function prepareDataDirectory(config: Config): void {
 }
 
 /**
- * Throws when this path is a file and not a directory. Otherwise the error of `mkdir` would only
- * say that the path exists.
+ * Throws when `directory` is the path of a file. Otherwise the error of `mkdir` would only say that
+ * the path exists.
  */
 function expectNoFile(directory: string): void {
   const found = statSync(directory, { throwIfNoEntry: false });

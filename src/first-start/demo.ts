@@ -45,8 +45,8 @@ export interface DemoDeps {
 }
 
 /**
- * The parts with which the demo's instructions are printed: a function that prints a line, the
- * addresses and the directory in the instructions, and a check whether user code can run.
+ * Used to print the demo's instructions: a function that prints a line, the addresses and the
+ * directory that the instructions name, and a check whether user code can run.
  */
 export interface DemoOutput {
   print(line: string): void;

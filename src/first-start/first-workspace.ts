@@ -10,7 +10,7 @@ interface FirstWorkspaceOptions {
   /** Value of the setting `admin.token`; undefined when it is not set. */
   adminToken: string | undefined;
   /**
-   * Reads and writes a stored mark, which is set from the creation of an admin token until the
+   * Reads and writes a marker on disk, which is set from the creation of an admin token until the
    * token is printed.
    */
   unprintedToken: { get(): boolean; set(is: boolean): void };

@@ -6,9 +6,9 @@ import {
 } from "../settings/limits.ts";
 
 /**
- * Number of buffered bytes of all connections above which no connection may buffer more than
- * `HTTP_HEAD_BYTES_MAX`. The remaining quarter is kept for small requests, such as pixels, so that
- * they are not refused because of large bodies.
+ * Once all connections together buffer more than this number of bytes, each of them may buffer at
+ * most `HTTP_HEAD_BYTES_MAX`. So large bodies leave a quarter of the memory to small requests, such
+ * as pixels.
  */
 const LARGE_REQUESTS_BYTES_MAX = 0.75 * HTTP_WAITING_BYTES_MAX;
 
@@ -35,8 +35,8 @@ export class BufferedBytes {
   }
 
   /**
-   * Whether a connection of this network that buffers `bytes` bytes exceeds a limit and must drop
-   * them.
+   * Whether a connection of this network that buffers `bytes` bytes must drop them, because it, its
+   * network or all connections together buffer too many.
    */
   isOver(network: string | undefined, bytes: number): boolean {
     if (this.#all > HTTP_WAITING_BYTES_MAX) return true;

@@ -25,16 +25,16 @@ export interface OpenConnectionsOptions {
    */
   perNetworkMax: number;
   /**
-   * Called when a connection is evicted or refused. `reason` names the bound that was reached: that
+   * Called when a connection is evicted or refused. `reason` says which maximum was reached: that
    * of one network, or that of all connections.
    */
   onEvicted?(reason: "network" | "all"): void;
 }
 
 /**
- * Number of connections that may exceed `max` for a short time. A connection may receive a request
- * at the moment at which it was chosen for eviction. It then stays open, and the new connection is
- * admitted nevertheless.
+ * Number of connections by which `max` may be exceeded for a short time. If a connection receives a
+ * request just after it was chosen for eviction, it stays open, and the new connection is admitted
+ * nevertheless.
  */
 const CONNECTIONS_BEYOND_MAX = 16;
 
@@ -81,8 +81,8 @@ export class OpenConnections<T extends EvictableConnection> {
   }
 
   /**
-   * Whether another connection may be accepted. When the number of connections exceeds the bound by
-   * `CONNECTIONS_BEYOND_MAX`, first evicts connections.
+   * Whether another connection may be accepted. Evicts connections first if there are
+   * `CONNECTIONS_BEYOND_MAX` more than the maximum.
    */
   hasRoom(): boolean {
     const { max } = this.#options;

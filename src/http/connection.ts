@@ -33,7 +33,9 @@ export class HttpConnection implements HttpExchange, EvictableConnection {
   hasClientEnded = false;
   /** Number of complete requests that were received so far. */
   requests = 0;
-  /** Network of the client, to which the buffered bytes count; undefined for a trusted proxy. */
+  /**
+   * Network of the client, for which the buffered bytes are counted; undefined for a trusted proxy.
+   */
   readonly network: string | undefined;
   readonly #socket: Socket<HttpConnection>;
   readonly #server: ServerState<HttpConnection>;
@@ -43,7 +45,7 @@ export class HttpConnection implements HttpExchange, EvictableConnection {
    */
   #since: number;
   readonly #reader: RequestReader;
-  /** Number of bytes that this connection has added to `ServerState.buffered`. */
+  /** Number of bytes by which this connection has increased `ServerState.buffered`. */
   #counted = 0;
   #paused = false;
   #unsent: Buffer = Buffer.alloc(0);
@@ -119,7 +121,7 @@ export class HttpConnection implements HttpExchange, EvictableConnection {
   /**
    * Closes the connection if it has waited for its client for over `seconds`, and returns whether
    * it did. A request body may take longer while it arrives with at least
-   * `HTTP_BODY_BYTES_PER_SECOND_MIN`. This includes a refused body, because many clients read the
+   * `HTTP_BODY_BYTES_PER_SECOND_MIN`. The same holds for a refused body: many clients read the
    * response only after they have sent the whole body, and closing earlier would reset the
    * connection.
    */
@@ -133,16 +135,13 @@ export class HttpConnection implements HttpExchange, EvictableConnection {
     return true;
   }
 
-  /**
-   * Closes the connection. Drops the bytes of a response that were not sent yet; the client can
-   * still receive the bytes that were sent.
-   */
+  /** Closes the connection at once. The rest of a response that is being sent is dropped. */
   end(): void {
     if (this.#state === "sending") this.#socket.terminate();
     else this.#socket.end();
   }
 
-  /** Closes the connection. The client can still receive the bytes of a response that were sent. */
+  /** Closes the connection. The operating system still delivers the bytes that were sent. */
   release(): void {
     this.#socket.end();
   }

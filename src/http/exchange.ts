@@ -18,7 +18,7 @@ export interface HttpExchange {
    * The query string of the request target without `?`, not decoded, with one character per byte.
    */
   readonly query: string;
-  /** Length in bytes of the path and the query string. */
+  /** Length in bytes of the path and the query string together. */
   readonly targetBytes: number;
   /**
    * IP address of the connection's other end, which may be a proxy. Empty when the other end had

@@ -202,9 +202,9 @@ function readHeaders(bytes: Uint8Array, from: number, end: number, isNew: boolea
 }
 
 /**
- * Returns the values of all headers with this name in the head that `readHead` parsed last, joined
- * with commas; undefined when there is none. `name` is in lower case; `bytes` are those that
- * `readHead` got.
+ * Returns the values of all headers with this name, joined with commas, from the head that
+ * `readHead` parsed last. Returns undefined when there is none. `name` is in lower case; `bytes`
+ * are those that `readHead` got.
  */
 export function headerValue(bytes: Buffer, name: string): string | undefined {
   const { headers, headerCount } = head;

@@ -41,8 +41,8 @@ export class InputBuffer {
   }
 
   /**
-   * Frees memory. `needed` is the number of bytes that are still used. If they fill less than half
-   * of the buffer, moves them into a buffer of this size. With 0, drops all bytes.
+   * Frees memory of which only `needed` bytes are still used. If they fill less than half of the
+   * buffer, moves them into a buffer of `needed` bytes. With 0, drops all bytes.
    */
   shrink(needed: number): void {
     if (needed === 0) {

@@ -24,8 +24,8 @@ export class RequestReader {
   readonly #bodyBytesMax: (path: string) => number;
   readonly #onBody: (expectsContinue: boolean) => void;
   /**
-   * Search for the end of the current request's body. Undefined unless the request's head is
-   * complete, and its body is incomplete or was refused.
+   * Finds the end of the current request's body. Set from the time when the request's head is
+   * complete until its body is complete. Stays set if the body is refused.
    */
   #body: Body | undefined;
   /** Offsets of start and end of the last found request's body, with the framing of chunks. */
@@ -42,7 +42,9 @@ export class RequestReader {
     this.#onBody = onBody;
   }
 
-  /** Whether a request's head is complete, and its body is incomplete or was refused. */
+  /**
+   * Whether the head of the current request is complete, and its body is incomplete or was refused.
+   */
   get isInBody(): boolean {
     return this.#body !== undefined;
   }
@@ -81,8 +83,8 @@ export class RequestReader {
   }
 
   /**
-   * Returns the body of the request found last, without the framing of chunks, as a view into the
-   * input. It is valid while `head` describes this request.
+   * Returns the body of the last complete request, without the framing of chunks, as a view into
+   * the input. It is valid while `head` describes this request.
    */
   body(): Buffer {
     const { bytes } = this.input;
@@ -104,9 +106,9 @@ export class RequestReader {
   }
 
   /**
-   * Reads the body of the current request. Returns 0 when the whole body was received; the request
-   * is then complete. Returns `INCOMPLETE` before that, while the request's bytes stay in the
-   * input, or the HTTP status with which the request must be refused.
+   * Reads the body of the current request. Returns 0 when the whole body was received, `INCOMPLETE`
+   * before that, or the HTTP status with which the request must be refused. The bytes of an
+   * incomplete request stay in the input.
    */
   #readBody(body: Body): number {
     const { bytes, at, end } = this.input;

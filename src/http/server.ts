@@ -20,7 +20,7 @@ const SWEEP_MS = 1_000;
 const STOP_POLL_MS = 5;
 /**
  * Milliseconds between two checks whether another connection may be accepted, while the server has
- * as many connections as it may.
+ * the maximum number of connections.
  */
 const FULL_MS = 10;
 /**
@@ -111,9 +111,8 @@ export function serveHttp(options: HttpServerOptions) {
   }, SWEEP_MS);
 
   /**
-   * Closes the connections that have no request. If `waits`, keeps the connections that are
-   * expected to send a request soon. Returns whether a connection was kept, because it waits for a
-   * response or is expected to send a request.
+   * Closes the connections without a request. If `waits`, keeps those that will probably send one
+   * soon. Returns whether a connection was kept, because it waits for a response or for a request.
    */
   function stopIdle(waits: boolean): boolean {
     let isBusy = false;
@@ -128,7 +127,7 @@ export function serveHttp(options: HttpServerOptions) {
     port: socket.port,
     /** Returns the number of open connections. */
     connections: () => open.size,
-    /** Changes certificate and key for new connections. Open ones keep theirs. */
+    /** Changes certificate and key for new connections. Open connections keep theirs. */
     setTls: (tls: TlsKeys) => acceptor.setTls(tls),
     /** Changes the maximum number of open connections of one client network; 0 means no limit. */
     setConnectionsPerNetworkMax: (max: number) => open.setPerNetworkMax(max),
@@ -230,8 +229,8 @@ function createAcceptor(fd: number, handlers: AcceptorHandlers) {
       handlers.onClose(socket.data);
     },
     /**
-     * Called for an exception in another handler, and when the client resets the connection, which
-     * needs no action here.
+     * Called for an exception in another handler, and when the client resets the connection. Only a
+     * failed assertion needs an action.
      */
     error(socket: Socket<HttpConnection>, error: Error) {
       if (!(error instanceof InvariantError)) return;

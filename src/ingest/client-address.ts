@@ -4,7 +4,7 @@ import type { HttpExchange } from "../http/exchange.ts";
 import { remembered } from "../remembered.ts";
 import { FORWARDED_HOPS_MAX } from "../settings/limits.ts";
 
-/** Number of connection peers whose parsed address is cached. */
+/** Maximum number of connection peers whose parsed address is cached. */
 const PEERS_REMEMBERED_MAX = 4_096;
 
 export type ClientAddresses = ReturnType<typeof createClientAddresses>;
@@ -31,7 +31,7 @@ export function createClientAddresses(trustedProxies: readonly string[]) {
      * Returns the IP address of a request's client. This is the address of the connection's peer,
      * unless the peer is a trusted proxy. Then it is the last entry in `X-Forwarded-For` that is
      * not the address of a trusted proxy. Each proxy appends the address that it sees, so entries
-     * that a client forged come earlier. The search ends at an entry that is no address.
+     * that a client forged come earlier. Entries before one that is no address are ignored.
      */
     of(request: Pick<HttpExchange, "peer" | "header">) {
       const peer = peerOf(request.peer);
@@ -90,10 +90,10 @@ function networkText(address: ipaddr.IPv4 | ipaddr.IPv6): string {
 }
 
 /**
- * Parses an IP address; undefined when the text is none. An IPv4 address in IPv6 notation
- * (`::ffff:a.b.c.d`) becomes IPv4. An address with a zone is refused, because a zone is valid on
- * one machine only and can have any length. Short forms such as `010.1`, which ipaddr.js accepts,
- * are refused too.
+ * Parses an IP address; returns undefined for other text. An IPv4 address in IPv6 notation
+ * (`::ffff:a.b.c.d`) becomes IPv4. Refuses an address with a zone, because a zone is valid on one
+ * machine only and can have any length. Also refuses short forms such as `010.1`, which ipaddr.js
+ * accepts.
  */
 function parse(text: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined {
   return isIP(text) !== 0 && !text.includes("%") ? ipaddr.process(text) : undefined;

@@ -1,7 +1,10 @@
 import type { HttpExchange } from "../http/exchange.ts";
 import type { HttpResponse } from "../http/response.ts";
 
-/** Functions that make the responses to events. `Taken` describes the events of one request. */
+/**
+ * Functions that make the responses to requests with events. `Taken` is the type that describes the
+ * events of one request.
+ */
 interface FlushResponsesOptions<Taken> {
   /** Returns the response to a request whose events are durable in the log. */
   stored(taken: Taken): HttpResponse;

@@ -11,14 +11,15 @@ export const INGEST_PULSE_MS = 1_000;
  */
 export const INGEST_METRICS_MS_MAX = 1_000;
 /**
- * Maximum number of times that the time limit of an ingest process's start is extended. It is
+ * Maximum number of times that the time limit for the start of an ingest process is extended. It is
  * extended only while the process makes progress.
  */
 export const INGEST_START_EXTENSIONS_MAX = 5;
 /** Number of pulses that may be missing in a row while the process still counts as ready. */
 export const INGEST_PULSES_LATE_MAX = 3;
 /**
- * Number of missing pulses in a row after which a process is killed in any case. Up to this number,
- * a process that uses the CPU, or waits for the CPU or a disk, counts as slow and is not killed.
+ * Number of missing pulses in a row after which a process is killed in any case. Before that, a
+ * process is not killed while it uses the CPU, or waits for the CPU or a disk, because it is then
+ * only slow.
  */
 export const INGEST_PULSES_SLOW_MAX = 120;

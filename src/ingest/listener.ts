@@ -167,9 +167,9 @@ export function createIngestListener(options: IngestListenerOptions) {
   }
 
   /**
-   * Returns the function that makes the error responses to a request. The request's path decides in
-   * which metric this function counts the responses: that of pixels or that of SDKs. Responses to a
-   * request whose head could not be read are not counted.
+   * Returns the function that makes the error responses to a request, and counts them in the metric
+   * of pixels or of SDKs, by the request's path. Responses to a request whose head could not be
+   * read are not counted.
    */
   function refuseAs(request: RefusedRequest | undefined): Refuse {
     if (request === undefined) return errorResponse;

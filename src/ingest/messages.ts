@@ -46,12 +46,12 @@ export interface ChangeableIngestSettings {
 type IngestLogSettings =
   | FileLogSettings
   /**
-   * Settings of a log of Kafka partitions, to which the processes of all nodes append. Only the
-   * function `OpenPartitions` knows the format of `settings`.
+   * Settings of a log of Kafka partitions, to which the ingest processes of all nodes append. Only
+   * the function `OpenPartitions` reads `settings`.
    */
   | { kind: "partitions"; settings: object };
 
-/** Settings of a log directory that only this process writes. */
+/** Settings of a log that one ingest process writes to a directory of its own. */
 export interface FileLogSettings extends SegmentBounds {
   kind: "files";
   directory: string;
@@ -65,8 +65,8 @@ export interface FileLogSettings extends SegmentBounds {
 }
 
 /**
- * Functions with which the server supplies the log settings of its ingest processes, and learns
- * about changes of their event logs. `index` is the number of an ingest process, counted from 0.
+ * The server's part in the event logs of its ingest processes: it supplies their settings, and is
+ * called when a log changes. `index` is the number of an ingest process, counted from 0.
  */
 export interface IngestLogs {
   /** Returns the log settings for an ingest process that starts now. */

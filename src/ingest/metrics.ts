@@ -4,8 +4,8 @@ import type { Metrics } from "../observe/metrics.ts";
 import { createFailedHandshakes } from "../observe/tls-metrics.ts";
 
 /**
- * Numbers of responses by status. They are copied to a metric only when the metrics are read,
- * because calling `inc` with a label for each request would take a tenth of the time of a request.
+ * Numbers of responses by status. They are copied to a metric only when the metrics are read: to
+ * call `inc` with a label for each request would take a tenth of the CPU time of a request.
  */
 class StatusCounts {
   readonly #counts = new Map<number, { status: number; answers: number }>();
@@ -127,7 +127,9 @@ export function createEvictionCounter(
   };
 }
 
-/** Registers the metric of open connections. Each reading calls `connections` for the number. */
+/**
+ * Registers the metric of open connections. Each time the metric is read, `connections` is called.
+ */
 export function registerConnectionGauge(metrics: Metrics, connections: () => number): void {
   new Gauge({
     name: "pixelmill_pixel_connections",

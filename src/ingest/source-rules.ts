@@ -6,8 +6,9 @@ const IPV4_BITS = 24;
 const IPV6_BITS = 48;
 
 /**
- * Returns the client's IP address as it is recorded, by the source's setting `ip`: the address, its
- * network, or the empty string. `address` is in the form that `ClientAddresses` returns.
+ * Returns a client's IP address in the form in which the source records it: by its setting `ip`,
+ * the address, its network, or the empty string. `address` is in the form that `ClientAddresses`
+ * returns.
  */
 export function recordedAddress({ settings }: Pick<Source, "settings">, address: string): string {
   const mode = settings?.ip ?? "keep";
@@ -28,8 +29,8 @@ function truncated(text: string): string {
 }
 
 /**
- * Whether a source accepts events of a page with this origin, the value of the header `Origin`. A
- * request without this header is accepted, because only browsers send it.
+ * Whether a source accepts events from a page with this origin. `origin` is the value of the header
+ * `Origin`. A request without it is accepted, because only browsers send the header.
  */
 export function allowsOrigin(
   { settings }: Pick<Source, "settings">,

@@ -41,7 +41,10 @@ export function writeAscii(text: string, into: Uint8Array, offset: number): numb
   return offset + text.length;
 }
 
-/** Writes `value` in decimal, padded with zeros to `width` digits. */
+/**
+ * Writes `value` in decimal at `offset`, padded with zeros to `width` digits. Returns the offset
+ * after the digits.
+ */
 export function writeDecimal(
   value: number,
   width: number,

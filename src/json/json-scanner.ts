@@ -37,7 +37,7 @@ export const NOT_JSON = -1;
 /** Returned by `firstMember` and `nextMember` when the object has no further member. */
 export const OBJECT_END = -2;
 
-/** Further results of the scanner's last calls, next to the offsets that its functions return. */
+/** Results of the scanner's last calls, in addition to the offsets that its functions return. */
 export const scanned = {
   /**
    * Offsets of the name of the member that `firstMember` or `nextMember` found last: `nameStart` is
@@ -84,8 +84,8 @@ const isEscape = new Uint8Array(256);
 for (const letter of '"\\/bfnrt') isEscape[letter.charCodeAt(0)] = 1;
 
 /**
- * Stack of `skipValue`: for each open object or array, 1 when the container directly around it is
- * an object, 0 when that is an array or there is none.
+ * Stack of `skipValue`, with an entry for each open object or array: 1 when the container directly
+ * around it is an object, 0 when that is an array or there is none.
  */
 let isObject = new Uint8Array(64);
 
@@ -283,7 +283,7 @@ function numberEnd(bytes: Buffer, start: number): number {
   return at;
 }
 
-/** Returns the offset after one or more digits. */
+/** Returns the offset after the digits at `start`; `NOT_JSON` if there are none. */
 function digitsEnd(bytes: Buffer, start: number): number {
   let at = start;
   while (bytes[at]! >= ZERO && bytes[at]! <= NINE) at++;

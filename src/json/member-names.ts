@@ -60,8 +60,8 @@ export function memberSpans(names: readonly string[]) {
   return {
     /**
      * Offsets of the values in the object that `find` passed last, one for each of `names`;
-     * `ABSENT` when the object has no such member. The last of equal names counts, as for
-     * `JSON.parse`.
+     * `ABSENT` when the object has no such member. If members have the same name, the last one
+     * counts, as for `JSON.parse`.
      */
     starts,
     ends,

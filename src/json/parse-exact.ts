@@ -12,9 +12,9 @@ export function parseExact(json: string): unknown {
 }
 
 /**
- * Parses JSON for a program that only shows the values or writes them as JSON again. When the
- * runtime supports it, `JSON.stringify` then writes large integers with all their digits.
- * Otherwise, integers that a number cannot represent are rounded.
+ * Parses JSON for a program that only shows the values or writes them as JSON again. If the runtime
+ * has `JSON.rawJSON`, `JSON.stringify` then writes large integers with all their digits. Without
+ * it, integers beyond 2^53 are rounded.
  */
 export function parseToShow(json: string): unknown {
   const { rawJSON } = JSON as { rawJSON?(text: string): unknown };

@@ -1,4 +1,4 @@
-/** Number of zeros behind a text. The scanner reads at most six bytes beyond the text. */
+/** Number of zero bytes after a text, because the scanner reads up to six bytes beyond its end. */
 const ZEROS = 8;
 /** Working memory for the text that is being scanned. */
 let text = Buffer.alloc(128 << 10);

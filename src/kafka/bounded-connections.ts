@@ -15,18 +15,18 @@ type Decoding = Pick<
 type ReadAnswer<T> = (id: number, key: number, version: number, reader: Kafka.Reader) => T;
 
 /**
- * Maximum size of one response of a broker. Brokers send up to 55 MiB of records in one response.
+ * Maximum size in bytes of one response of a broker. Brokers send up to 55 MiB of records in one.
  */
 const ANSWER_BYTES_MAX = 256 << 20;
 /**
- * Maximum size of a response during sign-in (SASL). The Kafka library parses such a response in
- * quadratic time.
+ * Maximum size in bytes of a response during sign-in (SASL). The Kafka library parses such a
+ * response in quadratic time.
  */
 const SIGN_IN_ANSWER_BYTES_MAX = 2_048;
 
 /**
- * Kafka's numbers (API keys) of the request types whose responses need further checks besides those
- * of `BoundedReader`.
+ * Kafka's numbers (API keys) of the types of request whose responses need checks in addition to
+ * those of `BoundedReader`.
  */
 const SASL_AUTHENTICATE = 36;
 const JOIN_GROUP = 11;
@@ -89,8 +89,8 @@ interface Members {
 }
 
 /**
- * Throws if the metadata of a consumer group's members in a response cannot be decoded. The Kafka
- * library decodes this metadata only later, in a callback, and an exception there would leave the
+ * Throws if a response has metadata of a consumer group's members that cannot be decoded. The Kafka
+ * library decodes this metadata only later, in a callback. An exception there would leave the
  * request without a result.
  */
 function expectMembers(kafka: Decoding, key: number, answer: unknown): void {
@@ -145,8 +145,8 @@ function isTlsAlert(piece: Buffer): boolean {
 }
 
 /**
- * Follows the length prefixes in a stream of responses. Throws `KafkaAnswerError` for an impossible
- * length.
+ * Reads the lengths of the responses in a stream of bytes. Throws `KafkaAnswerError` for an
+ * impossible length.
  */
 export class AnswerLengths {
   /** Number of bytes of the current response that have not arrived yet. */

@@ -7,9 +7,9 @@ import { decompressLz4, decompressSnappy } from "./copy-compression.ts";
 type Algorithms = Record<number, { decompressSync: (data: Buffer) => Buffer }>;
 
 /**
- * Parts of the bound for the decompressed size of one response: `OUTPUT_BYTES_MIN` plus
- * `OUTPUT_RATIO_MAX` times the response's size. This suffices: a batch that pixelmill wrote has at
- * most 2 MiB, and events compress to about a hundredth of their size.
+ * Parts of the maximum decompressed size of one response, which is `OUTPUT_BYTES_MIN` plus
+ * `OUTPUT_RATIO_MAX` times the response's size. Responses with pixelmill's records stay below it: a
+ * batch has at most 2 MiB, and events compress to about a hundredth of their size.
  */
 const OUTPUT_BYTES_MIN = 16 << 20;
 const OUTPUT_RATIO_MAX = 200;

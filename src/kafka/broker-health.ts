@@ -18,8 +18,8 @@ const FURTHER_MS_MAX = 250;
  */
 const UNRESPONSIVE_MS = 1_000;
 /**
- * Largest number of brokers of the cluster that are probed. Brokers in the settings come first,
- * then others.
+ * Largest number of brokers that are probed. Brokers in the settings come first, then other brokers
+ * of the cluster.
  */
 const PROBED_MAX = 5;
 
@@ -50,9 +50,10 @@ interface ProbedBroker {
  * of the topics in use. All clients take their metadata from the merged answers, and send requests
  * that any broker can answer to a broker that responds. Without probes, a broker whose process
  * hangs would delay every client: it accepts requests but never answers them, so each client would
- * wait for its timeout and then ask the same broker again. When the merged list no longer contains
- * a broker, the cluster has moved its partitions to others. The connections to this broker are then
- * closed, and no new ones are made.
+ * wait for its timeout and then ask the same broker again.
+ *
+ * When the merged list no longer contains a broker, its connections are closed and no new ones are
+ * made, because the cluster has moved its partitions to other brokers.
  */
 export class BrokerHealth {
   readonly #kafka: KafkaLibrary;
@@ -96,9 +97,9 @@ export class BrokerHealth {
   }
 
   /**
-   * Sends a request to each probed broker that answers at present. `ask` gets a client that
-   * connects to one of these brokers only. Resolves with the results of the requests that succeed
-   * within `UNRESPONSIVE_MS`.
+   * Sends a request to each probed broker that answers at present. Calls `ask` for each with a
+   * client that connects to this broker only. Resolves with the results of the requests that
+   * succeed within `UNRESPONSIVE_MS`.
    */
   async askEach<T>(ask: (client: Base) => Promise<T>): Promise<T[]> {
     const asked = [...this.#asked.values()].filter(({ address }) => this.#answers(address));
@@ -184,8 +185,8 @@ export class BrokerHealth {
   }
 
   /**
-   * Returns whether one more broker may be probed. A broker that left the cluster and does not
-   * answer is not counted. If such a broker is not in the settings, the function ends its probes.
+   * Returns whether one more broker may be probed. Brokers that left the cluster and do not answer
+   * are not counted; their probes end, unless the broker is in the settings.
    */
   #hasRoom(): boolean {
     const named = new Set((this.#options.bootstrapBrokers as string[]).map(addressOf));
@@ -230,7 +231,7 @@ export class BrokerHealth {
     asked.next = undefined;
   }
 
-  /** Waits until the next probe is due, or until a call of `refresh` asks for the probe. */
+  /** Waits until the next probe is due, or until a call of `refresh` needs it earlier. */
   async #pause(asked: ProbedBroker): Promise<void> {
     const endedAt = performance.now();
     const woken = Promise.withResolvers<void>();

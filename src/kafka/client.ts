@@ -24,8 +24,8 @@ export interface BrokerSettings {
 /** Timeout in milliseconds of one request to a broker. */
 export const REQUEST_MS_MAX = 5_000;
 /**
- * Largest number of attempts of a request. All attempts together, with the pauses between them,
- * last longer than the cluster takes to replace a failed leader.
+ * Largest number of attempts of a request. The attempts and the pauses between them last longer in
+ * all than the cluster takes to replace a failed leader.
  */
 const ATTEMPTS = 20;
 /** Pause in milliseconds between two attempts of a request. */
@@ -49,12 +49,14 @@ export interface KafkaClients {
    */
   unresponsiveBrokers(silentMs?: number): string[];
   /**
-   * Returns the brokers that answer, but are outdated: they name former leaders of partitions, or
-   * the other brokers do not list them. A broker is outdated for a moment when a leader changes,
-   * and for a long time when it is cut off from the other brokers.
+   * Returns the outdated brokers. They answer, but name former leaders of partitions, or are not
+   * listed by the other brokers. A broker is outdated for a moment when a leader changes, and for a
+   * long time when it is cut off from the other brokers.
    */
   outdatedBrokers(): OutdatedBroker[];
-  /** Returns the brokers of another Kafka cluster than that of the first broker that answered. */
+  /**
+   * Returns the brokers that belong to another Kafka cluster than the first broker that answered.
+   */
   foreignBrokers(): ForeignBroker[];
   /**
    * Returns the error in milliseconds of this process's clock, compared with the brokers' clocks:
@@ -196,7 +198,7 @@ function fetchOver(connectionPool: ConnectionPool, consumer: Consumer): Consumer
 type Fetch = (request: Parameters<Consumer["fetch"]>[0]) => ReturnType<Consumer["fetch"]>;
 
 /**
- * Makes a client accept the list of all topics although a partition in it has no leader. Without
+ * Makes a client accept an answer about all topics in which a partition has no leader. Without
  * this, the Kafka library fails the whole request.
  */
 export function acceptLeaderlessPartitions(

@@ -34,13 +34,13 @@ const EMPTY: MergedView = {
 /**
  * Merges the last metadata answer of each broker into one view of the cluster. Each partition has
  * the leader with the highest leader epoch. A broker belongs to the cluster when at least half of
- * the answers list it; answers that are behind in a leader epoch do not count for this. A broker
- * that is cut off from the others therefore decides nothing, whatever the order of the answers. The
- * first answer determines the Kafka cluster: answers from brokers of another one are ignored.
+ * the answers list it. Answers that name a former leader are not counted for this. A broker that is
+ * cut off from the others therefore decides nothing, whatever the order of the answers. The first
+ * answer determines the Kafka cluster: answers from brokers of another one are ignored.
  */
 export class ClusterView {
   readonly #answers = new Map<string, MetadataAnswer>();
-  /** Ids of other Kafka clusters, by the address of the broker whose last answer had the id. */
+  /** Ids of other Kafka clusters, each by the address of a broker that belongs to it. */
   readonly #foreign = new Map<string, string>();
   /** Id of the Kafka cluster. Undefined before a broker has reported it. */
   #clusterId: string | undefined;
@@ -78,8 +78,8 @@ export class ClusterView {
   }
 
   /**
-   * Returns a topic's partitions. If a broker's answer has an error code for the topic, returns
-   * that answer instead. Returns undefined when no broker that answers was asked for the topic.
+   * Returns a topic's partitions, or one broker's answer about the topic if it has an error code.
+   * Returns undefined when no broker that answers was asked for the topic.
    */
   topic(name: string): ClusterTopicMetadata | TopicAnswer | undefined {
     return this.#merged.topics.get(name);
@@ -210,7 +210,7 @@ export class ClusterView {
   }
 }
 
-/** Partition for which a broker names a leader with a lower epoch than another broker. */
+/** Partition for which a broker names a former leader. */
 interface BehindLeader {
   topic: string;
   partition: number;
@@ -225,7 +225,7 @@ type AddressedAnswer = [address: string, answer: MetadataAnswer];
 /** Metadata of a topic in one broker's answer. `id` is the broker's id, if it lists itself. */
 type TopicStatement = { address: string; id: number | undefined; topic: TopicAnswer };
 
-/** Returns the brokers' statements by topic name. Each broker has at most one for each topic. */
+/** Groups the answers' statements by topic name. Each broker has at most one for each topic. */
 function statementsByTopic(answers: readonly AddressedAnswer[]): Map<string, TopicStatement[]> {
   const all = answers.flatMap(([address, { topics, brokers }]) => {
     const id = brokers.find((it) => addressOf(it) === address)?.nodeId;
@@ -269,7 +269,7 @@ function mergedTopic(
 
 const NO_LEADER = { leader: -1, leaderEpoch: -1, replicas: [], isr: [], offlineReplicas: [] };
 
-/** Used in place of the id of a topic that a broker does not know or is not allowed to show. */
+/** Used in place of the id of a topic for which a broker reports no partitions. */
 const MISSING = "";
 
 /** Returns a topic's id, or the topic's name for brokers before Kafka 2.8, which send no ids. */

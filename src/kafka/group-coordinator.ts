@@ -13,17 +13,17 @@ interface Coordinator {
 interface CoordinatorAnswer {
   coordinator: Coordinator;
   /**
-   * Sum of the leader epochs that the answering broker knows for the partitions of `GROUPS_TOPIC`.
-   * An epoch rises with each new leader, so the broker with the largest sum knows the newest
-   * leaders.
+   * Sum of the leader epochs that the answering broker reports for the partitions of
+   * `GROUPS_TOPIC`. An epoch rises with each new leader, so the broker with the largest sum knows
+   * the newest leaders.
    */
   epochs: number;
 }
 
 /**
  * Chooses a consumer group's coordinator from the answers of several brokers. Only the answers with
- * the largest `epochs` count; if these differ, the coordinator that most of them name is chosen.
- * Returns undefined without answers.
+ * the largest `epochs` count; if they name different coordinators, the most frequent one is chosen.
+ * Returns undefined if there are no answers.
  */
 export function coordinatorInOffice(
   answers: readonly CoordinatorAnswer[],
@@ -37,9 +37,15 @@ export function coordinatorInOffice(
   return first?.[1][0]?.coordinator;
 }
 
-/** Interval in milliseconds of a member's coordinator checks while a broker is behind others. */
+/**
+ * Pause in milliseconds between two checks of a group member's coordinator. Checks are made only
+ * while a broker is outdated: it names former leaders, or is not listed by the other brokers.
+ */
 const CHECK_MS = 2_000;
-/** Kafka's topic of group states. The leader of a group's partition in it is the coordinator. */
+/**
+ * Kafka's topic with the states of consumer groups. Each group has its state in one partition of
+ * the topic. The partition's leader coordinates the group.
+ */
 const GROUPS_TOPIC = "__consumer_offsets";
 const GROUP_KEY_TYPE = 0;
 
@@ -108,10 +114,12 @@ async function findCoordinator(
 /**
  * Makes a group member use the broker that coordinates the group at present. By itself, the Kafka
  * library keeps a coordinator while it can connect to it, even if the other brokers have removed it
- * from the cluster. This function makes the member ask for the coordinator again after each failed
- * request, unless the failure is the coordinator's own decision that the member must rejoin. While
- * a broker is behind the others, it also checks every `CHECK_MS` whether the brokers name another
- * coordinator, and then makes the member ask again. Returns a function that ends the checks.
+ * from the cluster.
+ *
+ * With this function, the member asks for the coordinator again after each failed request, unless
+ * the coordinator itself decided that the member must rejoin. It also asks again when a check finds
+ * that the brokers name another coordinator (see `CHECK_MS`). Returns a function that ends the
+ * checks.
  */
 export function followCoordinator(
   kafka: KafkaLibrary,

@@ -6,7 +6,7 @@ import type { ProduceClient } from "./produce-client.ts";
 interface IdempotentProducerOptions {
   producer: ProduceClient;
   topic: string;
-  /** Called with the number of partitions when it is first known, and when it has grown. */
+  /** Called with the number of partitions when it is first known, and whenever it has grown. */
   onPartitions?(count: number): void;
   /** Pause in milliseconds from a leader's response to the next request to it. 1 if absent. */
   pauseMs?: number;
@@ -27,31 +27,32 @@ export interface WriteRefusal {
 }
 
 /**
- * Largest number of attempts to send a batch. All attempts together, with the pauses between them,
- * last longer than the cluster takes to replace a failed leader.
+ * Largest number of attempts to send a batch. The attempts and the pauses between them last longer
+ * in all than the cluster takes to replace a failed leader.
  */
 const ATTEMPTS = 20;
 /** Pause in milliseconds before a batch is sent again. */
 const RETRY_MS = 250;
 /**
  * Pause in milliseconds between a leader's response and the next request to this leader. Clients
- * send their next events after an acknowledgement, so events that arrive during the pause join one
- * request. With 48 client connections, a pause of 1 ms saves at least an eighth of the requests
- * (measured). A pause as long as the response took saves a quarter of the requests with 256
- * connections, but with 16 it lowers the rate of events by a quarter, and smaller batches of user
- * code and of deliveries then cost more CPU time than the requests save (measured).
+ * send their next events after an acknowledgement, and the events that arrive during the pause join
+ * one request. With 48 client connections, a pause of 1 ms saves at least an eighth of the
+ * requests. A pause as long as the response took saves a quarter with 256 connections, but with 16
+ * it lowers the rate of events by a quarter, and costs more CPU time in code and deliveries than it
+ * saves (measured).
  */
 const PAUSE_MS = 1;
 /**
- * Size in bytes above which a batch takes no further value. The value with which the batch exceeds
- * this size is still included.
+ * Once a batch has more bytes than this, it takes no further value. The last value may exceed the
+ * size.
  */
 const BATCH_BYTES = 512 << 10;
 
 /**
- * Writes values to the partitions of a topic, in order and without duplicates. Has at most one
- * request in flight to each leader, with all values that wait for this leader. Requests are
- * therefore as full as possible, and a failed leader delays only its own partitions.
+ * Writes values to the partitions of a topic, in order and without duplicates. Each request to a
+ * leader has all values that wait for this leader, and the next one is sent only after its
+ * response. Requests are therefore as full as possible, and a failed leader delays only its own
+ * partitions.
  */
 export class IdempotentProducer {
   readonly #options: IdempotentProducerOptions;
@@ -60,7 +61,7 @@ export class IdempotentProducer {
   #gathering = false;
   /**
    * Broker ids of leaders to which no request may be sent now, because a request is in flight or
-   * the pause after a response lasts.
+   * the pause after its response has not ended.
    */
   readonly #busy = new Set<number>();
   /**
@@ -145,8 +146,9 @@ export class IdempotentProducer {
   }
 
   /**
-   * Rejects values of the given partitions with the error of `failure`. For a partition with a
-   * batch in flight or in retry, rejects the values of that batch; for others, all waiting values.
+   * Rejects values of the given partitions with the error of `failure`. If a partition has a batch
+   * that was already sent, rejects the values of this batch. Otherwise rejects all its waiting
+   * values.
    */
   #refuse(partitions: readonly PartitionState[], failure: SendFailure): void {
     this.#producerId = undefined;

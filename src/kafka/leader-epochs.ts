@@ -7,10 +7,10 @@ export interface LeaderStatement {
 }
 
 /**
- * Returns the statement about a partition's leader with the highest leader epoch, because a broker
- * that is cut off from the others still names former leaders. Among statements with this epoch,
- * returns one with the leader that most of them name; if several are named equally often, the one
- * with the lowest id. The result therefore does not depend on the order of the statements.
+ * Returns the statement with the highest leader epoch, because a broker that is cut off from the
+ * others still names former leaders. Among several with this epoch, returns one with the leader
+ * that most of them name. If several leaders are named equally often, the one with the lowest id is
+ * taken. So the result does not depend on the order of the statements.
  */
 export function latestStatement<T extends LeaderStatement>(
   statements: readonly T[],
@@ -39,8 +39,9 @@ function supporters(statement: LeaderStatement, all: readonly LeaderStatement[])
 
 /**
  * Groups by partition what several brokers report about one topic. Kafka numbers partitions from 0
- * without gaps, so a broker that reports `n` partitions should use the numbers 0 to `n - 1`.
- * Ignores its entries with other numbers, and all but its last entry with the same number.
+ * without gaps, so a broker that reports `n` partitions should use the numbers 0 to `n - 1`. A
+ * broker's entries with other numbers are ignored. If it has several entries with one number, the
+ * last counts.
  */
 export function statementsByPartition<T extends { partitionIndex: number }>(
   answers: readonly (readonly T[])[],
@@ -68,7 +69,7 @@ export function mostFrequent(texts: readonly string[]): string {
 export interface OutdatedBroker {
   /** Address as `host:port`. */
   address: string;
-  /** Milliseconds for which the broker's answers have been behind without interruption. */
+  /** Milliseconds for which the broker has been outdated without interruption. */
   forMs: number;
   /** Whether the other brokers list this broker as a member of the cluster. */
   isListed: boolean;

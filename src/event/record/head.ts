@@ -6,11 +6,15 @@
 export const TIME_AT = 8;
 
 /**
- * Number of bytes from the start of a record to the end of its time of receipt, in all versions.
+ * Number of bytes from the start of a record to the end of its time of receipt. It is the same in
+ * all format versions.
  */
 export const HEAD_BYTES = 16;
 
-/** Returns a copy of the 16-byte messageId at `offset`. The loop is faster than copying a view. */
+/**
+ * Returns a copy of the 16-byte messageId at `offset`, made byte by byte, which is faster than
+ * copying a view.
+ */
 export function idAt(buffer: Uint8Array, offset: number): Uint8Array {
   const id = new Uint8Array(16);
   for (let i = 0; i < 16; i++) id[i] = buffer[offset + i]!;

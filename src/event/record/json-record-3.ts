@@ -6,8 +6,8 @@ import { unpackAddress } from "./packed-address.ts";
 import { SIX_BIT_ID_BYTES, unpackSixBitId } from "./packed-source-id.ts";
 
 /**
- * Offset of the client's address in a record of version 3. This executable reads such records and
- * writes none. Numbers are little endian. The parts of a record:
+ * Offset of the client's address in a record of version 3, which this executable reads but does not
+ * write. Numbers are little endian. The parts of a record:
  *
  * version u8 · type and flags u8 · length of the source id u8 · length of the address u8 · first 4
  * bytes of a packed address · receivedAt f64 · rest of the address · source id · messageId · sentAt
@@ -29,8 +29,8 @@ const SENT_AT_IS_FAR = 128;
 /** Value of the length byte of a source id that is packed into `SIX_BIT_ID_BYTES` bytes. */
 const PACKED_ID = 255;
 /**
- * Added to the length byte of an address that is stored as text. A smaller length byte is the
- * length of a packed address.
+ * The length byte of an address that is stored as text is this number plus the text's length. A
+ * smaller length byte is the length of a packed address.
  */
 const ADDRESS_TEXT = 32;
 
@@ -58,7 +58,9 @@ function partsOf(buffer: Buffer) {
   expectBytes(buffer, json);
   return {
     flags,
-    /** Offset of an address stored as text, or of the fifth byte of a packed address. */
+    /**
+     * Offset of an address that is stored as text, or of a packed address after its first 4 bytes.
+     */
     address: HEAD_BYTES,
     source,
     messageId,

@@ -33,7 +33,10 @@ const HAS_MESSAGE_ID = 32;
 const HAS_SENT_AT = 64;
 const HAS_MORE = 128;
 
-/** Bits of the further flags. A source id or address stored as text begins with its length (u8). */
+/**
+ * Bits of the further flags. This one says that the source id is stored as text. A source id or an
+ * address that is stored as text begins with its length (u8).
+ */
 const SOURCE_IS_TEXT = 1;
 const MESSAGE_ID_IS_WHOLE = 2;
 /** Flag: `sentAt` is stored as a time (f64), not as its difference from receivedAt. */

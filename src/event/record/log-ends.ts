@@ -29,7 +29,8 @@ export function encodeEnds(ends: readonly LogEnd[], into: Buffer, offset: number
 }
 
 /**
- * Returns the offset after the ends at `offset`; possibly beyond the buffer of a damaged record.
+ * Returns the offset after the ends that `encodeEnds` wrote at `offset`. In a damaged record, this
+ * can be beyond the end of `buffer`.
  */
 export function endOfEnds(buffer: Buffer, offset: number): number {
   return offset + 1 + END_BYTES * (buffer[offset] ?? 0);
@@ -44,7 +45,7 @@ export function decodeEnds(buffer: Buffer, start: number, end: number): LogEnd[]
   return ends;
 }
 
-/** Returns the maximum number of bytes that `putDenseEnds` writes for these ends. */
+/** Returns the maximum number of bytes that `putDenseEnds` writes for `ends`; 0 for undefined. */
 export function denseEndsBytesMax(ends: readonly LogEnd[] | undefined): number {
   return ends === undefined ? 0 : 1 + 2 * VARINT_BYTES_MAX * ends.length;
 }
@@ -63,8 +64,8 @@ export function putDenseEnds(ends: readonly LogEnd[], into: Buffer, offset: numb
 }
 
 /**
- * Returns the offset after the ends that `putDenseEnds` wrote at `offset`; possibly beyond the
- * buffer of a damaged record.
+ * Returns the offset after the ends that `putDenseEnds` wrote at `offset`. In a damaged record,
+ * this can be beyond the end of `buffer`.
  */
 export function endOfDenseEnds(buffer: Buffer, offset: number): number {
   let at = offset + 1;

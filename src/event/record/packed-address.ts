@@ -1,9 +1,12 @@
 import ipaddr from "ipaddr.js";
 
-/** Initial value of `lastBytes`: at first, the cached address is the empty text. */
+/** Initial value of `lastBytes`. It belongs to the initial `lastText`, the empty text. */
 const none = new Uint8Array(0);
 
-/** Cache of one address and its bytes: all events of a batch usually have the same address. */
+/**
+ * The address that was converted last, as text and as bytes. Usually all events of a batch have the
+ * same address.
+ */
 let lastText = "";
 let lastBytes = none;
 

@@ -20,7 +20,10 @@ for (let digit = 0; digit < digits.length; digit++) digitOf[digits.charCodeAt(di
  */
 const GROUP_CHARS = 2;
 const GROUP = 62 ** GROUP_CHARS;
-/** The number that an id represents in base 62, in parts of 16 bits. The lowest part is first. */
+/**
+ * The number that the id being converted represents in base 62. It is split into parts of 16 bits,
+ * the lowest first.
+ */
 const limbs = new Int32Array(PACKED_ID_BYTES / 2);
 
 interface PackedId {

@@ -23,7 +23,10 @@ export function varintAt(buffer: Uint8Array, offset: number): number {
   return value;
 }
 
-/** Returns the offset after the varint; possibly beyond the buffer of a damaged record. */
+/**
+ * Returns the offset after the varint at `offset`. In a damaged record, this can be beyond the end
+ * of `buffer`.
+ */
 export function varintEnd(buffer: Uint8Array, offset: number): number {
   let at = offset;
   while (at < offset + VARINT_BYTES_MAX - 1 && (buffer[at] ?? 0) >= 128) at++;

@@ -26,7 +26,9 @@ export interface SdkBody {
    * `scanBody` overwrites it.
    */
   bytes: Buffer;
-  /** Number of events. `eventAt` returns the facts of each, until the next body is scanned. */
+  /**
+   * Number of events. Until the next body is scanned, `eventAt` returns the scan's result for each.
+   */
   events: number;
   /** Write key in the batch or the single event; undefined when it is missing or not a string. */
   writeKey: string | undefined;
@@ -73,8 +75,7 @@ const TOO_MANY = -3;
 /**
  * Scans the body of an SDK request: one event or, with `isBatch`, an object with an array `batch`
  * of events. Refuses a body that `JSON.parse` would refuse, but replaces invalid UTF-8 with U+FFFD.
- * Checks each event by itself: an invalid event does not make the body invalid, and its facts
- * contain the problem.
+ * An invalid event does not make the body invalid: `eventAt` returns the event's problem.
  */
 export function scanBody(body: Buffer, isBatch: boolean): SdkBody | BodyProblem {
   const utf8 = isUtf8(body) ? body : Buffer.from(body.toString("utf8"));

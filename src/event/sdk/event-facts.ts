@@ -17,7 +17,10 @@ export interface SdkEventFacts {
   end: number;
   /** Why the event is refused, as a sentence; undefined when it is valid. */
   problem: string | undefined;
-  /** Whether the event's JSON, which may be no object, has more nesting levels than allowed. */
+  /**
+   * Whether the event has more nesting levels than allowed. The event may be any JSON value, not
+   * only an object.
+   */
   isTooDeep: boolean;
   /** The type in the event; undefined when it has none or an unknown one. */
   type: EventType | undefined;
@@ -50,7 +53,7 @@ const members = memberSpans(EVENT_MEMBERS);
 const { starts, ends } = members;
 
 /**
- * Reasons for which an event is refused. Each event's facts hold an index into this list; index 0
+ * Reasons why an event is refused. `table` holds an index into this list for each event. Index 0
  * means that the event is valid.
  */
 const problems = [
@@ -97,14 +100,14 @@ export function clearEvents(): void {
   starts.fill(ABSENT);
 }
 
-/** Number of events of the body that was scanned last. */
+/** Returns the number of events of the body that was scanned last. */
 export function eventCount(): number {
   return count;
 }
 
 /**
- * Returns the offset after the event that begins at `start`, or `NOT_JSON`, and stores its facts.
- * An event of a batch must have a type.
+ * Scans the event that begins at `start`, and stores the result in `table`. Returns the offset
+ * after the event, or `NOT_JSON`. An event of a batch is refused if it has no known type.
  */
 export function scanEvent(bytes: Buffer, start: number, isInBatch: boolean): number {
   const isObject = bytes[start] === BRACE_OPEN;
@@ -124,7 +127,10 @@ export function scanEvent(bytes: Buffer, start: number, isInBatch: boolean): num
   return end;
 }
 
-/** Checks an event, stores its flags and user, and returns its problem's index in `problems`. */
+/**
+ * Checks an event, and stores its flags and user in `table`. Returns the index of its problem in
+ * `problems`.
+ */
 function checkEvent(bytes: Buffer, at: number, isInBatch: boolean): number {
   const type = typeIndex(bytes) + 1;
   let flags = type | table[at + FLAGS]!;
@@ -179,9 +185,9 @@ function isAt(text: Buffer, bytes: Buffer, start: number): boolean {
 }
 
 /**
- * Adds to the size of each event the `context` and `integrations` that it inherits from its batch.
- * Refuses an event that is then too large. Returns the total size in bytes of the valid events. The
- * arguments are the sizes of `context` and `integrations` of the batch.
+ * Counts the `context` and `integrations` that each event inherits from its batch as part of the
+ * event's size, and refuses an event that is then too large. Returns the total size in bytes of the
+ * valid events. `contextBytes` and `integrationsBytes` are the sizes of the batch's members.
  */
 export function inherit(contextBytes: number, integrationsBytes: number): number {
   let total = 0;
@@ -199,7 +205,8 @@ export function inherit(contextBytes: number, integrationsBytes: number): number
 }
 
 /**
- * Returns the write key in the single event that was scanned last; undefined when it is no string.
+ * Returns the write key in the single event that was scanned last; undefined when it is missing or
+ * no string.
  */
 export function singleWriteKey(bytes: Buffer): string | undefined {
   const start = starts[WRITE_KEY]!;
@@ -221,8 +228,8 @@ const facts: SdkEventFacts = {
 };
 
 /**
- * Returns the facts of an event of the body that was scanned last. It is always the same object, so
- * that a batch takes no memory per event: the next call overwrites it.
+ * Returns the result of scanning one event of the last scanned body. Every call returns the same
+ * object, with new values, so that a batch takes no memory per event.
  */
 export function eventAt(index: number): Readonly<SdkEventFacts> {
   const at = FIELDS * index;

@@ -1,6 +1,9 @@
 import { memberNames, memberSpans } from "../../json/member-names.ts";
 
-/** Names of event members that the server reads or writes. Constants below are indexes of names. */
+/**
+ * Names of event members that the server reads or writes. The constants below are indexes of this
+ * list.
+ */
 const NAMES = [
   ...["userId", "anonymousId", "event", "type", "messageId", "writeKey", "request_ip"],
   ...["receivedAt", "originalTimestamp", "sentAt", "timestamp", "context", "integrations"],
@@ -10,8 +13,8 @@ export const USER_ID = 0;
 export const ANONYMOUS_ID = 1;
 export const EVENT_NAME = 2;
 /**
- * Index in `NAMES` of the first member that the server does not copy. It writes or omits this
- * member and all members after it.
+ * Index in `NAMES` of the first member that the server does not copy from the SDK's event. The
+ * server writes this member and all later ones itself, or omits them.
  */
 export const FIRST_OWNED = 3;
 export const MESSAGE_ID = 4;

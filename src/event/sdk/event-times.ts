@@ -11,17 +11,20 @@ export interface EventTimes {
    */
   sentAt: number;
   receivedAt: number;
-  /** When the event occurred: `timestamp` as sent, or else the corrected `originalTimestamp`. */
+  /**
+   * When the event occurred: `timestamp` as sent, or else `originalTimestamp`, corrected by the
+   * difference between the client's clock and the server's.
+   */
   timestamp: number;
 }
 
 const times: EventTimes = { originalTimestamp: 0, sentAt: 0, receivedAt: 0, timestamp: 0 };
 
 /**
- * Returns the times of the event whose member offsets `members` holds. The next call overwrites the
- * returned object. The client's clock shows `sentAt` when it sends a request, the server's shows
- * `receivedAt` when the request arrives; the difference corrects the client's time of the event.
- * `batchSentAt` is the `sentAt` of the batch, for an event without its own.
+ * Returns the times of the event whose member offsets are in `members`. The next call overwrites
+ * the returned object. The difference between `receivedAt` (server's clock) and `sentAt` (client's
+ * clock) corrects the client's time of the event. `batchSentAt` is the `sentAt` of the batch, which
+ * is used for an event without its own.
  */
 export function timesOf(
   bytes: Buffer,

@@ -54,7 +54,10 @@ function eventAsSent(json: Buffer, record: JsonRecord): BuiltEvent {
   return { ...names, json: Uint8Array.from(json), messageId, choice: undefined };
 }
 
-/** Returns the hash of the userId, or else the anonymousId, of a record's event; 0 if none. */
+/**
+ * Returns the hash of the userId of a record's event, or else of its anonymousId; 0 if it has
+ * neither.
+ */
 export function userHashOfJson(record: JsonRecord): number {
   const json = asBuffer(record.json);
   if (json[0] !== BRACE_OPEN) return 0;
@@ -195,7 +198,10 @@ function plainOf(buffer: Buffer): Uint8Array {
   return new Uint8Array(buffer.buffer, buffer.byteOffset, buffer.byteLength);
 }
 
-/** Copies members that the server does not write, each with a comma. Returns the end offset. */
+/**
+ * Copies the members that the server does not write from `json` to `scratch`, from offset `start`
+ * on, with a comma after each. Returns the end offset in `scratch`.
+ */
 function putOthers(json: Buffer, start: number): number {
   let out = start;
   const { names, starts, valueEnds } = outline;
@@ -213,8 +219,8 @@ function putOthers(json: Buffer, start: number): number {
 }
 
 /**
- * Writes the value of `context`. Adds the client's address as `ip` if the SDK sent no `ip`. Returns
- * the end offset.
+ * Writes the value of `context` to `scratch` at `start`, with the client's address as `ip` if the
+ * SDK sent no `ip`. Returns the end offset in `scratch`.
  */
 function putContext(json: Buffer, address: string, start: number): number {
   let out = start;

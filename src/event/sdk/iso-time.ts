@@ -62,9 +62,9 @@ function readIsoTime(bytes: Uint8Array, start: number, end: number): number {
 }
 
 /**
- * Reads a time of day and its offset from UTC. Returns the milliseconds from midnight of the date,
- * taken in UTC; with an offset, this can be negative or more than a day. For invalid text, sets
- * `cursor.at` to -1.
+ * Reads a time of day and, if present, its offset from UTC. Returns the milliseconds from the
+ * date's midnight in UTC to this time. With an offset, this can be negative or more than a day. For
+ * invalid text, sets `cursor.at` to -1.
  */
 function readDayTime(bytes: Uint8Array): number {
   const separator = bytes[cursor.at++]!;
@@ -84,7 +84,10 @@ function readDayTime(bytes: Uint8Array): number {
   return cursor.at === cursor.end ? time : time - readOffset(bytes);
 }
 
-/** Reads a dot and digits as milliseconds. Digits after the third are ignored. */
+/**
+ * Reads a fraction of a second (a dot and digits) as milliseconds. Digits after the third are
+ * ignored.
+ */
 function readFraction(bytes: Uint8Array): number {
   const first = ++cursor.at;
   let ms = 0;

@@ -36,7 +36,7 @@ const LEVELS_MAX = 512;
  * Outline of the event that `outlineOf` was last called with: the offsets of the event's members.
  */
 export const outline = {
-  /** Number of members of the event. Each has one entry in the arrays. */
+  /** Number of members of the event. Each member has one entry in each of the arrays below. */
   members: 0,
   /** For each member, the index of its name in the list of `event-members.ts`, or `OTHER_NAME`. */
   names: new Int32Array(MEMBERS_MAX),
@@ -73,8 +73,8 @@ let namesSeen = 0;
 const SEED = (Math.random() * 0x1_0000_0000) | 0;
 
 /**
- * Which object or array is open at each level of nesting: for an object, its number (all objects of
- * all events are counted, from 1); for an array, 0.
+ * The open object or array at each level of nesting: for an object, its number (all objects of all
+ * events are counted, from 1); for an array, 0.
  */
 const open = new Int32Array(LEVELS_MAX);
 
@@ -144,7 +144,10 @@ export function outlineOf(json: Buffer): boolean {
   return true;
 }
 
-/** Copy of the event's JSON, followed by eight zero bytes: four bytes can be read at any offset. */
+/**
+ * Copy of the event's JSON, followed by eight zero bytes, so that four bytes can be read at any
+ * offset.
+ */
 let bytes = Buffer.alloc(64 << 10);
 let words = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
@@ -164,12 +167,12 @@ const HIGH_BITS = 0x80808080 | 0;
 
 /**
  * Skips text without quotes and backslashes, four bytes at a time. Returns an offset that is at
- * most three bytes before the next quote or backslash after `start`. A byte of the variable `x` is
- * zero where the text has a quote, a byte of `y` where it has a backslash.
+ * most three bytes before the next quote or backslash after `start`.
  */
 function plainEnd(start: number): number {
   let at = start;
   for (;;) {
+    // A byte of `x` is zero where the text has a quote, a byte of `y` where it has a backslash.
     const word = words.getInt32(at, true);
     const x = word ^ QUOTES;
     const y = word ^ BACKSLASHES;

@@ -16,8 +16,9 @@ interface MadeMembers {
 }
 
 /**
- * Returns the JSON of an event, built with `JSON.parse` and `JSON.stringify`. The last of equal
- * names counts, and numbers are written as JavaScript writes them.
+ * Returns the JSON of an event, built with `JSON.parse` and `JSON.stringify`. Therefore only the
+ * last of several members with the same name remains, and numbers are written as JavaScript writes
+ * them.
  */
 export function parsedEvent(
   json: Buffer,

@@ -7,8 +7,8 @@ import { escapes } from "./json-text.ts";
  * `end`. Writes to the same array at offset `into`, at most as many bytes as it reads.
  *
  * Returns the offset after the written bytes. Returns this offset negated when a written byte is
- * not ASCII or needs an escape in JSON. Such bytes are JSON text only if `isText` returns true; if
- * not, `writeText` converts them.
+ * not ASCII or needs an escape in JSON. To use the bytes as JSON text, the caller must then check
+ * them with `isText`, and convert them with `writeText` if `isText` returns false.
  */
 export function percentDecode(bytes: Uint8Array, from: number, end: number, into: number): number {
   let out = into;

@@ -12,8 +12,8 @@ export interface Span {
 let kept = 0;
 
 /**
- * Adds an ASCII text to the fragments that stay in the scratch buffer, and returns its span. Throws
- * `RangeError` when the part for fragments is full.
+ * Writes an ASCII text to the scratch buffer, where it stays for use in every event. Returns its
+ * span. Throws `RangeError` when the part for such texts is full.
  */
 export function keep(text: string): Span {
   const start = kept;

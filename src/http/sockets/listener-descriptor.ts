@@ -24,8 +24,8 @@ export function descriptorOfListener(listen: () => void): number {
  * `Bun.serve`, unlike `Bun.listen`, does not take the file descriptor of a socket.
  *
  * `fd` is the descriptor of the listener. It becomes a duplicate of `socketFd`, and the listener's
- * own socket is closed. The kernel then no longer reports events of this descriptor to Bun, so it
- * is registered again, with the same events and the same data.
+ * own socket is closed. This ends the registration of `fd` with Bun's epoll instance, so the
+ * function registers it again, for the same events and with the same data.
  */
 export function replaceSocket(fd: number, socketFd: number): void {
   const watch = watchOf(fd);

@@ -22,7 +22,10 @@ interface TlsRelayOptions {
   onFailedHandshake(): void;
 }
 
-/** Accepts TLS connections, and passes their bytes on to a server without TLS in this process. */
+/**
+ * A running relay: it accepts TLS connections, and passes their bytes on to a server without TLS in
+ * this process.
+ */
 export type TlsRelay = ReturnType<typeof relayTls>;
 
 interface Client {
@@ -127,13 +130,16 @@ export function relayTls(options: TlsRelayOptions) {
      * port. Returns undefined for a port that the relay does not use.
      */
     clientAt: (port: number) => addresses.get(port),
-    /** Changes certificate and key for new connections. Open ones keep theirs. */
+    /** Changes certificate and key for new connections. Open connections keep theirs. */
     setTls(tls: TlsKeys) {
       const next = listen(tls);
       listener.stop();
       listener = next;
     },
-    /** Stops accepting connections. Open ones stay until the server closes its side of them. */
+    /**
+     * Stops accepting connections. An open connection stays until the server behind the relay
+     * closes it.
+     */
     stop() {
       clearInterval(sweep);
       listener.stop();

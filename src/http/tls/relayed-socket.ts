@@ -2,22 +2,22 @@ import type { Socket } from "bun";
 import { IDLE_CONNECTION_SECONDS_MAX } from "../../settings/limits.ts";
 
 /**
- * One side of a relayed connection: a socket, and the bytes that wait until this socket accepts
- * more. While bytes wait here, the other side's socket is paused.
+ * One of the two sockets of a relayed connection, with the bytes that wait until this socket
+ * accepts more. While bytes wait, the other socket is paused.
  */
 export class RelayedSocket {
   #socket: Socket<unknown> | undefined;
   #unsent: Buffer[] = [];
   /**
-   * Step that follows once all waiting bytes are sent: `finish` ends the sending direction of this
-   * socket, `close` closes it. Undefined while the relay continues.
+   * Final step, taken once all waiting bytes are sent: `finish` ends the sending direction of this
+   * socket, `close` closes it. Undefined while more bytes may follow.
    */
   #after: "finish" | "close" | undefined;
   #isTerminated = false;
 
   /**
-   * Called when the socket is open. Stores the socket, and sends the bytes that wait for it. When
-   * all of them are sent, resumes the socket of `other`, the side that received them.
+   * Stores the socket when it is open, and sends the bytes that wait for it. When all of them are
+   * sent, resumes reading from `other`, the socket from which the bytes came.
    */
   attach(socket: Socket<unknown>, other: RelayedSocket): void {
     this.#socket = socket;
@@ -25,7 +25,9 @@ export class RelayedSocket {
     else this.drained(other);
   }
 
-  /** Sends bytes that the side `other` received. Pauses that side while some of the bytes wait. */
+  /**
+   * Sends bytes that came from the socket `other`. Pauses `other` if some of the bytes must wait.
+   */
   send(bytes: Buffer, other: RelayedSocket): void {
     const sent = this.#unsent.length > 0 ? 0 : this.#write(bytes);
     if (sent === bytes.length) return;
@@ -33,7 +35,7 @@ export class RelayedSocket {
     other.#socket?.pause();
   }
 
-  /** Sends waiting bytes, then resumes the side `other`. Called when this socket accepts more. */
+  /** Called when this socket accepts more bytes. Sends the waiting ones, then resumes `other`. */
   drained(other: RelayedSocket): void {
     if (this.#flush()) other.#socket?.resume();
   }

@@ -56,8 +56,8 @@ export async function openFileLog(
 
 /**
  * Maximum number of source ids in one report to the server about durable records. A report about
- * records of more sources lists no source. All deliveries of the server then read the new records,
- * which costs far more than a long report.
+ * records of more sources names no source, so the deliveries for all sources read the new records.
+ * This costs far more than a long report.
  */
 const REPORTED_SOURCES_MAX = 2_000;
 
@@ -95,10 +95,9 @@ function createReporter(
  * durable marks (files with the end of a log). The function returns the same array until an end has
  * changed. When there are no other logs, returns undefined instead of a function.
  *
- * The ends give events of one client an order across the logs, because a process sets its mark
- * before it responds. When a client has received the response of another process and then sends a
- * second pixel to this process, the ends that are stored with the second pixel are after the record
- * of the first pixel.
+ * The ends order a client's events across logs, because a process sets its mark before it responds.
+ * If a client gets the response of one process and then sends a second pixel to another, the ends
+ * stored with the second pixel are after the record of the first.
  */
 function watchOtherLogEnds(others: readonly OtherFileLog[]): (() => readonly LogEnd[]) | undefined {
   if (others.length === 0) return undefined;

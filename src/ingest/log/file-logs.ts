@@ -22,9 +22,9 @@ export interface FileLogsOptions {
   /** Number of ingest processes that write logs. */
   count: number;
   /**
-   * For each event log, by its name, the lowest sequence number that a new record may get. A
-   * consumer may have read records with lower numbers, or stored a position up to this one. Lower
-   * numbers are therefore not assigned again, even if the log on disk ends earlier.
+   * For each event log, by its name, the lowest sequence number that a new record may get. Lower
+   * numbers are not assigned again, even if the log on disk ends earlier, because a consumer may
+   * have read records with these numbers, or stored a position among them.
    */
   known?: Positions;
   /** Bounds (size and age) at which an ingest process starts a new segment of its log. */

@@ -15,10 +15,10 @@ export interface IngestLog {
    */
   append(record: EventRecord, user: number): Promise<void>;
   /**
-   * Appends the records of one request; `users` has the hash of each event's user. Stores all of
-   * the records or none, unless a partition fails during the write, or the records do not fit into
-   * one block (the unit of a write to a log file). Stores none if the partition of any of them
-   * accepts no records.
+   * Appends the records of one request; `users` has the hash of each event's user. Stores none of
+   * the records if the partition of any of them accepts no records. Otherwise stores all or none,
+   * unless a partition fails during the write, or the records do not fit into one block (the unit
+   * of a write to a log file).
    */
   appendAll(records: readonly EventRecord[], users: readonly number[]): Promise<void>;
   /** Whether records are partitioned by user, so that `append` needs the hash of the user. */

@@ -2,9 +2,9 @@ import type { EventRecord } from "../../event/record.ts";
 import type { LogWriter } from "../../log/event-log.ts";
 
 /**
- * Collects the source ids of appended records for the next report to the server. A source id may be
- * in two consecutive reports, because a record that is being written may become durable before or
- * after the next report.
+ * Collects the source ids of appended records for the next report about durable records to the
+ * server. A source id may be in several reports, because a record that is being written at the time
+ * of a report can become durable before or after it.
  */
 export class WrittenSources {
   /** Source ids of the records whose flush has ended since the last report. */

@@ -78,7 +78,7 @@ export function createPixelEndpoint(
   };
 }
 
-/** Number of characters of a user agent that are recorded. No browser sends more. */
+/** Maximum number of characters of a user agent that are recorded. No browser sends more. */
 const USER_AGENT_CHARS_MAX = 1_024;
 
 /**

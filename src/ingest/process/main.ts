@@ -25,7 +25,7 @@ import {
  */
 const INGEST_ORPHAN_MS_MAX = 2_000;
 
-/** Opens a log of Kafka partitions. Only a function of this type knows `settings`'s format. */
+/** Opens a log of Kafka partitions. The ingest process itself does not read `settings`. */
 export type OpenPartitions = (settings: object, parts: PartitionsContext) => Promise<IngestLog>;
 
 interface PartitionsContext extends IngestLogContext {
@@ -164,7 +164,7 @@ function connectionsMax(logger: Logger): number {
 
 /**
  * Opens the IPC channel to the server. Returns promises for the server's messages `serve`, `listen`
- * and `drain`, and for the end of the channel, by the message `close` or the server's death.
+ * and `drain`. The promise `end` resolves when the server sends `close` or dies.
  */
 function connect() {
   const serve = Promise.withResolvers<IngestSettings>();

@@ -36,7 +36,7 @@ const noGzip: ContentProblem = {
   problem: "Expected a body that is complete gzip data",
 };
 
-/** Node's internal handle of a zlib stream, with the decompression's state between calls. */
+/** Node's internal handle of a zlib stream. It keeps the state of a decompression between calls. */
 interface ZlibHandle {
   reset(): void;
   writeSync(
@@ -56,7 +56,10 @@ interface ZlibHandle {
 /** Minimum number of bytes of the header and the trailer of gzip data together. */
 const GZIP_FRAME_BYTES = 18;
 const MEMORY_BYTES_MIN = 16_384;
-/** Bytes of the output buffer beyond the data. With them, zlib reports the end in the same call. */
+/**
+ * Bytes by which the output buffer is larger than the expected data. Without them, zlib would
+ * report the end of the data only in one more call.
+ */
 const SLACK_BYTES = 64;
 
 /**
@@ -99,7 +102,7 @@ let zlib: ReturnType<typeof openZlib> | undefined;
 /**
  * Opens a zlib stream that decompresses the bodies of all requests. `gunzipSync` would create a
  * stream with its state and buffers for each call, and map new memory. This function uses the same
- * internal parts of a stream as `gunzipSync` itself; they have no types.
+ * internal parts of Node's stream as `gunzipSync` itself. They are not in Node's types.
  */
 function openZlib() {
   const stream = createGunzip() as unknown as { _handle: ZlibHandle; _writeState: Uint32Array };
@@ -107,7 +110,10 @@ function openZlib() {
     // The stream frees the handle when it is collected, so it is kept.
     stream,
     handle: stream._handle,
-    /** Numbers that `writeSync` sets: free bytes of the output, and bytes of gzip data left. */
+    /**
+     * Numbers that `writeSync` sets: free bytes in the output buffer, and bytes of gzip data not
+     * read yet.
+     */
     left: stream._writeState,
     hasFailed: false,
   };

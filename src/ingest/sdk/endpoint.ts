@@ -47,8 +47,8 @@ export interface TakenEvents {
 
 /**
  * Seconds after which an SDK should send its events again when its source is disabled. The response
- * has status 503, because SDKs keep their events after it. After 404, mobile SDKs would repeat the
- * request every second.
+ * has status 503: after it, SDKs keep their events. After 404, mobile SDKs would repeat the request
+ * every second.
  */
 const DISABLED_RETRY_SECONDS = 300;
 /**
@@ -160,9 +160,9 @@ function append(
 }
 
 /**
- * Returns the JSON that is stored for a refused event: the event itself. For an event that is too
- * large or too deeply nested, returns a JSON string with the first `REFUSED_BYTES_KEPT` bytes of
- * the event instead, because readers of the log could fail to parse the event.
+ * Returns the JSON that is stored for a refused event: the event itself. If the event is too large
+ * or too deeply nested, readers of the log could fail to parse it. Then returns a JSON string with
+ * the first `REFUSED_BYTES_KEPT` bytes of the event.
  */
 function kept(json: Buffer, { isTooDeep }: Pick<SdkEventFacts, "isTooDeep">): Buffer {
   if (json.length <= SDK_EVENT_BYTES_MAX && !isTooDeep) return json;
@@ -180,9 +180,9 @@ const END = Buffer.from("}");
 const NONE: Buffer[] = [];
 
 /**
- * Returns a function that takes an event of a batch, and returns the members of the batch that the
- * event inherits: `context` and `integrations`, unless the event has them itself. Each is returned
- * as pieces of JSON, with a comma first.
+ * Returns a function that takes an event of a batch, and returns the members `context` and
+ * `integrations` of the batch, except those that the event has itself. Each member is returned as
+ * pieces of JSON, with a comma first.
  */
 function inheritedMembers({
   bytes,
@@ -203,9 +203,9 @@ function inheritedMembers({
 }
 
 /**
- * Returns the JSON of an object that has at least one member, with `members` added at its end. If
- * the object has a member with the same name whose value is null, the added one replaces it,
- * because the last of equal names counts.
+ * Returns the JSON of an object, which must have a member, with `members` added at its end. An
+ * added member replaces one with the same name whose value is null, because the last of several
+ * members with one name counts.
  */
 function withMembers(json: Buffer, members: readonly Buffer[]): Buffer {
   if (members.length === 0) return json;

@@ -4,7 +4,10 @@ import type { EventType } from "../../event/record.ts";
 export interface SdkEndpoint {
   /** Type of the endpoint's events; undefined for batches, in which each event states its type. */
   type: EventType | undefined;
-  /** Whether the query may have the write key, because browsers' beacons cannot send headers. */
+  /**
+   * Whether the write key may be in the query. Browsers' beacons send it there, because they cannot
+   * send headers.
+   */
   isBeacon: boolean;
 }
 
@@ -12,7 +15,7 @@ const batch: SdkEndpoint = { type: undefined, isBeacon: false };
 const beacon: SdkEndpoint = { type: undefined, isBeacon: true };
 const single = (type: EventType): SdkEndpoint => ({ type, isBeacon: false });
 
-/** All endpoints for events of SDKs, by path. Segment's SDKs use the short paths. */
+/** All endpoints for events of SDKs, by path. Segment's SDKs use short ones such as `/v1/t`. */
 export const sdkEndpoints = new Map<string, SdkEndpoint>();
 const add = (endpoint: SdkEndpoint, ...paths: string[]) => {
   for (const path of paths) sdkEndpoints.set(path, endpoint).set(`${path}/`, endpoint);

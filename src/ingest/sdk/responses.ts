@@ -6,22 +6,27 @@ import type { SdkAnswer } from "./source-config.ts";
 
 /** Largest number of origins with cached responses. */
 const ORIGINS_REMEMBERED_MAX = 1_000;
-/** Pattern of origins that browsers send. A response repeats only origins that match. */
+/**
+ * Pattern of origins that browsers send. A response contains a client's origin only if it matches.
+ */
 const ORIGIN = /^[\x21-\x7e]{1,512}$/;
 /** Pattern of the list of header names that a browser sends in a preflight request. */
 const HEADER_NAMES = /^[A-Za-z0-9!#$%&'*+.^_`|~, -]{1,4096}$/;
 /** Seconds for which a browser may reuse the response to a preflight request. */
 const PREFLIGHT_SECONDS = "900";
 
-/** Whether a response may repeat an origin. A client may send any text of any length as origin. */
+/**
+ * Whether a response may contain this origin. The client may have sent any text of any length as
+ * origin.
+ */
 function isRepeated(origin: string | undefined): origin is string {
   return origin !== undefined && ORIGIN.test(origin);
 }
 
 /**
- * Returns the headers that make a browser let a page of this origin read a response. They repeat
- * the origin instead of `*`: beacons send cookies, and a browser does not accept `*` for a request
- * with cookies.
+ * Returns the headers with which a browser lets a page of this origin read a response. They contain
+ * the origin instead of `*`, because beacons send cookies, and a browser does not accept `*` for a
+ * request with cookies.
  */
 function corsHeaders(origin: string | undefined): Record<string, string> {
   const exposed = { "Access-Control-Expose-Headers": "Retry-After", Vary: "Origin" };

@@ -66,9 +66,9 @@ function rudderStackConfig({ id, name, writeKey, workspaceId, updatedAt }: Sourc
 }
 
 /**
- * Returns the settings with which Segment's SDKs start. `apiKey` is the write key that they will
- * send, and `apiHost` the address to which they will send events, unless the application has set
- * one.
+ * Returns the settings that Segment's SDKs get when they start. `apiKey` is the write key that they
+ * will send. `apiHost` is the address to which they will send events, unless the application has
+ * set one.
  */
 function segmentSettings({ writeKey }: Source, publicUrl: string | undefined) {
   const { protocol, host, pathname } = publicUrl === undefined ? NO_URL : new URL(publicUrl);

@@ -10,18 +10,24 @@ import type { PixelOutcomes } from "../messages.ts";
 export interface ProcessState {
   /** Sentence about why the process does not run or respond; undefined while it does both. */
   trouble: string | undefined;
-  /** Health of the log that the process writes. */
+  /**
+   * Health of the log that the process writes: how many partitions accept records, and why others
+   * do not.
+   */
   log: LogHealth;
 }
 
-/** Whether this server accepts pixels, and warnings, as `/ready` reports them. */
+/**
+ * Result of `judgeIngest`: whether this server accepts pixels, and warnings, as `/ready` reports
+ * them.
+ */
 export type IngestHealth = ReturnType<typeof judgeIngest>;
 
 /**
- * Judges whether the server accepts pixels. It does not in three cases: an ingest process does not
- * run; among the partitions that were written, more than the share `INGEST_REFUSED_SHARE_MAX`
- * failed their last write; more than this share of the last minute's pixels was refused, some of
- * them in the last seconds.
+ * Judges whether the server accepts pixels. It does not if an ingest process does not run or
+ * respond, or if most pixels are refused. Most are refused in two cases: the last write failed in
+ * more than the share `INGEST_REFUSED_SHARE_MAX` of the partitions that were written; or more than
+ * this share of the last minute's pixels was refused, some of them in the last seconds.
  */
 export function judgeIngest(
   processes: readonly ProcessState[],

@@ -37,7 +37,9 @@ export interface IngestProcessOptions {
   /** Command line that starts this executable as an ingest process. */
   command: readonly string[];
   settings: Omit<IngestSettings, "log">;
-  /** Supplies log settings to the process. Its other functions are called with news of the log. */
+  /**
+   * Supplies the log settings of the process, and is called when the log of the process changes.
+   */
   logs: IngestLogs;
   /** File descriptor of the listening socket. The socket stays open when the process dies. */
   socketFd: number;
@@ -45,7 +47,7 @@ export interface IngestProcessOptions {
   onDeath(): void;
   /**
    * Called about every second. `outcomes` counts the pixel requests that were stored and refused
-   * since the last call, `received` the events of each source.
+   * since the last call, `received` the stored events of each source.
    */
   onOutcomes(outcomes: PixelOutcomes, received: readonly ReceivedCount[]): void;
 }
@@ -68,8 +70,8 @@ export class IngestProcess {
   readonly #restartDelay = new RestartDelay();
   #failure: string | undefined;
   /**
-   * Number of pulses missed since the last message of the process. The timer that counts them fires
-   * once after a pause of the server, however long, so the pause counts as one missed pulse.
+   * Number of pulses missed since the last message of the process. A pause of the server, however
+   * long, counts as one missed pulse, because the timer that counts them fires once after it.
    */
   #missed = 0;
   /** State of the process's main thread at the first missing pulse. */
@@ -196,7 +198,7 @@ export class IngestProcess {
     }
   }
 
-  /** Tells the process that it may accept pixels. It then has time to listen. */
+  /** Allows the process to accept pixels. The process then has `INGEST_START_MS_MAX` to listen. */
   #letListen(): void {
     if (this.#child !== undefined) this.#startLimit.begin(this.#child);
     this.#send({ type: "listen" });

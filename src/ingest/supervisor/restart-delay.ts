@@ -1,15 +1,15 @@
 import { backoffMs } from "../../concurrency/backoff.ts";
 
 /**
- * Delay in milliseconds before the first restart of an ingest process. The delay doubles each time
- * the process dies soon after its start (see `INGEST_STEADY_MS_MIN`).
+ * Shortest delay in milliseconds before a restart of an ingest process. The delay doubles each time
+ * the process dies within `INGEST_STEADY_MS_MIN` after its start.
  */
 const INGEST_RESTART_MS_MIN = 50;
 /** Longest delay in milliseconds before a restart. */
 const INGEST_RESTART_MS_MAX = 5_000;
 /**
- * If an ingest process lived for at least this time, in milliseconds, it is restarted after the
- * shortest delay. If it died earlier, the delay doubles.
+ * A process that lived for at least this time, in milliseconds, is restarted after the shortest
+ * delay. After a shorter life, the delay doubles.
  */
 const INGEST_STEADY_MS_MIN = 10_000;
 

@@ -3,8 +3,8 @@ import { INGEST_START_EXTENSIONS_MAX } from "../limits.ts";
 import { hasProgressed, readMainThread } from "./thread-state.ts";
 
 /**
- * Milliseconds in which a started ingest process must open its log, even if the log is locked. It
- * has the same time to listen, counted from the moment at which the server allows it.
+ * Milliseconds in which a started ingest process must open its log, even if the log is locked. Once
+ * the server allows the process to listen, it has this time again to do so.
  */
 export const INGEST_START_MS_MAX = 20_000;
 

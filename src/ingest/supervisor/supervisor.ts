@@ -19,7 +19,7 @@ export interface IngestOptions
   socket?: ListeningSocket | undefined;
   /** Number of ingest processes to start. */
   count: number;
-  /** Called with the number of events stored for a source since the last call for it. */
+  /** Called with the number of events stored for a source since the last call for this source. */
   onReceived?(sourceId: string, count: number): void;
   metrics?: Metrics;
 }
@@ -81,7 +81,9 @@ export async function startIngestProcesses(options: IngestOptions) {
       url: httpUrl(socket.host ?? host, socket.port, settings.tls && "https"),
       /** Listening socket from which all ingest processes accept. */
       socket,
-      /** Returns whether this server accepts most pixels, and why it refuses pixels. */
+      /**
+       * Returns the result of `judgeIngest`: whether this server accepts most pixels, and warnings.
+       */
       health: () =>
         judgeIngest(
           processes.map((process) => process.state()),
