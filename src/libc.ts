@@ -2,7 +2,8 @@ import { dlopen, type FFIFunction } from "bun:ffi";
 import { messageOf, StartError } from "./errors.ts";
 
 /**
- * Binds functions of the C library (glibc or musl). Throws `StartError` when neither can be loaded.
+ * Loads the C library (glibc or musl) and binds functions of it. `symbols` has their names and
+ * types. Throws `StartError` when neither library can be loaded.
  */
 export function openLibc<T extends Record<string, FFIFunction>>(symbols: T) {
   const musl = `libc.musl-${process.arch === "arm64" ? "aarch64" : "x86_64"}.so.1`;
@@ -21,7 +22,8 @@ export function openLibc<T extends Record<string, FFIFunction>>(symbols: T) {
 }
 
 /**
- * Returns a function that returns functions of the C library. The first call binds these functions.
+ * Returns a function that returns bound functions of the C library. The library is loaded at the
+ * first call, so that a process which needs none of them does not load it.
  */
 export function libcFunctions<const T extends Record<string, FFIFunction>>(symbols: T) {
   let libc: ReturnType<typeof openLibc<T>> | undefined;

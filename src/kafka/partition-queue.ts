@@ -31,8 +31,8 @@ export class PartitionQueue<R> {
   #batch: ProducerBatch<R> | undefined;
   #producerId: ProducerId | undefined;
   /**
-   * Producer id of the last batch that was abandoned while it was unknown whether the broker wrote
-   * the batch. The id must not be used again. Undefined while no batch was abandoned.
+   * Producer id whose last batch was abandoned although the broker may have written it. This id
+   * must not be used again. Undefined until a batch is abandoned.
    */
   #retired: ProducerId | undefined;
   #nextSequence = 0;
@@ -54,14 +54,14 @@ export class PartitionQueue<R> {
     for (const record of records) this.#waiting.push(record);
   }
 
-  /** Removes the records that are not in the current batch from the queue, and returns them. */
+  /** Removes all records from the queue and returns them. The batch in flight stays. */
   takeWaiting(): R[] {
     return this.#waiting.splice(0);
   }
 
   /**
-   * Returns the batch in flight. If there is none, makes a batch of the first records in the queue,
-   * as many as `count(waiting)` returns.
+   * Returns the batch in flight. If there is none, makes one of the first records in the queue.
+   * `count` gets the queued records and returns how many of them the batch takes.
    */
   fill(producerId: ProducerId, count: (waiting: readonly R[]) => number): ProducerBatch<R> {
     if (this.#batch !== undefined) return this.#batch;
@@ -94,8 +94,8 @@ export class PartitionQueue<R> {
   }
 
   /**
-   * Ends the batch in flight, because the broker rejects its producer id. Puts its records back in
-   * the queue, to be sent with another producer id.
+   * Ends the batch in flight, because the broker rejects its producer id. Puts the batch's records
+   * back in the queue, to be sent with another producer id.
    */
   requeueWithNewProducerId(): void {
     this.#retire();

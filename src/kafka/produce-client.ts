@@ -9,9 +9,9 @@ import type { Compression } from "./record-batch.ts";
 /** Sends produce requests to the leaders of partitions. It does not retry them. */
 export interface ProduceClient {
   /**
-   * Returns the leader's broker id for each partition, according to the brokers' last answers;
-   * negative for a partition without a leader. Returns undefined before the brokers were asked for
-   * the topic, and while no broker answers.
+   * Returns, for each partition of a topic, the broker id of its leader (negative when it has
+   * none), as the brokers last reported it. Undefined before the brokers were asked for the topic,
+   * and while no broker answers.
    */
   leaders(topic: string): readonly number[] | undefined;
   /** Asks the brokers for the leaders of a topic's partitions. */
@@ -41,19 +41,19 @@ export interface ProduceClient {
 
 /**
  * Reaction of a producer to a failed batch. `retry` sends the batch again unchanged. `producer-id`
- * sends its records with a new producer id, because the broker does not know the old one. `fatal`
- * rejects its records.
+ * sends the batch's records with a new producer id, because the broker does not know the old one.
+ * `fatal` rejects the records.
  */
 type SendErrorClass = "retry" | "producer-id" | "fatal";
 
-/** Age in milliseconds below which the result of a comparison with a broker's clock is used. */
+/** Milliseconds after which the result of a comparison with a broker's clock is no longer used. */
 const FRESH_MS = 60_000;
 
 /**
  * Compares the wall clock of this process with that of a broker. When a topic uses `LogAppendTime`,
- * the broker's response to a write contains the time of the append. By a correct clock, that time
- * lies between this process's request and the response. Only a time outside of this interval proves
- * that one clock is wrong, because the process or the broker may have paused in between.
+ * the broker's response to a write contains the time of the append. If both clocks agree, that time
+ * lies between this process's request and the response. A time outside this interval shows by how
+ * much the clocks differ at least.
  */
 export class BrokerClock {
   readonly #elapsed: () => number;
@@ -65,9 +65,9 @@ export class BrokerClock {
   }
 
   /**
-   * Compares the clocks at one write: this process sent it at `sentAt` and got the response at
-   * `answeredAt`, both by its own clock; the broker appended it at `appendedAt`, by the broker's
-   * clock. All are in milliseconds since the epoch.
+   * Compares the clocks at one write. This process sent the write at `sentAt` and got the response
+   * at `answeredAt`, both by its own clock. The broker appended the records at `appendedAt`, by the
+   * broker's clock. All are in milliseconds since the epoch.
    */
   note(sentAt: number, appendedAt: number, answeredAt: number): void {
     const ahead = Math.max(0, sentAt - appendedAt);
@@ -77,9 +77,8 @@ export class BrokerClock {
   }
 
   /**
-   * Returns the error in milliseconds of this process's clock, compared with the broker's: positive
-   * if it is ahead, negative if it is behind. The true error is at least as large. Returns
-   * undefined when no broker has reported its time within `FRESH_MS`.
+   * Returns by how many milliseconds at least this process's clock is ahead of the broker's
+   * (negative: behind). Undefined when the last comparison is older than `FRESH_MS`.
    */
   errorMs(): number | undefined {
     return this.#elapsed() - this.#comparedAt < FRESH_MS ? this.#errorMs : undefined;
@@ -100,9 +99,9 @@ interface ProduceClientOptions {
 
 /**
  * Creates a `ProduceClient` that uses the connections of the Kafka library's `producer` and takes
- * its metadata from `view`. It compresses batches until a broker refuses the compression. It gives
- * records the time of this process until a broker refuses such a time. By default, a broker refuses
- * a time that is more than an hour ahead of its own clock.
+ * its metadata from `view`. It compresses batches until a broker refuses the compression. It sends
+ * records with the time of this process until a broker refuses this time as too far from its own
+ * clock.
  */
 export function createProduceClient(
   kafka: KafkaLibrary,
@@ -155,7 +154,7 @@ export function createProduceClient(
   };
 }
 
-/** Append time in a response when the topic's records keep the times that their writers gave. */
+/** The append time that a response contains when the topic does not use `LogAppendTime`. */
 const NO_TIME = -1n;
 
 type ProduceApi = KafkaLibrary["produceV11"]["api"];

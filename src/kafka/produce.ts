@@ -9,13 +9,13 @@ export interface PartitionMessages {
   partition: number;
   /**
    * Sequence number of the first message. The idempotent producer numbers the messages of each
-   * partition.
+   * partition separately.
    */
   sequence: number;
   messages: readonly BatchRecord[];
   /**
-   * Whether the batch was sent before. A broker that already has the batch responds with the offset
-   * and the time of its first append.
+   * Whether the batch was sent before. If the broker has stored it already, the response has the
+   * offset and the time of the first append.
    */
   isRepeated?: boolean;
 }
@@ -44,9 +44,9 @@ export interface PartitionResponse {
   /** Offset of the first message in the batch. */
   baseOffset: bigint;
   /**
-   * Time at which the broker appended the batch, by its clock, in milliseconds since the epoch. -1
-   * if the topic does not use `LogAppendTime`. If the broker already had the batch, the time that
-   * is stored with the batch, whatever the topic uses.
+   * Time at which the broker appended the batch, by its clock, in milliseconds since the epoch; -1
+   * if the topic does not use `LogAppendTime`. If the broker already had the batch, this is the
+   * time that is stored with the batch, even without `LogAppendTime`.
    */
   logAppendTimeMs?: bigint;
 }
@@ -57,13 +57,14 @@ interface ProduceResponse {
   responses: { name: string; partitionResponses: Omit<PartitionResponse, "topic">[] }[];
 }
 
-/** First version of the produce request with lengths and arrays in the compact form. */
+/** First version of Kafka's produce request that has compact strings and arrays. */
 const COMPACT_VERSION = 9;
 
 /**
- * Sends batches with one producer id to their leader, over `connection`. `api` is the version of
- * the produce request that the Kafka library chose. Resolves when the leader has responded for each
- * batch: after all in-sync replicas have it, or with an error code if it was refused.
+ * Sends batches with one producer id over `connection` to the leader of their partitions. `api` is
+ * the version of the produce request that the Kafka library chose. Resolves when the leader has
+ * responded for each batch: after all in-sync replicas have it, or with an error code if it was
+ * refused.
  */
 export async function produce(
   kafka: KafkaProtocol,

@@ -5,14 +5,14 @@ import type { ProducerId } from "./partition-queue.ts";
 
 /** A record to write to a Kafka partition. */
 export interface BatchRecord {
-  /** Key of the record; absent for a record without one. */
+  /** Key of the record; absent if it has none. */
   key?: Uint8Array | undefined;
   value: Uint8Array;
   /** Names and values of the record's headers, alternating. */
   headers?: readonly string[];
   /**
    * Time of the record in milliseconds since the epoch. If absent, the record has the time of the
-   * batch's first record, or else the time in the options of the batch.
+   * batch's first record, or else the `timestamp` in the options of the batch.
    */
   timestamp?: number;
 }
@@ -23,13 +23,13 @@ interface RecordBatchOptions {
   sequence: number;
   compression: Compression;
   /**
-   * Time, in milliseconds since the epoch, of records that have no `timestamp` of their own. If
-   * undefined, these records have no time. If the first record has a `timestamp`, that `timestamp`
-   * is used instead.
+   * Time, in milliseconds since the epoch, of records that have no `timestamp` of their own. If the
+   * batch's first record has a `timestamp`, that one is used instead. If undefined, these records
+   * have no time.
    *
-   * If the time of a producer's last batch is old or missing, a broker forgets the producer's
-   * sequence numbers at its next check (`producer.id.expiration.check.interval.ms`). If the
-   * producer then sends the same batch again, the broker appends it twice.
+   * Records should have a present time: a broker forgets the sequence numbers of a producer whose
+   * last batch is old or has no time. If this batch is then sent again, the broker appends it
+   * twice.
    */
   timestamp?: number | undefined;
 }
@@ -51,8 +51,8 @@ const ZSTD_LEVEL = 1;
  */
 const ZSTD_BYTES_MIN = 4_096;
 /**
- * Largest allowed ratio of uncompressed to compressed size. It is half of the ratio that readers
- * accept (`OUTPUT_RATIO_MAX` in `bounded-decompression.ts`).
+ * Largest ratio of uncompressed to compressed size with which a batch is sent compressed. It is
+ * half of the ratio that readers accept (`OUTPUT_RATIO_MAX` in `bounded-decompression.ts`).
  */
 const ZSTD_RATIO_MAX = 100;
 /** Size in bytes of a batch's header, which precedes its records. */
@@ -109,7 +109,7 @@ export async function recordBatch(
 
 const compress = promisify(gzip);
 
-/** Returns a batch with compressed records; undefined for a batch that stays uncompressed. */
+/** Returns the batch with its records compressed; undefined if it is to stay uncompressed. */
 async function compressed(batch: Buffer, compression: Compression): Promise<Buffer | undefined> {
   if (compression === "none") return undefined;
   const records = batch.subarray(HEAD_BYTES);

@@ -6,7 +6,7 @@ import type { KafkaLibrary } from "./library.ts";
 /**
  * Makes a client of the Kafka library take its metadata from the view of the cluster that all
  * clients share. By itself, the client uses the answer of whichever broker it asked last, even if
- * that broker is outdated.
+ * that broker's metadata is older than that of others.
  */
 export function useClusterView(
   kafka: KafkaLibrary,
@@ -63,9 +63,9 @@ export function useClusterView(
 const UNKNOWN_TOPIC = 3;
 
 /**
- * Returns the metadata of the given topics. Returns an error if the brokers refuse one of the
- * topics. Returns undefined if no broker answers, or if no answering broker was asked for one of
- * the topics, so that `view` does not contain it.
+ * Returns the metadata of the given topics, as `view` has it. Returns an error if the brokers
+ * refuse one of the topics. Returns undefined if no broker answers, or if `view` lacks one of the
+ * topics because no broker was asked for it yet.
  */
 function metadataOf(
   kafka: KafkaLibrary,
@@ -91,10 +91,10 @@ function metadataOf(
 }
 
 /**
- * Makes a group member ask the brokers only for the topics that it tracks itself. The group's
- * leader asks for the topics of all members before it assigns partitions. Without this function, a
- * member of another program that subscribed to a missing topic would make each assignment fail.
- * Topics that only other members track have no partitions in the returned metadata.
+ * Makes a consumer ask the brokers only for its own topics, even when it leads its group. The
+ * leader asks for the topics of all members before it assigns partitions. If a member of another
+ * program wanted a topic that does not exist, each assignment would fail. The consumer gets
+ * metadata in which topics of other members have no partitions.
  */
 export function leaveOutForeignTopics(kafka: KafkaLibrary, consumer: Consumer): void {
   const client: Base = consumer;

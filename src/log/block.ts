@@ -37,7 +37,10 @@ const AT_COUNT = 8;
 const AT_CRC = 12;
 const AT_SEQUENCE = 16;
 
-/** Records that were written to the log together, with a header. The checksum is verified. */
+/**
+ * A block that was read from a log, with a correct checksum: a header, and the records that one
+ * write stored together.
+ */
 export interface Block {
   /** Sequence number of the block's first record. */
   first: number;
@@ -64,10 +67,9 @@ export function sealBlock(buffer: Buffer, end: number, first: number, count: num
 
 /**
  * Returns the block that starts at `offset` in `window`, a part of a segment file. Returns
- * undefined when no block starts there, the block's bytes are damaged, the window ends inside the
- * block, or the block's first sequence number is below `sequenceMin`. (Sequence numbers ascend
- * within a segment, so a lower one shows that the bytes are left over from an earlier use of the
- * file.)
+ * undefined when no block starts there, its bytes are damaged, or the window ends inside it.
+ * Returns undefined also when the block's first sequence number is below `sequenceMin`: sequence
+ * numbers ascend within a segment, so such a block is left over from an earlier use of the file.
  */
 export function blockAt(window: Buffer, offset: number, sequenceMin: number): Block | undefined {
   if (window.length - offset < HEADER_BYTES) return undefined;

@@ -15,15 +15,15 @@ export interface RecordCodec<T> {
 
 export interface LogWriter<T> {
   /**
-   * Appends a record. Resolves when the record is durable: written to disk with `fdatasync`, or
-   * stored by all in-sync replicas. Rejects with `LogUnavailable` when the record could not be
-   * written; the log may still contain the record, or receive it later. Records that are written
-   * together get the same promise.
+   * Appends a record. Resolves when the record is durable: on disk, or stored by all in-sync
+   * replicas. Rejects with `LogUnavailable` when the write is not confirmed; the log may contain
+   * the record nevertheless, or receive it later. Records that are written together get the same
+   * promise.
    */
   append(record: T): Promise<void>;
   /**
-   * Appends the records of one request, all in one block if they fit one block. While the log
-   * refuses appends, none of the records is stored.
+   * Appends the records of one request, in one block if they fit one. When the log refuses the
+   * append, it stores none of the records.
    */
   appendAll(records: readonly T[]): Promise<void>;
   /** Sequence number after the last durable record that this writer appended. */
@@ -45,9 +45,9 @@ export interface LogWriter<T> {
  */
 export interface LogHealth {
   /**
-   * `failing` is the number of the log's partitions whose last write failed. `writable` is the
-   * number of partitions whose last write succeeded. A partition that was never written is in
-   * neither number. A log in files counts as one partition.
+   * `writable` is the number of the log's partitions whose last write succeeded; `failing` is the
+   * number of those whose last write failed. A partition that was never written is in neither
+   * number. A log in files counts as one partition.
    */
   failing: number;
   writable: number;
@@ -79,18 +79,18 @@ export interface LogReader {
    * durable yet.
    */
   end(): number;
-  /** Makes `end` return `sequence`. All records below `sequence` must be durable. */
+  /** Makes `end` return `sequence`. Call it only when all records below `sequence` are durable. */
   advance(sequence: number): void;
   /**
-   * Number of records with a sequence number of at least `from` and below `to`. The number is an
-   * estimate where sequence numbers have gaps.
+   * Number of records with a sequence number of at least `from` and below `to`. An estimate,
+   * because some sequence numbers may have no record.
    */
   countBetween(from: number, to: number): number;
   /**
    * Reads whole blocks, beginning with the block that holds `sequence`, until about `bytesMax`
    * bytes are read or no block is left. Reads at least one block if there is one. `next` is the
-   * sequence number to pass to the next call. When a damaged block was skipped, `next` may be more
-   * than one above the number of the last record.
+   * sequence number to pass to the next call. It is usually the one after the last record, and
+   * higher if a damaged block was skipped.
    */
   read(sequence: number, bytesMax: number): Promise<{ records: LogRecord[]; next: number }>;
   /**
@@ -118,7 +118,7 @@ export interface EventLogs {
    * unsubscribes the listener.
    */
   onDurable(listener: (news?: DurableRange) => void): () => void;
-  /** One sentence for each log that lost records, for the operator of the server. */
+  /** Warnings for the operator of the server: one sentence for each log that lost records. */
   warnings(): string[];
   close(): Promise<void>;
 }
@@ -136,7 +136,8 @@ export interface DurableRange {
 }
 
 /**
- * Error of an append whose records are not confirmed as stored, because the disk or brokers failed.
+ * Error of an append for which the disk or the brokers have not confirmed that the records are
+ * stored.
  */
 export class LogUnavailable extends Error {
   override readonly name = "LogUnavailable";

@@ -11,10 +11,7 @@ export interface Gap {
 interface LogLosses {
   records: number;
   bytes: number;
-  /**
-   * The gaps (ranges of missing records) that were reported already: each key is the end of a gap,
-   * its value the start of that gap.
-   */
+  /** The gaps (ranges of missing records) that were reported already: end of a gap → its start. */
   gaps: Map<number, number>;
 }
 
@@ -30,8 +27,8 @@ interface LossReportOptions {
   logger: Logger;
   metrics?: Metrics | undefined;
   /**
-   * Describes a loss in a log that does not hold one event per record. If absent, the description
-   * of a loss gives the number of missing records.
+   * Describes lost records, for a log whose records do not each hold one event. By default, the
+   * description is the number of missing records.
    */
   describe?: DescribeLoss;
 }
@@ -79,7 +76,7 @@ export class LossReport {
     this.#logger.error(context, "damaged part of the event log skipped");
   }
 
-  /** One sentence for each log that lost records, for the operator of the server. */
+  /** Warnings for the operator of the server: one sentence for each log that lost records. */
   warnings(): string[] {
     return [...this.#lost].flatMap(([directory, { records, bytes }]) => {
       const { log, missing } = this.#describe(directory.split("/").at(-1)!, records);
@@ -92,8 +89,8 @@ export class LossReport {
   }
 
   /**
-   * Forgets the reported gaps that end below `sequence`, the first sequence number that a log holds
-   * after a trim. No reader can encounter these gaps again, so they cannot be reported twice.
+   * Forgets the reported gaps that end below `sequence`, the first sequence number that a log still
+   * holds after a trim. Readers cannot meet these gaps again.
    */
   forget(directory: string, sequence: number): void {
     const gaps = this.#lost.get(directory)?.gaps ?? new Map<number, number>();

@@ -17,9 +17,8 @@ import { listSegments, type Segment } from "./segment/segments.ts";
 /** Size in bytes of one read from a segment file. */
 const LOG_READ_WINDOW_BYTES = 256 << 10;
 /**
- * Number of segments whose index a reader keeps in memory. The index of a segment that has been
- * read completely takes 50 KB. The reader drops the index of the segment that it has not used for
- * the longest time first.
+ * Number of segments whose index a reader keeps in memory: those that it used last. The index of a
+ * segment that has been read completely takes 50 KB.
  */
 const LOG_INDEXED_SEGMENTS_MAX = 64;
 
@@ -59,7 +58,7 @@ class SegmentLogReader implements LogReader {
   readonly #report: LossReport;
   /** Blocks that were just read. The kernel caches files, so a larger cache saves no time. */
   readonly #cache = new BlockCache(LOG_BLOCK_BYTES_MAX);
-  /** Searches in progress, by the sequence number searched for. Equal searches are shared. */
+  /** Running searches, by the sequence number searched for. Equal searches share one promise. */
   readonly #searches = new Map<number, Promise<Lookup>>();
   #segments: KnownSegment[] = [];
   /** Segments whose index is in memory, in order of use. The segment used last is at the end. */
@@ -285,9 +284,9 @@ class SegmentLogReader implements LogReader {
   }
 
   /**
-   * Reports the records from `from` (inclusive) to `to` (exclusive) as missing, except those whose
-   * write failed and was therefore never acknowledged. Returns the sequence number at which reading
-   * continues.
+   * Skips the sequence numbers from `from` (inclusive) to `to` (exclusive), which have no readable
+   * record, and returns the number at which reading continues. Reports the records as missing,
+   * except those whose write failed, because they were never acknowledged.
    */
   #passOver(from: number, to: number): number {
     if (to <= from) return from;

@@ -18,8 +18,8 @@ const WINDOW_BYTES = 4 * LOG_BLOCK_BYTES_MAX;
 
 /**
  * Recovers a log that will not be written again, and returns the sequence number after its last
- * record. Adds an empty segment at the end, because `trim` never deletes the newest segment but
- * must be able to delete all segments that hold records.
+ * record. Adds an empty segment at the end, so that `trim` can delete all segments with records: it
+ * never deletes the newest segment.
  */
 export async function sealLog(options: { directory: string; logger: Logger }): Promise<number> {
   const { directory, logger } = options;
@@ -39,9 +39,8 @@ export async function sealLog(options: { directory: string; logger: Logger }): P
 
 /**
  * Repairs a log directory after a crash, and returns the sequence number after its last record.
- * Repairs only the newest segment: older ones end with a complete block, because a writer starts a
- * new segment only after the last block of the old one was complete. The caller must hold the
- * directory's lock.
+ * Repairs only the newest segment, because a writer starts a new segment only after the last block
+ * of the old one is complete. The caller must hold the directory's lock.
  */
 export async function recover(directory: string, logger: Logger): Promise<number> {
   const newest = listSegments(directory).at(-1);

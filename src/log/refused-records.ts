@@ -12,8 +12,8 @@ import { codeOf } from "../errors.ts";
 import type { Gap } from "./loss-report.ts";
 
 /**
- * Largest number of lines of the file `refused` that are used: only its last lines are. Each line
- * holds a range of sequence numbers whose records the writer refused.
+ * Number of lines at the end of the file `refused` that are used. Each line holds a range of
+ * sequence numbers whose records the writer refused to store.
  */
 const LINES_MAX = 10_000;
 

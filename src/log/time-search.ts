@@ -28,10 +28,9 @@ export async function firstTime(
  * Returns the sequence number of the first record whose time is at least `time`, or the log's end
  * when all records are older. Uses a binary search, so it reads only a few blocks.
  *
- * If the clock was set back by `d`, the times of the records do not always ascend: several records
- * with a time of at least `time` can each follow an older record. The function then returns the
- * sequence number of one of them. All records before it are older than `time + d`, and all records
- * from it on have a time of at least `time - d`.
+ * If the clock was set back by `d`, times do not always ascend, and the search may find a later
+ * record. All records before the result are then older than `time + d`, and all records from it on
+ * have a time of at least `time - d`.
  */
 export async function positionAt(reader: LogReader, time: number, timeOf: TimeOf): Promise<number> {
   const end = reader.end();
@@ -53,8 +52,8 @@ export async function positionAt(reader: LogReader, time: number, timeOf: TimeOf
 }
 
 /**
- * Finds, by binary search between `low` and `high`, the first record whose time is at least `time`.
- * The record at `low` is older than `time`, and the record at `high` is not.
+ * Returns the sequence number of the first record whose time is at least `time`, by binary search
+ * from `low` to `high`. The record at `low` must be older than `time`, the one at `high` must not.
  */
 async function search(
   reader: LogReader,
@@ -84,8 +83,8 @@ interface TimedRecord {
 }
 
 /**
- * Returns the times of the records in the first block at or after `position`; an empty list when
- * there is none.
+ * Returns the times of the records in one block: the first at or after `position` that has a record
+ * with a time. The list is empty when there is no such block.
  */
 async function timesFrom(
   reader: LogReader,

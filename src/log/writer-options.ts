@@ -3,11 +3,12 @@ import type { Metrics } from "../observe/metrics.ts";
 import type { RecordCodec } from "./event-log.ts";
 import type { Gap } from "./loss-report.ts";
 
-/** Longest wait of a flush for more records, in ms from the start of the previous flush. */
-export const LOG_GATHER_MS = 1;
 /**
- * Pause in milliseconds between a failed attempt to replace an old segment and the next attempt.
+ * Longest time in ms that a flush waits for more records, counted from the start of the flush
+ * before.
  */
+export const LOG_GATHER_MS = 1;
+/** Milliseconds between two attempts to replace a segment that has reached its largest age. */
 export const LOG_ROTATE_RETRY_MS = 1_000;
 /** Milliseconds between two attempts to write to a disk that failed. */
 export const LOG_PROBE_MS = 250;
@@ -35,13 +36,14 @@ export interface LogWriterOptions<T> extends SegmentBounds {
   logger: Logger;
   metrics?: Metrics;
   /**
-   * Lowest sequence number that the writer may assign. Consumers may have read records with lower
-   * numbers, and would skip new records with these numbers.
+   * Lowest sequence number that the writer may assign; by default it continues after the last
+   * record on disk. Needed when the disk has lost records that consumers have already read, because
+   * consumers skip new records with old numbers.
    */
   first?: number;
   /**
-   * Called when the log on disk ends below `first`. `gap` is the range of sequence numbers from
-   * that end to `first`; their records are missing.
+   * Called when the log on disk ends below `first`. `gap` is the range of the missing sequence
+   * numbers, from the end of the log to `first`.
    */
   onMissing?(gap: Gap): void;
   /**

@@ -52,7 +52,7 @@ export async function openLogWriter<T>(options: LogWriterOptions<T>): Promise<Lo
  *
  * A batch whose write fails is rejected and never retried. Its sequence numbers are not reused: the
  * disk may hold part of the batch, which must not be mistaken for other records. The writer then
- * refuses appends, and tries to start a new segment at once and every `LOG_PROBE_MS`.
+ * tries to start a new segment, at once and every `LOG_PROBE_MS`, and refuses appends until it can.
  */
 class SegmentLogWriter<T> implements LogWriter<T> {
   readonly #options: LogWriterOptions<T>;
@@ -141,7 +141,7 @@ class SegmentLogWriter<T> implements LogWriter<T> {
 
   /**
    * Writes batches until no record waits. No `await` comes between the last check for waiting
-   * records and the end of the loop, so that no record is appended in between and left unwritten.
+   * records and the end of the loop, so no record can be added there and stay unwritten.
    */
   async #run(): Promise<void> {
     do {
@@ -158,9 +158,10 @@ class SegmentLogWriter<T> implements LogWriter<T> {
   }
 
   /**
-   * Waits while turns of the event loop bring more records, at most until `LOG_GATHER_MS` after the
-   * start of the last flush. Without this wait, a fast disk gets many small flushes, each of 0.05
-   * to 0.15 ms of CPU (16 connections: 17.4 µs of CPU per pixel without it, 16.1 with it).
+   * Waits for more records as long as each turn of the event loop brings some, but at most until
+   * `LOG_GATHER_MS` after the start of the last flush. Without this wait, a fast disk gets many
+   * small flushes, each of 0.05 to 0.15 ms of CPU (16 connections: 17.4 µs of CPU per pixel without
+   * it, 16.1 with it).
    */
   async #gather(): Promise<void> {
     const until = this.#flushedAt + LOG_GATHER_MS;
@@ -213,7 +214,7 @@ class SegmentLogWriter<T> implements LogWriter<T> {
     this.#ageAfter(this.#options.segmentMsMax);
   }
 
-  /** Marks the segment as too old after `ms`; the next batch or `#rotateIdle` replaces it. */
+  /** After `ms`, marks the segment as too old; the next batch or `#rotateIdle` then replaces it. */
   #ageAfter(ms: number | undefined): void {
     if (ms === undefined || this.#closed) return;
     this.#ageTimer = setTimeout(() => {

@@ -16,15 +16,16 @@ const SET_CLOCK_MS_MIN = Date.UTC(2026, 0);
 
 interface AgeOf {
   /**
-   * Returns the milliseconds that have passed since `at`, a time of the wall clock in milliseconds
-   * since the epoch. At least 0. If the wall clock was set after `at`, returns the smallest
-   * possible number.
+   * Returns how many milliseconds ago the time `at` was, at least 0. `at` is a time of the wall
+   * clock in milliseconds since the epoch. If the clock may have been set since `at`, returns the
+   * smallest possible age.
    */
   (at: number): number;
   /**
-   * Returns the earliest possible present time, in milliseconds since the epoch. Once the wall
-   * clock is set, times before `SET_CLOCK_MS_MIN` are not possible. Without this rule, a machine
-   * whose clock started in 1970 would never delete what is deleted by a range of times.
+   * Returns the earliest time that it may be now, in milliseconds since the epoch: the wall clock
+   * may have been set wrongly, so each remembered difference to the monotonic clock gives a
+   * possible time. Ignores times before `SET_CLOCK_MS_MIN` if a later one is possible. Otherwise a
+   * machine whose clock started in 1970 would never delete old data.
    */
   earliestNow(): number;
 }
@@ -32,8 +33,8 @@ interface AgeOf {
 /**
  * Creates the function that computes ages. When the wall clock is set, its difference to the
  * monotonic clock `elapsed` changes; the function remembers the differences that it has seen. It
- * cannot know whether a given time was read before or after such a change, so it computes the age
- * with each difference and returns the smallest: what is new must never look old.
+ * cannot know whether `at` was read before or after such a change. It therefore computes the age by
+ * each difference and returns the smallest, so that new data never looks old.
  */
 export function createAges(wall: () => number, elapsed: () => number): AgeOf {
   let distances = [wall() - elapsed()];
@@ -45,7 +46,6 @@ export function createAges(wall: () => number, elapsed: () => number): AgeOf {
   }
 
   setInterval(checkStep, STEP_CHECK_MS).unref();
-  /** Returns the present time by each remembered difference between the two clocks. */
   function times(): number[] {
     checkStep();
     return distances.map((distance) => elapsed() + distance);

@@ -1,9 +1,12 @@
-/** Separator between a message's sentence about a problem and each consequence after it. */
+/**
+ * Separates, in a message about a problem, the sentence with the cause from the consequences, and
+ * these from each other.
+ */
 export const CONSEQUENCE = "; ";
 
 /**
- * Joins sentences that begin with the same cause into one: `cause`, followed by the consequences in
- * all sentences, without repetitions.
+ * Joins messages about one problem into one message: `cause`, followed by the consequences that the
+ * messages contain, each once.
  */
 export function joinConsequences(cause: string, sentences: readonly string[]): string {
   const consequences = sentences.flatMap((it) => it.split(CONSEQUENCE).slice(1));

@@ -3,8 +3,9 @@ import { freemem, totalmem } from "node:os";
 import { dirname } from "node:path";
 
 /**
- * The two versions of control groups. For each: the files with the memory limits and with the bytes
- * in use, and the field of `memory.stat` with the bytes in use that only cache files.
+ * The two versions of control groups. `limits` and `used` are the files with the memory limits and
+ * with the bytes in use. `cache` is the field of `memory.stat` with the bytes of cached file data
+ * that was not read lately.
  */
 const VERSIONS = [
   {
@@ -24,9 +25,10 @@ const VERSIONS = [
 ];
 
 /**
- * Returns how many bytes of memory this process may use, and how many of them are free. Both are
- * numbers of the machine, or of a control group (such as a container's) if that allows less. Memory
- * that caches files which were not read lately counts as free. `root` is the root directory.
+ * Returns how many bytes of memory this process may use, and how many of them are free: those of
+ * the machine, or of the process's control group (such as a container's) if that allows less.
+ * Memory that caches files which were not read lately counts as free. The paths of the files that
+ * are read begin with `root`.
  */
 export function usableMemory(root = ""): { totalBytes: number; freeBytes: number } {
   const usable = { totalBytes: totalmem(), freeBytes: freemem() };
@@ -52,8 +54,8 @@ export function usableMemory(root = ""): { totalBytes: number; freeBytes: number
 }
 
 /**
- * Returns the limit in bytes that the text of a file states. Infinity for the text `max`, and for
- * the empty text of a missing file.
+ * Returns the number in the text of a file with a limit. Infinity for the text `max`, and for the
+ * empty text of a missing file.
  */
 const bytesIn = (text: string) => Number.parseInt(text, 10) || Number.POSITIVE_INFINITY;
 

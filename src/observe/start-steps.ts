@@ -7,8 +7,8 @@ const SLOW_MS = 5_000;
 export type StepDurations = Readonly<Record<string, number>>;
 
 /**
- * Runs the steps of a server's start, and logs which step the start waits for. The log is needed
- * because a server that does not listen yet answers no `/ready`.
+ * Runs the steps of a server's start one by one, and logs the step that takes long. A server that
+ * does not listen yet answers no `/ready`, so only the log can show why it waits.
  */
 export class StartSteps {
   readonly #logger: Pick<Logger, "warn">;

@@ -46,7 +46,8 @@ function replaced(text: string, from: string, to: string): string {
 
 /**
  * Returns the man page and the completion scripts. Each key of `paths` is a command of pixelmill,
- * such as `completion bash`, that prints a file. Its value is the path of this file in the package.
+ * such as `completion bash`, that prints one of these files. The value is the path of the file in
+ * the package.
  */
 export function manualFiles(paths: Record<Manual, string>): PackedFile[] {
   return Object.entries(paths).map(([words, path]) => ({
@@ -58,7 +59,7 @@ export function manualFiles(paths: Record<Manual, string>): PackedFile[] {
 
 type Manual = "man" | "completion bash" | "completion zsh" | "completion fish";
 
-/** Command, as the words after `pixelmill` → its output. Contains the commands that have run. */
+/** Outputs of the commands that have run, by the words of the command after `pixelmill`. */
 const printed = new Map<string, string>();
 
 function manual(words: string): string {

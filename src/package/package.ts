@@ -46,7 +46,7 @@ function chosen<T extends string>(name: string, given: string[], known: readonly
   throw new Error(`Expected --${name} to be one of ${known.join(", ")}, got ${wrong}`);
 }
 
-/** Names of the files in SHA256SUMS. It omits an image's blobs, whose names are their hashes. */
+/** Names of the files in SHA256SUMS, without an image's blobs, whose names are their hashes. */
 const written: string[] = [];
 
 function write(name: string, content: PackedFile["content"]): void {

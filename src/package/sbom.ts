@@ -41,7 +41,10 @@ export function productionModules(): BillOfMaterials {
   return JSON.parse(output(command));
 }
 
-/** Completes npm's bill of materials, and returns its JSON. `time` is that of the commit. */
+/**
+ * Completes npm's bill of materials with the product's name, the image's Debian packages and a
+ * serial number, and returns its JSON. `time` is that of the commit, in seconds since the epoch.
+ */
 export function billOfMaterials(bom: BillOfMaterials, time: number): string {
   const { metadata } = bom;
   // npm uses the name of the folder.

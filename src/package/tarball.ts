@@ -4,7 +4,9 @@ import { tarOf } from "./archive.ts";
 import { compressed, licence, manualFiles, settingsFile, unitFiles } from "./contents.ts";
 import type { PackedFile, Product } from "./product.ts";
 
-/** Makes the archive for machines without Debian packages: one folder, unpacked at any prefix. */
+/**
+ * Makes the archive (tar.gz) for machines that take no Debian package. All files are in one folder.
+ */
 export async function tarball(product: Product): Promise<Uint8Array<ArrayBuffer>> {
   const { version, architecture, time, executable } = product;
   const text = (path: string, content: string): PackedFile => ({ path, mode: 0o644, content });

@@ -1,8 +1,8 @@
 import { ageOf, createAges } from "../observe/ages.ts";
 
 /**
- * Condition variable. A notification wakes all functions and promises that wait for it at that
- * moment; it has no effect on later ones.
+ * Condition variable: a notification wakes everything that waits for it at that moment. Waits that
+ * begin later need the next notification.
  */
 export class Notifier {
   readonly #waiters = new Set<() => void>();
@@ -39,18 +39,14 @@ export interface Clock {
   /** Milliseconds on a clock that is never set, for measuring durations. */
   elapsed(): number;
   /**
-   * Returns the milliseconds that have passed since the time `at`, at least 0. `at` is in
-   * milliseconds since the epoch, by the wall clock of this process or of another. If the wall
-   * clock was set since `at`, the result is the smallest age that is possible, so that a new event
-   * never looks old.
+   * Returns how many milliseconds ago the time `at` was, at least 0. `at` is in milliseconds since
+   * the epoch, by the wall clock of this process or of another. If the wall clock may have been set
+   * since then, returns the smallest age that is possible, so that a new event never looks old.
    */
   age(at: number): number;
   /** A random number from 0 inclusive to 1 exclusive. */
   random(): number;
-  /**
-   * Resolves after `ms` milliseconds, or earlier when `until` is notified. `ms` may be negative,
-   * because the time that the caller waits for may have passed since the caller read the clock.
-   */
+  /** Resolves after `ms` milliseconds, or when `until` is notified. A negative `ms` counts as 0. */
   sleep(ms: number, until: Notifier): Promise<void>;
 }
 

@@ -17,22 +17,25 @@ import type { LaneGauges } from "./monitoring/lane-gauges.ts";
 
 export interface LaneRegistryParts extends Omit<LaneContext, "refresh">, LaneRemovalsParts {
   kinds: ReadonlyMap<string, DestinationKind>;
-  /** Divides the start of many lanes into slices. All partitions share it. */
+  /** Starts many lanes in slices, so that other work runs in between. All partitions share it. */
   laneSlices: TimeSlicer;
-  /** Whether deliveries are on hold. Once false, it is not called again. Absent: not on hold. */
+  /**
+   * Whether deliveries are on hold, so that no lane starts. Not called again once it has returned
+   * false. If absent, deliveries are not on hold.
+   */
   isOnHold?(): boolean;
 }
 
 type WantedLane = ReturnType<LaneRegistryParts["live"]["lane"]>;
 
-/** Maximum number of lanes that `continueCheckpoint` checks in one trim interval. */
+/** Maximum number of lanes that `continueCheckpoint` checks after each call of `checkpoint`. */
 const CHECKPOINTS_MAX = 1_000;
-/** Maximum number of lanes that one call of a method handles. A lane can take up to 50 µs. */
+/** Maximum number of lanes that one call of a method handles. Each can take up to 50 µs. */
 const CHECKS_AT_ONCE_MAX = 100;
 
 /**
  * Starts and stops the lanes of one partition. A lane delivers the events of one destination, and
- * exists while the destination has a connection or replays.
+ * exists while the destination has a connection or a replay.
  */
 export class LaneRegistry {
   readonly #parts: LaneRegistryParts;
@@ -41,37 +44,33 @@ export class LaneRegistry {
   readonly #sources: SourceLanes;
   /** Ids of destinations that may have events to replay. */
   readonly #replaying = new Set<string>();
-  /** Ids of destinations with a change of their replays that the lane has not applied yet. */
+  /** Ids of destinations whose replays have changed, until their lanes have applied the change. */
   readonly #replaysChanged = new Set<string>();
   readonly #wakes = new WakeQueue();
   readonly #behind: LanesBehind<Lane>;
   readonly #announcer: Announcer;
   readonly #updates: UpdateQueue;
   /**
-   * Destination id → lane, as `#updateAll` read it from the catalog. An entry is removed when its
-   * lane is updated, or when the catalog has changed the destination.
+   * Destination id → lane that the catalog asks for, as `#updateAll` read it. An entry is removed
+   * when the lane is updated, or when the catalog has changed the destination.
    */
   readonly #listed = new Map<string, NonNullable<WantedLane>>();
   readonly #removals: LaneRemovals;
   /**
-   * Chooses the lanes whose read positions `checkpoint` writes, even those that hold back no
-   * trimming of a log. Each call continues where the last one ended.
+   * Takes turns among all lanes: returns the next ones whose read positions `checkpoint` writes.
    */
   readonly #nextLanes = roundRobin(this.#lanes);
-  /**
-   * Chooses the lanes that `continueCheckpoint` checks for a read position that holds back trimming
-   * of a log. Each call continues where the last one ended.
-   */
+  /** Takes turns among all lanes: chooses the next ones that `continueCheckpoint` checks. */
   readonly #nextHolding = roundRobin(this.#lanes);
   readonly #nextToRest = roundRobin(this.#lanes);
   #checkpointsLeft = 0;
-  /** Log → position up to which it could be trimmed if no lane still needed its records. */
+  /** Log → sequence number below which the log may be trimmed once no lane needs the records. */
   #trimEnds: ReadonlyMap<string, number> = new Map();
   /** Ids of connected destinations of a type that this version does not know. They get no lane. */
   readonly #unknown = new Set<string>();
-  /** Version of the connections that the lanes have applied; undefined until it has been read. */
+  /** Version of the catalog's connections that the lanes use; undefined until it has been read. */
   #topology: number | undefined;
-  /** Time by `clock.elapsed()` until which the catalog is not read again after a failed read. */
+  /** After a failed read of the catalog, the time by `clock.elapsed()` of the next attempt. */
   #retryAt = 0;
   #isStopped = false;
   #isOnHold = true;
@@ -121,7 +120,7 @@ export class LaneRegistry {
   }
 
   /**
-   * Wakes the lanes that read the new records in `range`, or, without it, all new records. Reads
+   * Wakes the lanes that must read the new records in `range`, or, without it, in any log. Reads
    * the catalog first, because a lane that starts too late must read many records again.
    */
   wake(range?: DurableRange): void {
@@ -139,8 +138,9 @@ export class LaneRegistry {
   }
 
   /**
-   * Returns the lowest sequence number that a lane would read from the log after a restart. The log
-   * may be trimmed below it. 0 while the position of a lane is unknown; undefined without lanes.
+   * Returns the lowest sequence number that a lane would read from the log after a restart, below
+   * which the log may be trimmed. 0 while the position of a lane is unknown; undefined without
+   * lanes.
    */
   durableLow(log: string): number | undefined {
     if (this.#topology === undefined || this.#unknown.size > 0) return 0;
@@ -153,10 +153,9 @@ export class LaneRegistry {
   }
 
   /**
-   * Writes the read positions of a few lanes, so that a restart repeats little. Each call continues
-   * after the lane where the last one ended. After this call, `continueCheckpoint` writes the read
-   * positions of the lanes that hold back a trim: lanes whose written position in a log is below
-   * the log's entry in `trimEnds`.
+   * Writes the read positions of the next lanes, so that a restart repeats little. `trimEnds` has,
+   * by log, the sequence number below which the log could be trimmed. The following calls of
+   * `continueCheckpoint` write the read positions of the lanes that prevent this.
    */
   checkpoint(trimEnds: ReadonlyMap<string, number>): void {
     this.#trimEnds = trimEnds;
@@ -164,7 +163,10 @@ export class LaneRegistry {
     this.#checkpointsLeft = Math.min(CHECKPOINTS_MAX, this.#lanes.size);
   }
 
-  /** Checks the next lanes, and writes the read positions of those that hold back a trim. */
+  /**
+   * Checks the next lanes, and writes the read positions of those that prevent a trim; see
+   * `checkpoint`.
+   */
   continueCheckpoint(): void {
     const count = Math.min(CHECKS_AT_ONCE_MAX, this.#checkpointsLeft);
     this.#checkpointsLeft -= count;
@@ -258,8 +260,8 @@ export class LaneRegistry {
   }
 
   /**
-   * Whether the ledger still has progress of the destination's lane, or has dead or requeued
-   * letters although the destination was deleted.
+   * Whether the ledger has progress of the destination's lane, or dead or requeued letters although
+   * the destination was deleted.
    */
   #isLeftOver(id: string): boolean {
     const { ledger, live } = this.#parts;
@@ -287,10 +289,7 @@ export class LaneRegistry {
     this.#lanes.set(id, new Lane(this.#context, kind, destination, connections, mayReplay));
   }
 
-  /**
-   * Starts or wakes the destination's lane, and returns true, if the destination has a connection
-   * or a replay and therefore needs a lane.
-   */
+  /** If the destination has a connection or a replay, starts or wakes its lane and returns true. */
   #keep(id: string): boolean {
     this.#replaying.add(id);
     if ((this.#parts.live.lane(id) ?? this.#replayLane(id)) === undefined) return false;

@@ -4,8 +4,8 @@ import type { LaneContext } from "./lane/lane-context.ts";
 export interface LaneRemovalsParts
   extends Pick<LaneContext, "ledger" | "live" | "logger" | "metrics"> {
   /**
-   * Resolves once `live` shows all changes of the catalog that were confirmed before the call. If
-   * absent, `live` always shows all confirmed changes.
+   * Resolves once `live` shows all changes of the catalog that were confirmed before the call.
+   * Absent if `live` always does.
    */
   catalogCurrent?(): Promise<void>;
 }
@@ -16,7 +16,7 @@ const RETRY_MS = 5_000;
 /**
  * Deletes the stored progress of lanes (deliveries to one destination) whose destination was
  * deleted or disconnected. First waits until this node's copy of the catalog is current, because an
- * older copy may lack a destination that has events.
+ * old copy may lack a destination that still needs its progress.
  */
 export class LaneRemovals {
   readonly #parts: LaneRemovalsParts;
@@ -25,10 +25,7 @@ export class LaneRemovals {
   readonly #running = new Map<string, Promise<void>>();
   readonly #stopping = new AbortController();
 
-  /**
-   * `keep` returns true if the destination needs a lane after all. Its progress is then not
-   * deleted.
-   */
+  /** `keep` returns true if the destination needs a lane after all. Its progress then stays. */
   constructor(parts: LaneRemovalsParts, keep: (destinationId: string) => boolean) {
     this.#parts = parts;
     this.#keep = keep;
@@ -43,8 +40,8 @@ export class LaneRemovals {
   }
 
   /**
-   * Begins a removal. Once the lane has stopped, `discarded` resolves with the number of events
-   * that it discarded.
+   * Begins to delete the stored progress of a destination's lane. `discarded` resolves once the
+   * lane has stopped, with the number of events that it discarded.
    */
   begin(destinationId: string, discarded: Promise<number>): void {
     const removal = this.#run(destinationId, discarded).finally(() => {

@@ -6,12 +6,12 @@ import type { EventOutcome, Output } from "./model/lane-event.ts";
 import { shownOutput } from "./model/shown-event.ts";
 import type { LogSet } from "./reading/shared-reader.ts";
 
-/** A message to viewers of the live tail: one event was received, or has its outcome. */
+/** A message to viewers of the live tail: an event was received, or has its outcome. */
 export interface TailMessage {
   stage: "received" | "delivered" | "dropped" | "dead-letter";
   sourceId: string;
   destinationId?: string;
-  /** Time of the receipt or of the outcome, in milliseconds since the epoch. */
+  /** Time at which the event was received or got its outcome, in milliseconds since the epoch. */
   at: number;
   /** Time of receipt in ms since the epoch. Absent in messages from nodes of older versions. */
   receivedAt?: number;
@@ -24,8 +24,8 @@ export interface TailMessage {
 
 export interface TailSubscriptions {
   /**
-   * Calls `receive` with each message about the workspace's events from then on. Returns a function
-   * that ends the subscription. Messages are not stored, so a slow subscriber misses some.
+   * Calls `receive` with each further message about the workspace's events. Returns a function that
+   * ends the subscription. Messages are not stored, so a slow subscriber misses some.
    */
   subscribe(workspaceId: string, receive: (message: TailMessage) => void): () => void;
 }
@@ -48,9 +48,9 @@ export interface RemoteTail {
 
 /**
  * Sends messages about the events of a workspace to its viewers: when an event is received, and
- * when one of its outputs has its outcome. Builds no message without a viewer. Messages about
- * received events come from a separate read of the logs. This read runs only while a node has a
- * viewer, and starts at the end of the logs.
+ * when one of its outputs has its outcome. Builds no message without a viewer. To find received
+ * events, it reads the logs, but only while a node has a viewer, and only from the end that they
+ * had when the viewer came.
  */
 export class LiveTail implements TailSubscriptions {
   readonly #subscribers = new Map<string, Set<Receive>>();
@@ -106,8 +106,8 @@ export class LiveTail implements TailSubscriptions {
   }
 
   /**
-   * Sends a message about the final outcome of each given output to the subscribers of its
-   * workspace.
+   * Sends subscribers of the destination's workspace a message about the final outcome of each
+   * output.
    */
   publishOutcomes(
     outputs: readonly Output[],
@@ -133,7 +133,7 @@ export class LiveTail implements TailSubscriptions {
     }
   }
 
-  /** Reads the records that became durable since the last read, if there are subscribers. */
+  /** If there are subscribers, reads the records that became durable since the last read. */
   async advance(): Promise<void> {
     this.#isFollowing &&= this.#isWanted;
     if (!this.#isFollowing) return;

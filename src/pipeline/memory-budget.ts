@@ -16,8 +16,8 @@ import type { LaneEvent } from "./model/lane-event.ts";
 const WORKSPACE_HELD_BYTES_MIN = 2 << 20;
 
 /**
- * Largest number of events that a lane (the delivery to one destination) has read but whose
- * outcomes are not on disk. A crash repeats at most these events.
+ * Largest number of events that a lane (the delivery to one destination) may have read before their
+ * outcomes are on disk. A crash repeats at most these events.
  */
 export const LANE_UNCOMMITTED_EVENTS_MAX = 8_192;
 
@@ -37,7 +37,7 @@ const bounds: LaneBounds = {
 };
 /**
  * Bounds of a lane that gathers events into large deliveries. They are higher than those of other
- * lanes, so that it can gather the next delivery while one is running.
+ * lanes, so that it can gather the next delivery while one is sent.
  */
 const gatheringBounds: LaneBounds = {
   unsettledEvents: GATHERED_EVENTS_MAX * 2,
@@ -57,8 +57,8 @@ interface WorkspaceUse {
 /**
  * Limits the memory of all lanes: the events that they have read, and the outputs of user code. A
  * lane delivers the events of one destination. Bytes are limited per lane, per workspace and in
- * total, since events for a receiver that never answers stay in memory for long. No workspace can
- * block another:
+ * total, because events for a receiver that never answers stay in memory for long. No workspace can
+ * stop another:
  * - each workspace may hold a minimum, whatever the others hold;
  * - for a lane that holds little, the limits of its workspace and of all lanes are doubled;
  * - a lane with no event in delivery may send one event of ordinary size.
@@ -73,7 +73,10 @@ export class MemoryBudget {
     return this.#bytes;
   }
 
-  /** Creates the budget of a new lane. `gathers` is true when the lane gathers large deliveries. */
+  /**
+   * Creates the budget of a new lane. `gathers` is true if the lane gathers events into large
+   * deliveries.
+   */
   openLane(workspaceId: string, gathers = false): LaneBudget {
     const empty = { id: workspaceId, bytes: 0, dispatched: 0, lanes: 0 };
     const workspace = this.#workspaces.getOrInsert(workspaceId, empty);
@@ -82,8 +85,8 @@ export class MemoryBudget {
   }
 
   /**
-   * Adds bytes to the memory that all lanes hold. A negative number frees memory and wakes waiting
-   * lanes. Called only by `LaneBudget`.
+   * Adds bytes to the memory that all lanes hold. A negative number frees memory, and wakes lanes
+   * that wait for it. Called only by `LaneBudget`.
    */
   add(bytes: number): void {
     this.#bytes += bytes;
@@ -91,7 +94,7 @@ export class MemoryBudget {
     if (bytes <= 0) this.notifyWaiting();
   }
 
-  /** Wakes the waiting lanes that may process events again. Called only by `LaneBudget`. */
+  /** Wakes those waiting lanes that may process events again. Called only by `LaneBudget`. */
   notifyWaiting(): void {
     for (const [lane, notifier] of this.#waiting) {
       if (!lane.isOpen) continue;
@@ -101,8 +104,9 @@ export class MemoryBudget {
   }
 
   /**
-   * Notifies `notifier` once when the lane `waiting` may have free memory. If shared memory is
-   * missing, makes other lanes deliver what they have gathered. Called only by `LaneBudget`.
+   * Notifies `notifier` once when the lane `waiting` may have free memory. To free it, makes other
+   * lanes deliver what they have gathered, if they share the limit that is reached. Called only by
+   * `LaneBudget`.
    */
   wait(waiting: LaneBudget, notifier: Notifier): void {
     this.#waiting.set(waiting, notifier);
@@ -114,8 +118,8 @@ export class MemoryBudget {
   }
 
   /**
-   * Registers `flush`, which is called when other lanes need memory and makes this lane deliver
-   * what it has gathered. Called only by `LaneBudget`.
+   * Registers `flush`, which makes a lane deliver what it has gathered. It is called when other
+   * lanes need memory. Called only by `LaneBudget`.
    */
   onPressure(lane: LaneBudget, flush: () => void): void {
     this.#flushes.set(lane, flush);
@@ -137,9 +141,10 @@ export class MemoryBudget {
 }
 
 /**
- * Memory of one lane: its events, from when they are read until their outcomes are on disk. A limit
- * on events without an outcome bounds the memory while the destination is down. A limit on
- * uncommitted events bounds how many are repeated after a crash while commits fail.
+ * The memory of one lane: its events, from when they are read until their outcomes are on disk. A
+ * limit on unsettled events (those without an outcome) bounds the memory while the destination is
+ * down. A limit on uncommitted events (those whose outcome is not on disk) bounds how many are
+ * repeated if the server crashes while commits fail.
  */
 export class LaneBudget {
   readonly workspace: WorkspaceUse;
@@ -171,10 +176,7 @@ export class LaneBudget {
     return this.#events.first;
   }
 
-  /**
-   * Number of events and bytes that the lane may still read. `events` is at most 0 when a limit is
-   * reached.
-   */
+  /** How many events and bytes the lane may still read. `events` is 0 or negative at a limit. */
   get room(): { events: number; bytes: number } {
     // A lane that holds nothing may take one event, whatever the other lanes hold.
     const bytes = Math.max(this.#freeBytes, this.#events.size === 0 ? 1 : 0);
@@ -188,21 +190,21 @@ export class LaneBudget {
     return this.room.events <= 0;
   }
 
-  /** Whether the lane may pass any event to delivery, even one with large outputs. */
+  /** Whether the lane may pass an event with large outputs to delivery, and so any event. */
   get isOpen(): boolean {
     // While the workspace has dispatched nothing, no event settles that could free memory.
     return this.#freeBytes > 0 || this.workspace.dispatched === 0;
   }
 
   /**
-   * Whether the event may be passed to delivery at this time. When shared memory is short, a lane
-   * may have only one event in delivery, and none whose outputs are known to be large.
+   * Whether the event may be passed to delivery now. When shared memory is short, a lane may have
+   * only one event in delivery, and none that is known to have large outputs.
    */
   canDispatch(event: LaneEvent): boolean {
     return this.isOpen || (!event.isLarge && this.#dispatched === 0);
   }
 
-  /** Adds events that were read to the lane's memory. */
+  /** Adds events that the lane has read to its memory. */
   take(events: readonly LaneEvent[]): void {
     if (events.length === 0) return;
     for (const event of events) this.#events.add(event);
@@ -221,17 +223,14 @@ export class LaneBudget {
     return true;
   }
 
-  /** Counts one more event as passed to delivery, without reserving memory for its outputs. */
+  /** Counts an event as passed to delivery, and reserves no memory for its outputs. */
   dispatchEmpty(): void {
     if (this.#isClosed) return;
     this.#dispatched += 1;
     this.workspace.dispatched += 1;
   }
 
-  /**
-   * Subtracts `events` events, all of whose outputs have a final outcome, from the numbers of
-   * unsettled events and of events in delivery.
-   */
+  /** Counts `events` events as settled: all of their outputs have a final outcome. */
   settle(events: number): void {
     this.#unsettled -= events;
     assert(this.#unsettled >= 0, "A lane settles no more events than it took");
@@ -255,14 +254,14 @@ export class LaneBudget {
   }
 
   /**
-   * Registers `flush`, which makes this lane deliver what it has gathered when other lanes need its
-   * memory.
+   * Registers `flush`, which makes this lane deliver what it has gathered. It is called when other
+   * lanes need memory.
    */
   onPressure(flush: () => void): void {
     this.#budget.onPressure(this, flush);
   }
 
-  /** Frees all memory of this lane. Later calls have no effect on the totals of all lanes. */
+  /** Frees all memory of this lane. Later calls do not change the totals of all lanes. */
   close(): void {
     if (this.#isClosed) return;
     this.workspace.dispatched -= this.#dispatched;

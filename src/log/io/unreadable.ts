@@ -10,12 +10,11 @@ const ATTEMPTS = 3;
 const RETRY_MS = 1_000;
 
 /**
- * Resolves with the result of `read`. When the disk has failed `ATTEMPTS` times to read the bytes,
- * resolves with the result of `pastErrors` instead, which skips the unreadable bytes.
+ * Calls `read`, and resolves with its result. When the disk has failed `ATTEMPTS` times to read the
+ * bytes, resolves with the result of `pastErrors` instead, which skips the unreadable bytes.
  *
- * After these failures, rejects if the disk cannot write a page either. Such a disk fails as a
- * whole, and all records after the offset would be skipped, not only those in a bad sector. The
- * caller checks that the disk can read the bytes after the skipped ones.
+ * Before it skips bytes, tests whether the disk can write, and rejects if it cannot: then the whole
+ * disk has failed, not only a sector, and skipping would lose all further records.
  */
 export async function readOrPassOver<T>(
   directory: string,
@@ -50,8 +49,8 @@ function expectDisk(directory: string): void {
 
 /**
  * Tests whether the disk can read the page of a file that contains `offset`. Rejects with the error
- * of the read if it cannot. Bypasses the page cache where the file system allows it, because the
- * cache may hold a page that the disk has lost.
+ * of the read if it cannot. Reads without the page cache where the file system allows it, because
+ * the cache may hold a page that the disk has lost.
  */
 export async function expectReadable(path: string, offset: number): Promise<void> {
   const page = pageAligned(PAGE_BYTES);

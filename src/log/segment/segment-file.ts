@@ -73,10 +73,10 @@ export async function createSegment(directory: string, first: number): Promise<S
  * Writes blocks at the end of the segment. After a failed write, the caller truncates the bytes
  * that reached the disk.
  *
- * When the last write took less than a millisecond, the next one blocks the event loop, because
- * handing it to a thread would cost as much as the write itself (256 connections: 90,000 instead of
- * 78,000 pixels per CPU-second at the same p99). After a slow write, the thread pool does the
- * writes until one is fast again. A stalling disk therefore stalls the event loop only once.
+ * After a write of less than a millisecond, the next one blocks the event loop, because handing it
+ * to a thread would cost as much as the write (256 connections: 90,000 instead of 78,000 pixels per
+ * CPU-second at the same p99). After a slow write, the thread pool writes until one is fast again.
+ * A stalling disk therefore stalls the event loop only once.
  */
 export async function writeBlocks(segment: SegmentFile, blocks: Buffer[]): Promise<void> {
   let bytes = 0;
@@ -101,11 +101,10 @@ export function mayBlock({ quick }: Pick<SegmentFile, "quick">, bytes: number): 
 type Put = (fd: number, blocks: Buffer[], position: number) => number | Promise<number>;
 
 /**
- * Writes the blocks with direct I/O if they consist of whole pages, otherwise through the page
- * cache. Direct I/O stalls less often (8 KB every millisecond: 35 instead of 105 of 20,000 writes
- * take more than 1 ms) and costs 2 to 3 % less CPU time per pixel. It does not leave the blocks in
- * the page cache, so readers read them from the disk. This costs little, because a reader reads
- * many blocks at a time.
+ * Writes the blocks. If they consist of whole pages, uses direct I/O, which stalls less often (8 KB
+ * every millisecond: 35 instead of 105 of 20,000 writes take more than 1 ms) and costs 2 to 3 %
+ * less CPU time per pixel. Such blocks are not in the page cache, so readers read them from the
+ * disk. This costs little, because a reader reads many blocks at a time.
  */
 async function putBlocks(segment: SegmentFile, blocks: Buffer[], put: Put): Promise<number> {
   const { fd, direct, end } = segment;

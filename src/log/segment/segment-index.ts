@@ -4,8 +4,8 @@ import { assert } from "../../assert.ts";
 const LOG_INDEX_STRIDE_BYTES = 64 << 10;
 
 /**
- * Entry of a segment's index. The block at `offset` of the segment file holds no record below
- * `sequence`.
+ * Entry of a segment's index: the block at `offset` of the segment file, and all blocks after it,
+ * hold only records from `sequence` on.
  */
 export interface IndexEntry {
   sequence: number;
@@ -13,10 +13,10 @@ export interface IndexEntry {
 }
 
 /**
- * Index of one segment file. It is built while the file is read, and has one entry for every
+ * Index of one segment file, built while the file is read. It has one entry for every
  * `LOG_INDEX_STRIDE_BYTES` of the file, and one for the furthest block that was read. To find a
- * sequence number again, a reader does a binary search in the index and scans a short part of the
- * file. A reader that follows the log's end scans nothing.
+ * record, a reader does a binary search in the index and then scans a short part of the file. A
+ * reader that follows the log's end scans nothing.
  */
 export class SegmentIndex {
   readonly #entries: IndexEntry[];

@@ -135,7 +135,7 @@ interface BasePackage {
   sha256: string;
 }
 
-/** The packages that `apt-get download --print-uris` prints, one in each line. */
+/** Reads the packages from the output of `apt-get download --print-uris`, one on each line. */
 export function packagesIn(uris: string): BasePackage[] {
   const lines = uris.trim().split("\n");
   return lines.map((line) => {

@@ -48,9 +48,9 @@ export class DeadLetters {
 
   /**
    * Returns a page of dead letters, oldest first, after the letter with id `after`. The returned
-   * `reached` is the `after` of the next page; undefined on the last page. Any page may hold fewer
-   * than `count` letters, because the size of a page and the number of letters that one call scans
-   * are bounded.
+   * `reached` is the `after` of the next page, and undefined on the last page. A page may hold
+   * fewer than `count` letters, even before the last one, because its size and the number of
+   * scanned letters are bounded.
    */
   find(
     workspaceId: string,
@@ -84,16 +84,17 @@ export class DeadLetters {
   }
 
   /**
-   * Counts the dead letters of a workspace. `filter` can restrict the count to a destination or an
-   * error group; its other fields are ignored, because no counts are stored for them.
+   * Counts the dead letters of a workspace. `filter` can restrict the count to a destination or to
+   * groups. Its other fields are ignored, because no counts are stored for them.
    */
   count(workspaceId: string, filter?: LetterFilter): number {
     return sum(this.#ledgers().map(({ letters }) => letters.countOf(workspaceId, filter)));
   }
 
   /**
-   * Returns the groups of dead letters that have the same destination and reason. The largest group
-   * is first; among groups of equal size, the one with the latest letter.
+   * Returns the groups of the workspace's dead letters: the letters of one destination with the
+   * same failure. The largest group is first; among groups of equal size, the one with the latest
+   * letter.
    */
   groups(workspaceId: string, destinationId?: string): LetterGroup[] {
     const groups = this.#ledgers().flatMap(({ letters }) =>
@@ -120,8 +121,8 @@ export class DeadLetters {
   }
 
   /**
-   * Returns the ids of dead letters that match a filter, oldest first. `part` limits how many
-   * stored letters one call scans.
+   * Returns the ids of dead letters that match a filter, oldest first. `part` has the first and
+   * last id to look at, and the largest number of ids to return.
    */
   ids(workspaceId: string, filter: LetterFilter, part: Omit<LetterScan, "now">): LetterScanResult {
     const scan = { ...part, now: this.#now() };
@@ -149,8 +150,8 @@ export class DeadLetters {
   }
 
   /**
-   * Deletes dead letters. `record`, if given, is stored as a job, so that the list of replays shows
-   * the deletion.
+   * Deletes dead letters. With `record`, the deletion is also stored as a job, so that the list of
+   * replays shows it.
    */
   async purge(
     workspaceId: string,
@@ -172,10 +173,10 @@ export class DeadLetters {
   }
 
   /**
-   * For each ledger, calls `step` until all of `ids` are processed there. Each call of `step` is
-   * one transaction: it gets the remaining ids and processes the first ones. It returns the number
-   * of these ids as `done`, and the number of dead letters that it requeued or deleted as `count`.
-   * Resolves with the sum of all `count`s.
+   * In each ledger, handles the letters with the given ids, one transaction after the other. Each
+   * transaction is a call of `step`, which gets the remaining ids. It handles the first ones, and
+   * returns their number as `done` and the number of letters that it requeued or deleted as
+   * `count`. Resolves with the sum of all `count`s.
    */
   async #inLots(
     ids: readonly string[],
@@ -210,8 +211,8 @@ function shownLetter(letter: StoredLetter, overrideMembers: readonly string[]): 
 }
 
 /**
- * One ledger's contribution to a page of dead letters. `reached` is the id of the last letter that
- * the ledger scanned; undefined when it has scanned all.
+ * The values of one ledger for a page that all ledgers share. `reached` is the id of the last
+ * letter that the ledger scanned; undefined when it has scanned all.
  */
 interface Part<T> {
   values: T[];
@@ -219,8 +220,8 @@ interface Part<T> {
 }
 
 /**
- * Merges the contributions of all ledgers into one page, ordered by id. Leaves out values after the
- * smallest `reached`: the ledger that stopped there may have further letters that sort before them.
+ * Merges the values of all ledgers into one page, ordered by id. Leaves out values after the
+ * smallest `reached`, because the ledger that stopped there may have further letters before them.
  */
 function page<T>(parts: readonly Part<T>[], count: number, idOf: (value: T) => string): Part<T> {
   const ends = parts.flatMap(({ reached }) => reached ?? []);

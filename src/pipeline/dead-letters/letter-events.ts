@@ -56,9 +56,9 @@ export function createDeadLetter(
 }
 
 /**
- * Returns the failed attempts in the form in which a dead letter stores them. Leaves out the reason
- * of an attempt's failure if it equals the letter's reason, which is the usual case. Truncates
- * other reasons.
+ * Returns the failed attempts in the form in which a dead letter stores them: the reason of an
+ * attempt is left out if it equals the letter's reason, as it mostly does, and is truncated
+ * otherwise.
  */
 function storedAttempts(attempts: readonly FailedAttempt[], letterReason: string): FailedAttempt[] {
   return attempts.map(({ reason, ...rest }) => {
@@ -68,8 +68,8 @@ function storedAttempts(attempts: readonly FailedAttempt[], letterReason: string
 }
 
 /**
- * Largest number of characters of an attempt's failure reason that a dead letter stores, if this
- * reason differs from the letter's.
+ * Largest number of characters that a dead letter stores of an attempt's reason, when that differs
+ * from the letter's own reason.
  */
 const ATTEMPT_REASON_CHARS_MAX = 200;
 
@@ -82,7 +82,7 @@ function answered(response: ShownAnswer): Pick<NewLetter, "status" | "code" | "r
 }
 
 /**
- * Creates the event that replaces a requeued dead letter in delivery. It is the event as it was
+ * Creates the event that a lane processes for a requeued dead letter. It is the event as it was
  * received, so that the published user code runs over it again.
  */
 export function createRequeuedEvent({ letter, replayedAt, jobId }: RequeuedLetter): LaneEvent {

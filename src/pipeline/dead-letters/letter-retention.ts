@@ -28,8 +28,8 @@ interface Parts {
 }
 
 /**
- * Creates the sweep that deletes the oldest dead letters of each destination that exceeds the
- * operator's bounds. By default there are no bounds.
+ * Creates the sweep that keeps each destination's dead letters within the bounds that the operator
+ * has set, by deleting the oldest ones. By default there are no bounds.
  */
 export function createDeadLetterRetention(parts: Parts) {
   const { bounds, ledger, clock, logger, metrics } = parts;
@@ -38,8 +38,8 @@ export function createDeadLetterRetention(parts: Parts) {
 
   /**
    * Deletes up to `count` of a destination's dead letters, oldest first, in several transactions.
-   * With `before`, deletes only letters with smaller ids. Logs the deletions and counts them in the
-   * metrics, both with `bound` as the name of the exceeded bound.
+   * With `before`, deletes only letters with smaller ids. `bound` is the name of the exceeded bound
+   * in the log line and in the metric.
    */
   async function drop(of: LetterCount, bound: string, count: number, before?: string) {
     let dropped = 0;
@@ -64,9 +64,9 @@ export function createDeadLetterRetention(parts: Parts) {
   }
 
   /**
-   * Returns the number of dead letters to delete from this ledger. If a destination has more than
-   * `countMax` in all ledgers together, this is the excess times this ledger's share of the
-   * letters, rounded down; otherwise 0.
+   * Returns how many of a destination's dead letters this ledger must delete. If all ledgers
+   * together have more than `countMax`, this ledger deletes a share of the excess, in proportion to
+   * its number of letters and rounded down.
    */
   function excessOf(of: LetterCount, countMax: number): number {
     const countIn = ({ letters }: Pick<Ledger, "letters">) => letters.countOf(of.workspaceId, of);
@@ -75,7 +75,10 @@ export function createDeadLetterRetention(parts: Parts) {
   }
 
   return {
-    /** Runs a sweep. While a sweep is running, returns the promise of that sweep instead. */
+    /**
+     * Deletes dead letters that exceed the bounds, in this ledger. A call during an earlier one
+     * returns the promise of the earlier one.
+     */
     run(): Promise<void> {
       running ??= sweep()
         .catch((error) => logger.error({ err: error }, "cannot drop dead letters"))

@@ -9,21 +9,20 @@ type Credentials = Readonly<Record<string, string>>;
 
 /**
  * Removes secrets from the results of deliveries to one destination, because a receiver's answer
- * may repeat the request. Hides the secrets in the destination's config, the credentials of the
- * user code that made the events, and the secrets of each request. Events can have different
- * credentials, because the credentials may have changed after the code made an event.
+ * may repeat the request. Hides the secrets in the destination's config, the secrets of each
+ * request, and the credentials that the user code of each event had when it ran.
  */
 export class AttemptMasking {
   readonly #kind: DestinationKind;
   readonly #config: Record<string, unknown>;
   /**
-   * Mask that hides the config's secrets and `credentials`, the credentials of user code. Kept
-   * because the events of the next failed attempt mostly have the same credentials.
+   * The mask that was last used for the config's secrets and `credentials`, the credentials of user
+   * code. Kept because the events of the next failed attempt mostly have the same credentials.
    */
   #common: { credentials: ReadonlySet<Credentials>; mask: SecretMask } | undefined;
   /**
-   * Mask that hides the secrets of the last request. Kept because the next request mostly has the
-   * same secrets.
+   * The mask that was last used for the secrets of a request. Kept because the next request mostly
+   * has the same secrets.
    */
   #sent: { key: string; mask: SecretMask } | undefined;
 
@@ -33,8 +32,8 @@ export class AttemptMasking {
   }
 
   /**
-   * Returns `result` without secrets. It is the result of an attempt to deliver `events`, which
-   * began at `at` and took `durationMs`.
+   * Returns the result of an attempt to deliver `events`, with its secrets removed. The attempt
+   * began at `at`, in milliseconds since the epoch, and took `durationMs`.
    */
   shown(
     result: DeliveryResult,

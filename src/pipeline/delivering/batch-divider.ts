@@ -4,22 +4,22 @@ import { userOf } from "./retry-queue.ts";
 
 /**
  * Number of failed attempts in a row after which one event from a random place in the batch is sent
- * alone. If it is delivered, the destination works, and an event at the front is the cause of the
- * failures.
+ * alone. If the receiver accepts that event, the destination works, and an event at the front of
+ * the batch causes the failures.
  */
 export const QUICK_FAILURES_MAX = 2;
 
 /**
- * Number of failed attempts at which a batch is divided even though the destination seems to cause
- * the failures (such as time-outs), because one of the batch's events may be the cause.
+ * Number of failures of a whole batch after which it is divided even if the destination seems to
+ * cause them (such as time-outs), because an event of the batch may be the cause.
  */
 const WHOLE_FAILURES_MAX = 2;
 
 /**
  * Decides which events of a batch are sent in the next request. After a failure, each request has
- * half as many events as the one before, until the event that causes the failure is sent alone. For
- * each such event, this takes about log₂ of the batch size requests. Later batches start with a
- * request size that is halved after each failure and doubled after each success.
+ * half as many events as the one before, until the event that causes the failure is sent alone. To
+ * find one such event takes about log₂ of the batch size requests. The size of a batch's first
+ * request is halved after a failure and doubled after a success.
  */
 export class BatchDivider {
   /** Largest number of events in a request while no event is suspected of causing a failure. */
@@ -30,8 +30,8 @@ export class BatchDivider {
    */
   #suspected = 0;
   /**
-   * Number of failed requests of this batch for which the destination, not an event, seemed to be
-   * the cause. Does not count requests that held an event which was suspected already.
+   * Number of failed requests of this batch that the destination seemed to cause. Requests with an
+   * event that was suspected already do not count.
    */
   #wholeFailures = 0;
 
@@ -42,9 +42,9 @@ export class BatchDivider {
   }
 
   /**
-   * Chooses the events of the next request: normally the first ones of `rest`. After
-   * `QUICK_FAILURES_MAX` failed attempts in a row (`failures`), chooses one event at a random place
-   * instead. `random` is from 0 to 1.
+   * Chooses the events of the next request from `rest`, the events without an outcome. Normally
+   * takes the first ones. After `QUICK_FAILURES_MAX` failed attempts in a row (`failures`), takes
+   * one event at a random place instead. `random` is from 0 to 1.
    */
   choose(
     rest: readonly Output[],
@@ -61,9 +61,9 @@ export class BatchDivider {
   }
 
   /**
-   * Records the result of a request with the `count` events that `choose` chose, from index `from`
-   * of its `rest` on. After a failure, returns whether an event of the request is the likely cause,
-   * so that the next request needs no pause.
+   * Records the result of a request with the events that `choose` returned: `count` events from the
+   * index `from` on. Returns whether a failure was likely caused by one of these events, so that
+   * the next request needs no pause.
    */
   record(attempt: {
     from: number;

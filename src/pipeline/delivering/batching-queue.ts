@@ -17,8 +17,8 @@ export interface BatchingQueueContext
   /** Current time in milliseconds since the epoch. */
   now(): number;
   /**
-   * Stores the intent of a delivery, its name and which events belong to it, so that the delivery
-   * can be repeated after a crash. Resolves when the stored intent would survive a crash.
+   * Stores the intent of a delivery: its name and which events belong to it. After a crash, the
+   * delivery is repeated with the same name and events. Resolves when the intent is on disk.
    */
   writeIntent(intent: DeliveryIntent): Promise<void>;
   hasWrittenIntent(name: string): boolean;
@@ -31,8 +31,8 @@ export interface BatchingQueueContext
 }
 
 /**
- * Interval in milliseconds at which the queue checks whether its lane still runs. It applies after
- * a crash, while the queue gathers the events of the delivery that the crash interrupted.
+ * Interval in milliseconds at which the queue checks whether its lane still runs, while it gathers
+ * the events of a delivery that a crash interrupted.
  */
 const RECOVERY_POLL_MS = 1_000;
 
@@ -47,24 +47,23 @@ export class BatchingQueue {
   readonly #queue = new Fifo<Output>();
   #queuedBytes = 0;
   /**
-   * Time, by `elapsed()`, at which the next delivery began to wait for events: when the queue
-   * stopped being empty, or when the last delivery was taken from it. The longest wait (`ageMs`) is
-   * counted from here.
+   * Time, by `elapsed()`, from which the longest wait of a delivery (`ageMs`) is counted: when its
+   * first event came into the empty queue, or when the events of the delivery before were taken.
    */
   #waitingSince = 0;
   /** Number of events at the front of the queue that are delivered without waiting for more. */
   #flushed = 0;
   /**
-   * Name of the delivery that a crash interrupted. The first events of the queue belong to it,
-   * whatever their size. Undefined when there is no such delivery, or when its events have been
-   * taken from the queue.
+   * Name of the delivery that a crash interrupted. The first events in the queue belong to it,
+   * whatever their number and size. Undefined when there is none, or once its events are taken from
+   * the queue.
    */
   #recovered: string | undefined;
   #working: Promise<void> | undefined;
   readonly #wake = new Notifier();
   /**
-   * Whether the queue waits between a failed attempt and the next one. New events and flushes do
-   * not end this wait: there are many of them while a destination fails.
+   * Whether the queue waits between a failed attempt and the next one. New events and calls of
+   * `flush` do not end this wait, because there are many of them while a destination fails.
    */
   #isPaused = false;
   #failures = 0;
@@ -104,10 +103,7 @@ export class BatchingQueue {
     this.#wake.notify();
   }
 
-  /**
-   * Resolves when no delivery is running. Must be called after the lane to which this queue belongs
-   * was stopped.
-   */
+  /** Resolves when no delivery is running. Call it only after the queue's lane was stopped. */
   async ended(): Promise<void> {
     await this.#working;
   }
@@ -142,8 +138,8 @@ export class BatchingQueue {
 
   /**
    * Removes the events of the next delivery from the queue. All outputs that user code made of one
-   * received event go together, because the read position can only mark whole received events as
-   * undelivered.
+   * received event go into the same delivery, because the lane's read position covers whole
+   * received events only.
    */
   #take(): Output[] {
     const isRecovered = this.#recovered !== undefined;
@@ -166,8 +162,8 @@ export class BatchingQueue {
   }
 
   /**
-   * Stores the intent of a delivery, and returns the name. Returns undefined when the lane is
-   * stopped before the intent is stored. If the destination's limits let no event wait (`ageMs` is
+   * Stores the intent of a delivery, and returns the delivery's name. Returns undefined when the
+   * lane is stopped before the intent is stored. If the destination gathers no events (`ageMs` is
    * 0), stores nothing and returns an empty name.
    */
   async #writeIntent(outputs: readonly Output[]): Promise<string | undefined> {
@@ -182,10 +178,9 @@ export class BatchingQueue {
 
   /**
    * Attempts a delivery repeatedly until each of its events has a final outcome, or the lane stops.
-   * Each attempt contains all events that are left. An attempt may deliver some events although it
-   * fails for others. These events get their outcome only at the end of the delivery: if there is a
-   * crash before, the repeated delivery must contain them again, because it replaces what was
-   * written under its name.
+   * A failed attempt may have delivered some events, which the next attempt leaves out. Delivered
+   * events still get their outcome only at the end of the delivery: if it is repeated after a
+   * crash, it replaces what was written under its name, and must therefore have all of its events.
    */
   async #settleAll(outputs: Output[], name: string): Promise<void> {
     const written: Output[] = [];

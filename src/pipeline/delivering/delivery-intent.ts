@@ -2,11 +2,11 @@ import type { Output } from "../model/lane-event.ts";
 import type { DeliveryIntent } from "../model/lane-record.ts";
 
 /**
- * Creates the intent of a batched delivery: its name and extent. The intent is stored before the
- * delivery begins, so that the same delivery can be repeated after a crash. The name consists of
- * the time, the log position of the first event, and a random part. The time makes names ascend.
- * The random part keeps names unique when a restored backup, or another server that writes to the
- * same bucket, has the same positions.
+ * Creates the intent of a batched delivery: its name, and which events belong to it. It is stored
+ * before the delivery begins, so that the same delivery can be repeated after a crash. The name
+ * consists of the time, so that names ascend, the log position of the first event, and a random
+ * part. The random part keeps names unique even if a restored backup or another server writes to
+ * the same bucket.
  */
 export function createDeliveryIntent(outputs: readonly Output[], now: number): DeliveryIntent {
   const ends: Record<string, number> = {};

@@ -12,7 +12,7 @@ import type {
 import type { RouteDecision, Routes } from "../model/routes.ts";
 import { isPoison } from "./retry.ts";
 
-/** State and functions of a lane (the delivery to one destination) that its policy uses. */
+/** State and functions of a lane (the delivery to one destination) that its policies use. */
 export interface DeliveryPolicyContext {
   retryWindowMs: number;
   elapsed(): number;
@@ -23,10 +23,9 @@ export interface DeliveryPolicyContext {
   /** Counts of the lane's outgoing events and attempts, which its delivery policies update. */
   readonly outputCounts: OutputCounts;
   /**
-   * Returns the current outage; undefined unless all recent attempts failed. `since` and `at` are
-   * the times, by `elapsed()`, of the outage's first and last failed attempt; `since` includes the
-   * part of the outage that earlier processes recorded. `reason` and `response` are those of the
-   * last failure.
+   * Returns the current outage: all attempts have failed since `since`, and the last one failed at
+   * `at`, for `reason` and with `response`. Both times are by `elapsed()`. `since` includes the
+   * part of the outage that earlier processes recorded. Undefined while there is no outage.
    */
   failure(): ({ since: number; at: number } & FailureCause) | undefined;
 }
@@ -63,9 +62,9 @@ export class DeliveryPolicy {
   }
 
   /**
-   * Adds 1 to the number of attempts of each event. Adds the attempt to the failed attempts of each
-   * event if the whole attempt failed, otherwise only of the events that the receiver refused. If
-   * the attempt will be retried, also stores the time at which each event's failures began.
+   * Counts an attempt for each of its events. If the whole attempt failed, stores it among the
+   * failed attempts of each event; if the receiver refused some events, only of these. If the
+   * attempt will be retried, also stores when the failures of each event began.
    */
   recordAttempt(outputs: readonly Output[], result: AttemptResult): void {
     const now = this.#context.elapsed();
@@ -80,7 +79,10 @@ export class DeliveryPolicy {
     }
   }
 
-  /** Records events as delivered. Events with an index in `refused` become dead letters instead. */
+  /**
+   * Records events as delivered, except those with an index in `refused`, which become dead
+   * letters.
+   */
   settleDelivered(outputs: readonly Output[], refused?: ReadonlyMap<number, string>): void {
     for (const [index, reason] of refused ?? []) this.giveUp([outputs[index]!], { reason });
     const taken = refused ? outputs.filter((_, index) => !refused.has(index)) : outputs;
@@ -102,10 +104,10 @@ export class DeliveryPolicy {
   }
 
   /**
-   * Counts a failed request that held only this event. Makes the event a dead letter, and returns
-   * true, if the event is the cause of its failures or its retry window has ended. `isPressed` is
-   * true while events that failed alone take much memory. Only then do failures that the
-   * destination seems to have caused also count against the event.
+   * Counts a failed request that held only this event. If the event itself causes its failures, or
+   * its retry window has ended, makes it a dead letter and returns true. Failures that the
+   * destination seems to cause count against the event only while `isPressed` is true, that is,
+   * while events that failed alone take much memory.
    */
   giveUpIfHopeless(
     output: Output,
@@ -133,10 +135,10 @@ export class DeliveryPolicy {
   }
 
   /**
-   * Whether to send a user's next event although the event before it fails, because nothing else
-   * shows whether the destination accepts other events. True only after many failures, because of a
-   * risk: if the destination recovers between the two attempts, the user's events arrive in the
-   * wrong order. `isPressed` is as in `giveUpIfHopeless`.
+   * Whether to send a user's next event although the event before it fails, to learn whether the
+   * destination accepts any events. True only after many failures and if no other event shows it,
+   * because the user's events arrive in the wrong order if the next one is accepted. `isPressed` is
+   * true while events that failed alone take much memory.
    */
   needsFollower({ failedAlone }: Output, isPressed: boolean): boolean {
     if (failedAlone === undefined) return false;
@@ -158,9 +160,9 @@ export class DeliveryPolicy {
   }
 
   /**
-   * Returns the cause of the last failure while the destination counts as down, and undefined
-   * otherwise. The destination counts as down when all attempts have failed for at least
-   * `DOWN_MS_MIN`, and the last of them failed at most `DOWN_MS_MIN` ago.
+   * Returns the cause of the last failure while the destination is down; undefined otherwise. It is
+   * down when all attempts have failed for at least `DOWN_MS_MIN`, and the last one failed at most
+   * `DOWN_MS_MIN` ago.
    */
   #downCause(): FailureCause | undefined {
     const failure = this.#context.failure();
@@ -171,10 +173,10 @@ export class DeliveryPolicy {
   }
 
   /**
-   * Whether the retry window of an event has ended: the event's attempts have failed for longer
-   * than the window, or the event is older than the window and an outage has lasted for longer.
-   * Both durations are measured by the monotonic clock. The event's age alone never decides,
-   * because it compares the clocks of two processes, and either may be wrong.
+   * Whether the retry window of an event has ended: its attempts have failed for longer than the
+   * window, or it is older than the window and an outage has lasted for longer. The durations are
+   * measured by the monotonic clock. The age alone never decides, because it compares the clocks of
+   * two processes, either of which may be wrong.
    */
   #hasWindowEnded({ laneEvent, failingSince }: Output): boolean {
     const { retryWindowMs } = this.#context;
@@ -187,7 +189,10 @@ export class DeliveryPolicy {
   }
 }
 
-/** Whether an event is the cause of its failures: it fails while the destination accepts others. */
+/**
+ * Whether an event causes its failures itself: it alone fails, while the destination accepts
+ * others.
+ */
 function isAtFault({ ofEvent, countsAtFirst }: FailuresAlone, now: OutputCounts): boolean {
   const othersTaken = now.taken - countsAtFirst.taken;
   return isPoison({
@@ -198,9 +203,8 @@ function isAtFault({ ofEvent, countsAtFirst }: FailuresAlone, now: OutputCounts)
 }
 
 /**
- * Whether an event counts as the cause of its failures because it has failed more often than chance
- * explains, given the share of the other attempts that failed. Failures that the destination seems
- * to have caused count too.
+ * Whether an event has failed more often than chance explains, by the share of other attempts that
+ * failed. Also counts failures that the destination seems to have caused.
  */
 function failsTooOften(failed: FailuresAlone, now: OutputCounts): boolean {
   const { amongTaken, total, countsAtFirst } = failed;

@@ -18,7 +18,7 @@ export interface DeliveryQueueContext extends DeliveryPolicyContext {
   random(): number;
   /** Whether the lane runs. After a stop, events without an outcome stay for the next start. */
   isRunning(): boolean;
-  /** Whether more events will follow soon, so that a request that is not full may wait for them. */
+  /** Whether more events will follow soon. A request that is not full then waits for them. */
   expectsMore(): boolean;
   /** Applies changes of the catalog, such as a new config. Called before each attempt. */
   refresh(): void;
@@ -30,15 +30,15 @@ export interface DeliveryQueueContext extends DeliveryPolicyContext {
 
 /** Longest time in milliseconds that a request which is not full waits for more events. */
 const FILL_MS_MAX = 100;
-/** Failed attempts in a row from which a failed retry of a set-aside event also causes a pause. */
+/** A failed retry from `#retries` causes a pause only after this many failed attempts in a row. */
 const PAUSE_FAILURES_MIN = 2;
 
 type Failure = Extract<AttemptResult, { kind: "retry" }>;
 
 /**
- * Sends events to a destination, the events of each user in order. A batch that fails is divided
- * until one event fails alone. That event is set aside and retried later, while other users' events
- * are sent. If other users' events fail too, the destination is down, and the pauses become longer.
+ * Sends events to a destination, the events of each user in order. Divides a batch that fails until
+ * one event fails alone. Sets this event aside to retry it later, and sends the events of other
+ * users. If these fail too, the destination is down, and the pauses become longer.
  */
 export class DeliveryQueue {
   readonly #context: DeliveryQueueContext;
@@ -49,15 +49,15 @@ export class DeliveryQueue {
   #trying = 0;
   /** Events that failed in a request of their own, each with the later events of its user. */
   readonly #retries: RetryQueue;
-  /** Whether the last attempt sent an event of `#retries`. If so, queued events are next. */
+  /** Whether the last attempt was a retry from `#retries`. If so, queued events are next. */
   #hasRetried = false;
   readonly #divider = new BatchDivider();
   #working: Promise<void> | undefined;
   readonly #waits: QueueWaits;
   /**
-   * Number of attempts that have failed since the receiver last accepted or rejected a request.
-   * Failed retries of set-aside events are not counted. The number stays when the queue tries other
-   * events, so that the pauses do not become short again.
+   * Number of attempts that have failed since the receiver last accepted or rejected a request,
+   * without retries of events that were set aside. It determines the length of the pauses, and is
+   * therefore not reset when the queue continues with other events.
    */
   #failures = 0;
 
@@ -80,9 +80,9 @@ export class DeliveryQueue {
   }
 
   /**
-   * Number of events that a new event would have to wait for. While attempts fail,
-   * `LANE_IN_FLIGHT_EVENTS_MAX` is added, which is larger than any queue, so that queues without
-   * failures are preferred.
+   * Number of events that a new event would have to wait for. While attempts fail, it is higher by
+   * `LANE_IN_FLIGHT_EVENTS_MAX`, more than any queue holds, so that queues without failures are
+   * chosen first.
    */
   get load(): number {
     const waiting = this.#queue.length + this.#trying;
@@ -111,7 +111,7 @@ export class DeliveryQueue {
 
   /**
    * Starts retries at once, because the destination accepts events again. Returns whether this
-   * ended a wait of the queue: false during an attempt, whose answer may resume other queues.
+   * ended a wait of the queue. If it did not, the caller resumes another queue.
    */
   resume(): boolean {
     const hasRetries = this.#retries.makeDue(this.#context.elapsed());
@@ -246,7 +246,7 @@ export class DeliveryQueue {
     entry.dueAt = this.#context.elapsed() + ms;
   }
 
-  /** Retries an event that failed alone. Later events of its user wait for its outcome. */
+  /** Retries an event that was set aside. Later events of its user wait for its outcome. */
   async #retryAlone(entry: RetryEntry): Promise<void> {
     this.#hasRetried = true;
     this.#context.refresh();
@@ -271,9 +271,9 @@ export class DeliveryQueue {
   }
 
   /**
-   * Sends a user's next event although the event before it always fails. Called when nothing else
+   * Sends a user's next event although the event before it keeps failing. Called when nothing else
    * shows whether the destination works. If the receiver accepts or rejects the next event, the
-   * failing event is at fault, and its retry is due at once.
+   * failing one is at fault, and is retried at once.
    */
   async #tryFollower(entry: RetryEntry): Promise<void> {
     const follower = entry.outputs.slice(1, 2);
@@ -286,7 +286,7 @@ export class DeliveryQueue {
     entry.dueAt = this.#context.elapsed();
   }
 
-  /** Moves events that waited for an earlier one of their user from `#retries` to the queue. */
+  /** Moves the events that waited behind the first one of `entry` from `#retries` to the queue. */
   #release(entry: RetryEntry): void {
     const behind = this.#retries.remove(entry);
     this.#queue.unshift(behind);

@@ -24,17 +24,17 @@ interface OpenClient {
 }
 
 /**
- * Minimum length of an outage in milliseconds. When the receiver answers after a shorter outage,
- * its answer does not count as a recovery.
+ * Length in milliseconds that an outage must have so that the first answer after it counts as a
+ * recovery of the receiver.
  */
 const UNREACHABLE_MS_MIN = 2_000;
 /**
- * Number of deliveries in a row of which a receiver must refuse every event before it counts as
- * failing. Applies only to a receiver that has accepted events before.
+ * Number of deliveries in a row in which a receiver refuses every event until it counts as failing.
+ * A receiver that has never accepted an event counts as failing after the first.
  */
 const REFUSALS_MIN = 3;
 
-/** Facts that an idle lane (delivery to one destination) keeps after it freed its working parts. */
+/** Facts about the destination that its lane keeps when it is idle and closes its working parts. */
 export interface DestinationPast {
   /** Whether the receiver has accepted an event since the server was started. */
   hasDelivered: boolean;
@@ -47,7 +47,7 @@ export interface DestinationClientParts {
   logger: Logger;
   health: Pick<HealthLogger, "recordAttempt">;
   labels: LaneLabels;
-  /** The outage, or the refusals of all events, that earlier processes recorded. */
+  /** How long the destination had failed or refused all events, as earlier processes recorded. */
   earlierFailure: FailureRecord;
   past?: DestinationPast | undefined;
 }
@@ -70,23 +70,22 @@ export class DestinationClient {
   #hasDelivered: boolean;
   /**
    * The current outage: set while every attempt fails, undefined once the receiver answers. `since`
-   * is its start, with the part that earlier processes recorded; `at` is the time of the last
-   * failed attempt, -∞ before the first. `reason` and `response` belong to the last failure.
+   * is its start, even if in an earlier process. `at` is the time of the last failed attempt, -∞ if
+   * this process made none. `reason` and `response` are those of the last failure.
    */
   failure: (FailureState & { at: number }) | undefined;
   /**
-   * Time and cause of the last failure with the current config: a failed attempt, or one in which
-   * the receiver refused an event. Undefined when there was none.
+   * Time and cause of the last failure with the current config: the attempt failed, or the receiver
+   * refused an event. Undefined when there was none.
    */
   lastFailure: LastFailure | undefined;
   /**
-   * The refusals of a receiver that answers but refuses all events; undefined after a delivery with
-   * an accepted event. `count` is the number of refused deliveries, and `reason` and `response` are
-   * those of the last refusal.
+   * The deliveries in a row in which the receiver answered but refused every event; undefined once
+   * it accepts one. `count` is their number; `reason` and `response` are those of the last.
    */
   #refusals: (FailureState & { count: number }) | undefined;
 
-  /** Calls `onRecovery` when the receiver answers after at least `UNREACHABLE_MS_MIN` of outage. */
+  /** `onRecovery` is called at the first answer after an outage of `UNREACHABLE_MS_MIN` or more. */
   constructor(
     kind: DestinationKind,
     destination: Destination,
@@ -108,9 +107,9 @@ export class DestinationClient {
   }
 
   /**
-   * The failures that a restart must not forget: for how many milliseconds (at least 1) all
-   * attempts have failed or all events were refused, and why. Has no members while the destination
-   * works.
+   * The state of the destination that is stored, so that a restart does not forget it: for how many
+   * milliseconds (at least 1) all attempts have failed or all events were refused, and why. Has no
+   * members while the destination works.
    */
   get failureRecord(): FailureRecord {
     const { failure, refusal } = this;
@@ -126,9 +125,9 @@ export class DestinationClient {
   }
 
   /**
-   * Start and reason of the refusals while the receiver refuses all events. Undefined while it
-   * accepts events. Also undefined after fewer than `REFUSALS_MIN` refusals by a receiver that has
-   * accepted events before, because a few wrong events may have caused so few refusals.
+   * Start and reason of the refusals while the receiver refuses all events; undefined otherwise. If
+   * it has accepted events before, also undefined until the `REFUSALS_MIN`th delivery in a row was
+   * refused, because a few refusals may be the fault of a few wrong events.
    */
   get refusal(): FailureState | undefined {
     if (this.#refusals === undefined) return undefined;
@@ -136,7 +135,7 @@ export class DestinationClient {
     return isSure ? this.#refusals : undefined;
   }
 
-  /** Whether no outage and no refusal of all events is recorded for the receiver. */
+  /** Whether the destination works: its last attempt, if any, delivered at least one event. */
   get isWell(): boolean {
     return this.failure === undefined && this.#refusals === undefined;
   }
@@ -151,8 +150,8 @@ export class DestinationClient {
   }
 
   /**
-   * Limits of size and age for one delivery, if the destination gathers events into large
-   * deliveries; all limits are 0 for other kinds of destinations.
+   * Limits of size and age for one delivery of a destination that gathers events into large
+   * deliveries. For other kinds of destinations, both are 0.
    */
   get batchLimits(): BatchLimits {
     return this.#kind.batchLimits?.(this.#config) ?? { bytes: 0, ageMs: 0 };
@@ -169,9 +168,9 @@ export class DestinationClient {
   }
 
   /**
-   * Sends events to the destination. If the config is replaced during the attempt, a failure or a
-   * refusal says nothing about the new config: the result is then a retry, and the recorded state
-   * of the destination stays unchanged.
+   * Sends events to the destination, and records whether it works. If the config is replaced during
+   * the attempt, a failure or a refusal is not recorded, because it says nothing about the new
+   * config, and the result is a retry.
    */
   async deliver(events: readonly Output[], name?: string): Promise<AttemptResult> {
     const { clock, metrics, health } = this.#parts;
@@ -230,8 +229,8 @@ export class DestinationClient {
   }
 
   /**
-   * Whether every attempt has failed for at least `UNREACHABLE_MS_MIN`. False while the receiver
-   * accepts other events, because then a single wrong event may be the cause of the failures.
+   * Whether every attempt has failed for at least `UNREACHABLE_MS_MIN`. After a shorter time, one
+   * wrong event may have been the cause of the failures.
    */
   #wasUnreachable(): boolean {
     if (this.failure === undefined) return false;
@@ -287,7 +286,7 @@ export class DestinationClient {
     this.#closing.add(closing);
   }
 
-  /** Closes a destination. Only logs a failure, because deliveries continue with the new config. */
+  /** Closes a destination. Only logs an error, because deliveries continue with the new config. */
   async #close({ destination }: OpenClient): Promise<void> {
     try {
       await destination.close();

@@ -37,7 +37,7 @@ export interface LaneDeliveryParts extends DestinationClientParts {
     noteOutage(): void;
   };
   /**
-   * Intent of the batched delivery that a crash interrupted. Undefined when a crash interrupted
+   * Intent (name and event range) of the batched delivery that a crash interrupted; undefined if
    * none.
    */
   recovered: DeliveryIntent | undefined;
@@ -62,11 +62,11 @@ export class LaneDelivery {
   #filled: DeliveryQueue;
   /** Assigns users' events to queues. Undefined before the first event, and with a single queue. */
   #users: UserGroups | undefined;
-  /** Whether more events will follow soon, so that requests may wait until they are full. */
+  /** Whether more events will follow soon. Requests that are not full then wait for them. */
   #expectsMore = false;
   /**
-   * Queues that still wait for a retry after the destination has recovered. Each answer of the
-   * destination resumes one of them.
+   * After a recovery of the destination, the queues that may still wait for a retry. Each answer of
+   * the destination resumes one of them.
    */
   #resuming: DeliveryQueue[] = [];
 
@@ -83,9 +83,9 @@ export class LaneDelivery {
   }
 
   /**
-   * Queues events of one user. While earlier events of the user's group have no final outcome, the
-   * new events go to the queue of these earlier events, which keeps their order. If there are no
-   * such earlier events, the new events go to the queue that `#choose` returns.
+   * Puts events of one user into a queue. While earlier events of the user's group have no final
+   * outcome, this is their queue, so that they stay in order. Otherwise `#choose` chooses the
+   * queue.
    */
   push(user: string, outputs: readonly Output[]): void {
     const only = this.#batching ?? (this.#queues.length === 1 ? this.#filled : undefined);
@@ -113,7 +113,10 @@ export class LaneDelivery {
     return this.#client.lastFailure;
   }
 
-  /** The failures that a restart must not forget; see `DestinationClient.failureRecord`. */
+  /**
+   * The failures that are stored, so that a restart does not forget them; see
+   * `DestinationClient.failureRecord`.
+   */
   get failureRecord() {
     return this.#client.failureRecord;
   }
@@ -134,7 +137,7 @@ export class LaneDelivery {
     return this.#client.past;
   }
 
-  /** Lets requests wait until they are full, because more events will follow soon. */
+  /** Makes requests wait until they are full, because more events will follow soon. */
   expectMore(): void {
     this.#expectsMore = true;
   }
@@ -174,7 +177,10 @@ export class LaneDelivery {
     this.#client.abort();
   }
 
-  /** Ends all waits; resolves when all deliveries have ended. The lane must be stopped before. */
+  /**
+   * Ends all waits, and resolves when all deliveries have ended. Call it only after the lane was
+   * stopped.
+   */
   async close(): Promise<void> {
     this.interruptWaits();
     await Promise.all(this.#queues.map((queue) => queue.ended()));
@@ -183,9 +189,9 @@ export class LaneDelivery {
   }
 
   /**
-   * Returns the queue for the events of a user who has no event in delivery. Fills the request of
-   * one queue before the next: with a fixed queue per user, each queue would send only a few events
-   * per request. Prefers queues that are not waiting for a retry.
+   * Returns the queue for the events of a user who has no event in delivery. Prefers the queue
+   * whose request is being filled, so that requests are full: with a fixed queue per user, each
+   * queue would send only a few events per request. Avoids queues that wait for a retry.
    */
   #choose(): DeliveryQueue {
     let best = this.#filled;
@@ -198,8 +204,8 @@ export class LaneDelivery {
   }
 
   /**
-   * Resumes one queue that waits for a retry. Called at each answer of a receiver that was
-   * unreachable, so that the queues resume quickly, but not all at once.
+   * After an outage, resumes one queue that waits for a retry. Called at each answer of the
+   * receiver, so that the queues resume quickly, but not all at once.
    */
   #resume(): void {
     for (let next = this.#resuming.pop(); next !== undefined; next = this.#resuming.pop()) {

@@ -14,15 +14,15 @@ export interface QueueWaitsContext {
 export class QueueWaits {
   readonly #context: QueueWaitsContext;
   readonly #wake = new Notifier();
-  /** Number of notifications of `#wake`. If it changes during a wait, the wait was ended early. */
+  /** Number of calls of `end`. If it changes during a wait, the wait was ended early. */
   #wakes = 0;
   /** Whether the queue waits between a failed attempt and the next one. */
   isPaused = false;
   /** Whether every event of the queue waits for a retry that is not due yet. */
   isIdle = false;
   /**
-   * Whether the wait after a failed attempt may end early. False when the receiver has asked for a
-   * delay, and when the queue is not in such a wait.
+   * Whether the current wait is one after a failed attempt that may end as soon as the destination
+   * works again. False when the receiver has asked for the delay.
    */
   mayRetryEarlier = false;
 
@@ -48,10 +48,11 @@ export class QueueWaits {
 
   /**
    * Waits between a failed attempt and the next one. If `mayRetryEarlier` is true,
-   * `DeliveryQueue.resume` may end the wait. A wait is longer than `RETRY_DELAY_MS_MAX` only if the
-   * receiver asked for a delay. Such a wait is checked every `RETRY_DELAY_MS_MAX`. It ends if the
-   * receiver has accepted other events meanwhile: the receiver may have asked for the delay because
-   * of a single event.
+   * `DeliveryQueue.resume` may end the wait.
+   *
+   * A wait is longer than `RETRY_DELAY_MS_MAX` only if the receiver has asked for the delay. After
+   * every `RETRY_DELAY_MS_MAX`, such a wait ends early if the receiver has accepted other events
+   * meanwhile, because the receiver may have asked for the delay because of a single event.
    */
   async pause(ms: number, mayRetryEarlier: boolean): Promise<void> {
     const { outputCounts, sleep } = this.#context;

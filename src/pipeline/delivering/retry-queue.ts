@@ -6,7 +6,9 @@ import {
 } from "../../settings/limits.ts";
 import type { Output, OutputCounts } from "../model/lane-event.ts";
 
-/** An event that failed in a request of its own, events waiting behind it, and its due time. */
+/**
+ * An event that was set aside because it failed in a request of its own, and the events behind it.
+ */
 export interface RetryEntry {
   /**
    * The event that failed comes first. Later events of the same user wait behind it, to keep the
@@ -17,7 +19,7 @@ export interface RetryEntry {
   failures: number;
   /** Time on the clock `elapsed()` from which the event is sent again. */
   dueAt: number;
-  /** Whether the next attempt may happen before `dueAt` if the destination works again earlier. */
+  /** Whether the next attempt may come before `dueAt`, once the destination works again. */
   mayRetryEarlier: boolean;
 }
 
@@ -32,8 +34,8 @@ export class RetryQueue {
   readonly #counts: OutputCounts;
 
   /**
-   * `counts` are the event counts of the lane (the delivery to one destination), which all of its
-   * retry queues update.
+   * `counts` has, among other figures, the number and bytes of the events in all retry queues of
+   * the lane (the delivery to one destination).
    */
   constructor(counts: OutputCounts) {
     this.#counts = counts;
@@ -43,7 +45,10 @@ export class RetryQueue {
     return this.#entries.size === 0;
   }
 
-  /** Whether the retry queues hold over `RETRIES_SHARE_MAX` of the lane's event or byte limit. */
+  /**
+   * Whether all retry queues of the lane together hold more than the share `RETRIES_SHARE_MAX` of
+   * the events or bytes that the lane may hold.
+   */
   get isPressed(): boolean {
     const { waiting, waitingBytes } = this.#counts;
     if (waiting > RETRIES_SHARE_MAX * LANE_IN_FLIGHT_EVENTS_MAX) return true;
@@ -73,7 +78,7 @@ export class RetryQueue {
     return true;
   }
 
-  /** Removes an event that has a final outcome from its entry. */
+  /** Removes the event at `index` of an entry, because it has a final outcome. */
   removeOutput(entry: RetryEntry, index: number): void {
     const [output] = entry.outputs.splice(index, 1);
     if (output !== undefined) this.#count(output, -1);
@@ -89,7 +94,7 @@ export class RetryQueue {
     return entry.outputs.slice(1);
   }
 
-  /** The entry that is retried next; undefined when there is none. */
+  /** The entry that is due first; undefined when there is none. */
   next(): RetryEntry | undefined {
     let next: RetryEntry | undefined;
     for (const entry of this.#entries.values()) {

@@ -17,16 +17,16 @@ export function retryDelayMs(attempts: number, random: number, afterMs = 0): num
 }
 
 /**
- * If the probability that an event failed only by chance is at most this number, the event itself
- * counts as the cause of its failures.
+ * Probability below which an event's failures do not count as chance: the event is then their
+ * cause.
  */
 const CHANCE_MAX = 1e-6;
 
 /** Failures of one event, and the results of other events since its first failure. */
 export interface EventFailures {
   /**
-   * Number of failed attempts that count against the event. The event was alone in each of these
-   * requests.
+   * Number of failed attempts that count against the event. In each, the request held only this
+   * event.
    */
   count: number;
   othersFailed: number;
@@ -34,9 +34,9 @@ export interface EventFailures {
 }
 
 /**
- * Returns whether an event is the cause of its failures: while others were accepted, it has failed
- * more often than chance explains. The event is then given up before the retry window ends, so that
- * it does not delay its user's other events.
+ * Returns whether an event causes its failures: others were accepted meanwhile, and it has failed
+ * more often than chance explains. Such an event is given up before its retry window ends, so that
+ * it does not hold back its user's other events.
  */
 export function isPoison({ count, othersFailed, othersTaken }: EventFailures): boolean {
   if (count < POISON_ATTEMPTS_MIN || othersTaken === 0) return false;

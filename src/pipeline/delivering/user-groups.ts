@@ -4,9 +4,10 @@ import { assert } from "../../assert.ts";
 const GROUPS = 2_048;
 
 /**
- * Assigns the users of a lane to its delivery queues. Users form groups by a hash of their ids. All
- * events of a group go to one queue while any of them has no final outcome, so that the events of a
- * user stay in order. A map with an entry for each user would need several times as much memory.
+ * Assigns the users of a lane to its delivery queues. Users with the same hash of their ids form a
+ * group. While a group has events without a final outcome, all of its events go to one queue, so
+ * that the events of a user stay in order. A map with an entry for each user would need several
+ * times as much memory.
  */
 export class UserGroups {
   /** Number of outputs of each group that have no final outcome. */
@@ -26,13 +27,13 @@ export class UserGroups {
     return this.#open[group] === 0 ? undefined : this.#queues[group];
   }
 
-  /** Counts outputs of a group that are put into a queue. */
+  /** Assigns a group to a queue, and counts outputs that are put into that queue. */
   add(group: number, queue: number, outputs: number): void {
     this.#queues[group] = queue;
     this.#open[group]! += outputs;
   }
 
-  /** Notes that an output of a group has a final outcome. */
+  /** Counts an output of a group as settled: it has a final outcome. */
   settle(group: number): void {
     assert(this.#open[group]! > 0, "A group settles no more outputs than were queued");
     this.#open[group]! -= 1;

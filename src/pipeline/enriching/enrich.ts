@@ -15,16 +15,18 @@ export interface EnrichingParts<Record> {
 }
 
 /**
- * Returns a function that builds the event of a record. It adds to the context of the event what
- * the settings of the event's source request: `geo`, the location of the IP address, and, for
- * events of bots, `isBot` and `bot`. It adds them even to events of bots that will be dropped, so
- * that a search finds these events. It does not change members that the event already has.
+ * Returns a function that builds the event of a record, and adds members to the event's `context`
+ * as the settings of its source ask: `geo`, the location of the IP address, and, if a bot sent the
+ * event, `isBot` and `bot`. Members that the event already has stay unchanged. Events of bots that
+ * will be dropped get them too, so that a search finds these events.
  */
 export function createEnrichedEvents<Record extends { sourceId: string }>(
   parts: EnrichingParts<Record>,
 ): (record: Record) => BuiltEvent {
   const { eventOf, live, place } = parts;
-  /** Source id → settings of the source; undefined for a source whose events are not changed. */
+  /**
+   * Source id → settings of the source; undefined for a source whose settings ask for no change.
+   */
   const settings = new Map<string, SourceSettings | undefined>();
   let topology: number | undefined;
 
@@ -95,7 +97,7 @@ function enriched(
   return { ...event, ...outcome, json: inserted(json, contextEnd - 1, members) };
 }
 
-/** Returns a member's value if it is a string, else an empty text. */
+/** Returns the text of a member; an empty text if the member is absent or no string. */
 function textOf(json: Buffer, spans: typeof inEvent, member: number): string {
   const start = spans.starts[member]!;
   return start === ABSENT || json[start] !== QUOTE

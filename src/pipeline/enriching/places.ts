@@ -14,9 +14,9 @@ interface CityRecord {
 }
 
 /**
- * Returns a function that returns the location of an IP address as the JSON text of `context.geo`.
- * The returned function returns undefined if its argument is no IP address, or if `lookup` does not
- * know the address or throws.
+ * Creates a function that returns the location of an IP address, as the JSON text of `context.geo`.
+ * That function returns undefined if its argument is no IP address, or if `lookup` does not know
+ * the address or throws.
  */
 export function createPlaces(
   lookup: (ip: string) => object | null,

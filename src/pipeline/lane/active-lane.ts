@@ -31,7 +31,7 @@ export interface ActiveLaneParts {
   /** The batched delivery that a crash interrupted; undefined when there is none. */
   recovered: DeliveryIntent | undefined;
   past: DestinationPast | undefined;
-  /** The outage, or the refusals of all events, that an earlier process recorded. */
+  /** How long the destination had failed or refused all events, as an earlier process recorded. */
   earlierFailure: FailureRecord;
   /** Stops the delivery to this destination because an invariant was broken, which is a bug. */
   fail(error: unknown): void;
@@ -53,7 +53,7 @@ export class ActiveLane {
   readonly #delivery: LaneDelivery;
   readonly #routes: LaneRoutes;
   readonly #fail: (error: unknown) => void;
-  /** Notified when there may be new events to take, or memory for the outputs of user code. */
+  /** Notified when there may be new events to take, or free memory for the outputs of user code. */
   readonly #work = new Notifier();
   /** Notified when settings change or this delivery stops. */
   readonly #changed = new Notifier();
@@ -118,7 +118,7 @@ export class ActiveLane {
     return this.#memory.uncommitted;
   }
 
-  /** Position of the oldest record of a log that a replay would read again after a restart. */
+  /** Sequence number of the oldest record of `log` that replays need; undefined if none do. */
   durableLowOfReplays(log: string): number | undefined {
     return this.#replays.durableLow(log);
   }
@@ -147,9 +147,8 @@ export class ActiveLane {
   }
 
   /**
-   * Stops the delivery. A running batch is abandoned, and its events are read again after a
-   * restart. Resolves when running deliveries have ended and a last commit of progress is
-   * scheduled.
+   * Stops the delivery. Abandons a running batch, whose events are read again after a restart.
+   * Resolves when running deliveries have ended and a last commit of progress is scheduled.
    */
   async stop(): Promise<void> {
     this.#isRunning = false;

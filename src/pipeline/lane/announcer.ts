@@ -13,14 +13,13 @@ export interface AnnouncerParts {
 }
 
 /**
- * Wakes the lanes that read the sources of new records. A resting lane skips all records up to the
- * announced end of a log unless it was woken. If it is not known which sources the new records
- * have, the announcer reads these records once for all lanes, so that the resting lanes need not
- * read them.
+ * Wakes the lanes that a log's new records are for. A lane at rest that is not woken skips all
+ * records up to the announced end of the log. If the sources of the new records are unknown, the
+ * announcer reads the records, once for all lanes, so that no lane at rest has to.
  */
 export class Announcer {
   readonly #parts: AnnouncerParts;
-  /** Names of the logs that were there at the start, or whose new records were announced since. */
+  /** Names of the logs that existed at the start, or had new records since. */
   readonly #known = new Set<string>();
   /**
    * Logs with new records whose sources are unknown. The announcer reads these records before it
@@ -31,8 +30,8 @@ export class Announcer {
   #isStopped = false;
 
   /**
-   * Treats the records that the logs hold at this time as announced. The lanes start later, and
-   * find these records without an announcement.
+   * Treats the records that the logs hold now as announced, because the lanes start later and read
+   * these records by themselves.
    */
   constructor(parts: AnnouncerParts) {
     this.#parts = parts;
@@ -42,7 +41,10 @@ export class Announcer {
     }
   }
 
-  /** Announces the records in `range`; without it, all new records, whose sources are unknown. */
+  /**
+   * Announces the new records in `range`. Without it, all logs may have new records, whose sources
+   * are unknown.
+   */
   announce(range?: DurableRange): void {
     const { logs } = this.#parts;
     if (range === undefined) {

@@ -28,9 +28,8 @@ export interface BatchLoopParts {
   /** Decides for each event, by the current connections, whether to send, discard or refuse it. */
   decide(events: readonly LaneEvent[]): RouteDecision[];
   /**
-   * Whether the loop takes only events of a batched delivery that a crash interrupted. The repeated
-   * delivery must have the same events, so other events wait until all events of that delivery are
-   * taken.
+   * Whether the loop takes only the events of a batched delivery that a crash interrupted. The
+   * delivery is repeated with the same events, so all others wait until these are taken.
    */
   isRecovering(): boolean;
   endRecovery(): void;
@@ -43,18 +42,18 @@ const dispatchedAll = Promise.resolve(true);
 
 /**
  * Errors that were logged. Lanes that share a read of a log get the same error object, which is
- * logged once.
+ * logged only once.
  */
 const loggedErrors = new WeakSet<object>();
 
 /**
  * The main loop of a lane, which delivers one destination's events: takes a batch of events, runs
- * user code over it, and passes the results on to delivery. At most two batches are in progress at
- * a time, so that the process that runs user code reads the next batch while it runs the first.
+ * user code over it, and passes the outputs on to delivery. At most two batches are in progress at
+ * a time, so that the process that runs user code can read the second while it runs the first.
  */
 export class BatchLoop {
   readonly #parts: BatchLoopParts;
-  /** Whether the loop has found nothing to take, and waits until it is notified. */
+  /** Whether the loop has found no events to take, and waits for `work`. */
   isWaiting = false;
 
   constructor(parts: BatchLoopParts) {
@@ -137,8 +136,9 @@ export class BatchLoop {
   }
 
   /**
-   * Passes the outputs on to delivery. Any error stops the delivery to this destination, and
-   * returns undefined: some events are passed on already, so the batch cannot run again.
+   * Passes the outputs on to delivery. After an error, stops the delivery to this destination and
+   * returns undefined, because the batch cannot run again: some of its events are passed on
+   * already.
    */
   #dispatch(...batch: Parameters<EventDispatcher["dispatch"]>): DispatchResult | undefined {
     try {

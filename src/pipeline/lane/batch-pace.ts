@@ -1,27 +1,27 @@
 import { RateMeter } from "../../concurrency/rate-meter.ts";
 
 /**
- * Largest result of `intervalMs`: milliseconds that must pass between the starts of two batches of
- * a lane.
+ * Largest result of `intervalMs`: the most milliseconds that a lane lets pass between the starts of
+ * two batches in order to gather more events.
  */
 const INTERVAL_MS_MAX = 10;
 /**
- * Number of events per second at which the batches of a lane start `INTERVAL_MS_MAX` apart. Each
- * batch costs half a millisecond besides its events, so batches of one event would take all the
- * time of the processor.
+ * Number of events per second of a lane from which its batches start `INTERVAL_MS_MAX` apart. A
+ * batch costs half a millisecond besides its events, so batches of one event would use the whole
+ * processor.
  */
 const LANE_EVENTS_PER_SECOND = 2_000;
 /**
- * Number of batches per second, of all lanes together, at which the batches of each lane start
- * `INTERVAL_MS_MAX` apart.
+ * Number of batches per second of all lanes from which each lane's batches start `INTERVAL_MS_MAX`
+ * apart.
  */
 const BATCHES_PER_SECOND = 1_000;
 
 /**
  * Decides how long a lane (the delivery to one destination) waits for more events before it begins
- * a batch. All lanes of a server share this object. If the lane and the server have few events, it
- * does not wait, so that events arrive early. If they have many, it waits, so that batches are
- * large and cost little per event.
+ * a batch. The fewer events the lane and the server have, the shorter the wait, so that events
+ * arrive early. The more they have, the longer, so that batches are large and cost little per
+ * event. All lanes of a server share this object.
  */
 export class BatchPace {
   readonly #batches = new RateMeter();

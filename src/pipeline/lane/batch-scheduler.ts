@@ -13,13 +13,12 @@ import type { BatchPace } from "./batch-pace.ts";
 import { BatchSize } from "./batch-size.ts";
 
 /**
- * Fraction of each batch that is reserved for replayed events when new events could fill the whole
- * batch.
+ * Share of each batch that is kept for replayed events, even if new events could fill the batch.
  */
 const REPLAYS_FRACTION = 0.1;
 /**
- * Largest number of events in a batch that no user code runs over. A batch costs 50 µs besides its
- * events, and one of 500 takes the processor for 3 ms.
+ * Largest number of events in a batch for a destination without user code. A batch costs 50 µs
+ * besides its events; one of 500 events takes 3 ms of CPU time.
  */
 const PLAIN_BATCH_EVENTS_MAX = 500;
 
@@ -32,8 +31,8 @@ export interface BatchSchedulerParts {
   metrics: { histories: Pick<LaneMetrics["histories"], "get"> };
   ledger: Pick<Ledger, "waitingLetters">;
   /**
-   * Source of the events that replay jobs read from the log. Requeued dead letters come from
-   * `ledger`, the store of delivery progress.
+   * Gives the events that replay jobs read from the log. Requeued dead letters come from `ledger`,
+   * the store of delivery progress.
    */
   replays: Pick<LaneReplays, "isDue" | "take" | "takeRecovered">;
   /**
@@ -45,7 +44,7 @@ export interface BatchSchedulerParts {
   work: Notifier;
   clock: Pick<Clock, "now" | "elapsed" | "sleep">;
   pace: BatchPace;
-  /** Notified when settings change or the delivery stops; ends a wait for more events. */
+  /** Notified when settings change or the delivery stops, which ends a wait for more events. */
   changed: Notifier;
 }
 
@@ -58,8 +57,8 @@ export class BatchScheduler {
   readonly #parts: BatchSchedulerParts;
   #hasRequeued: boolean;
   /**
-   * Number of replayed events for which the next batch reserves room. Can be a fraction, which adds
-   * up over batches, because a tenth of a small batch is less than one event.
+   * Number of replayed events for which the next batch keeps room. It can be a fraction and adds up
+   * over batches, because `REPLAYS_FRACTION` of a small batch is less than one event.
    */
   #replaysDue = 0;
   /**
@@ -70,7 +69,7 @@ export class BatchScheduler {
   readonly size = new BatchSize();
   /** Whether the last batch was empty. */
   #wasIdle = false;
-  /** Time on the clock `elapsed()` at which a batch last began directly after an empty one. */
+  /** Time, by `elapsed()`, at which the last batch after an empty one began. */
   #batchAt = 0;
   readonly #taken = new RateMeter();
   /** Time of the last batch with events, by the clock `elapsed()`; -Infinity before the first. */
@@ -87,7 +86,7 @@ export class BatchScheduler {
     return this.#unrun.length > 0;
   }
 
-  /** Whether no event was taken for `ms` milliseconds. */
+  /** Whether no event was taken in the last `ms` milliseconds. */
   hasRested(ms: number): boolean {
     return this.#parts.clock.elapsed() - this.#takenAt >= ms;
   }
@@ -98,24 +97,24 @@ export class BatchScheduler {
   }
 
   /**
-   * Puts events whose outputs did not fit in memory at the front of the queue of events that must
-   * run again. The next batch takes them before all other events.
+   * Puts events whose outputs did not fit in memory back, before all others that must run again.
+   * They run before any new event.
    */
   putBack(events: readonly LaneEvent[]): void {
     this.#unrun.unshift(...events);
   }
 
   /**
-   * Puts events at the end of the queue of events that must run again, because they were taken
-   * later than those that `putBack` has put at its front. The queue is taken before new events.
+   * Puts events back, after all others that must run again, because they were taken later than
+   * those. They run before any new event.
    */
   putBackLast(events: readonly LaneEvent[]): void {
     this.#unrun.push(...events);
   }
 
   /**
-   * Takes the events of the next batch. The batch is empty when there are no events to run, or no
-   * memory for their outputs. `work` is notified when that may have changed.
+   * Takes the events of the next batch. The batch is empty when there are no events, or no memory
+   * for their outputs. `work` is notified when that may have changed.
    */
   async take(): Promise<LaneEvent[]> {
     const { clock, pace } = this.#parts;
@@ -131,7 +130,9 @@ export class BatchScheduler {
     return events;
   }
 
-  /** Waits for more events when events or batches are frequent, to take several in one batch. */
+  /**
+   * If there were many events or batches, waits for more events, so that the next batch is larger.
+   */
   async #waitForMore(): Promise<void> {
     const { clock, pace, changed } = this.#parts;
     const now = clock.elapsed();
@@ -159,8 +160,8 @@ export class BatchScheduler {
   }
 
   /**
-   * Takes up to `count` events that user code has not run over. New events leave room for the share
-   * reserved for replays, and replayed events fill all room that is left.
+   * Takes up to `count` events that user code has not run over yet: new events, except for the
+   * share kept for replays, and then replayed events until the batch is full.
    */
   async #takeNew(count: number, bytes: number): Promise<LaneEvent[]> {
     const { reader, memory } = this.#parts;

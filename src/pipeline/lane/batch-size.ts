@@ -3,13 +3,13 @@ import { TRANSFORM_BATCH_EVENTS_MAX } from "../../settings/limits.ts";
 import { TRANSFORM_BATCH_EVENTS } from "../limits.ts";
 
 /**
- * Target for the time in milliseconds that user code takes for one batch. The number of events in a
- * batch is chosen by the time that the last run took for each event.
+ * Time in milliseconds that user code should take for a batch. The number of events in the next
+ * batch is chosen by the time that the last batch took per event.
  */
 const BATCH_MS = 500;
 /**
- * Target for the size in bytes of the outputs that user code makes of one batch. The number of
- * events in a batch is chosen by the size of recent outputs.
+ * Size in bytes that the outputs of a batch should have. The number of events in the next batch is
+ * chosen by the size of recent outputs.
  */
 const BATCH_OUTPUT_BYTES = 256 << 10;
 
@@ -19,7 +19,7 @@ const BATCH_OUTPUT_BYTES = 256 << 10;
  * because the limits of CPU time and of `fetch` requests apply to a whole batch.
  */
 export class BatchSize {
-  /** Estimated bytes of the outputs of one event, from recent batches. 0 before the first batch. */
+  /** Estimated bytes of the outputs of one event, by recent batches; 0 before the first batch. */
   bytesPerEvent = 0;
   #msPerEvent = Number.POSITIVE_INFINITY;
 

@@ -21,17 +21,17 @@ export interface EventDispatcherParts {
 
 export interface DispatchResult {
   /**
-   * Events that must run again, in order: their outputs did not fit in memory, or user code has not
-   * returned a result for them.
+   * Events that user code must run over again: their outputs did not fit in memory, or the code has
+   * not returned a result for them. In the order of the batch.
    */
   rest: readonly LaneEvent[];
-  /** Average number of bytes of the outputs of one event; 0 when no event was dispatched. */
+  /** Average size in bytes of the outputs of one event of the batch; 0 when none was passed on. */
   bytesPerEvent: number;
 }
 
 /**
- * Passes the outputs of user code on to delivery. For an event without outputs, records the final
- * outcome at once.
+ * Passes the outputs of user code on to delivery. Records the final outcome of an event without
+ * outputs at once.
  */
 export class EventDispatcher {
   readonly #parts: EventDispatcherParts;
@@ -41,10 +41,10 @@ export class EventDispatcher {
   }
 
   /**
-   * Passes the outputs of events on to delivery, in order. Stops at the first event for which user
-   * code has returned no result yet, or whose outputs do not fit in memory. `decisions` has one
-   * entry for each event. `results` has one entry for each event that is to be sent, in the same
-   * order: user code runs over no other events.
+   * Passes the outputs of a batch's events on to delivery, in order. Stops at the first event
+   * without a result of user code, or with outputs that do not fit in memory. `decisions` has one
+   * entry for each event. `results` has one entry for each event whose decision is to send it, in
+   * the same order, because user code runs over no other events.
    */
   dispatch(
     events: readonly LaneEvent[],

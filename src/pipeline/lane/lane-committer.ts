@@ -29,17 +29,16 @@ import type { LatestOutcomes } from "../recent/latest-outcomes.ts";
 import type { LaneReplays } from "../replays/lane-replays.ts";
 
 /**
- * Milliseconds from the first outcome (such as a delivered event) until the commit that writes it,
- * so that one commit holds many outcomes. A commit costs the server 100 µs, whatever its size. The
- * lane takes and delivers further events meanwhile, unless its memory is full; the commit is then
- * made at once.
+ * Milliseconds between the first outcome (such as a delivered event) and the commit that writes it,
+ * together with the outcomes that follow meanwhile. A commit costs the server 100 µs, whatever its
+ * size. When the lane's memory is full, it commits at once.
  */
 const COMMIT_DELAY_MS = 50;
 /**
  * Interval in milliseconds of commits to a ledger (a store of delivery progress) that the nodes of
  * a cluster share. Each such commit is written to the Kafka brokers and read by every node, which
- * costs a millisecond unless several commits go together. All nodes therefore commit at multiples
- * of this interval since the epoch.
+ * costs a millisecond unless several commits go together. All nodes therefore commit when the time
+ * since the epoch is a multiple of this interval.
  */
 const SHARED_COMMIT_INTERVAL_MS = 500;
 
@@ -51,15 +50,15 @@ export function commitDelayMs(isShared: boolean, now: number): number {
   return isShared ? SHARED_COMMIT_INTERVAL_MS - (now % SHARED_COMMIT_INTERVAL_MS) : COMMIT_DELAY_MS;
 }
 
-/** Fraction of the retry window by which an outage may grow before its length is written again. */
+/** Share of the retry window by which an outage may grow before its length is written again. */
 const OUTAGE_STEP_FRACTION = 1 / 8;
 
-/** A change that is being written to the ledger. */
+/** A change of the lane's progress that is being written to the ledger. */
 interface PendingCommit {
   change: LaneChange;
   /** Events whose final outcomes the change stores. */
   events: LaneEvent[];
-  /** For each log, the lowest sequence number that the lane needed when the change was made. */
+  /** Log → lowest sequence number that the lane still needed when the change was made. */
   lows: Map<string, number>;
   replayLows: ReturnType<LaneReplays["lows"]>;
 }
@@ -78,22 +77,22 @@ export interface LaneCommitterParts {
   retryWindowMs: number;
   /** Whether the lane runs. A lane delivers the events of one destination. */
   isRunning(): boolean;
-  /** The failures that a restart must not forget; see `DestinationClient.failureRecord`. */
+  /** The failures that are stored for a restart; see `DestinationClient.failureRecord`. */
   failureRecord(): FailureRecord;
   destination(): Destination;
-  /** Notified when a lane that had no free memory may have some. */
+  /** Notified when the lane's memory, which was full, has room again. */
   room: Notifier;
   /** Stops the delivery to this destination because an invariant was broken, which is a bug. */
   fail(error: unknown): void;
 }
 
 /**
- * Records the outcomes of one destination's events and writes them to the ledger. Outcomes, dead
+ * Collects the outcomes of one destination's events and writes them to the ledger. Outcomes, dead
  * letters and read positions go into one transaction.
  */
 export class LaneCommitter implements LaneCommitSource {
   readonly #parts: LaneCommitterParts;
-  /** Events whose outputs all have a final outcome, but which are in no commit yet. */
+  /** Events whose outputs all have a final outcome that is not part of a commit yet. */
   #settled: LaneEvent[] = [];
   #pending: PendingCommit | undefined;
   /**
@@ -107,7 +106,7 @@ export class LaneCommitter implements LaneCommitSource {
   #intent: DeliveryIntent | undefined;
   #isIntentWritten: boolean;
   #onIntentWritten: (() => void) | undefined;
-  /** Length in milliseconds of the outage, as the last change of this lane contains it. */
+  /** Length in milliseconds of the current outage, as it was last written to the ledger. */
   #writtenOutageMs = 0;
 
   constructor(parts: LaneCommitterParts, intent: DeliveryIntent | undefined) {
@@ -117,8 +116,8 @@ export class LaneCommitter implements LaneCommitSource {
   }
 
   /**
-   * Writes the intent of a batched delivery to the ledger. The delivery may begin once this
-   * resolves, because it can then be repeated under the same name after a crash.
+   * Writes the intent of a batched delivery to the ledger, so that it can be repeated under the
+   * same name after a crash. The delivery may begin once this resolves.
    */
   writeIntent(intent: DeliveryIntent): Promise<void> {
     assert(this.#intent === undefined, "A lane has one batched delivery at a time");
@@ -147,7 +146,7 @@ export class LaneCommitter implements LaneCommitSource {
   }
 
   /**
-   * Records the final outcome of outputs, the events that user code made of a received event. The
+   * Records the final outcome of outputs (events that user code made of a received event). A
    * received event is settled when all of its outputs have a final outcome.
    */
   settle(outputs: readonly Output[], outcome: EventOutcome): void {
@@ -196,8 +195,8 @@ export class LaneCommitter implements LaneCommitSource {
   }
 
   /**
-   * Schedules a commit at once. Also called when no event has a new outcome, because the log is
-   * trimmed only up to the read position on disk.
+   * Makes the ledger commit as soon as possible. Useful even without new outcomes, because the log
+   * can be trimmed only up to the read position on disk.
    */
   schedule(): void {
     clearTimeout(this.#timer);
@@ -205,7 +204,7 @@ export class LaneCommitter implements LaneCommitSource {
     if (!this.#isDiscarded) this.#parts.ledger.schedule(this);
   }
 
-  /** Whether no commit is due or running, nor a batched delivery or requeued letter in progress. */
+  /** Whether nothing is in progress: no commit, no batched delivery and no requeued letter. */
   get isIdle(): boolean {
     const parts = [this.#pending, this.#intent, this.#timer, ...this.requeuedIds];
     return parts.every((part) => part === undefined);
@@ -267,10 +266,10 @@ export class LaneCommitter implements LaneCommitSource {
   }
 
   /**
-   * Milliseconds by which an outage must grow before its length is written again: first
-   * `DOWN_MS_MIN`, then as much as the written length, but at most `OUTAGE_STEP_FRACTION` of the
-   * retry window. A crash thus forgets at most half of an outage, and a long outage costs few
-   * writes.
+   * Milliseconds by which an outage must grow before its length is written again. The first step is
+   * `DOWN_MS_MIN`; later ones are as long as the written length, so that a crash forgets at most
+   * half of an outage and a long outage costs few writes. No step is longer than
+   * `OUTAGE_STEP_FRACTION` of the retry window.
    */
   get #outageStepMs(): number {
     const { retryWindowMs } = this.#parts;
@@ -287,7 +286,7 @@ export class LaneCommitter implements LaneCommitSource {
   }
 }
 
-/** Returns the outcome of a requeued dead letter all of whose outputs have a final outcome. */
+/** Returns the outcome of a requeued dead letter, all of whose outputs have a final outcome. */
 function settledLetter(
   { deadLetters, isDelivered, isDiscarded }: LaneEvent,
   { requeued: { id, workspaceId }, jobId }: Extract<Origin, { requeued: StoredLetter }>,

@@ -15,9 +15,8 @@ import type { BatchPace } from "./batch-pace.ts";
 export interface LaneContext {
   logs: LogSet;
   /**
-   * Readers of the logs in `logs` with a separate cache, for replays. Replays read old records. In
-   * a shared cache, the old records would evict the recent records that the deliveries of new
-   * events share.
+   * Readers of the logs in `logs` with a separate cache, for replays. Replays read old records,
+   * which would evict the recent records from a shared cache that all lanes read.
    */
   replayedLogs: LogSet;
   live: Live;

@@ -9,10 +9,7 @@ import {
 } from "../model/routes.ts";
 import type { LaneReplays } from "../replays/lane-replays.ts";
 
-/**
- * The current routes of one destination: its connections by source, which decide what events are
- * sent.
- */
+/** The connections of one destination by source, which decide which events are sent. */
 export class LaneRoutes {
   #destination: Destination;
   #connections: readonly Connection[];
@@ -26,8 +23,8 @@ export class LaneRoutes {
   }
 
   /**
-   * The current routes. Each change replaces this object, so comparing references shows whether an
-   * event was checked against the current routes.
+   * The current routes. Every change makes a new object, so a comparison of references shows
+   * whether an event was checked against the current routes.
    */
   get current(): Routes {
     this.#current ??= createRoutes(this.#destination, this.#connections);
@@ -43,8 +40,8 @@ export class LaneRoutes {
   }
 
   /**
-   * Replaces the destination and its connections. Returns the ids of the connections that ended, or
-   * undefined when nothing has changed.
+   * Replaces the destination and its connections. Returns the ids of the connections that exist no
+   * longer, or undefined when nothing has changed.
    */
   update(destination: Destination, connections: readonly Connection[]): string[] | undefined {
     const before = [this.#destination, this.#connections];
@@ -56,10 +53,7 @@ export class LaneRoutes {
     return ids.filter((id) => !connections.some((connection) => connection.id === id));
   }
 
-  /**
-   * Makes all earlier decisions outdated, so that each waiting event is checked against the
-   * connections again before it is sent.
-   */
+  /** Makes the lane decide about each waiting event again before it is sent. */
   invalidate(): void {
     this.#current = { ...this.current };
   }
@@ -72,7 +66,7 @@ export class LaneRoutes {
 
   /**
    * Decides whether an event is sent, discarded or refused. `replays` tells whether the replay job
-   * with an id still runs.
+   * that an event belongs to still runs.
    */
   decide(event: LaneEvent, replays: Pick<LaneReplays, "isRunning">): RouteDecision {
     if (this.#isRemoved) return { kind: "discard" };

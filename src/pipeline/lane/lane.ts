@@ -14,8 +14,8 @@ import type { LaneContext } from "./lane-context.ts";
 import { LaneRoutes } from "./lane-routes.ts";
 
 /**
- * Delivers one destination's events: reads the logs, runs user code, sends, stores progress. Holds
- * only its read positions until it has something to read: most of thousands of lanes are idle.
+ * Delivers one destination's events: reads the logs, runs user code, sends, stores progress. Most
+ * of thousands of lanes are idle, and have only their read positions in memory.
  */
 export class Lane implements LaneCommitSource {
   readonly #context: LaneContext;
@@ -28,18 +28,18 @@ export class Lane implements LaneCommitSource {
   #active: ActiveLane | undefined;
   #isStopped = false;
   #isDiscarded = false;
-  /** The broken invariant (a bug) that has stopped this delivery; undefined without one. */
+  /** The broken invariant (a bug) that has stopped this lane; undefined while it runs. */
   #failure: FailureState | undefined;
-  /** Log → lowest needed position, in the change that the idle lane is writing; else undefined. */
+  /** Log → lowest needed position in the change that the idle lane writes; undefined if none. */
   #lows: ReadonlyMap<string, number> | undefined;
   /** Facts about the destination that the working parts had when they were closed. */
   #past: DestinationPast | undefined;
-  /** Resolves once the working parts that the idle lane has freed are closed. */
+  /** Resolves once the working parts of a lane that became idle are closed. */
   #closing: Promise<void> | undefined;
   /** Timer that opens the working parts after a failed attempt to open them; else undefined. */
   #retry: ReturnType<typeof setTimeout> | undefined;
 
-  /** `mayReplay` tells whether there may be events to replay to the destination. */
+  /** `mayReplay` is true if replayed events or requeued dead letters may wait for the lane. */
   constructor(
     context: LaneContext,
     kind: DestinationKind,
@@ -114,8 +114,7 @@ export class Lane implements LaneCommitSource {
 
   /**
    * Frees the memory of an idle lane: closes its working parts (`#active`) and keeps only its read
-   * positions. Does nothing if the working parts may not rest, or if the lane has not settled all
-   * records that it has read.
+   * positions. Does nothing if the lane has work, or has read records that are not settled.
    */
   rest(): void {
     const active = this.#active;
@@ -165,8 +164,8 @@ export class Lane implements LaneCommitSource {
   }
 
   /**
-   * Stops the lane. A running batch is abandoned, and its events are read again after a restart.
-   * Resolves when running deliveries have ended and a last commit of progress is scheduled.
+   * Stops the lane. Abandons a running batch, whose events are read again after a restart. Resolves
+   * when running deliveries have ended and a last commit of progress is scheduled.
    */
   async stop(): Promise<void> {
     this.#isStopped = true;
@@ -192,8 +191,8 @@ export class Lane implements LaneCommitSource {
   }
 
   /**
-   * Returns the read positions of an idle lane. An active lane commits its read positions with its
-   * outcomes, so this function returns undefined for it.
+   * Returns the read positions of an idle lane. Returns undefined for an active lane, because it
+   * commits its read positions with its outcomes.
    */
   collect(): LaneChange | undefined {
     if (this.#isDiscarded || this.#active !== undefined) return undefined;
@@ -210,8 +209,8 @@ export class Lane implements LaneCommitSource {
   }
 
   /**
-   * Stops the lane for good after a broken invariant. Its state may be wrong, so it writes nothing
-   * more. The log keeps its events until the server is restarted.
+   * Stops the lane after a broken invariant, until the server is restarted. Its state may be wrong,
+   * so it writes nothing more, and the log keeps its events.
    */
   fail(error: unknown): void {
     if (this.#failure !== undefined) return;
@@ -223,7 +222,7 @@ export class Lane implements LaneCommitSource {
     this.stop().catch((err) => logger.error({ ...this.#labels, err }, "lane failed to stop"));
   }
 
-  /** Age in seconds of the oldest event that the lane has not taken; 0 if none is known. */
+  /** Age in seconds of the oldest event in the logs that the lane has not taken; 0 if unknown. */
   get #secondsBehind(): number {
     const { clock, logs } = this.#context;
     const held = logs.names().flatMap((log) => logs.heldSince(log) ?? []);
@@ -246,9 +245,8 @@ export class Lane implements LaneCommitSource {
   }
 
   /**
-   * Makes the working parts look for events, and opens them first if they are closed. If the ledger
-   * cannot be read, opens them some time later. The reader does not rest meanwhile, so the lane
-   * skips no record.
+   * Makes the working parts look for events, and opens them first if they are closed. If that
+   * fails, tries again after a pause. Until then, the lane keeps its read position.
    */
   #wakeActive(): void {
     if (this.#active !== undefined) this.#active.wake();

@@ -8,28 +8,28 @@ interface Resting {
 }
 
 /**
- * Number of lanes that `#show` moves past the records of one read, or wakes, before the event loop
- * can do other work. This takes 1 µs for each lane, or up to 20 µs if the lane is idle and woken.
+ * Number of lanes that one read's records are shown to before the event loop can do other work.
+ * This takes 1 µs for each lane, or up to 20 µs if an idle lane is woken.
  */
 const LANES_PER_TURN = 256;
 
 /**
- * Reads the logs for resting lanes that may have unread records, such as after a start, and wakes
- * each lane that may have to deliver one of the records. One read serves all lanes whose read
- * position is at its records. Thousands of idle destinations thus read a log once, and need no
- * working parts for it.
+ * Reads the logs for resting lanes that may have unread records, such as after a start. Wakes each
+ * lane that may have to deliver one of the records, and moves the others past them. One read serves
+ * all lanes with the same read position, so thousands of idle destinations read a log once, without
+ * opening their working parts.
  */
 export class LanesBehind<L extends Resting> {
   readonly #logs: LogSet;
   readonly #wake: (lanes: readonly L[]) => void;
   /** The resting lanes that may have unread records, in the order of their turns. */
   readonly #lanes = new Set<L>();
-  /**
-   * Log → end of the log when a lane was last added. Records after this end are announced to the
-   * lanes.
-   */
+  /** Log → its end when a lane was last added. An `Announcer` wakes the lanes for later records. */
   readonly #ends = new Map<string, number>();
-  /** Read position of the lane furthest behind. Every second read is at this position. */
+  /**
+   * Read position of the lane furthest behind. Every second read is there, the others at the
+   * position of the lane whose turn it is.
+   */
   #furthest: LogPlace | undefined;
   #isTurnOfFurthest = false;
   #isStopped = false;
@@ -77,8 +77,8 @@ export class LanesBehind<L extends Resting> {
   }
 
   /**
-   * Reads records of a log. Returns undefined on an error; the lanes at this position then read the
-   * log themselves and report the error.
+   * Reads records of a log. After an error, returns undefined: the lanes at this position are then
+   * woken, read the log themselves and report the error.
    */
   async #read({ log, sequence }: LogPlace): Promise<LogChunk | undefined> {
     const chunk = await this.#logs.read(log, sequence).catch(() => undefined);

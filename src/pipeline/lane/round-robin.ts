@@ -1,4 +1,7 @@
-/** Returns a function that returns the map's next `count` values, each at most once per call. */
+/**
+ * Creates a function that returns the map's next `count` values. After the last value, it continues
+ * with the first. One call returns each value at most once.
+ */
 export function roundRobin<T>(map: ReadonlyMap<string, T>): (count: number) => T[] {
   let values = map.values();
   return (count) => {

@@ -2,17 +2,17 @@ import type { Connection } from "../../catalog/model.ts";
 import type { LogSet } from "../reading/shared-reader.ts";
 
 /**
- * Knows which lanes (one for each destination) a new record of a source must wake: those with a
- * connection that delivers the source's new events. A disabled destination thus costs nothing for
- * each event.
+ * Knows which lanes (one for each destination) must be woken for a new record of a source: those
+ * with a connection that delivers new events of the source. A disabled destination has none, and
+ * thus costs nothing per event.
  */
 export class SourceLanes {
   readonly #logs: Pick<LogSet, "names" | "end">;
   /** Source id → ids of the destinations whose lanes a new record of the source must wake. */
   readonly #bySource = new Map<string, Set<string>>();
   /**
-   * Destination id → all connections of the destination. Has only destinations with an ended
-   * connection whose last record this node has not seen yet.
+   * Destination id → its connections. Has only destinations with a connection that has ended and is
+   * not complete: this node has not seen the last record that the connection delivers.
    */
   readonly #ending = new Map<string, readonly Connection[]>();
 
@@ -26,10 +26,10 @@ export class SourceLanes {
   }
 
   /**
-   * Replaces the connections of a destination; `before` has its previous ones. Returns true if the
-   * destination had an ended connection whose last record this node had not seen, and has no such
-   * connection after the call. The caller must then wake the lane once more: later records do not
-   * wake it, and it possibly has not yet read the last record of the ended connection.
+   * Replaces the connections of a destination; `before` has its previous ones. Returns true if this
+   * node now sees the last records of all ended connections, and did not before. The caller must
+   * then wake the lane once more, because later records do not, and the lane may not have read
+   * these.
    */
   set(id: string, connections: readonly Connection[], before: readonly Connection[]): boolean {
     const wasEnding = this.#ending.has(id);
@@ -49,16 +49,16 @@ export class SourceLanes {
   }
 
   /**
-   * Returns the ids of destinations with ended connections whose last records this node has seen
-   * now. Each such destination is returned by one call only.
+   * Returns the ids of the destinations whose ended connections have become complete since the last
+   * call: this node has seen their last records.
    */
   takeEnded(): string[] {
     return [...this.#ending].flatMap(([id, ending]) => (this.set(id, ending, ending) ? id : []));
   }
 
   /**
-   * Whether this node sees all records that the connection delivers. In a log that the Kafka
-   * brokers hold, the end of a connection can be ahead of what this node sees.
+   * Whether the connection has ended and this node sees all records that it delivers. In a log of
+   * the Kafka brokers, the connection's end can be ahead of the records that this node sees.
    */
   #hasEnded({ until }: Connection): boolean {
     if (until === undefined) return false;

@@ -1,19 +1,18 @@
 import type { TimeSlicer } from "../../concurrency/time-slicer.ts";
 
 /**
- * Number of destinations whose lanes `add` starts or updates before it returns. One update takes up
- * to 0.25 ms while the JavaScript engine has not compiled the code yet.
+ * Number of destinations whose lanes `add` starts or updates before it returns. An update takes up
+ * to 0.25 ms until the JavaScript engine has compiled the code.
  */
 const UPDATES_AT_ONCE_MAX = 64;
 /** Pause in milliseconds before failed updates are tried again. */
 const RETRY_MS = 1_000;
 
 /**
- * Starts and updates the lanes (one for each destination) of many destinations in slices. The start
- * of partitions with thousands of destinations thus does not stop heartbeats, requests and the
- * lanes that run. All partitions share one `slicer`: with one for each partition, their slices
- * would follow each other without a pause. An update that throws does not stop other updates, and
- * is tried again after a pause.
+ * Starts and updates the lanes (one for each destination) of many destinations in slices, so that
+ * thousands of them do not hold up heartbeats, requests and running lanes. All partitions share one
+ * `slicer`, because the slices of several would follow each other without a pause. An update that
+ * throws does not stop the others, and is tried again after a pause.
  */
 export class UpdateQueue {
   readonly #slicer: TimeSlicer;
@@ -26,8 +25,8 @@ export class UpdateQueue {
   #retry: ReturnType<typeof setTimeout> | undefined;
 
   /**
-   * `onError` is called with the first error in each period of `RETRY_MS`, except with the error of
-   * a destination whose previous update has failed, too.
+   * `onError` is called with the first error in each period of `RETRY_MS`, unless the destination's
+   * previous update failed, too.
    */
   constructor(
     slicer: TimeSlicer,
@@ -43,14 +42,14 @@ export class UpdateQueue {
     return this.#waiting.size === 0 && this.#failed.size === 0;
   }
 
-  /** Updates the first destinations before it returns, and the others later. */
+  /** Updates the first `UPDATES_AT_ONCE_MAX` destinations before it returns, the others later. */
   add(destinationIds: Iterable<string>): void {
     for (const id of destinationIds) this.#waiting.add(id);
     this.updateNow(this.#waiting.values().take(UPDATES_AT_ONCE_MAX));
     if (this.#waiting.size > 0 && !this.#isRunning) void this.#run();
   }
 
-  /** Updates destinations before it returns, however many there are. */
+  /** Updates all of the destinations before it returns. */
   updateNow(destinationIds: Iterable<string>): void {
     for (const id of destinationIds) this.#updateOne(id);
   }

@@ -1,6 +1,6 @@
 /**
- * A lane (the delivery to one destination), which `wake` makes check for new records. With `later`,
- * it only notes that there may be such records, and checks at the next call without `later`.
+ * A lane (the delivery to one destination). `wake` makes it check for new records. With `later`, it
+ * only remembers that there may be some, and checks at the next call without `later`.
  */
 interface Wakeable {
   wake(later?: boolean): void;
@@ -10,9 +10,9 @@ interface Wakeable {
 const WAKES_AT_ONCE_MAX = 32;
 
 /**
- * Wakes the lanes of a source that has new records. Many lanes are woken in slices: between two
- * slices, the event loop is free for as long as the slice and its work took. One record that goes
- * to thousands of destinations thus does not stop other work.
+ * Wakes lanes that have new records to read. Many lanes are woken in slices. After each slice, the
+ * event loop is free for other work for as long as the slice took, so that one record for thousands
+ * of destinations does not hold it up.
  */
 export class WakeQueue {
   readonly #waiting = new Set<Wakeable>();

@@ -6,12 +6,15 @@ import { ClaimLostError } from "./ledger-claim.ts";
 const FAILURE_WAIT_MS = 1_000;
 /**
  * Largest number of lanes in one transaction. A transaction with thousands of lanes, such as when a
- * partition stops, would block the event loop. In a cluster, a transaction also runs again if it
- * conflicts with another.
+ * partition stops, would block the event loop. In a cluster, a transaction that conflicts with
+ * another also runs again.
  */
 const LANES_MAX = 500;
 
-/** A lane (the delivery to one destination). Its changes share transactions with other lanes. */
+/**
+ * A lane (the delivery to one destination) whose changes are written, together with those of other
+ * lanes.
+ */
 export interface CommitSource<Change> {
   /** Returns the lane's changes since the last call of `collect`; undefined if there are none. */
   collect(): Change | undefined;
@@ -27,22 +30,22 @@ export interface CommitSource<Change> {
 export interface GroupCommitParts<Change> {
   /**
    * Writes all changes in one transaction. Rejects with `ClaimLostError` when another node owns the
-   * store, so that the changes will never be written. After any other error, it is unknown whether
-   * they were written. `number` identifies the commit: it starts at 1, and a retry has the same
-   * number.
+   * store, so that this node can never write them. After any other error, it is unknown whether the
+   * changes were written, and the caller repeats the call with the same `number`. Commits are
+   * numbered from 1.
    */
   write(changes: readonly Change[], number: number): Promise<void>;
   /**
-   * Called when another node has claimed the ledger (the store of delivery progress), after which
-   * this node writes nothing more.
+   * Called when another node has claimed the ledger (the store of delivery progress). This node
+   * then writes no further change.
    */
   onLost(): void;
   logger: Logger;
 }
 
 /**
- * Writes the changes of all lanes in common transactions. While one transaction is written, further
- * changes gather, and the next transaction writes all of them.
+ * Writes the changes of all lanes in common transactions. Changes that come while a transaction is
+ * written go into the next one.
  */
 export class GroupCommit<Change> {
   readonly #parts: GroupCommitParts<Change>;
@@ -64,7 +67,7 @@ export class GroupCommit<Change> {
     return this.#isFailing;
   }
 
-  /** Whether writing has stopped for good, so that later changes are never written. */
+  /** Whether writing has ended for good: further changes are never written. */
   get isClosed(): boolean {
     return this.#closed;
   }
@@ -80,7 +83,7 @@ export class GroupCommit<Change> {
     });
   }
 
-  /** Stops writing for good. Drops the scheduled changes. */
+  /** Ends writing for good, and drops the scheduled changes. */
   abandon(): void {
     if (this.#closed) return;
     this.#closed = true;
@@ -89,8 +92,8 @@ export class GroupCommit<Change> {
   }
 
   /**
-   * Stops writing. Resolves once the scheduled changes are written, or an attempt to write them
-   * failed.
+   * Ends writing after one last attempt to write the scheduled changes. Resolves when that has
+   * succeeded or failed.
    */
   async close(): Promise<void> {
     this.#closing = true;
@@ -134,8 +137,8 @@ export class GroupCommit<Change> {
   }
 
   /**
-   * Collects the changes of a lane. Undefined when the lane has none, and while the store cannot be
-   * read because it is being reopened.
+   * Collects the changes of a lane; undefined when it has none. If the store cannot be read,
+   * because it is being reopened, schedules the lane again and returns undefined.
    */
   #collect(committer: CommitSource<Change>): Change | undefined {
     try {
@@ -148,8 +151,8 @@ export class GroupCommit<Change> {
   }
 
   /**
-   * Tries once to write the changes. Returns `retry` when the write may be tried again, and
-   * `failed` when a broken invariant (a bug) stopped the lanes of the commit.
+   * Tries once to write the changes. Returns `retry` when the write may be tried again. Returns
+   * `failed` when a broken invariant (a bug) has stopped the lanes whose changes these are.
    */
   async #commit(
     changes: readonly { committer: CommitSource<Change>; change: Change }[],
@@ -176,8 +179,8 @@ export class GroupCommit<Change> {
 }
 
 /**
- * Calls `step`, a function of one lane, and returns its result. When `step` finds a broken
- * invariant, stops this lane only and returns undefined.
+ * Calls `step`, which handles only the lane `committer`, and returns its result. When `step` finds
+ * a broken invariant (a bug), stops this lane and returns undefined.
  */
 function stopAtBrokenInvariant<T>(
   committer: { fail(error: unknown): void },

@@ -3,12 +3,12 @@ import type { StoredLetter } from "../model/dead-letter.ts";
 /** The fields of a dead letter that decide to which group it belongs. */
 export type GroupedFacts = Pick<StoredLetter, "stage" | "reason" | "status" | "code">;
 
-/** Number of leading characters of a reason that are compared. */
+/** Number of characters at the start of a reason that are compared with other reasons. */
 const COMPARED_CHARS_MAX = 300;
 
 /**
- * Patterns for the parts of a reason that differ from event to event although the failure is the
- * same, in the order in which they are replaced.
+ * Patterns for the parts of a reason that differ between events with the same failure, in the order
+ * in which they are replaced.
  */
 const variableParts: readonly RegExp[] = [
   // Quoted values. A single quote within a word is an apostrophe.
@@ -23,21 +23,21 @@ const variableParts: readonly RegExp[] = [
 ];
 
 /**
- * Matches short numbers that identify the failure: the status or the error code of an answer. Their
- * digits are replaced by letters, so that the patterns in `variableParts` do not match them.
+ * Matches short numbers that say which failure it was: the status or the error code of an answer.
+ * Their digits become letters, so that no pattern in `variableParts` matches them.
  */
 const codes = /\b(HTTP|status|status code|answered|responded with|error|code)([ :]+)(\d{1,3})\b/gi;
 const digits = "abcdefghij";
 
-/** Text that replaces a variable part of a reason, or a list of several variable parts. */
+/** Replaces each part of a reason that differs between events, or a list of such parts. */
 const PLACE = "#";
 const places =
   /#(?:\s?(?:ms|s|min|h|d|seconds?|minutes?|hours?|days?|bytes?|KB|MB|GB|KiB|MiB)\b)?/g;
 const lists = /#(?:\s*[,;:]?\s*#)+/g;
 
 /**
- * Returns a reason without the parts that differ from event to event: numbers, ids, quoted values
- * and times.
+ * Returns a reason with `#` in place of the parts that differ between events: numbers, ids, quoted
+ * values and times.
  */
 export function reasonTemplate(reason: string): string {
   const bounded = reason.slice(0, COMPARED_CHARS_MAX);
@@ -48,7 +48,10 @@ export function reasonTemplate(reason: string): string {
   return replaced.replace(places, PLACE).replace(lists, PLACE).trim();
 }
 
-/** Names a dead letter's group: a hash of its stage, status, error code and `reasonTemplate`. */
+/**
+ * Returns the name of a dead letter's group: a hash of the letter's stage, status, error code and
+ * `reasonTemplate`.
+ */
 export function groupNameOf({ stage, reason, status, code }: GroupedFacts): string {
   const facts = [stage, status ?? "", code ?? "", reasonTemplate(reason)];
   return Bun.hash(facts.join("\n")).toString(36);

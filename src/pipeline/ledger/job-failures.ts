@@ -2,21 +2,22 @@ import type { StoredLetter } from "../model/dead-letter.ts";
 import type { JobCounts, JobFailure } from "../model/replay-job.ts";
 import { groupNameOf } from "./group-name.ts";
 
-/** Number of reasons that a replay counts separately. Any further ones have one common count. */
+/**
+ * Number of failure reasons that a replay counts separately. All further reasons have one count
+ * together.
+ */
 const JOB_FAILURES_MAX = 20;
-/** Number of leading characters of a reason that a replay shows. */
+/** Number of characters at the start of a reason that a replay shows. */
 const REASON_CHARS_MAX = 300;
 const OTHER = "";
 
-/** Returns the failure of the replayed event that became `letter`, with a count of 1. */
+/** Returns the failure of a replayed event that became a dead letter again, with a count of 1. */
 export function jobFailureOf(letter: StoredLetter): JobFailure {
   const groupId = `${letter.destinationId}.${groupNameOf(letter)}`;
   return { groupId, reason: letter.reason.slice(0, REASON_CHARS_MAX), count: 1 };
 }
 
-/**
- * Adds failures to those of a replay, by group. Returns the sums, the most frequent group first.
- */
+/** Adds up the counts of failures by group. Returns the sums, the most frequent group first. */
 export function addFailures(
   failures: readonly JobFailure[],
   added: readonly JobFailure[],
@@ -34,7 +35,7 @@ export function addFailures(
   return [...sums.values()].sort((one, other) => other.count - one.count);
 }
 
-/** Outcomes that one commit holds for requeued letters of one replay. */
+/** Outcomes of the requeued letters of one replay in one commit. */
 export interface JobOutcomes {
   workspaceId: string;
   counts: JobCounts;

@@ -36,8 +36,8 @@ export class JobTables {
    */
   readonly #jobs: Table<ReplayJob, PairKey>;
   /**
-   * [destination id, job id] → workspace id, for each running job. Jobs over dead letters have an
-   * empty destination id.
+   * [destination id, job id] → workspace id, for each running job. Jobs that requeue or delete dead
+   * letters have an empty destination id.
    */
   readonly #running: Table<string, PairKey>;
 
@@ -73,8 +73,8 @@ export class JobTables {
   }
 
   /**
-   * Throws an `ApiError` when too many jobs run to start another one, or when another job already
-   * sends logged events to the same destination.
+   * Throws an `ApiError` if the job may not start: as many jobs as allowed are running, or one that
+   * sends logged events to the same destination is.
    */
   expectRoom(job: ReplayJob): void {
     // Jobs that only wait for the outcomes of their letters do not requeue more letters.
@@ -94,8 +94,8 @@ export class JobTables {
   }
 
   /**
-   * Stores a new running job; throws as `expectRoom`. Call this method and the methods below only
-   * inside a transaction of the store.
+   * Starts a job; throws like `expectRoom`. Call this method and the methods below only inside a
+   * transaction of the store.
    */
   start(job: ReplayJob): void {
     this.expectRoom(job);
@@ -118,8 +118,8 @@ export class JobTables {
   }
 
   /**
-   * Stores the progress of a job that sends logged events again. Does not make a job that has ended
-   * run again.
+   * Stores the progress of a job that sends logged events again. If the job has ended meanwhile, it
+   * stays ended.
    */
   advance({ doneAt, ...progress }: JobProgress): void {
     const { workspaceId, id } = progress;
@@ -135,9 +135,9 @@ export class JobTables {
   }
 
   /**
-   * Adds a request that requeues or deletes dead letters by their ids to the list of replay jobs.
-   * If the request needs several transactions, each of them calls this method, and each later call
-   * adds its letters to the entry of the first.
+   * Adds a request that requeues or deletes dead letters by their ids to the list of replay jobs. A
+   * request that needs several transactions calls this once in each; the later calls add their
+   * letters to the entry of the first.
    */
   record(job: LetterJob, now: number): void {
     const { workspaceId, id, counts } = job;
@@ -156,8 +156,8 @@ export class JobTables {
   }
 
   /**
-   * Records that a job has requeued or deleted all of its letters. Ends the job unless requeued
-   * letters without an outcome are left.
+   * Records that a job has requeued or deleted all of its letters. The job ends now, or, if
+   * requeued letters have no outcome yet, with the last outcome.
    */
   endMoving(job: LetterJob, now: number): void {
     const { workspaceId, id } = job;
@@ -167,7 +167,7 @@ export class JobTables {
     if (pendingLetters(job) === 0) this.end(workspaceId, id, { state: "done", endedAt: now });
   }
 
-  /** Adds outcomes of requeued letters to their job's counts; ends the job if none is missing. */
+  /** Adds outcomes of requeued letters to their job's counts; ends the job after the last one. */
   settleLetters(id: string, { workspaceId, counts, failures }: JobOutcomes, now: number): void {
     const job = this.get(workspaceId, id);
     if (job === undefined || job.kind === "events") return;
@@ -192,7 +192,10 @@ export class JobTables {
     return job === undefined ? [] : [job];
   }
 
-  /** Deletes the oldest ended jobs of a workspace, so that one more job stays within the limit. */
+  /**
+   * Deletes the oldest jobs of a workspace that have ended or only wait for outcomes, so that one
+   * more job stays within the limit.
+   */
   #dropOld(workspaceId: string): void {
     const ended = this.list(workspaceId).filter((job) => job.state !== "running" || isMoved(job));
     for (const job of ended.slice(REPLAYS_KEPT_OF_WORKSPACE_MAX - 1)) {
@@ -202,12 +205,12 @@ export class JobTables {
   }
 }
 
-/** Whether all letters of a job were requeued, and it only waits for their outcomes. */
+/** Whether a job has requeued all of its letters, and only waits for their outcomes. */
 function isMoved(job: ReplayJob): boolean {
   return job.kind !== "events" && job.movedAt !== undefined;
 }
 
-/** Returns the destination and the reason that both jobs have; undefined for each that differs. */
+/** Returns the destination and the reason of two jobs; undefined for each that is not the same. */
 function commonScope(one: LetterJob, other: LetterJob) {
   return {
     destinationId: one.destinationId === other.destinationId ? one.destinationId : undefined,

@@ -1,32 +1,30 @@
 import type { Store } from "../../store/store.ts";
 import type { Table } from "../../store/table.ts";
 
-/**
- * The node that may write to a shared ledger (a partition's store of delivery progress), and its
- * claim.
- */
+/** The node that may write to a shared ledger (a partition's store of delivery progress). */
 export interface LedgerOwner {
   node: string;
-  /** Unique id of the claim. Each time a node claims the ledger, it gets a new id. */
+  /** Id of the node's claim, new each time that a node claims the ledger. */
   claim: string;
-  /** Number of the last commit under this claim; 0 before the first. */
+  /** Number of commits under this claim. The last one has this number. */
   commits: number;
 }
 
-/** Callbacks to a node that claimed a shared ledger. */
+/** Functions that are called for a node that has claimed a shared ledger. */
 export interface ClaimListener {
   /**
-   * Called once, when another node has claimed the ledger, so that this node cannot write to it.
+   * Called once, when another node has claimed the ledger and this node can therefore not write to
+   * it.
    */
   onLost(): void;
   /**
-   * Called when other nodes may have requeued letters of the destinations with the given ids, or
-   * may have started or ended replay jobs for them.
+   * Called when other nodes may have requeued dead letters of these destinations, or started or
+   * ended replay jobs to them.
    */
   onReplaysChanged(destinationIds: Set<string>): void;
 }
 
-/** Thrown when another node has claimed the ledger. This node then may not write to it. */
+/** Thrown when this node must not write to the ledger, because another node has claimed it. */
 export class ClaimLostError extends Error {
   constructor(owner: LedgerOwner | undefined) {
     super(`Expected a ledger of this node, got one of ${owner?.node ?? "no node"}`);
@@ -52,15 +50,12 @@ export class LedgerClaims {
     return this.#owners.get(OWNER);
   }
 
-  /**
-   * Claims the ledger for a node. Call only inside a transaction of the store, like `expect` and
-   * `applyOnce`.
-   */
+  /** Claims the ledger for a node. Call this and all methods below only inside a transaction. */
   write(node: string, claim: string): void {
     this.#owners.put(OWNER, { node, claim, commits: 0 });
   }
 
-  /** Returns the current owner. Throws `ClaimLostError` when `claim` is not the latest claim. */
+  /** Returns the current owner. Throws `ClaimLostError` when `claim` is not the owner's claim. */
   expect(claim: string): LedgerOwner {
     const owner = this.owner();
     if (owner?.claim !== claim) throw new ClaimLostError(owner);
@@ -68,8 +63,8 @@ export class LedgerClaims {
   }
 
   /**
-   * Applies a change by the node with `claim`. Throws `ClaimLostError` when `claim` is not the
-   * latest claim.
+   * Calls `apply`, which makes a change, if `claim` is the owner's claim. Otherwise throws
+   * `ClaimLostError`.
    */
   run(claim: string, apply: () => void): void {
     this.expect(claim);
@@ -77,10 +72,10 @@ export class LedgerClaims {
   }
 
   /**
-   * Applies a commit unless a commit with its number was applied already. The commits of a claim
-   * are numbered from 1. If it is unknown whether a commit was written, it is retried before the
-   * next one is made. A commit that is applied twice could overwrite changes that other nodes made
-   * in between. Throws `ClaimLostError` when `claim` is not the latest claim.
+   * Calls `apply`, which makes a commit, unless a commit with this number was made before. A node
+   * repeats a commit when it does not know whether the first try was written, and a second one
+   * could overwrite changes that other nodes made in between. The commits of a claim are numbered
+   * from 1. Throws `ClaimLostError` when `claim` is not the owner's claim.
    */
   applyOnce(claim: string, number: number, apply: () => void): void {
     const owner = this.expect(claim);

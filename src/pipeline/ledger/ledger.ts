@@ -15,7 +15,7 @@ import { RepetitionTable } from "./repetition-table.ts";
 import { type IdSet, REQUEUED, type RequeuedBounds, RequeuedLetters } from "./requeued-letters.ts";
 import { dropRequeued, type SettledLetter, settleRequeued } from "./settle-requeued.ts";
 
-/** Changes of the state of a lane (the delivery to one destination), made in one transaction. */
+/** A change to the stored state of a lane (the delivery to one destination), in one transaction. */
 export interface LaneChange {
   destinationId: string;
   record: LaneRecord;
@@ -37,7 +37,7 @@ export function openLedger(directory: string, logger: Logger): Ledger {
   return new Ledger(openStore(options), logger);
 }
 
-/** Stores delivery progress: read positions, dead letters and replay jobs. Owns its database. */
+/** Stores the delivery progress of a partition: read positions, dead letters and replay jobs. */
 export class Ledger {
   readonly letters: Pick<LetterTables, LetterReads>;
   readonly jobs: Pick<JobTables, JobReads>;
@@ -51,7 +51,7 @@ export class Ledger {
   readonly #claims: LedgerClaims;
   #stopListening = () => {};
   #claim: { id: string; listener: ClaimListener } | undefined;
-  /** Ids of destinations that had running jobs when another node last changed the jobs. */
+  /** Ids of destinations with running jobs, as of the last change of jobs by another node. */
   #jobDestinations = new Set<string>();
 
   constructor(store: Store, logger: Logger) {
@@ -72,9 +72,9 @@ export class Ledger {
   }
 
   /**
-   * Claims a shared ledger for this node. Once it resolves, no other node can write the progress of
-   * lanes, and this node sees all changes that lanes of other nodes made. May be called once,
-   * before any lane starts. The ledger of a standalone server is never claimed.
+   * Claims a shared ledger for this node. From then on, no other node can write the progress of
+   * lanes, and this node sees all that others wrote before. Call it once, before any lane starts.
+   * The ledger of a standalone server is never claimed.
    */
   async claim(node: string, listener: ClaimListener): Promise<void> {
     assert(this.#claim === undefined, "A ledger is claimed once by a node");
@@ -120,7 +120,7 @@ export class Ledger {
     this.#commits.schedule(source);
   }
 
-  /** Returns a destination's oldest requeued letters, without those with ids in `inFlight`. */
+  /** Returns a destination's oldest requeued letters, except those being sent (`inFlight`). */
   waitingLetters(
     destinationId: string,
     inFlight: IdSet,
@@ -131,9 +131,10 @@ export class Ledger {
   }
 
   /**
-   * Requeues dead letters, so that they are sent again. One call handles only as many of the `ids`
-   * as fit into one transaction, and returns their number as `done`. Also returns the destinations
-   * of the letters that exist. `record` is the request's entry in the list of replays.
+   * Requeues dead letters, so that they are sent again: those with the first of `ids`, as many as
+   * fit into one transaction. `done` is the number of handled ids. `destinationIds` has the
+   * destination of each requeued letter. `record` is the entry of the request in the list of
+   * replays.
    */
   async requeue(workspaceId: string, ids: readonly string[], now: number, record?: LetterJob) {
     const { taken, done } = await this.#change(() => {
@@ -158,20 +159,20 @@ export class Ledger {
     return moved;
   }
 
-  /** Whether the destination has at least `count` requeued letters that are not delivered yet. */
+  /** Whether at least `count` requeued letters of a destination have no final outcome yet. */
   hasWaiting(destinationId: string, count: number): boolean {
     return this.#requeued.hasAtLeast(destinationId, count);
   }
 
-  /** Runs `apply`, which may change replay jobs, in one transaction. */
+  /** Calls `apply`, which may change replay jobs, inside a transaction, and returns its result. */
   changeJobs<T>(apply: (jobs: JobTables) => T): Promise<T> {
     return this.#change(() => apply(this.#jobs));
   }
 
   /**
-   * Deletes the dead letters with the first of `ids`, as many as fit into one transaction. `purged`
-   * is the number of deleted letters. `done` is the number of ids that were handled, including
-   * those without a letter.
+   * Deletes dead letters: those with the first of `ids`, as many as fit into one transaction.
+   * `done` is the number of handled ids, including those without a letter; `purged` is the number
+   * of deleted letters. `record` is the entry of the request in the list of replays.
    */
   async purge(workspaceId: string, ids: readonly string[], record?: LetterJob) {
     const { taken, done } = await this.#change(() => {
@@ -188,8 +189,8 @@ export class Ledger {
   }
 
   /**
-   * Deletes the stored state of the delivery to a destination. With `letters`, also deletes its
-   * dead and requeued letters. Resolves with the number of dead letters deleted.
+   * Deletes the stored state of a destination's lane. With `letters`, also deletes the
+   * destination's dead and requeued letters. Resolves with the number of dead letters deleted.
    */
   async remove(destinationId: string, letters: boolean): Promise<number> {
     // A node that was replaced may not have heard that the destination is connected again.
@@ -213,7 +214,7 @@ export class Ledger {
 
   /**
    * Removes dead letters with the given ids from their tables, and returns them. Removes none if
-   * the request with the entry `record` in the list of replays was cancelled meanwhile.
+   * the request, whose entry in the list of replays is `record`, was cancelled meanwhile.
    */
   #take(workspaceId: string, ids: readonly string[], record: LetterJob | undefined) {
     const job = record && this.#jobs.get(workspaceId, record.id);
@@ -261,9 +262,9 @@ export class Ledger {
   }
 
   /**
-   * Called when other nodes have changed tables; `tables` holds their names. If another node has
-   * claimed the ledger, ends the commits of this node. Otherwise tells the listener of this node's
-   * claim which destinations may have requeued letters, or replay jobs that began or ended.
+   * Called when other nodes have changed `tables`. If another node has claimed the ledger, stops
+   * the commits of this node. Otherwise reports which destinations may have requeued letters, or
+   * replay jobs that started or ended.
    */
   #handleForeign(tables: ReadonlySet<string>): void {
     const claim = this.#claim;
@@ -280,7 +281,7 @@ export class Ledger {
     }
   }
 
-  /** Makes a change that only the ledger's owner may make. */
+  /** Makes a change in a transaction that fails if another node has claimed the ledger. */
   #changeOwned(apply: () => void): Promise<void> {
     const { id } = this.#claim ?? {};
     return this.#change(id === undefined ? apply : () => this.#claims.run(id, apply));

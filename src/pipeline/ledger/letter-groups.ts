@@ -19,18 +19,19 @@ type Letter = GroupedFacts &
 type GroupRow = Omit<LetterGroup, "id" | "destinationId"> & { responses?: readonly KeptResponse[] };
 
 /**
- * Largest number of dead letter groups of one destination, not counting the group for all other
- * reasons. There must be a limit, because user code can give a new reason for each event.
+ * Largest number of dead letter groups of one destination. Letters with further reasons go into one
+ * more group, `OTHER`. There must be a limit, because user code can give a new reason for each
+ * event.
  */
 const GROUPS_OF_DESTINATION_MAX = 200;
-/** Number of leading characters of a dead letter's reason that a group shows. */
+/** Number of characters at the start of a letter's reason that a group shows. */
 const REASON_CHARS_MAX = 300;
 const OTHER = "other";
 
 /**
- * Groups dead letters by the failure that they share, and counts them. The counts change in the
- * transactions that add and remove letters, because a destination can have a million letters, too
- * many to count on demand.
+ * Groups dead letters with the same failure, and counts them. The counts change in the transactions
+ * that add and remove letters, because a destination can have a million letters, too many to count
+ * on demand.
  */
 export class LetterGroups {
   /** [destination id, group name] → group. */
@@ -46,8 +47,8 @@ export class LetterGroups {
   }
 
   /**
-   * Adds a dead letter to the group of its failure, unless it is in a group already. This method
-   * and all others that write may be called only inside a transaction of the store.
+   * Adds a dead letter to the group of its failure, unless it is in a group already. Call this
+   * method and the others that write only inside a transaction of the store.
    */
   add(letter: Letter): void {
     const { id, workspaceId, destinationId, stage, createdAt, response } = letter;
@@ -89,9 +90,9 @@ export class LetterGroups {
 
   /**
    * Returns the id of the group that holds a dead letter, and the receiver's response to its event.
-   * If this response is not stored, returns the latest one of the group with the same status and
-   * error code, else only the status and the code. Returns an empty object if no group holds the
-   * letter.
+   * If this response is not stored, returns the latest one of the group instead, if it has the same
+   * status and error code, and otherwise only the status and the code. Returns an empty object if
+   * no group holds the letter.
    */
   detailsOf(letter: StoredLetter): { groupId?: string; response?: LetterResponse } {
     const { destinationId, status, code, responseId } = letter;
@@ -164,8 +165,8 @@ export class LetterGroups {
   }
 
   /**
-   * Name of the group for a new dead letter: `name` if this group exists or may still be created,
-   * else `OTHER`, the group for all other reasons.
+   * Returns the name of the group for a new dead letter: `name` if this group exists or there is
+   * room for it, else `OTHER`, the group for all other reasons.
    */
   #room(destinationId: string, name: string): string {
     if (this.#groups.doesExist([destinationId, name])) return name;

@@ -2,12 +2,12 @@ import type { Table } from "../../store/table.ts";
 
 export type PairKey = [string, string];
 
-/** Text that sorts after every id, because ids are ASCII. */
+/** Text that sorts after every id, because ids are ASCII text. */
 export const LAST_KEY = "\uffff";
 
 /**
- * Range of the two-part keys whose first part is `first` and whose second part sorts after `after`.
- * Returns a new object at each call, because the library lmdb modifies it.
+ * Range of the keys with two parts whose first part is `first` and whose second part sorts after
+ * `after`. Returns a new object at each call, because the library lmdb modifies it.
  */
 export function keyRange(first: string, after = "", limit = Number.MAX_SAFE_INTEGER) {
   const start: PairKey = [first, after];
@@ -15,9 +15,7 @@ export function keyRange(first: string, after = "", limit = Number.MAX_SAFE_INTE
   return { start, end, exclusiveStart: true, limit };
 }
 
-/**
- * Returns the distinct first parts of a table's two-part keys. Does one read for each first part.
- */
+/** Returns all first parts of a table's keys with two parts. Does one read for each. */
 export function firstKeys(index: Table<unknown, PairKey>): Set<string> {
   const firsts = new Set<string>();
   let start: PairKey = ["", ""];
@@ -30,9 +28,9 @@ export function firstKeys(index: Table<unknown, PairKey>): Set<string> {
 }
 
 /**
- * Returns a string that separates ids of dead letters by time. It sorts before the id of every
- * letter created at `time` or later, and after the ids of letters created earlier. Ids are UUIDs of
- * version 7, which begin with the creation time. `time` is in milliseconds since the epoch.
+ * Returns a text that sorts before the ids of dead letters that were created at `time` or later,
+ * and after the ids of older ones. Ids are UUIDs of version 7, which begin with the creation time.
+ * `time` is in milliseconds since the epoch.
  */
 export function firstIdAt(time: number): string {
   const hex = Math.max(0, Math.ceil(time)).toString(16).padStart(12, "0");

@@ -3,10 +3,10 @@ import type { Store } from "../../store/store.ts";
 import type { Table } from "../../store/table.ts";
 import type { PairKey } from "./letter-keys.ts";
 
-/** Entry for a stored response in the row of a dead letter group. */
+/** A stored response of a receiver, as the row of its dead letter group lists it. */
 export interface KeptResponse {
   id: string;
-  /** Creation time of this response's dead letter, in milliseconds since the epoch. */
+  /** Creation time of the dead letter with this response, in milliseconds since the epoch. */
   at: number;
   bytes: number;
 }
@@ -14,25 +14,27 @@ export interface KeptResponse {
 /** Number of different responses that are stored for a group of dead letters. */
 const RESPONSES_OF_GROUP_MAX = 4;
 /**
- * Time in milliseconds that must pass after the latest response of a full group (one with
- * `RESPONSES_OF_GROUP_MAX` responses) until a new response may replace the oldest one. Without this
- * time, a receiver that answers each event differently would make every dead letter write its
- * response, which all nodes of a cluster read.
+ * Milliseconds after the latest response of a group with `RESPONSES_OF_GROUP_MAX` responses until a
+ * new one may replace the oldest. Otherwise, a receiver that answers each event differently would
+ * make every dead letter write its response, which all nodes of a cluster read.
  */
 const REPLACED_AFTER_MS = 60_000;
 /** Largest total size in bytes of a destination's stored responses, in one ledger. */
 export const RESPONSES_OF_DESTINATION_BYTES_MAX = 512 << 10;
 /** Largest total size in bytes of all stored responses, in one ledger. */
 export const RESPONSES_BYTES_MAX = 64 << 20;
-/** Second part of the keys that hold sums of bytes; no group has this name. */
+/** Second part of the keys that hold sums of bytes. No response has this id. */
 const SUM = "";
 
 /**
- * Stores answers of receivers to events that became dead letters: a few for each group of dead
- * letters, so that thousands of dead letters with one cause do not store thousands of responses.
+ * Stores responses of receivers to events that became dead letters: a few for each group of
+ * letters, so that thousands of letters with one cause do not store thousands of responses.
  */
 export class LetterResponses {
-  /** [group id, response id] → response. [destination id, ""] and ["", ""] → sum of bytes. */
+  /**
+   * [group id, response id] → response. [destination id, ""] and ["", ""] → sum of bytes of a
+   * destination, and of all.
+   */
   readonly #responses: Table<ShownAnswer | number, PairKey>;
 
   constructor(store: Store) {
@@ -40,10 +42,10 @@ export class LetterResponses {
   }
 
   /**
-   * Stores a response for a group, unless it is stored already or would exceed a limit of bytes. In
-   * a full group, it replaces the oldest response, at most once per `REPLACED_AFTER_MS`. Returns
-   * the entries of all responses that are then stored for the group. This method and `drop` may be
-   * called only inside a transaction.
+   * Stores a response for a group, unless it is stored already or would exceed a limit of bytes. If
+   * the group is full, it replaces the oldest one, at most once per `REPLACED_AFTER_MS`. Returns
+   * the list of the group's stored responses after this. Call this and `drop` only inside a
+   * transaction.
    */
   keep(
     group: { id: string; destinationId: string },

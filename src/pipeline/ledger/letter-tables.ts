@@ -14,8 +14,8 @@ import { firstIdAt, firstKeys, keyRange, LAST_KEY, type PairKey } from "./letter
 import { responseIdOf } from "./letter-responses.ts";
 
 /**
- * Number of characters of events after which a page of dead letters ends. The event that reaches
- * this number is still included.
+ * Number of characters of events at which a page of dead letters ends. The event that reaches this
+ * number is still on the page.
  */
 export const DEAD_LETTERS_PAGE_CHARS_MAX = 8 << 20;
 
@@ -33,15 +33,15 @@ export interface DropRange {
   before?: string | undefined;
 }
 
-/** Number of characters of events after which one transaction takes no further dead letter. */
+/** Number of characters of events at which one transaction takes no further dead letter. */
 const LOT_CHARS_MAX = 8 << 20;
 /** Largest number of dead letters that one transaction removes or requeues. */
 const LOT_LETTERS_MAX = 1_000;
 /** Largest number of dead letters that one call of `scan` reads. */
 const SCAN_LETTERS_MAX = 1_000;
 /**
- * Stores dead letters together with their counts, because counting a million letters at each start
- * took 3 s and 1.9 GB.
+ * Stores dead letters, and how many each destination has. These counts are stored, because counting
+ * a million letters at each start took 3 s and 1.9 GB.
  */
 export class LetterTables {
   readonly #letters: Table<StoredLetter, PairKey>;
@@ -59,8 +59,8 @@ export class LetterTables {
   }
 
   /**
-   * Adds a dead letter unless it is stored already, as it may be when a commit seemed to fail but
-   * was written. This method, and all methods below that write, must be called inside a transaction
+   * Adds a dead letter. Does nothing if it is stored already, because a commit whose result was
+   * unknown may be repeated. Call this method and the others that write only inside a transaction
    * of the store.
    */
   put(letter: NewLetter): void {
@@ -76,9 +76,9 @@ export class LetterTables {
   }
 
   /**
-   * Removes and returns the dead letters with the given ids, as many as fit into one transaction.
-   * Skips unknown ids and those of other workspaces. `done` is the number of leading `ids` that
-   * were handled or skipped.
+   * Removes and returns dead letters: those with the first of `ids`, as many as fit into one
+   * transaction. `done` is the number of handled ids, including those without a letter in this
+   * workspace.
    */
   take(workspaceId: string, ids: readonly string[]): { taken: StoredLetter[]; done: number } {
     const taken: StoredLetter[] = [];
@@ -117,7 +117,7 @@ export class LetterTables {
   /**
    * Returns the ids of letters that match a filter, oldest first. One call reads at most
    * `SCAN_LETTERS_MAX` letters, because some fields of the filter have no index. `reached` is the
-   * id to continue after; undefined when all letters were read.
+   * id after which the next call must continue; undefined when all letters were read.
    */
   scan(
     workspaceId: string,
@@ -138,7 +138,10 @@ export class LetterTables {
     return { ids, seen, reached: undefined };
   }
 
-  /** Yields the ids of the letters in the time range of a filter and of a scan, oldest first. */
+  /**
+   * Yields the ids of the letters that lie in the time ranges of both the filter and the scan,
+   * oldest first.
+   */
   *#idsWithin(
     workspaceId: string,
     filter: LetterFilter,
@@ -172,8 +175,8 @@ export class LetterTables {
   }
 
   /**
-   * Yields the number of dead letters of each destination that has some. With `owner`, a workspace
-   * id, yields only the destinations of this workspace.
+   * Yields the number of dead letters of each destination that has some: of all destinations, or of
+   * those in the workspace with the id `owner`.
    */
   *counts(owner?: string): Generator<LetterCount> {
     const range = owner === undefined ? {} : keyRange(owner);
@@ -185,8 +188,8 @@ export class LetterTables {
   }
 
   /**
-   * Returns the number of letters in the groups, the group or the destination that the filter
-   * names, or in the workspace when it names none of them. Ignores the other fields of the filter.
+   * Returns the number of letters in the groups, the group or the destination of a filter, or of
+   * the workspace if the filter has none of them. Ignores the other fields of the filter.
    */
   countOf(workspaceId: string, { destinationId, groupId, groupIds }: LetterFilter = {}): number {
     if (groupIds !== undefined) {
@@ -239,8 +242,8 @@ export class LetterTables {
 }
 
 /**
- * Returns the first values, up to and including the one at which the sum of their sizes reaches
- * `charsMax`.
+ * Returns the first values whose sizes together reach `charsMax`, including the one that reaches
+ * it; all values if they do not.
  */
 export function takeChars<T>(
   charsMax: number,

@@ -9,7 +9,7 @@ export interface MovedLetters {
   seen: number;
   /** The letters to requeue. Empty for a job that deletes letters. */
   requeued: RequeuedLetter[];
-  /** Whether all letters were requeued or deleted, or the job has ended or does not exist. */
+  /** Whether all letters are requeued or deleted, or the job has ended or does not exist. */
   isOver: boolean;
 }
 
@@ -22,10 +22,9 @@ export interface MoveStep {
 
 /**
  * Runs one step of a job that requeues or deletes dead letters: removes the next letters that match
- * the filter of the job, and stores the progress of the job. Handles at most `count` letters, and
- * only as many as fit into one transaction. May be called only inside a transaction, so that
- * removal and progress are written together or not at all. The caller requeues the returned
- * letters.
+ * the job's filter, at most `count` and as many as fit into one transaction, and stores the job's
+ * progress. Call it only inside a transaction, in which the caller also stores the letters in
+ * `requeued`.
  */
 export function moveLetters(
   letters: LetterTables,
@@ -57,9 +56,9 @@ export function moveLetters(
 }
 
 /**
- * Adds the dead letters that a request requeued or deleted (`taken`) to the list of replays, as the
- * entry `record`. May be called only inside the transaction that requeues or deletes them. Stores
- * nothing if `taken` is empty.
+ * Adds the letters that a request requeued or deleted (`taken`) to its entry `record` in the list
+ * of replays. Stores nothing if there are none. Call it only inside the transaction that takes
+ * them.
  */
 export function recordMoved(
   jobs: JobTables,
@@ -83,5 +82,5 @@ export function recordMoved(
   );
 }
 
-/** Number of leading characters of the reason that an entry in the list of replays stores. */
+/** Number of characters at the start of a reason that an entry in the list of replays stores. */
 const REASON_CHARS_MAX = 300;

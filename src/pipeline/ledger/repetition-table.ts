@@ -2,7 +2,7 @@ import type { Store } from "../../store/store.ts";
 import type { Table } from "../../store/table.ts";
 
 /**
- * Row for an event that repeats an earlier one: the same source had sent its messageId before.
+ * Describes an event that repeats an earlier one: the same source had sent its messageId before.
  * `sequence` is the sequence number of the repeating event in its log. The other elements are the
  * log, the sequence number and the time of receipt of the previous event with this messageId.
  */
@@ -13,9 +13,7 @@ export type RepetitionRow = [
   previousReceivedAt: number,
 ];
 
-/**
- * Repeating events that one search has found in one log. They are stored in one row of the table.
- */
+/** Repeating events that one search found in one log. They share one row of the table. */
 export interface RepetitionLot {
   log: string;
   rows: RepetitionRow[];
@@ -25,8 +23,8 @@ export interface RepetitionLot {
 export type SearchedPositions = Readonly<Record<string, number>>;
 
 /**
- * Key of a row: the log of a lot and the sequence number of its first event. The row with the key
- * `POSITIONS`, whose log name is empty, holds the searched positions.
+ * Key of a row: the log of a lot and the sequence number of its first event. The key `POSITIONS` is
+ * that of the row with the searched positions.
  */
 type RowKey = [log: string, sequence: number];
 const POSITIONS: RowKey = ["", 0];
@@ -38,7 +36,7 @@ export class RepetitionTable {
 
   readonly #change: (apply: () => void) => Promise<void>;
 
-  /** `change` runs `apply` in a transaction that only the owner of the ledger may make. */
+  /** `change` calls `apply` in a transaction that fails if another node has claimed the ledger. */
   constructor(store: Pick<Store, "table">, change: (apply: () => void) => Promise<void>) {
     this.#table = store.table("repetitions");
     this.#change = change;
@@ -55,9 +53,7 @@ export class RepetitionTable {
     }
   }
 
-  /**
-   * Returns the row of the event with this sequence number; undefined if it repeats no other event.
-   */
+  /** Returns the row of an event by its sequence number; undefined if it repeats no other event. */
   find(log: string, sequence: number): RepetitionRow | undefined {
     const start: RowKey = [log, sequence];
     const [found] = [...this.#table.getRange({ start, end: [log, -1], reverse: true, limit: 1 })];

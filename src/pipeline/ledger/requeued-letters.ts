@@ -4,7 +4,7 @@ import type { RequeuedLetter, StoredLetter } from "../model/dead-letter.ts";
 import { firstKeys, keyRange, type PairKey } from "./letter-keys.ts";
 import { letterChars, takeChars } from "./letter-tables.ts";
 
-/** Ids of the requeued dead letters that are being sent. Reads skip these letters. */
+/** Ids of the requeued dead letters that are being sent. A read does not return these letters. */
 export interface IdSet {
   readonly size: number;
   has(id: string): boolean;
@@ -19,16 +19,16 @@ export interface RequeuedBounds {
 
 /** Name of the table that holds the requeued dead letters. */
 export const REQUEUED = "replays";
-/** Largest number of requeued dead letters that one transaction drops. */
+/** Largest number of requeued dead letters of a deleted destination that one transaction drops. */
 const DROP_LETTERS_MAX = 1_000;
 
-/** Dead letters that were requeued and wait in the store until they have been sent again. */
+/** Stores the requeued dead letters until they have been sent again and have an outcome. */
 export class RequeuedLetters {
   /** [destination id, letter id] → letter. */
   readonly #letters: Table<RequeuedLetter, PairKey>;
   /**
-   * Destination id → where the next read starts: after the letter `last`. All letters up to this
-   * one are being sent already; they are in the set `inFlight`.
+   * Destination id → where the next read starts: after the letter `last`. All letters up to it are
+   * being sent, and are in the set `inFlight`.
    */
   readonly #skipped = new Map<string, { inFlight: IdSet; last: string }>();
 
@@ -50,9 +50,9 @@ export class RequeuedLetters {
   }
 
   /**
-   * Returns the oldest requeued letters of a destination that are not in `inFlight`, the set of
-   * letters that are being sent. The caller must add all returned letters to this set: the next
-   * call may start after them, and would never return a letter that is missing from the set.
+   * Returns a destination's oldest requeued letters that are not in `inFlight`, the set of letters
+   * that are being sent. The caller must add all returned letters to this set, because the next
+   * call may start after them and does not return them again.
    */
   oldest(
     destinationId: string,
@@ -75,7 +75,7 @@ export class RequeuedLetters {
     return letters;
   }
 
-  /** Stores a requeued letter. Like `remove`, may be called only in a transaction of the store. */
+  /** Stores a requeued letter. Call this and `remove` only inside a transaction of the store. */
   put(requeued: RequeuedLetter): void {
     this.#letters.put([requeued.letter.destinationId, requeued.letter.id], requeued);
   }
@@ -91,8 +91,8 @@ export class RequeuedLetters {
   }
 
   /**
-   * Makes the next read include `letters`, which were requeued, even if it would start after them.
-   * May be called only once the transaction that added the letters is committed.
+   * Makes the next read return newly requeued letters even if it would have started after them.
+   * Call it once the transaction that stored `letters` is committed.
    */
   added(letters: readonly StoredLetter[]): void {
     for (const { destinationId, id } of letters) {
@@ -102,8 +102,8 @@ export class RequeuedLetters {
   }
 
   /**
-   * Makes the next read for a destination, or without an id for every destination, start at the
-   * oldest letter again. Needed after other nodes have changed the letters.
+   * Makes the next read start at the oldest letter again, of one destination or, without an id, of
+   * all. Needed after other nodes have changed the letters.
    */
   rescan(destinationId?: string): void {
     if (destinationId === undefined) this.#skipped.clear();

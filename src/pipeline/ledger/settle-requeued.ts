@@ -16,10 +16,10 @@ export interface SettledLetter {
 }
 
 /**
- * Removes requeued letters of a destination that have their final outcome, and adds the outcomes to
- * the counts of their replay jobs. Does not count a letter that is missing: a commit with an
- * unknown result is repeated, and the first commit may have counted and removed the letter. May be
- * called only inside a transaction.
+ * Removes requeued letters of a destination that have their final outcome, and adds these outcomes
+ * to the counts of their replay jobs. Letters that are missing are not counted: if a commit is
+ * repeated because its result was unknown, the first one may have counted and removed them. Call it
+ * only inside a transaction.
  */
 export function settleRequeued(
   requeued: RequeuedLetters,
@@ -41,7 +41,7 @@ export function settleRequeued(
   for (const [jobId, outcomes] of sums) jobs.settleLetters(jobId, outcomes, Date.now());
 }
 
-/** Drops a limited number of a deleted destination's requeued letters; returns their number. */
+/** Drops some requeued letters of a deleted destination. Returns their number; 0 without any. */
 export function dropRequeued(
   requeued: RequeuedLetters,
   jobs: JobTables,

@@ -1,21 +1,21 @@
 import type { ShownAnswer } from "../../destinations/answers/receiver-answer.ts";
 import type { FailureScope } from "../../destinations/destination.ts";
 
-/** Why events were not delivered. Contains no secrets, so it may be stored, logged and shown. */
+/** Why events were not delivered. It has no secrets, so it may be stored, logged and shown. */
 export interface FailureCause {
   reason: string;
   /** The answer of the receiver; absent when it did not answer. */
   response?: ShownAnswer | undefined;
 }
 
-/** A failed attempt to deliver a batch, or an attempt in which the receiver refused events. */
+/** A failed attempt to deliver a batch, or one in which the receiver refused some of the events. */
 export interface FailedAttempt {
   /** Start of the attempt in milliseconds since the epoch. */
   at: number;
   durationMs: number;
   /**
-   * Why the whole attempt failed. Absent when the receiver refused individual events, each for a
-   * reason of its own.
+   * Why the whole attempt failed. Absent when only single events were refused, each for its own
+   * reason.
    */
   reason?: string;
   status?: number;
@@ -27,8 +27,8 @@ export type AttemptResult =
       kind: "delivered";
       refused?: ReadonlyMap<number, string>;
       /**
-       * This attempt, as it is stored in the dead letters of the events in `refused`. Absent when
-       * no event was refused.
+       * This attempt, as the dead letters of the refused events store it. Absent when no event was
+       * refused.
        */
       attempt?: FailedAttempt;
     }
@@ -39,11 +39,14 @@ export type AttemptResult =
       afterMs?: number;
       delivered?: ReadonlySet<number>;
       attempt?: FailedAttempt;
-      /** Whether the config changed during the attempt. The next attempt then follows at once. */
+      /**
+       * Whether the destination's config changed during the attempt. The events are then sent again
+       * at once.
+       */
       isOutdated?: boolean;
     } & FailureCause);
 
-/** Returns the cause if the receiver refused all events of a delivery, else undefined. */
+/** Returns the cause if the receiver refused all `events` events of a delivery, else undefined. */
 export function fullRefusal(result: AttemptResult, events: number): FailureCause | undefined {
   if (result.kind === "rejected") return { reason: result.reason, response: result.response };
   const refused = result.kind === "delivered" ? result.refused : undefined;
@@ -59,8 +62,8 @@ export const FAILED_ATTEMPTS_MAX = 10;
 const FIRST_ATTEMPTS_KEPT = 2;
 
 /**
- * Adds a failed attempt. If there are then more than `FAILED_ATTEMPTS_MAX`, removes the first one
- * after `FIRST_ATTEMPTS_KEPT`.
+ * Adds a failed attempt to `attempts`, and returns them. If there are then more than
+ * `FAILED_ATTEMPTS_MAX`, removes the oldest one after the first `FIRST_ATTEMPTS_KEPT`.
  */
 export function withAttempt(
   attempts: FailedAttempt[] | undefined,

@@ -9,18 +9,21 @@ export interface DeadLetter {
   destinationId: string;
   transformationVersionId?: string;
   messageId: string;
-  /** `transform`: user code failed. `deliver`: the event could not or must not be delivered. */
+  /**
+   * The stage that failed. `transform`: user code failed. `deliver`: the event could not be
+   * delivered, or must not be.
+   */
   stage: "transform" | "deliver";
   reason: string;
   line?: number;
   column?: number;
   attempts: number;
   /**
-   * Failed attempts; if there were many, only the first and the last ones. Absent in letters of
-   * earlier versions.
+   * Failed attempts to deliver the event; if there were many, only the first and the last ones.
+   * Absent in letters that an earlier version stored.
    */
   failedAttempts?: FailedAttempt[];
-  /** Id of the group of letters with the same failure that this letter is in. */
+  /** Id of the group of dead letters that failed like this one. */
   groupId?: string | undefined;
   /** The answer of the receiver to the last attempt. Absent when it did not answer. */
   response?: LetterResponse | undefined;
@@ -36,8 +39,8 @@ export interface DeadLetter {
 /** A receiver's answer, as a dead letter shows it. */
 export interface LetterResponse extends ShownAnswer {
   /**
-   * Whether the headers and the text are those of the response to another letter of the group, with
-   * equal status and code, because this letter's response is not stored.
+   * Whether the headers and the text are those of another letter's response, because this letter's
+   * is not stored. The other letter is of the same group, with the same status and code.
    */
   isSample?: true;
 }
@@ -61,16 +64,16 @@ export interface StoredLetter extends Omit<DeadLetter, "event" | "response" | "g
 }
 
 /**
- * A dead letter that is about to be stored, with the receiver's response. The ledger stores
- * responses apart from the letters, and only a few for each group.
+ * A dead letter that is about to be stored, with the receiver's response. The ledger stores only a
+ * few responses for each group of letters, apart from the letters.
  */
 export interface NewLetter extends StoredLetter {
   response?: ShownAnswer;
 }
 
 /**
- * A dead letter that waits to be sent again. `replayedAt` is the time of the request to send it
- * again, in milliseconds since the epoch.
+ * A dead letter that waits to be sent again. `replayedAt` is the time at which this was requested,
+ * in milliseconds since the epoch.
  */
 export interface RequeuedLetter {
   letter: StoredLetter;
@@ -93,27 +96,27 @@ export interface LetterFilter {
   groupIds?: readonly string[];
   /** Text that the letter's reason must contain; upper and lower case count as equal. */
   reason?: string;
-  /** Id of the transformation version that ran over the event. */
+  /** Id of the version of user code that ran over the event. */
   transformationVersionId?: string;
   /**
-   * Letters created from `from` (inclusive) to `to` (exclusive) match. Both are in milliseconds
-   * since the epoch.
+   * Letters match that were created from `from` (inclusive) to `to` (exclusive), both in
+   * milliseconds since the epoch.
    */
   from?: number;
   to?: number;
 }
 
 /**
- * Limits of a scan of dead letters in the order of their ids: it reads ids above `after` and below
- * `before`, and returns at most `count` matches.
+ * Limits of a scan of dead letters in the order of their ids. It reads letters with ids above
+ * `after` and below `before`, and returns at most `count` that match.
  */
 export interface LetterScan {
   after: string;
   before: string;
   count: number;
   /**
-   * The present time in milliseconds since the epoch. If given, the scan also finds letters whose
-   * ids have a later time, even above `before`: a clock that was ahead gave them this time.
+   * The present time in milliseconds since the epoch. If given, the scan also returns letters whose
+   * ids have a later time, even above `before`, because they are from a clock that was ahead.
    */
   now?: number;
 }
@@ -122,31 +125,28 @@ export interface LetterScanResult {
   ids: string[];
   /**
    * `seen` is the number of dead letters that the scan read. `reached` is the id of the last one,
-   * after which the next scan continues; undefined when no letters are left.
+   * after which the next scan continues; undefined when no letters are left to read.
    */
   seen: number;
   reached: string | undefined;
 }
 
 /**
- * Dead letters of one destination with the same failure: their stage, status, code and reason are
- * equal. Numbers, ids, quoted values and times in the reason may differ.
+ * Dead letters of one destination with the same failure: they have the same stage, status and code,
+ * and the same reason, except for numbers, ids, quoted values and times in it.
  */
 export interface LetterGroup extends LetterOwner {
   id: string;
   stage: "transform" | "deliver";
-  /**
-   * The reason of the group's first letter. In the reasons of other letters, numbers, ids, quoted
-   * values and times can differ from it.
-   */
+  /** The first letter's reason. In others, numbers, ids, quoted values and times may differ. */
   reason: string;
   count: number;
   /**
-   * Creation time of the letter added first, in milliseconds since the epoch. Undefined in a group
-   * that an older version of pixelmill began.
+   * Creation time of the first letter of the group, in milliseconds since the epoch. Absent if an
+   * earlier version of pixelmill began the group.
    */
   firstAt?: number;
-  /** Creation time of the letter added last, in milliseconds since the epoch. */
+  /** Creation time of the letter that was added last, in milliseconds since the epoch. */
   lastAt: number;
   status?: number;
   code?: string;

@@ -5,8 +5,8 @@ interface KeyedEvent {
 }
 
 /**
- * Returns the key that identifies an event. The messageId alone is not enough: an SDK chooses it,
- * so a source may send the same messageId twice, and two sources may send the same one.
+ * Returns the key that identifies an event. A messageId alone does not, because SDKs choose it: one
+ * source may send it twice, or two sources may send the same one.
  */
 export function eventKey({ sourceId, receivedAt, messageId }: KeyedEvent): string {
   return `${sourceId} ${receivedAt} ${messageId}`;

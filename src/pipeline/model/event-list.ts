@@ -1,8 +1,8 @@
 import type { LaneEvent } from "./lane-event.ts";
 
 /**
- * Events in the order in which they were added. Each event refers to its neighbours, so that any
- * event can be removed without a search. An event is in at most one list.
+ * A list of events in the order in which they were added. Each event has references to its
+ * neighbours, so that any event can be removed without a search. An event is in at most one list.
  */
 export class EventList {
   #first: LaneEvent | undefined;

@@ -4,8 +4,8 @@ import type { LogEnd } from "../../event/record.ts";
 export type { BuiltEvent } from "../../event/built-event.ts";
 
 /**
- * One received event, before user code has run over it. The deliveries to all destinations share
- * this object. Its costly fields are computed at their first use.
+ * A received event, before user code has run over it. The lanes of all destinations share this
+ * object. Fields that are costly to compute are computed when they are first read.
  */
 export interface InputEvent {
   readonly messageId: string;
@@ -15,8 +15,8 @@ export interface InputEvent {
   readonly event: BuiltEvent;
   /**
    * Ends of the other event logs when this event was received. Records below these ends must be
-   * delivered before this event, so that a user's events stay in order whichever process received
-   * them. Undefined when there are no other logs.
+   * delivered before this event, so that a user's events stay in order even if different processes
+   * received them. Undefined when there are no other logs.
    */
   readonly after?: readonly LogEnd[] | undefined;
 }
@@ -28,8 +28,8 @@ export interface LogInput extends InputEvent {
 }
 
 /**
- * Parses JSON. If it is not valid, returns the text itself and does not throw, so that every event
- * can be displayed.
+ * Parses JSON. Returns invalid JSON as text instead of throwing, so that every event can be
+ * displayed.
  */
 export function parseJsonOrText(json: Uint8Array | string): unknown {
   const text = typeof json === "string" ? json : Buffer.from(json).toString();
