@@ -19,7 +19,7 @@ import { SharedPoll } from "./shared-poll.ts";
  * catalog when nothing else wakes them.
  */
 export const TOPOLOGY_POLL_MS = 100;
-/** One timer for all partitions of this process, because each timer wakes the process. */
+/** Timer for `TOPOLOGY_POLL_MS`. All partitions share it, since each timer wakes the process. */
 const topologyPoll = new SharedPoll(TOPOLOGY_POLL_MS);
 /** Interval in milliseconds at which the event logs are trimmed. */
 const TRIM_INTERVAL_MS = 10_000;
@@ -38,7 +38,7 @@ export interface PartitionPipelineParts extends LaneRegistryParts {
   ledgers(): readonly Ledger[];
   retention: Retention;
   repetitions: Repetitions;
-  /** Records of newer pixelmill versions. Readers of `logs` and `replayedLogs` stop at them. */
+  /** Records of newer pixelmill versions that were found. Readers of the logs stop at them. */
   held: HeldRecords;
 }
 

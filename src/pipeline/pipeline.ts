@@ -74,7 +74,7 @@ export interface Pipeline {
   keptEvents(): Promise<{ bytes: number; oldestAt: number | undefined }>;
   /** Returns one sentence for each problem of the deliveries that the operator can solve. */
   warnings(): string[];
-  /** Waits for running deliveries, up to a limit, stores their progress, and stops. */
+  /** Waits for running deliveries, for a limited time, then stores their progress and stops. */
   close(): Promise<void>;
 }
 
@@ -129,7 +129,7 @@ export interface PipelineHostParts {
   logEnds?(): Promise<Positions>;
   /** Limits up to which the logs keep events that were delivered. Absent: they keep none. */
   retentionBounds?: RetentionBounds;
-  /** Reads the time of receipt from an encoded record. Absent: `timeOfRecord` does. */
+  /** Reads the time of receipt from an encoded record. Absent: `timeOfRecord` is used. */
   timeOf?: TimeOf;
   /** The disk that holds the event logs. Absent when other machines hold them. */
   disk?(): Disk;

@@ -94,8 +94,8 @@ function checkOnce(path: string, revisions: readonly Revision[]): void {
 }
 
 /**
- * Throws `ApiError` when two libraries have the same import name, since an import of it would
- * be ambiguous.
+ * Throws `ApiError` when two libraries have the same import name, since code that imports this name
+ * would be ambiguous.
  */
 export function checkImportNames(libraries: readonly Revision[]): void {
   const names = libraries.map(({ language, importName }) => `${familyOf(language)} ${importName}`);

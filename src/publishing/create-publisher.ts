@@ -32,9 +32,7 @@ import { toValidationResult } from "./validation-result.ts";
  */
 export const PUBLISH_ATTEMPTS_MAX = 5;
 
-/**
- * Longest time in milliseconds that a request waits, after its tests, until its change is stored.
- */
+/** Longest wait in milliseconds, after the tests of a request, until its change is stored. */
 const COMMIT_MS_MAX = 10_000;
 
 const lateCommit = () =>
@@ -62,15 +60,12 @@ export function createPublisher(parts: PublisherParts) {
   const { catalog, commitMsMax = COMMIT_MS_MAX } = parts;
   const tests = createTests(parts);
   /**
-   * Runs the updates of each transformation or library one after the other. Simultaneous updates
-   * would change the same revision, and all but one would have to be repeated and tested again.
+   * Runs simultaneous updates of one transformation or library one after the other. Otherwise all
+   * but the first to be stored would have to be repeated and tested again.
    */
   const byResource = new KeyedMutex();
 
-  /**
-   * Commits a change as `Code.commit` does. Rejects when the commit takes longer than
-   * `commitMsMax`.
-   */
+  /** Commits a change to the catalog. Rejects when the commit takes longer than `commitMsMax`. */
   function commit<T = void>(workspaceId: string, change: CodeChange, read?: () => T): Promise<T> {
     const committed = catalog.code.commit(workspaceId, change, read as () => T);
     return withTimeLimit(committed, commitMsMax, lateCommit);

@@ -23,8 +23,8 @@ export const StoredCode = component("StoredCode", {
 });
 
 /**
- * Returns a transformation or library as rudder-transformer fetches it from its control plane;
- * undefined when no such version was ever published.
+ * Returns a transformation or library as rudder-transformer fetches it from its control plane.
+ * Returns undefined when this version was never published.
  */
 export function codeAnswer(
   { code }: Catalog,

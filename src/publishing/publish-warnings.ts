@@ -4,8 +4,8 @@ import type { CodeTestReport, TransformationTestReport } from "./testing/test-ru
 import { truncateMessage } from "./testing/truncate-message.ts";
 
 /**
- * Returns the warnings of a successful publish. They name the failing tests, which do not prevent a
- * rollback, and the code that drops every test event. Pure function.
+ * Returns the warnings of a successful publish: one for each failing test, which does not prevent a
+ * rollback, and one for each code that drops every test event. Pure function.
  */
 export function warningsOf(testRun: CodeTestReport): string[] {
   const failures = failuresOf(testRun).map(({ revision, suite, event, error }) => {

@@ -5,18 +5,17 @@ import type { Difference, SuitesReport } from "./reports.ts";
 
 export type TestEvent = Record<string, unknown>;
 
-/** The stored resource and its new revision, with warnings about the publication for the caller. */
+/** The stored transformation or library, its new revision, and warnings about its publication. */
 export interface StoredCode extends ResourceRevision {
   warnings: string[];
 }
 
-/** A request whose tests end when the caller hangs up. */
 interface CallerRequest {
   /** Signal that aborts when the caller hangs up. */
   caller?: AbortSignal;
 }
 
-/** A request that changes code. `note` says why. */
+/** A request that changes code. `note` says why the code is changed. */
 interface NotedRequest extends CallerRequest {
   note?: string;
 }
@@ -58,7 +57,7 @@ export interface TestSuite {
 }
 
 /**
- * Drafts that are tested without being stored: a transformation to run on events, and libraries to
+ * Drafts (code that is not stored) to test: a transformation to run on events, and libraries to
  * load.
  */
 export interface DraftRunInput extends CallerRequest {
@@ -69,7 +68,7 @@ export interface DraftRunInput extends CallerRequest {
     code: string;
     /** Test events. Without any, the two default events are used. */
     events: TestEvent[];
-    /** For each event of `events`, the fields that replace those of `metadata(event)` in tests. */
+    /** For each of `events`, the fields that replace those of `metadata(event)` in tests. */
     metadata: Record<string, unknown>[];
     /** Test cases (stored ones, perhaps edited), which run in addition to `events`. */
     testSuite?: TestSuite[];

@@ -67,7 +67,7 @@ export function createCodeChecks(
     });
   }
 
-  /** Runs a program on one batch of test events in the guest that the source provides. */
+  /** Runs a program on one batch of test events in the guest process that `source` provides. */
   async function checkIn(
     source: GuestSource,
     program: Program,
@@ -142,8 +142,8 @@ export function createCodeChecks(
 
   /**
    * Returns a function that sends `request` to a guest process and resolves with the reply. When
-   * the process ends before it replies, the checked code is to blame: the function resolves with
-   * `failed(error)`, whose argument is the reason of the end.
+   * the process ends before it replies, the checked code is to blame. The function then resolves
+   * with the result of `failed`, called with the reason of the end.
    */
   function requestOf<T>(
     workspaceId: string,
@@ -166,9 +166,9 @@ export function createCodeChecks(
 }
 
 /**
- * Runs `work` and resolves with its result. When no guest process starts because the request has
- * used up its CPU time for tests, resolves with `failed(error)`, whose argument is the error of
- * `budget`, instead of rejecting.
+ * Runs `work` and resolves with its result. When `work` rejects because the request has used up its
+ * CPU time for tests and no guest process starts, resolves with the result of `failed`, called with
+ * the error of `budget`.
  */
 async function failIfSpent<T>(
   budget: TestBudget,
@@ -187,7 +187,7 @@ const tooMuchOutput = {
   message: `Outputs of the tests of one request may be ${TEST_OUTPUT_BYTES_MAX} bytes together`,
 };
 
-/** Returns the report of a batch of tests that were not run: `error` for every event. */
+/** Returns the report of a batch of tests that did not run. Every event has the error `error`. */
 function refusal({ events }: ProgramBatch, error: UserError): CheckReport {
   return { outcomes: events.map(() => ({ error })), logs: [] };
 }

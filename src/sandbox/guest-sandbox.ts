@@ -22,8 +22,8 @@ import {
 } from "./scheduling/guest-starter.ts";
 
 /**
- * Total size in bytes of the outputs of a batch of live (not test) events above which the batch
- * ends early. The caller of the sandbox then runs the events without an outcome in a new batch.
+ * Total bytes of the outputs of a batch above which the batch ends early. The caller of the sandbox
+ * then runs the events without an outcome in a new batch. Test runs have another limit.
  */
 export const GUEST_BATCH_OUTPUT_BYTES_MAX = 2 << 20;
 
@@ -82,7 +82,7 @@ export function createSandbox(options: SandboxOptions) {
      * batches failed.
      */
     suspended: () => suspensions.list(),
-    /** Running programs of which no event has succeeded for `CODE_SLOW_MS`. */
+    /** Running programs none of whose events has succeeded for `CODE_SLOW_MS`. */
     slow: () => suspensions.slow(),
     /** Counts of running guest processes, and of workspaces (tenants) that wait for a process. */
     guestCounts: () => ({ alive: starter.aliveCount, awaited: pool.waitingCount }),

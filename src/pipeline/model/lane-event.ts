@@ -12,15 +12,15 @@ export type LogOrigin =
   | { log: string; sequence: number; replayId: string };
 
 /**
- * Where an event in delivery comes from: a log record, or a requeued dead letter. Determines which
- * progress is stored when the event has its final outcome.
+ * Where an event in delivery comes from: a log record, or a requeued dead letter. It decides which
+ * progress is stored when the event has its final outcome: that of the log or of the dead letter.
  */
 export type Origin = LogOrigin | { requeued: StoredLetter; jobId?: string | undefined };
 
 /**
  * Approximate bytes that an event takes in memory besides its text. If they were not counted, a
- * batch of many events `{}` would count as almost nothing. `OUTPUT_OVERHEAD_BYTES` is the same for
- * an output.
+ * batch of many events `{}` would count as almost nothing. `OUTPUT_OVERHEAD_BYTES` is the number
+ * for an output.
  */
 export const EVENT_OVERHEAD_BYTES = 512;
 const OUTPUT_OVERHEAD_BYTES = 256;
@@ -33,23 +33,23 @@ export interface LaneEvent {
   input: InputEvent;
   origin: Origin;
   /**
-   * Earliest start of the event's retry window, in milliseconds since the epoch: the time at which
-   * the event was received, its dead letter was requeued, or a replay took it for delivery. The
-   * time is by the clock of the process that did this.
+   * Start of the event's retry window, in milliseconds since the epoch: the time at which the event
+   * was received, its dead letter was requeued, or a replay took it for delivery. The time is by
+   * the clock of the process that did this.
    */
   retryWindowStart: number;
-  /** Number of bytes that the event counts in the memory budget of its lane. */
+  /** Bytes that the event takes of its lane's memory budget. */
   bytes: number;
   /** Number of outputs that user code made of this event and that have no final outcome yet. */
   openOutputs: number;
   /**
    * The routes (connections by source) with which `LaneRoutes.decide` last allowed the event to be
-   * sent; undefined before it first did.
+   * sent. Undefined until then.
    */
   checkedRoutes: Routes | undefined;
   /**
-   * Whether the event's outputs take more than `LANE_HELD_BYTES_MIN`. False until their size is
-   * known.
+   * Whether the event's outputs take more than `LANE_HELD_BYTES_MIN` bytes. False until their size
+   * is known.
    */
   isLarge: boolean;
   /** Whether at least one of the event's outputs was delivered. */
@@ -98,15 +98,13 @@ export interface OutputCounts {
   attempts: number;
   /** Number of attempts that failed with an error for which a retry may succeed. */
   failedAttempts: number;
-  /**
-   * Number of outputs that were delivered and never failed in a request that held only this output.
-   */
+  /** Number of delivered outputs that never failed in a request without other outputs. */
   taken: number;
-  /** Number of outputs that failed at least once in a request that held only this output. */
+  /** Number of outputs that failed at least once in a request without other outputs. */
   failed: number;
   /**
-   * Number of outputs without a final outcome that failed in a request that held only this output,
-   * or that wait behind an earlier output of the same user that failed in this way.
+   * Number of outputs that have no final outcome and failed in a request without other outputs, or
+   * wait behind such an output of the same user.
    */
   waiting: number;
   waitingBytes: number;
@@ -137,17 +135,21 @@ export interface Output {
    */
   failedAttempts: FailedAttempt[] | undefined;
   /**
-   * Time on the clock `elapsed()` at which the output's first attempt failed, or at which the
-   * output began to wait behind an earlier output of the same user that fails. Undefined before.
+   * Time on the clock `elapsed()` at which the first attempt to deliver the output failed, or at
+   * which the output began to wait behind another output of the same user whose attempts fail.
+   * Undefined until then.
    */
   failingSince: number | undefined;
-  /** The group of the output's user in `UserGroups`; -1 until the output is queued. */
+  /** Index in `UserGroups` of the group of the output's user; -1 until the output is queued. */
   userGroup: number;
-  /** Failures of requests that held only this output; undefined before the first one. */
+  /** Failures of the output in requests without other outputs; undefined before the first one. */
   failedAlone: FailuresAlone | undefined;
 }
 
-/** Counts of failed requests with only one output. They show whether the output is the cause. */
+/**
+ * Counts of an output's failures in requests without other outputs. They show whether the output is
+ * the cause.
+ */
 export interface FailuresAlone {
   total: number;
   /**
@@ -156,9 +158,8 @@ export interface FailuresAlone {
    */
   ofEvent: number;
   /**
-   * Number of failures at a time at which the destination probably accepted other outputs: the
-   * first failure, and each later failure if another output was delivered after the failure before
-   * it.
+   * Number of failures while the destination probably accepted other outputs: the first failure,
+   * and each later one if another output was delivered since the failure before it.
    */
   amongTaken: number;
   /** The counts of the destination's outputs and attempts at the first failure. */

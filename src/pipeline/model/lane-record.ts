@@ -44,8 +44,8 @@ export interface FailureRecord {
    */
   outageMs?: number;
   /**
-   * Milliseconds for which the receiver has answered and refused every event. Absent while it
-   * accepts events or does not answer.
+   * Milliseconds for which the receiver has answered and refused every event. Absent while the
+   * receiver accepts events or does not answer.
    */
   refusedMs?: number;
   /**
@@ -63,26 +63,26 @@ export interface LaneRecord extends FailureRecord {
   sealed?: DeliveryIntent;
   logs: Record<string, CursorRecord>;
   /**
-   * Connection id → start of the connection's latest live period (a time in which it delivers) that
-   * the lane knows, as a position in each log. A period that began before the lane's read position
-   * is known only after the lane has read the period's records below that position. After a
-   * restart, the lane goes back to the start of each period that is not known.
+   * Connection id → start of the latest live period (a time in which the connection delivers) that
+   * the lane knows, as a position in each log. If a new period begins before the lane's read
+   * position, it is entered here only when the lane has read the older records. Until then, a
+   * restart reads these records again.
    */
   known: Record<string, Positions>;
 }
 
 /**
  * Whether the lane with the stored state `record` was failing when it stopped. Such a lane does not
- * rest after a restart, because only its working parts show the failure.
+ * rest after a restart, because a resting lane does not report a failure.
  */
 export function isFailing(record: LaneRecord | undefined): boolean {
   return (record?.outageMs ?? record?.refusedMs) !== undefined;
 }
 
 /**
- * Whether the ledger's record of a lane, `stored`, is up to date: it has the read positions `logs`,
- * the live periods `known`, the intent `sealed` of a batched delivery, the same kinds of failure,
- * and a length of the outage that differs from `outageMs` by less than `outageStepMs`.
+ * Whether the ledger's record of a lane, `stored`, is up to date. Both must have equal positions,
+ * equal live periods, the same interrupted delivery, and a refusal or none. An outage in `stored`
+ * must still last, and its length must be correct up to `outageStepMs`.
  */
 export function isStored(
   stored: LaneRecord | undefined,

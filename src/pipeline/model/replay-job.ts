@@ -3,7 +3,7 @@ import type { Positions } from "../../log/positions.ts";
 import type { LetterFilter } from "./dead-letter.ts";
 import type { CursorRecord } from "./lane-record.ts";
 
-/** Filters the events of a replay, in addition to the job's source and time of receipt. */
+/** Conditions on the events of a replay, besides the job's source and time range. */
 export interface EventFilter extends ContentFilter {
   /** Event type as in RudderStack: `page`, `track`, … */
   type?: string;
@@ -12,7 +12,8 @@ export interface EventFilter extends ContentFilter {
   userId?: string;
   anonymousId?: string;
   /**
-   * The messageIds of the events to replay. A messageId that the server made is a lower-case UUID.
+   * The messageIds of the events to replay. A messageId that pixelmill made (a lower-case UUID) is
+   * also found in upper case.
    */
   messageIds?: readonly string[];
 }
@@ -48,7 +49,7 @@ export interface JobFailure {
   count: number;
 }
 
-/** The member or the token that began a replay. */
+/** The workspace member or the API token that started a job. */
 export interface JobAuthor {
   id: string;
   name: string;
@@ -60,7 +61,7 @@ interface JobBase {
   state: "running" | "done" | "cancelled" | "failed";
   /** A sentence about why the job failed; absent unless `state` is `failed`. */
   error?: string;
-  /** Maximum number of events per second. */
+  /** Maximum number of events per second that the job sends. */
   rate: number;
   createdAt: number;
   endedAt?: number;
@@ -94,7 +95,7 @@ export interface EventJob extends JobBase {
    */
   starts: Positions;
   ends: Positions;
-  /** Log → read position of the job. */
+  /** Log → position up to which the job has read, and its events without a final outcome. */
   logs: Record<string, CursorRecord>;
   /**
    * Time in milliseconds since the epoch at which the last event that the job has read was
@@ -114,7 +115,7 @@ export interface EventJob extends JobBase {
 export interface LetterJob extends JobBase {
   kind: "dead-letters" | "purge";
   filter: LetterFilter;
-  /** Whether the job's dead letters were selected one by one, by their ids. */
+  /** Whether the job's dead letters were selected by their ids, not by a filter. */
   isSelection?: true;
   /** Id of the destination of all letters of the job; absent when they have several. */
   destinationId?: string | undefined;

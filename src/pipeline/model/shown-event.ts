@@ -2,8 +2,8 @@ import { parseJsonOrText } from "./input-event.ts";
 
 /**
  * Parses an event that user code made, to show it to users who may read events. Removes the members
- * named in `overrideMembers` from the event and from each object below its `integrations`. With
- * these members, code overrides the request that delivers the event. Their values may be
+ * named in `overrideMembers` from the event and from each object below its `integrations`. Code
+ * sets such members to override the request that delivers the event. Their values may be
  * credentials, such as a header `Authorization`.
  */
 export function shownOutput(

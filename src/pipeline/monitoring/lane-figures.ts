@@ -12,9 +12,12 @@ import { connectionSeries, type Series, seriesOf } from "../../figures/series.ts
 import type { LaneGauges } from "./lane-gauges.ts";
 import type { LaneHistories } from "./lane-history.ts";
 
-/** Counts and lags for the figures (statistics) of destinations, sources and transformations. */
+/** Counts and lags that are stored as figures (statistics) of destinations, sources and so on. */
 export interface PipelineFigures {
-  /** Returns a row of counts for each series, for the minute that began at the time `at`. */
+  /**
+   * Returns a row of counts for each series (destination, source, …), for the minute that began at
+   * the time `at`.
+   */
   minute(at: number): Map<Series, FigureRow>;
   /** Resolves with a row for each series that has a lag. The rows hold only the current lag. */
   lag(): Promise<Map<Series, FigureRow>>;

@@ -22,11 +22,10 @@ export interface ConnectionRates extends Rates {
   sourceId: string;
 }
 
-/** Counts of one lane in one minute. */
 interface LaneMinute {
   /**
-   * Counters of the lane, in the order of a figure row's columns. `RECEIVED` is 0, because received
-   * events are counted only per source.
+   * Counters of the lane, in the order of a figure row's columns. The counter `RECEIVED` is 0,
+   * because received events are counted only per source.
    */
   counters: ArrayLike<number>;
   /** Counters of each source whose events were counted. */
@@ -46,9 +45,9 @@ const IDLE_MS = COUNTED_MINUTES * MINUTE_MS;
 const isIdle = (lastAt: number, now: number) => Math.abs(now - lastAt) > IDLE_MS;
 
 /**
- * Number of expected failures at which a destination counts as recovered: at the failure rate of
- * the last minute, this number of the deliveries since its last failure would have failed. At 3, a
- * destination that still fails is taken for recovered about once in e³ = 20 times.
+ * A destination counts as recovered when so many outputs were delivered since its last failure that
+ * this number of them would have failed at the failure rate of the last minute. At 3, a destination
+ * that still fails is taken for recovered about once in e³ = 20 times.
  */
 const EXPECTED_FAILURES = 3;
 const RATE_SLOT_MS = 10_000;
@@ -62,7 +61,6 @@ const counterNames: readonly CounterName[] = ["received", "delivered", "dropped"
 /** Index of each counter in the counts of a `CounterRing`, and in a figure row. */
 const counterIndex = { received: RECEIVED, delivered: DELIVERED, dropped: DROPPED, failed: FAILED };
 
-/** Counters of one source's events in a lane. */
 interface SourceCounters {
   rates: CounterRing;
   minutes: CounterRing;
@@ -148,9 +146,8 @@ class LaneHistory {
   }
 
   /**
-   * Returns whether some events still fail. Returns false when no event failed in the last minute.
-   * Also returns false when the destination counts as recovered: at the failure rate of the last
-   * minute, `EXPECTED_FAILURES` of the deliveries since the last failure would have failed.
+   * Returns whether some events still fail: an event failed in the last minute, and the destination
+   * does not count as recovered since (see `EXPECTED_FAILURES`).
    */
   isRejecting(now: number): boolean {
     let delivered = 0;
@@ -163,7 +160,7 @@ class LaneHistory {
     return (this.#deliveredSinceFailure * failed) / (failed + delivered) < EXPECTED_FAILURES;
   }
 
-  /** Deletes the counters of sources that have no counts. */
+  /** Deletes the counters of sources that had no events for `IDLE_MS`. */
   clearIdleSources(now: number): void {
     for (const [id, { lastAt }] of this.#sources) {
       if (!isIdle(lastAt, now)) continue;
@@ -208,7 +205,7 @@ class LaneHistory {
 
 /**
  * Recent activity of all destinations, by destination id. Its memory is bounded: when there is no
- * room for another history or connection, histories and connections without counts are cleared.
+ * room for another history or connection, it deletes counters that had no events for `IDLE_MS`.
  */
 export class LaneHistories {
   readonly #all = new Map<string, LaneHistory>();
@@ -264,7 +261,7 @@ export class LaneHistories {
   }
 
   /**
-   * Clears the histories and connections without counts. Does so at most once a minute, because a
+   * Deletes the counters that had no events for `IDLE_MS`. Does so at most once a minute, because a
    * sweep frees nothing while all destinations are busy.
    */
   #sweep(now: number): void {

@@ -88,7 +88,7 @@ export function createTransformationMetrics(registry: Metrics, tenants: TenantLa
 
 type RunCounts = Record<(typeof outcomes)[number], number>;
 
-/** Adds a batch to a transformation's figures. An event that `passed` counts as delivered. */
+/** Adds a batch to a transformation's figures. Events that `passed` the code count as delivered. */
 export function recordRunFigures(
   runs: MinuteCounters,
   transformationId: string,

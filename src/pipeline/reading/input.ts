@@ -7,8 +7,8 @@ const KEPT_EVENTS_BYTES_MAX = 8 << 20;
 
 /**
  * Builds events from log records and keeps the latest ones, because the deliveries to several
- * destinations use the same events. The limit covers the bytes of both events and records, because
- * either can be hundreds of times larger than the other.
+ * destinations use the same events. `KEPT_EVENTS_BYTES_MAX` limits the bytes of events and records
+ * together, because either can be hundreds of times larger than the other.
  */
 export class EventCache {
   readonly #build: (record: EventRecord) => BuiltEvent;
@@ -25,7 +25,7 @@ export class EventCache {
     this.#build = build;
   }
 
-  /** Builds the event of a record. `input` keeps it until the cache drops it. */
+  /** Builds the event of a record. `input` keeps the event until the cache drops it. */
   build(record: EventRecord, input: RecordInput): BuiltEvent {
     const event = this.#build(record);
     this.#young.push(input);

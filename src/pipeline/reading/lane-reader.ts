@@ -18,7 +18,7 @@ export class LaneReader {
   readonly #periods: LivePeriods;
   /** Log → chunk of records taken only in part, kept so that the next batch need not read it. */
   readonly #chunks = new Map<string, LogChunk>();
-  /** The batched delivery that a crash interrupted; while defined, only its events are taken. */
+  /** The batched delivery that a crash interrupted. While defined, only its events are taken. */
   #recovering: DeliveryIntent | undefined;
   #routes: Routes;
   #nextLog = 0;
@@ -75,7 +75,7 @@ export class LaneReader {
     }
   }
 
-  /** Records that the logs may hold new records of connected sources. */
+  /** Notes that the logs may hold new records of connected sources. */
   wake(): void {
     this.#skipAnnounced();
     this.#isIdle = false;
@@ -104,7 +104,7 @@ export class LaneReader {
     }
   }
 
-  /** Whether the lane has read all announced records of a log (for which lanes were woken). */
+  /** Whether the lane has read a log up to the end that was last announced to lanes. */
   #isAhead(log: string): boolean {
     return this.#logs.announcedEnd(log) <= this.#cursor(log).position;
   }
@@ -283,7 +283,7 @@ export class LaneReader {
     return previous !== undefined && covers(connection, previous.log, previous.sequence);
   }
 
-  /** The chunk of which some records were taken, if it contains the record at `sequence`. */
+  /** Returns the partly taken chunk of a log if it contains the record at `sequence`. */
   #taken(log: string, sequence: number): LogChunk | undefined {
     const chunk = this.#chunks.get(log);
     return chunk && chunk.from <= sequence && sequence < chunk.next ? chunk : undefined;

@@ -78,7 +78,7 @@ export class RestingReader {
     return reader;
   }
 
-  /** Creates a resting reader with `reader`'s positions; undefined if `reader` has work left. */
+  /** Creates a resting reader with `reader`'s positions; undefined if `reader` is not settled. */
   static after(
     reader: LaneReader,
     logs: LogSet,
@@ -152,9 +152,9 @@ export class RestingReader {
 
   /**
    * Returns the position of the next record below `ends` that the lane has not passed. When there
-   * is none, returns undefined and sets `isBehind` to false: from then on, the lane skips announced
-   * records. Therefore an `Announcer` must wake lanes for all records from `ends` on, either before
-   * this call or after it.
+   * is none, returns undefined and sets `isBehind` to false. From then on, the lane skips announced
+   * records, so the `Announcer` must have woken it, or wake it later, for its records from `ends`
+   * on.
    */
   nextBelow(ends: ReadonlyMap<string, number>): LogPlace | undefined {
     for (const [log, end] of ends) {
@@ -193,8 +193,8 @@ export class RestingReader {
 
   /**
    * Approximate time of receipt, in milliseconds since the epoch, of the oldest record that the
-   * lane has not passed. Undefined when the lane is neither behind nor stopped, and before it has
-   * passed a record.
+   * lane has not passed. Undefined while the lane has not passed any record, and when it is neither
+   * behind nor stopped at a record of a newer version.
    */
   get oldestAt(): number | undefined {
     if (this.#held !== undefined) return Math.min(...this.#held.values());
@@ -208,7 +208,9 @@ export class RestingReader {
     }
   }
 
-  /** Returns the next sequence number to read. Determines it first for a newly added log. */
+  /**
+   * Returns the next sequence number to read: in a log that was added later, the first one needed.
+   */
   #nextOf(log: string): number {
     this.#next[log] ??= firstToRead(log, this.#connections, this.#logs);
     this.#durable[log] ??= this.#next[log];

@@ -87,10 +87,10 @@ export class SharedReader {
   }
 
   /**
-   * Notes that all records below `sequence` are announced: each lane that reads their sources was
-   * woken, and the lanes that are still idle may skip these records. If a newer version of
-   * pixelmill wrote the record at `sequence`, `newerAt` is its time of receipt; the announced end
-   * cannot pass this record.
+   * Sets the announced end of a log: lanes of the sources with records below `sequence` were woken
+   * for them, and lanes that are still idle may skip these records. `newerAt` is the time of
+   * receipt of the record at `sequence`, if a newer version of pixelmill wrote it. The announced
+   * end stays at such a record.
    */
   setAnnouncedEnd(log: string, sequence: number, newerAt?: number): void {
     assert(sequence <= this.end(log), "An announced end is at or below the durable end of its log");
@@ -111,7 +111,7 @@ export class SharedReader {
   /**
    * Returns a view that has only the logs of `readers` and shares the caches of this reader. With
    * `repetitions`, a read resolves only after `repetitions` has searched its records. With `held`,
-   * the view notes there each record of a newer version at which reading stops.
+   * the view adds to it each record of a newer version at which reading stops.
    */
   subset(
     readers: { keys(): Iterable<string> },
@@ -161,9 +161,9 @@ export class SharedReader {
   }
 
   /**
-   * Returns the chunk that contains the record at `sequence`, or the next one when there is no such
-   * record. Returns undefined at the end of the log. A chunk ends before a record of a newer
-   * version; a read at this record returns a chunk whose `next` is `sequence`.
+   * Returns the chunk that contains the record at `sequence`, or the next chunk if the log has no
+   * such record. Returns undefined at the end of the log. A chunk ends before a record of a newer
+   * version. A read at this record returns a chunk whose `next` is `sequence`.
    */
   async read(log: string, sequence: number): Promise<LogChunk | undefined> {
     const reader = this.#parts.readers.get(log);

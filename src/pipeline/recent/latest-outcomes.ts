@@ -32,8 +32,8 @@ export interface LatestOutcome {
    */
   received?: unknown;
   /**
-   * The event as it was sent to the destination, or as it would have been sent. Absent when
-   * `received` is absent.
+   * The event as user code made it for the destination, or as received if no code changed it.
+   * Absent when `received` is absent.
    */
   event?: unknown;
   reason?: string;
@@ -44,7 +44,7 @@ export interface LatestOutcome {
 export interface RecentFilter {
   sourceId?: string;
   destinationId?: string;
-  /** An outcome that the event must have at one or more of the destinations. */
+  /** An outcome that the event must have at one destination or more. */
   outcome?: string;
 }
 
@@ -83,7 +83,7 @@ export class LatestOutcomes {
     });
   }
 
-  /** Bytes of all outcomes. */
+  /** Approximate bytes of memory that the outcomes of all workspaces take. */
   get bytes(): number {
     return this.#workspaces.bytes;
   }
@@ -112,9 +112,9 @@ export class LatestOutcomes {
   }
 
   /**
-   * Finds the latest `eventsMax` events that have a matching outcome, and returns all their
-   * outcomes, the newest outcome first. Stops at about `RECENT_ANSWER_BYTES_MAX` bytes. Leaves out
-   * destinations that were deleted.
+   * Finds the latest `eventsMax` events that have a matching outcome, and returns all outcomes of
+   * these events, the newest first. Stops at about `RECENT_ANSWER_BYTES_MAX` bytes. Leaves out
+   * outcomes at deleted destinations.
    */
   list(workspaceId: string, filter: RecentFilter, eventsMax: number): LatestOutcome[] {
     const { sourceId, destinationId, outcome } = filter;

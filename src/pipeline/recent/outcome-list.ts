@@ -11,7 +11,10 @@ export interface KeptOutcome {
   messageId: string;
   receivedAt: number;
   at: number;
-  /** The event as the destination got it, as JSON. Undefined when it was too long. */
+  /**
+   * The event as user code made it for the destination, or as received if no code changed it, as
+   * JSON. Undefined when it was too long.
+   */
   json: Uint8Array | undefined;
   /** The event as received, as JSON; undefined when equal to `json` or too long to be kept. */
   received: Uint8Array | undefined;

@@ -6,9 +6,8 @@ export interface Trimmable {
 }
 
 /**
- * Fraction of the limit to which all parts together are trimmed, if they still exceed the limit
- * after the changed part was trimmed. It is below 1, so that trimming all parts is seldom
- * necessary.
+ * Fraction of the limit to which all parts are trimmed. They are trimmed if trimming only the
+ * changed part was not enough. The fraction is below 1, so that this is seldom necessary.
  */
 const TRIMMED_FRACTION = 3 / 4;
 

@@ -22,8 +22,8 @@ const HASH_WORDS = 4;
 const NONE = -1;
 /**
  * Maximum fraction of live slots (which have the last occurrence of their id) at which a full ring
- * is written again without its other slots, if a limit does not let it grow. Writing 500,000 slots
- * takes 75 ms, so it must free many slots.
+ * that cannot grow is written again without its other slots. A write of 500,000 slots takes 75 ms,
+ * so it must free many slots.
  */
 const LIVE_FRACTION_MAX = 7 / 8;
 
@@ -75,7 +75,7 @@ export class RecentIds {
     return last;
   }
 
-  /** Forgets the oldest ids, up to the first one that occurred at or after `time`. */
+  /** Forgets the oldest ids until the oldest one that is left occurred at or after `time`. */
   forgetBefore(time: number): void {
     while (this.#used > 0 && !(this.#times[this.#first]! >= time)) this.#forgetOldest();
   }
@@ -151,10 +151,9 @@ export class RecentIds {
   }
 
   /**
-   * Makes room for a new id: frees the slots of ids that occurred again, and doubles the number of
-   * slots when ids without a later occurrence fill at least half of them. Returns false when a
-   * limit does not allow more slots, and more than `LIVE_FRACTION_MAX` of the slots have the last
-   * occurrence of their id.
+   * Makes room for a new id. Frees the slots that are not live, and doubles the number of slots
+   * when at least half of them are live. Returns false when a limit allows no more slots and more
+   * than `LIVE_FRACTION_MAX` of the slots are live.
    */
   #makeRoom(): boolean {
     const isHalfLive = 2 * this.#live >= this.#capacity;

@@ -50,9 +50,9 @@ export class Repetitions {
   #unstored: RepetitionLot[] = [];
   readonly #events = new SentEventReader((sourceId) => this.#windowOf(sourceId) > 0);
   /**
-   * Logs that are being searched. Because records name the ends of other logs, the search of a log
-   * may first search these other logs. It skips logs in this set, so that damaged records that name
-   * each other's logs do not cause an endless recursion.
+   * Logs that are being searched. A record names the ends that other logs had when it arrived, and
+   * the search of its log first searches them up to these ends. It skips logs in this set, so that
+   * damaged records that name each other's logs do not cause an endless recursion.
    */
   readonly #active = new Set<string>();
   #storedPositions = "";
@@ -132,8 +132,8 @@ export class Repetitions {
   }
 
   /**
-   * Returns the position from which the log must keep its records. After a restart, these records
-   * are read again to find the messageIds of the longest deduplication window. Returns Infinity
+   * Returns the position from which the log must keep its records. A restart reads the records from
+   * there on again, to find the messageIds of the longest deduplication window. Returns Infinity
    * when no source has deduplication.
    */
   async neededFrom(log: string): Promise<number> {
@@ -201,8 +201,8 @@ export class Repetitions {
   }
 
   /**
-   * Searches other logs up to the ends that they had when an event arrived, because their records
-   * below these ends precede the event.
+   * Searches other logs up to the ends that they had when an event arrived, because the records
+   * below these ends are older than the event.
    */
   async #searchOthers({ after = [] }: SentEvent): Promise<void> {
     for (const { log, sequence } of after) {

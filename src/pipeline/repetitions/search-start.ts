@@ -16,8 +16,8 @@ export interface SearchStartParts {
 }
 
 /**
- * Finds the position at which the search of a log for repeated events continues after a restart,
- * and the earlier position from which messageIds are read before that.
+ * Finds where the search of a log for repeated events continues after a restart, and the earlier
+ * position from which the search first reads messageIds.
  */
 export class SearchStart {
   readonly #parts: SearchStartParts;
@@ -28,18 +28,18 @@ export class SearchStart {
   }
 
   /**
-   * Returns the earliest position at which a search of the log may begin: the start of its last
-   * parts (see `LogPart`), as many as have at most `readBytesMax` bytes together, but at least one.
+   * Returns the earliest position at which a search of the log may begin. From there to the end,
+   * the log has at most `readBytesMax` bytes or one part (see `LogPart`).
    */
   firstOf(reader: LogReader): number {
     return Math.max(reader.first(), earliest(reader, this.#parts.readBytesMax));
   }
 
   /**
-   * Returns the position at which a log's search continues after a restart. This is the stored
-   * position or, when none is stored, the lowest of three: `from` (the position that a lane reads),
-   * the first record that some lane has not settled, and the start of the longest deduplication
-   * window. The result is at least `firstOf(reader)`.
+   * Returns the position at which a log's search continues after a restart: the stored position, if
+   * there is one. Otherwise the lowest of `from` (the position that a lane reads), the first record
+   * that some lane has not settled, and the start of the longest deduplication window. The result
+   * is at least `firstOf(reader)`.
    */
   async firstUnsearched(log: string, reader: LogReader, from = reader.end()): Promise<number> {
     const stored = this.#parts.ledger.repetitions.positions()[log];
@@ -99,8 +99,8 @@ export class SearchStart {
 }
 
 /**
- * Returns the start of the log's last parts, as many as have at most `bytesMax` bytes together. If
- * even the last part has more, returns the start of that part.
+ * Returns the start of the longest row of parts at the log's end that have at most `bytesMax` bytes
+ * together. If even the last part has more, returns the start of that part.
  */
 function earliest(reader: LogReader, bytesMax = DEDUP_READ_BYTES_MAX): number {
   let bytes = 0;

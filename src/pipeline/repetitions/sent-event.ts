@@ -22,9 +22,9 @@ export interface SentEvent {
 const member = memberSpans(["messageId"]);
 
 /**
- * Returns the event of an encoded record if a client may send it again. Returns undefined when
- * pixelmill made the messageId (as for every pixel), when the event was refused, when `isWanted`
- * returns false for its source, or when the record cannot be decoded.
+ * Returns the event of an encoded record if it has a messageId that its client made: the client may
+ * then send it again. Returns undefined for other events, for refused ones, for records that cannot
+ * be decoded, and for sources for which `isWanted` returns false.
  */
 export function sentEvent(
   sequence: number,

@@ -34,7 +34,7 @@ export interface EventReplayParts {
   recovered: Positions | undefined;
   /** Called when `take` may return events after it returned none. */
   onReady(): void;
-  /** Called when the range was read. The job is done once all its events have a final outcome. */
+  /** Called when the whole range was read. The job is done once its events have final outcomes. */
   onRead(): void;
   /** Stops the delivery to the destination after an error that only a bug can cause. */
   fail(error: unknown): void;
@@ -67,7 +67,7 @@ export class EventReplay {
   #counts: JobCounts;
   #failures: JobFailure[];
   #reachedAt: number | undefined;
-  /** JSON of the progress that `progress` returned last, with which it detects a change. */
+  /** Progress that `progress` returned last, as JSON. An equal one is not returned again. */
   #lastProgress = "";
 
   constructor(parts: EventReplayParts) {
@@ -137,7 +137,7 @@ export class EventReplay {
     this.#leaveFlight();
   }
 
-  /** Returns an event to the buffer because it was not sent: the destination is disabled. */
+  /** Puts back an event that was not sent because the destination is disabled. */
   putBack(event: LaneEvent): void {
     this.#ready.putBack(event);
     this.#leaveFlight();
@@ -271,7 +271,7 @@ export class EventReplay {
     return count;
   }
 
-  /** Events per second of this partition: the job's rate times its share of the logs. */
+  /** The job's rate times this partition's share of the logs, in events per second. */
   #eventsPerSecond(): number {
     const all = Math.max(1, Object.keys(this.job.ends).length);
     return (this.job.rate * Math.max(1, this.#range.names().length)) / all;
@@ -286,7 +286,7 @@ export class EventReplay {
     });
   }
 
-  /** Whether this partition's logs were read to the job's ends. Other partitions read theirs. */
+  /** Whether this partition's logs were read to the job's ends. */
   #isAtEnd(logs: EventJob["logs"]): boolean {
     const { ends } = this.job;
     return this.#range.names().every((log) => (logs[log]?.next ?? 0) >= (ends[log] ?? 0));

@@ -40,8 +40,8 @@ export class LaneReplays {
   }
 
   /**
-   * Starts jobs that were created, and stops jobs that were ended. Returns whether it stopped a
-   * job; events of that job may still be on their way.
+   * Starts the jobs that were created since the last call, and stops those that have ended. Returns
+   * whether it stopped a job. Events of a stopped job may still be in delivery.
    */
   refreshJobs(): boolean {
     const running = this.#startJobs();
@@ -97,9 +97,9 @@ export class LaneReplays {
   }
 
   /**
-   * Settles a replayed event whose outputs (the events that user code made of it) all have an
-   * outcome; `outcome` is that of the last output. If an output was not sent because the
-   * destination is disabled, returns the event to its replay instead.
+   * Settles a replayed event. Each of its outputs (the events that user code made of it) has an
+   * outcome; `outcome` is that of the last one. If an output was discarded while the job runs, the
+   * destination is disabled: the event then returns to its replay.
    */
   settle(
     origin: { replayId: string; log: string; sequence: number },
@@ -121,7 +121,7 @@ export class LaneReplays {
       ?.settle(origin.log, origin.sequence, count, deadLetters?.[0]);
   }
 
-  /** Returns the progress of the jobs that have progressed since the last call of this method. */
+  /** Returns the progress of the jobs whose progress has changed since the last call. */
   progress(): JobProgress[] {
     return [...this.#replays.values()].map((it) => it.progress()).filter((it) => it !== undefined);
   }

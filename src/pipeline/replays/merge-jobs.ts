@@ -4,7 +4,7 @@ import type { EventJob, JobCounts, JobFailure, LetterJob, ReplayJob } from "../m
 
 /**
  * Combines the copies of one replay job that the ledgers of several partitions hold. Each copy
- * counts the progress in the logs of its partition. Undefined for an empty list.
+ * counts the progress in the logs of its partition. Returns undefined for an empty list.
  */
 export function mergeJobs(parts: readonly ReplayJob[]): ReplayJob | undefined {
   const [first] = parts;

@@ -36,7 +36,7 @@ export class ReadyEvents {
     this.#bytes += event.bytes;
   }
 
-  /** Returns an event that was taken and not sent. It is taken again before later events. */
+  /** Puts back an event that was taken and not sent. It is taken again before later events. */
   putBack(event: LaneEvent): void {
     // The lane still holds the other object, until its outcome is committed.
     const again = createLaneEvent(event);

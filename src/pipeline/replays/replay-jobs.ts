@@ -69,9 +69,9 @@ interface ReplayJobsParts {
 /** Maximum number of sources in one replay. */
 const REPLAY_SOURCES_MAX = 1_000;
 /**
- * Largest step in milliseconds by which the wall clock may be set back without loss for replays of
- * a time range. After such a step, later records of a log have earlier times. Therefore a replay
- * reads from this much before its time range to this much after it.
+ * Largest step in milliseconds by which the wall clock may be set back without hiding events from
+ * replays of a time range. After such a step, later records of a log have earlier times. Therefore
+ * a replay reads from this much before its time range to this much after it.
  */
 const CLOCK_STEP_MS_MAX = 600_000;
 
@@ -282,8 +282,8 @@ async function positionRange(
 
 /**
  * Returns the time before which events of a time range are missing, because a log was trimmed;
- * undefined when none is missing. The replay itself does not notice this in a log without records
- * of the range, since it does not read such a log.
+ * undefined when none is missing. A replay does not read a log without records of the range, so it
+ * cannot notice this there.
  */
 async function missingTime(
   { readers, timeOf }: ReplayJobsParts,

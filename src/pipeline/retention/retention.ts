@@ -4,9 +4,9 @@ import type { Logger } from "../../observe/log.ts";
 import type { Clock } from "../clock.ts";
 
 /**
- * Bounds of the delivered events that stay in the logs: `ageMsMax` is their age in milliseconds,
- * `bytesMax` the bytes of all event logs together. 0 means no bound. When both are 0, an event is
- * deleted as soon as no destination needs it.
+ * Limits up to which delivered events stay in the logs: `ageMsMax` on their age in milliseconds,
+ * `bytesMax` on the bytes of all event logs together. 0 means no limit. When both are 0, an event
+ * is deleted as soon as no destination needs it.
  */
 export interface RetentionBounds {
   ageMsMax: number;
@@ -23,8 +23,8 @@ export interface Disk {
 
 /**
  * Free bytes that the disk should have, but at most the fraction `RETENTION_FREE_SHARE_MIN` of its
- * size. With less free space, the oldest delivered events are deleted even within the retention
- * bounds, because on a full disk new pixels could not be written and would be lost.
+ * size. With less free space, even events within the retention bounds are deleted, the oldest
+ * first, because on a full disk new pixels could not be written and would be lost.
  */
 export const RETENTION_FREE_BYTES_MIN = 1 << 30;
 const RETENTION_FREE_SHARE_MIN = 0.1;
@@ -39,9 +39,8 @@ interface RetentionParts {
   bounds: RetentionBounds;
   readers: ReadonlyMap<string, LogReader>;
   /**
-   * All event logs. Each of them gets an equal share of `bounds.bytesMax`, so that the logs in
-   * `readers` may have only their shares. More logs may be added later. Absent when `readers` has
-   * all logs.
+   * All event logs. `bounds.bytesMax` is divided equally among them, so that the logs in `readers`
+   * may take only their shares. More logs may be added later. Absent when `readers` has all logs.
    */
   allReaders?: ReadonlyMap<string, LogReader>;
   timeOf: TimeOf;
@@ -80,10 +79,10 @@ export class Retention {
   }
 
   /**
-   * Returns for each log the position below which records may be deleted. `below` has for each log
-   * the position below which no delivery needs a record. Whole parts are deleted, the oldest of all
-   * logs first, while their first record is older than the age bound, the logs exceed the size
-   * bound, or the disk is nearly full.
+   * Returns for each log the position below which its records may be deleted. It is at most the
+   * log's position in `below`, below which no delivery needs a record. The oldest part of all logs
+   * is deleted while it is older than the age bound, the logs exceed the size bound, or the disk is
+   * nearly full.
    */
   async trimmable(below: ReadonlyMap<string, number>): Promise<ReadonlyMap<string, number>> {
     const { bounds, readers, allReaders = readers } = this.#parts;

@@ -17,8 +17,8 @@ interface TrimParts {
   };
   retention: Pick<Retention, "trimmable" | "isDiskNearlyFull">;
   /**
-   * Returns the position in a log from which records must be kept for other reasons than delivery.
-   * The position is ignored while the disk is nearly full. Absent when there are no such reasons.
+   * Returns the position from which a log must keep its records although all deliveries have passed
+   * them, such as for the search for repeated events. Ignored while the disk is nearly full.
    */
   keptFrom?(log: string): Promise<number>;
   clock: Pick<Clock, "elapsed">;
@@ -38,7 +38,9 @@ export function createTrimmer(parts: TrimParts) {
   const trimming = new Map<string, Promise<void>>();
   const stop = new AbortController();
 
-  /** Returns the end that a log had `TRIM_AGE_MS_MIN` ago, or 0 if unknown. Notes `end`. */
+  /**
+   * Returns the end that a log had `TRIM_AGE_MS_MIN` ago, or 0 if unknown. `end` is its end now.
+   */
   function agedEnd(log: string, end: number): number {
     const now = clock.elapsed();
     const marks = [...(seen.get(log) ?? []), { at: now, end }];
@@ -98,8 +100,8 @@ export function createTrimmer(parts: TrimParts) {
 
   return {
     /**
-     * Deletes each log's records that no delivery or retention needs. Resolves when done, or when
-     * the logs cannot be listed, such as while the process has too many open files.
+     * Deletes each log's records that no delivery or retention needs. Resolves when done. If the
+     * logs cannot be listed, such as while the process has too many open files, deletes nothing.
      */
     async run(): Promise<void> {
       await trimAll().catch((error) => logger.error({ err: error }, "cannot trim the event logs"));

@@ -107,10 +107,10 @@ function resultOfUnwanted(
 }
 
 /**
- * Returns the result of a requeued dead letter if the code need not run for it: either the same
- * code made the dead letter as an output, or the code already runs over the letter's event for
- * another dead letter. Otherwise, and for other events, returns undefined. `seen` has a key for
- * each requeued event over which the code runs.
+ * Returns the result of a requeued dead letter over which the code need not run; undefined for
+ * others. A dead letter that the same code made as an output is sent unchanged. A dead letter is
+ * discarded when `seen` has its event, because the code already runs over this event for another
+ * dead letter.
  */
 function resultOfRequeued(
   event: LaneEvent,

@@ -97,9 +97,9 @@ function unresolvedOf(
 }
 
 /**
- * Returns line and column of a module name in the code, where an import statement has it. May
- * return the position of a comment that looks like an import. Returns undefined when the name is
- * not found, for example because it is written with escapes.
+ * Returns line and column of a module name in an import statement of the code, or in a comment that
+ * looks like one. Returns undefined when the name is not found, for example because it is written
+ * with escapes.
  */
 function positionOf(name: string, code: string): { line: number; column: number } | undefined {
   const match = new RegExp(`\\b(?:from|import)\\s*(?=(["'])${RegExp.escape(name)}\\1)`).exec(code);

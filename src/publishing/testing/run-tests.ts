@@ -82,7 +82,7 @@ export async function runTests(
 
 /**
  * Returns the published code that imports the libraries of the plan, directly or through other
- * libraries, and that the plan does not contain.
+ * libraries. Leaves out code that the plan contains.
  */
 function importersOf(catalog: Catalog, workspaceId: string, plan: TestRunPlan): InspectedCode[] {
   const { code } = catalog;

@@ -18,7 +18,7 @@ import { failuresOfTransformation } from "./test-failures.ts";
 import { testMetadata } from "./test-metadata.ts";
 import type { LibraryTestReport, TransformationTestReport } from "./test-run.ts";
 
-/** Builds the test suite of a request's events; none when there are no events. */
+/** Returns a test suite of the events of a request; an empty list when there are no events. */
 export function suitesOf(events: readonly TestEvent[] = []): TestSuite[] {
   return events.length > 0 ? [eventSuite(events)] : [];
 }
@@ -89,10 +89,9 @@ export async function testTransformation(
 }
 
 /**
- * Tests published code with new versions of the libraries that it imports (`after`). The failure of
- * an event or a suite counts only if the same event or suite passes with the published libraries
- * (`before`). Code that was published with test events of its own may fail for the default events
- * with any version of the libraries.
+ * Tests published code with new versions of the libraries that it imports (`after`). A failure
+ * counts only if the same event or suite passes with the published libraries (`before`). Some fail
+ * with both, such as the default events for code that was published with other test events.
  */
 export async function testImporter(
   context: TestContext,
@@ -112,7 +111,7 @@ type SuiteRun = TransformationTestReport["runs"][number];
 
 /**
  * Returns the run of a suite without the failures that `before`, another run of the same suite, has
- * too. Returns it unchanged when `before` is undefined.
+ * too. Returns the run unchanged when `before` is undefined.
  */
 function withoutKnown({ suite, report }: SuiteRun, before: SuiteRun | undefined): SuiteRun {
   if (before === undefined) return { suite, report };
@@ -125,7 +124,6 @@ function withoutKnown({ suite, report }: SuiteRun, before: SuiteRun | undefined)
 
 const passed: ProgramOutcome = { events: [] };
 
-/** Returns an object with the field `error`, or an empty object when there is no error. */
 function failed(error: UserError | undefined): { error?: UserError } {
   return error ? { error } : {};
 }

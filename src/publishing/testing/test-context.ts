@@ -16,7 +16,7 @@ export interface TestContext {
 }
 
 /**
- * Returns a function that runs the tests of one request with a new budget, which ends when the
+ * Returns a function that runs the tests of one request with a new budget. The budget ends when the
  * caller hangs up. The number of concurrent requests is bounded, because a request keeps its body
  * in memory while it waits for sandbox processes. Requests beyond the bound get the error
  * `unavailable`.

@@ -3,9 +3,8 @@ import type { SandboxLimits } from "../limits.ts";
 import type { LoadFailure } from "../protocol/guest-protocol.ts";
 
 /**
- * Minimum share of its CPU budget that an event must have used to be blamed when its code runs out
- * of clock time. If the event has used less, the machine was too busy, and the event runs again
- * with more clock time.
+ * Fraction of the CPU budget that an event must have used to be blamed when its code runs out of
+ * clock time. With less, the machine was too busy, and the event runs again with more clock time.
  */
 const BLAMED_SHARE = 0.75;
 /**
@@ -19,21 +18,21 @@ const CLOCK_FACTOR_MAX = 16;
  */
 const CLOCK_ROOM = 0.1;
 /**
- * Smallest factor by which the clock time of later attempts grows after an attempt whose clock time
- * was too short. The factor is computed from CPU time, which is measured only roughly, so the
- * computed factor may be too small.
+ * Smallest factor by which the clock time grows after an attempt whose clock time was too short.
+ * The factor is computed from the CPU time used, and may be too small, because CPU time is measured
+ * only roughly.
  */
 const GROWTH_MIN = 2;
 /**
  * Smallest share of the CPU limit that an event gets in a new guest (process that runs user code),
  * because a fresh interpreter compiles itself while it runs the first events. An event of a
- * suspected program (see `begin`) gets exactly this share. The server kills a guest that does not
- * stop its code, but only after the guest has used at least this share.
+ * suspected program (see `begin`) gets exactly this share. The server does not kill a guest that
+ * has used less.
  */
 const COLD_SHARE = 0.25;
 /**
- * Factor by which the CPU time of a repeated load may exceed the CPU limit before the server kills
- * the guest, which has other programs too.
+ * Multiple of the CPU limit that a repeated load may use before the server kills the guest process.
+ * It is above 1, because the kill also ends the other programs of the guest.
  */
 const LOAD_KILL_FACTOR = 2;
 
@@ -56,15 +55,15 @@ export class AttemptBudget {
     this.cpuMs = limits.cpuMs;
   }
 
-  /** Sets the CPU time of an attempt to load code. */
   beginLoad(): void {
     this.cpuMs = this.#limits.cpuMs;
   }
 
   /**
-   * Sets the CPU time of an attempt to run events of the batch. `culprits` is the number of events
-   * that have used up their time. `isWarm` tells whether the guest process has run events before.
-   * `isSuspect` tells whether no event of the program has succeeded since one used up its time.
+   * Sets the CPU time of an attempt to run events of the batch. `culprits` is the number of the
+   * batch's events that have used up their time. `isWarm` tells whether the guest process has run
+   * events before. `isSuspect` tells whether no event of the program has succeeded since one used
+   * up its time.
    */
   begin(culprits: number, isWarm: boolean, isSuspect: boolean): void {
     const { cpuMs } = this.#limits;
@@ -80,9 +79,9 @@ export class AttemptBudget {
   }
 
   /**
-   * CPU time in ms after which the server kills a guest process that does not stop the code that it
-   * loads. It may exceed `cpuMs`: the guest stops the code by clock time, and if the machine is
-   * less busy than expected, the code gets more CPU time by then.
+   * CPU time in ms after which the server kills a guest process that does not stop loading code. It
+   * may exceed `cpuMs`, because the guest stops the code by clock time. When the machine is less
+   * busy than expected, the code gets more CPU time by then.
    */
   get loadKillMs(): number {
     return Math.min(LOAD_KILL_FACTOR * this.cpuMs, this.clockMs);
@@ -104,10 +103,9 @@ export class AttemptBudget {
 
   /**
    * Returns whether an event whose code was stopped has used up its time. `usedMs` is the CPU time
-   * of this event alone. `hadWholeAttempt` tells whether the event had the time of the whole
-   * attempt: it was the first one, and no event has an outcome. If such an event used less than its
-   * CPU budget, the machine was too busy, and the next attempts get a longer clock time. If the
-   * clock time was the longest already, the event has used up its time in any case.
+   * of this event alone. `hadWholeAttempt` tells whether no other event ran before it in the
+   * attempt. Such an event has used up its time if it ran for the longest clock time. If it has
+   * not, the machine was too busy, and the next attempts get more clock time.
    */
   isUsedUp(usedMs: number, hadWholeAttempt: boolean): boolean {
     const isOver = this.isProof(usedMs) || (hadWholeAttempt && this.clockMs >= this.#clockMsMax);

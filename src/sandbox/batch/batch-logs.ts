@@ -1,7 +1,7 @@
 import { GUEST_LOGS_CHARS_MAX, GUEST_LOGS_MAX } from "../../settings/limits.ts";
 import type { LogLine, LogSink } from "../program.ts";
 
-/** Limits on the kept log lines of a batch: their number, and the UTF-16 units of all as JSON. */
+/** Maximum number of log lines that are kept of a batch, and of their UTF-16 units as JSON. */
 export type LogBounds = Pick<LogSink, "lines" | "chars">;
 
 /** Bounds of the log lines in the result of a test run. */

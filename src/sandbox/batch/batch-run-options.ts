@@ -17,7 +17,9 @@ export interface BatchRunResult {
   logs: LogLine[];
   /** Memory in bytes that the outcomes take. */
   bytes: number;
-  /** For each event (or program load) that used up its time or ended a guest process, the cause. */
+  /**
+   * Cause for each event (or load of the program) that used up its time or ended a guest process.
+   */
   culprits: readonly GuestEndCause[];
   /** CPU time of the guest processes during the batch, measured at intervals. */
   cpuMs: number;
@@ -39,9 +41,9 @@ export interface BatchRunOptions {
   culpritsMax: number;
   /** Budget of a test run. When it ends, events without an outcome fail with the budget's error. */
   budget?: TestBudget;
-  /** Size in bytes of the outputs above which the run ends early. */
+  /** Total bytes of the outputs above which the run ends before all events have run. */
   bytesMax: number;
   hostFunctions: HostFunctions;
-  /** Decides during the batch whether the program must be suspended. Absent in a test run. */
+  /** Decides during the batch whether to suspend the program. Absent in a test run. */
   trial?: ProgramTrial;
 }

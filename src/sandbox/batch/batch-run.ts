@@ -16,14 +16,14 @@ import { bodyOf, firstFrameOf, heldBytes } from "./frame-events.ts";
 import { isResponsive, loadProgram, type RunAccounting, unloadProgram } from "./load-program.ts";
 
 /**
- * Number of guests (processes that run user code) that may die one after the other without proof of
- * the cause. When more die, the event that ran alone in the last guest is blamed, even if this
- * guest also had other programs, whose code may have been the cause.
+ * Number of guests (processes that run user code) that may die in a row without proof of the cause.
+ * When one more dies, the event that ran alone in it is blamed, although another program of the
+ * guest may be the cause.
  */
 const LOSSES_MAX = 3;
 /**
- * Maximum CPU time in ms of code that counts as asleep when it runs out of clock time. Code that
- * has used more may have been slowed by a busy machine.
+ * Code that runs out of clock time counts as waiting, not as slowed by a busy machine, if it has
+ * used less CPU time in ms than this.
  */
 const ASLEEP_CPU_MS_MAX = 50;
 
@@ -34,7 +34,7 @@ const ASLEEP_CPU_MS_MAX = 50;
 type GuestLoss = { end: GuestEndCause; fresh: boolean; shared: boolean };
 type RunAnswer = RunReport | LoadFailure;
 
-/** Runs one batch of events through a program in several attempts, and records the outcomes. */
+/** Runs one batch of events through a program in several attempts, and records their outcomes. */
 export class BatchRun {
   /** Whether an event of the batch has ended a guest process, or has used up its time in one. */
   hasCostGuest = false;
@@ -48,13 +48,13 @@ export class BatchRun {
   #open: number[];
   /** Whether each attempt runs only one event, to find the event that is to blame for a failure. */
   #isAlone = false;
-  /** Index of the event that the next attempt runs alone, because it may have used up the time. */
+  /** Index of the event that the next attempt runs alone, because it may have used up its time. */
   #suspect: number | undefined;
   readonly #culprits: GuestEndCause[] = [];
   readonly #meter = { cpuMs: 0 };
-  /** CPU time of the guest processes until the current attempt began. */
+  /** CPU time in ms that the guest processes had used before the current attempt. */
   #usedBeforeMs = 0;
-  /** Number of failures by clock time that a busy machine may have caused (CPU time was left). */
+  /** Number of events and loads that ran out of clock time, but not of CPU time. */
   #doubtful = 0;
   #bytes = 0;
   /** Number of guest processes that have died since an event was last blamed for a death. */
@@ -76,7 +76,7 @@ export class BatchRun {
     this.#open = batch.events.map((_, index) => index);
   }
 
-  /** Whether the run has ended: all events have outcomes, or those without one must not run. */
+  /** Whether the run has ended: all events have outcomes, or those without one will not run. */
   get isDone(): boolean {
     if (this.#loadError || this.#isFull || this.#refusal) return true;
     return this.#open.length === 0 || performance.now() >= (this.#failure?.until ?? Infinity);
@@ -87,7 +87,7 @@ export class BatchRun {
     return this.#bytes > this.#options.bytesMax && this.#outcomes[0] !== undefined;
   }
 
-  /** Error for events without an outcome when the batch must not run on; undefined while it may. */
+  /** Error of the events without an outcome when the batch must stop; otherwise undefined. */
   get #refusal(): UserError | undefined {
     const { isAwaited, costlyUntil = Infinity } = this.#batch;
     if (isAwaited?.() === false) return notAwaited;
@@ -247,8 +247,8 @@ export class BatchRun {
   }
 
   /**
-   * Handles a timeout. Blames the event that was running if it used up the time by itself. When in
-   * doubt (other events ran before it or the machine was too busy), the next attempt runs it alone.
+   * Handles a timeout. Blames the event that was running if it used up its time by itself. If other
+   * events ran before it, or the machine was too busy, the next attempt runs it alone.
    */
   #handleTimeout(taken: readonly number[], { culprit, culpritMs }: RunStop): void {
     this.hasCostGuest = true;
@@ -264,7 +264,7 @@ export class BatchRun {
     }
   }
 
-  /** Handles the end of a guest process. Blames an event only if it alone can be the cause. */
+  /** Handles the end of a guest process. Blames an event only if it ran alone in the attempt. */
   #handleLoss(taken: readonly number[], { end, fresh, shared }: GuestLoss): void {
     // The host ended the guest for reasons of its own.
     if (end === "retired") return;

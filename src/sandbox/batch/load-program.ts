@@ -10,8 +10,8 @@ import { parseInspectReply, parseLoadReply } from "../protocol/reply-parser.ts";
 import type { AttemptBudget } from "./attempt-budget.ts";
 
 /**
- * Host functions that user code may call during a request to its guest process, and the meter that
- * counts the request's CPU time.
+ * Functions of the server that user code may call during a request to its guest process, and the
+ * meter that counts the request's CPU time.
  */
 export type RunAccounting = Pick<ExchangeLimits, "hostCalls" | "meter">;
 
@@ -46,8 +46,8 @@ export async function loadProgram(
 
 /**
  * Unloads a program that was stopped during a run, because its state may be inconsistent. The next
- * `loadProgram` loads it again. `number` is the program's number in the guest process at the run.
- * Does nothing when the program has another number, because it was then loaded again already.
+ * `loadProgram` loads it again. `number` is the program's number in the guest process during the
+ * run. If the program has another number now, it was loaded again and stays.
  */
 export function unloadProgram(guest: Guest, program: Program, number: number): void {
   if (guest.programs.get(program.id) !== number) return;
@@ -61,10 +61,7 @@ export function unloadPrograms(guest: Guest): void {
   guest.programs.clear();
 }
 
-/**
- * Sends a request that takes almost no time to a guest process. Returns whether the guest has
- * answered it.
- */
+/** Returns whether a guest process answers a request that takes almost no time. */
 export async function isResponsive(guest: Guest, limits: SandboxLimits): Promise<boolean> {
   const { cpuMs, wallMs } = limits;
   const exchangeLimits = { cpuMs, wallMs, replyBytesMax: GUEST_ANSWER_BYTES_MAX };
@@ -106,8 +103,8 @@ async function loadNew(
 }
 
 /**
- * Removes the least recently used programs from the list of a guest process's programs, until there
- * is room for one more. Returns the numbers of all programs that the guest must unload.
+ * Removes the least recently used programs of a guest process from its list of programs, until
+ * there is room for one more. Returns the numbers of all programs that the guest must unload.
  */
 function evictPrograms(guest: Guest): number[] {
   const drop = guest.unloadedPrograms.splice(0);

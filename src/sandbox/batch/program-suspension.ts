@@ -30,11 +30,11 @@ export interface ProgramSuspension {
   reason: string;
 }
 
-/** A running program of which no event has succeeded for `CODE_SLOW_MS`. */
+/** A running program none of whose events has succeeded for `CODE_SLOW_MS`. */
 export interface SlowProgram {
   programId: string;
   workspaceId: string;
-  /** When it began to run or, if later, an event last succeeded, in Unix milliseconds. */
+  /** When the program began to run or, if later, an event last succeeded, in Unix milliseconds. */
   since: number;
 }
 
@@ -43,7 +43,7 @@ interface RunningProgram extends SlowProgram {
   batches: number;
 }
 
-/** How one batch of events ran in the sandbox. */
+/** How a batch of events ran, which decides whether the batch counts as failed by its code. */
 export interface BatchFacts {
   /** Whether the code has taken control of the guest process that ran it. */
   isBroken: boolean;
@@ -104,8 +104,8 @@ export class ProgramSuspensions {
   readonly #metrics: SandboxMetrics;
   readonly #log: Logger;
   /**
-   * Returns the time in milliseconds by a clock that is never set. All times in the fields are by
-   * this clock.
+   * Returns the time in milliseconds by a clock that is never set back or forward. All times in the
+   * fields are by this clock.
    */
   readonly #now: () => number;
 
@@ -130,8 +130,8 @@ export class ProgramSuspensions {
 
   /**
    * Begins a batch of a program. The batch ends when the result is disposed of. A program whose
-   * suspension is over stays in `list` until an event succeeds or this batch ends, because the
-   * batch may suspend it again. A batch takes about a minute when each event uses up its time.
+   * suspension is over stays in `list` while the batch runs, until an event succeeds, because the
+   * batch may suspend it again after about a minute.
    */
   beginTrial(program: Program): ProgramTrial {
     const { id: programId, workspaceId } = program;
@@ -159,9 +159,7 @@ export class ProgramSuspensions {
     };
   }
 
-  /**
-   * Records the outcomes of a batch. Suspends the program when it has failed too often.
-   */
+  /** Records the outcomes of a batch. Suspends the program when it has failed too often. */
   record(
     program: Program,
     outcomes: readonly ProgramOutcome[],
@@ -222,7 +220,7 @@ export class ProgramSuspensions {
       });
   }
 
-  /** Lists the programs that run, and of which no event has succeeded for `CODE_SLOW_MS`. */
+  /** Lists the running programs none of whose events has succeeded for `CODE_SLOW_MS`. */
   slow(): SlowProgram[] {
     const now = this.#now();
     return [...this.#running.values()]
@@ -232,7 +230,7 @@ export class ProgramSuspensions {
       });
   }
 
-  /** Returns a time by `#now` in milliseconds since the Unix epoch. */
+  /** Converts a time by `#now` to milliseconds since the Unix epoch. */
   #timeOf(at: number): number {
     return Math.round(Date.now() + at - this.#now());
   }
@@ -277,7 +275,7 @@ export class ProgramSuspensions {
   }
 }
 
-/** Initial record of a program that fails for the first time since an event succeeded. */
+/** Record of a program without failures. */
 const unfailed = { batches: 0, culprits: 0, periodMs: 0, until: 0, reason: "" };
 
 /**

@@ -9,9 +9,9 @@ import type { GuestReply, HostRequest } from "../protocol/guest-protocol.ts";
 export interface GuestRuntime {
   /**
    * Answers a request of the host (the server) with the reply that `guest-protocol.ts` defines for
-   * the kind of request. If a `run` request must load its program again, as after a timeout, and
-   * the load fails, the answer is `loaded` with an error. Throws if the request is of a kind that
-   * the host never sends; the guest process then ends.
+   * the kind of request. If a `run` request must first load its program again, for example after a
+   * timeout, and the load fails, the answer is `loaded` with an error. Throws if the request is of
+   * a kind that the host never sends; the guest process then ends.
    */
   answer(request: GuestFrame & { header: HostRequest }): Promise<RuntimeAnswer> | RuntimeAnswer;
 }

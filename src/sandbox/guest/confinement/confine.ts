@@ -21,7 +21,7 @@ const SECCOMP_FILTER_FLAG_TSYNC = 1;
 const LANDLOCK_CREATE_RULESET_VERSION = 1;
 const LANDLOCK_NET_BIND_CONNECT = 3n;
 const LANDLOCK_SCOPE_SOCKET_SIGNAL = 3n;
-/** Numbers of file system rights that the versions of Landlock know, from version 1 on. */
+/** Number of file system rights that each version of Landlock knows, from version 1 on. */
 const LANDLOCK_FS_RIGHTS = [13n, 14n, 15n, 15n, 16n];
 
 /**

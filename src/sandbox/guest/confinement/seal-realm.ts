@@ -48,8 +48,8 @@ const prototypeOf = Object.getPrototypeOf as (value: object) => object;
 
 /**
  * Permanently removes or freezes the built-in objects of the guest process that user code could
- * misuse. The process calls this before it receives user code. Its modules must store the built-ins
- * that they need before this call.
+ * misuse. The process calls this before it receives user code. The modules of the process must
+ * store the built-ins that they need before this call.
  */
 export function sealRealm(): void {
   printUncaughtSafely();

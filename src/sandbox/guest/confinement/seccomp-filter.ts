@@ -65,8 +65,8 @@ function ruled(rule: SyscallRule): Instruction[] {
 
 /**
  * Returns instructions that check one condition of an alternative. If the condition holds,
- * execution continues after them; if it does not, they jump to the next alternative (`NEXT`). The
- * low word of an argument comes first in memory on both processor architectures.
+ * execution continues after them; if it does not, they jump to the next alternative (`NEXT`). They
+ * read an argument in two words; on both processor architectures the low word is the first.
  */
 function checked(condition: ArgumentCondition): Instruction[] {
   const low = DATA_ARGUMENTS + ARGUMENT_BYTES * condition.argument;

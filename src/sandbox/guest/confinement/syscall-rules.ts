@@ -22,7 +22,10 @@ const EPERM = 1;
 const ENOSYS = 38;
 
 const CLONE_THREAD = 0x0001_0000;
-/** All flags that `clone` may have. To start a thread, glibc passes 0x3d0f00 and musl 0x7d0f00. */
+/**
+ * All flags that `clone` is allowed to have. To start a thread, glibc passes 0x3d0f00 and musl
+ * 0x7d0f00.
+ */
 const CLONE_THREAD_FLAGS = 0x007d_0f00;
 const PR_SET_NAME = 15;
 const PR_SET_VMA = 0x5356_4d41;
@@ -70,9 +73,9 @@ const BARRIERS = [0, 8, 16, 32, 64];
 const CLOCK_OF_PROCESS = 0x8000_0000;
 
 /**
- * Returns the rules by the names of their system calls in `syscall-table.ts`. A rule decides with
- * which arguments the call is allowed. `pid` is the process id of the guest, the process that runs
- * user code.
+ * Returns rules that decide with which arguments a system call is allowed, by the name that the
+ * call has in `syscall-table.ts`. `pid` is the process id of the guest, the process that runs user
+ * code.
  */
 export function syscallRules(pid: number): Readonly<Record<string, SyscallRule>> {
   const ownClocks = all({ argument: 0, bits: CLOCK_OF_PROCESS, oneOf: [0] });

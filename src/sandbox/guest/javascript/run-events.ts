@@ -45,7 +45,9 @@ export async function runEvents(
   return { reply, body: outputsOf(runner, request.count) };
 }
 
-/** Returns one string for each event of the run that has outputs, with one line per output. */
+/**
+ * Returns one string for each event of the run that has outputs: one line of JSON for each output.
+ */
 function outputsOf(runner: RealmRunner, count: number): string[] {
   const outputs = Array.from({ length: count }, (_, index) => runner.outputsOf(index));
   return outputs.filter((lines) => lines !== "");

@@ -2,8 +2,8 @@ import { cpuTimeMs, recentCpuTimeMs } from "../cpu-time.ts";
 
 const SIGINT = 2;
 /**
- * Minimum milliseconds between two signals to Python when its CPU time is used up. After a signal,
- * the runner (the Python code that calls user code) needs this time to end the batch.
+ * Minimum milliseconds between two signals to Python. The runner (the Python code that calls user
+ * code) needs this time after a signal to end the batch.
  */
 const REST_MS = 10;
 
