@@ -15,8 +15,8 @@ import {
 const GUEST_KILL_GRACE_MS = 500;
 /**
  * Number of guest processes that the code of one workspace may end within a short time before the
- * workspace's next guest is delayed. The number is larger than three, because three guests may end
- * before the server knows which event ends them.
+ * workspace's next guest is delayed. It is more than three, because one faulty event can end three
+ * guests before the server knows that it is at fault.
  */
 const FREE_LOSSES = 4;
 

@@ -45,10 +45,7 @@ export function createSandboxMetrics(registry = new Registry()) {
       labelNames: ["cause"],
       registers,
     }),
-    /**
-     * Defines the gauge of workspaces that wait for a guest process. `count` is called whenever the
-     * gauge is read.
-     */
+    /** Defines the gauge of workspaces that wait for a guest process. `count` returns its value. */
     countWaiting(count: () => number) {
       new Gauge({
         name: "pixelmill_guests_awaited",
@@ -60,8 +57,8 @@ export function createSandboxMetrics(registry = new Registry()) {
       });
     },
     /**
-     * Defines the gauge of workspaces whose next guest process is delayed. `count` is called
-     * whenever the gauge is read.
+     * Defines the gauge of workspaces whose next guest process is delayed, because their code has
+     * ended several. `count` returns its value.
      */
     countBackingOff(count: () => number) {
       new Gauge({
@@ -73,7 +70,10 @@ export function createSandboxMetrics(registry = new Registry()) {
         },
       });
     },
-    /** Defines the gauge of suspended programs. `count` is called whenever the gauge is read. */
+    /**
+     * Defines the gauge of suspended programs, which do not run for a time because they failed
+     * repeatedly. `count` returns its value.
+     */
     countSuspended(count: () => number) {
       new Gauge({
         name: "pixelmill_programs_suspended",

@@ -55,16 +55,15 @@ export interface ProgramBatch {
   /** Metadata of each event, in the order of `events`. */
   metadata: readonly EventMetadata[];
   /**
-   * Time (`performance.now()`) after which the batch may be cut short. After this time, the
-   * remaining events fail without a run if at least `GUEST_CULPRITS_MAX` events of the batch have
-   * used up their time or ended their guest process. If absent, all events run, however long that
-   * takes.
+   * Time (`performance.now()`) after which costly events cut the batch short. From then on, once
+   * `GUEST_CULPRITS_MAX` events of the batch have used up their time or ended their guest process,
+   * the remaining events fail without a run. If absent, all events run, however long that takes.
    */
   costlyUntil?: number;
   /**
-   * Whether the caller still waits for the outcomes. Once it has returned false, it must always
-   * return false, and events that are not in a guest process at that time fail without a run. If
-   * the function is absent, the caller waits.
+   * Returns whether the caller still waits for the outcomes. Once it has returned false, it must
+   * always return false, and the events that are not in a guest process yet fail without a run. If
+   * absent, the caller waits.
    */
   isAwaited?: () => boolean;
 }
@@ -86,7 +85,10 @@ export interface EventMetadata {
   own: string;
 }
 
-/** Returns the metadata of an event in the form for events that share no metadata. */
+/**
+ * Converts the metadata of an event to `EventMetadata`, for an event that shares no metadata with
+ * other events.
+ */
 export function unsharedMetadata(metadata: object): EventMetadata {
   return { shared: JSON.stringify(metadata), own: "" };
 }

@@ -10,8 +10,8 @@ export interface TestLimits {
    */
   cpuMs: number;
   /**
-   * Limit of the clock time in milliseconds. The clock begins with the request, and starts again
-   * from zero each time a guest process has started.
+   * Limit of the clock time in milliseconds. It is counted from the beginning of the request, and
+   * again from zero each time a guest process has started.
    */
   wallMs: number;
 }
@@ -21,9 +21,8 @@ const defaults: TestLimits = { cpuMs: TEST_CPU_MS_MAX, wallMs: TEST_WALL_MS_MAX 
 /**
  * Budget of CPU time, clock time and bytes of output that all tests of user code in one request
  * share. It ends when the CPU time or the clock time is used up, or when the caller disconnects.
- *
  * CPU time is the main limit, because code is not to blame for a busy machine. The limit of clock
- * time ends code that sleeps. The clock restarts with each process that runs user code, because
+ * time ends code that sleeps. It starts again with each process that runs user code, because
  * processes start slowly on a busy machine.
  */
 export class TestBudget implements Disposable {
@@ -56,8 +55,8 @@ export class TestBudget implements Disposable {
   }
 
   /**
-   * Whether the budget has ended because the tests have used all their CPU time. When it ends for
-   * another reason, the code is not to blame.
+   * Whether the budget has ended because the tests have used all their CPU time. If not, the code
+   * is not to blame for the end.
    */
   get cpuSpent(): boolean {
     return this.#over === "cpu";
@@ -68,7 +67,10 @@ export class TestBudget implements Disposable {
     return this.#caller?.aborted ?? false;
   }
 
-  /** Cause that is recorded for guest processes that are killed because the budget has ended. */
+  /**
+   * Cause of the end that is given for the guest processes that are killed when the budget has
+   * ended.
+   */
   get guestEnd(): GuestEndCause {
     return this.cpuSpent ? "timeout" : "retired";
   }
@@ -97,8 +99,7 @@ export class TestBudget implements Disposable {
   }
 
   /**
-   * Subtracts `bytes` from the bytes of output that are left, because the outputs of a test are
-   * kept in memory.
+   * Subtracts `bytes` from the bytes of output that are left, for outputs that are kept in memory.
    */
   holdOutput(bytes: number): void {
     assert(bytes >= 0, "Outputs of a test run have a size that is not negative");

@@ -19,10 +19,14 @@ export function clientEnvironment(environment: Record<string, string | undefined
     /** Path of a file that holds the API token. */
     tokenFile: given("PIXELMILL_TOKEN_FILE"),
     profile: given("PIXELMILL_PROFILE"),
-    /** Token of RudderStack's API, in the environment variable that rudder-cli reads. */
+    /**
+     * Token of RudderStack's API. The variable is the one that rudder-cli reads, so the same
+     * environment works with both.
+     */
     rudderStackToken: given("RUDDERSTACK_ACCESS_TOKEN"),
     /**
-     * Path of the file that holds the user's profiles, from which `profile` selects one by name.
+     * Path of the file with the user's profiles (named connections to servers). `profile` selects
+     * one by name.
      */
     profilesFile: join(configHome, "pixelmill", "profiles.toml"),
     /** Whether the user accepts colours (https://no-color.org) and the terminal can show them. */

@@ -103,14 +103,15 @@ export const HTTP_BODY_BYTES_PER_SECOND_MIN = 8_192;
 export const HTTP_CONNECTIONS_MAX = 10_000;
 /**
  * Maximum total size of the incomplete requests on all connections of one ingest process. Above
- * this size, requests are answered with 503, or their connections are closed.
+ * this size, an incomplete request is answered with 503. If the response to an earlier request is
+ * being sent on its connection, the connection is closed instead.
  */
 export const HTTP_WAITING_BYTES_MAX = 64 << 20;
 /**
  * Maximum total size of the incomplete requests of one client network on one ingest process. A
- * network is an IPv4 address, or the first 64 bits of an IPv6 address. Above this size, requests
- * are answered with 503, or their connections are closed. The limit does not apply to trusted
- * proxies.
+ * network is an IPv4 address, or the first 64 bits of an IPv6 address. Above this size, an
+ * incomplete request is answered with 503. If the response to an earlier request is being sent on
+ * its connection, the connection is closed instead. The limit does not apply to trusted proxies.
  */
 export const HTTP_WAITING_BYTES_PER_NETWORK_MAX = 16 << 20;
 /**
@@ -139,14 +140,11 @@ export const LOG_PENDING_BYTES_MAX = 64 << 20;
  * written.
  */
 export const INGEST_REFUSED_SHARE_MAX = 0.5;
-/**
- * Share of refused pixels from which `/ready` warns: the share of the last minute's pixels that
- * were refused with 503.
- */
+/** Share of the last minute's pixels that were refused with 503, from which `/ready` warns. */
 export const INGEST_REFUSED_SHARE_WARNED = 0.01;
 /**
- * Minimum number of pixels in the last minute. With fewer pixels, `/ready` does not judge the share
- * of pixels that were refused.
+ * Minimum number of pixels in the last minute for which `/ready` judges the share that was refused.
+ * With fewer pixels, `/ready` ignores this share.
  */
 export const INGEST_JUDGED_PIXELS_MIN = 20;
 
@@ -196,7 +194,10 @@ export const DETAILS_MAX = 20;
 export const NAME_CHARS_MAX = 255;
 /** Maximum number of origins of web pages that a source's setting `allowedOrigins` lists. */
 export const SOURCE_ORIGINS_MAX = 100;
-/** Maximum value of a source's setting `dedupSeconds`, in seconds. */
+/**
+ * Maximum value of a source's setting `dedupSeconds`: the time in which an event with a repeated
+ * messageId is not delivered again.
+ */
 export const DEDUP_SECONDS_MAX = 86_400;
 /** Maximum length of the description of a transformation or library. */
 export const DESCRIPTION_CHARS_MAX = 4_096;
@@ -209,7 +210,10 @@ export const REVISION_NOTE_CHARS_MAX = 500;
 export const ID_CHARS_MAX = 255;
 /** Maximum length of a member's email address (RFC 3696: 320). */
 export const EMAIL_CHARS_MAX = 320;
-/** Maximum number of consent ids of a destination. */
+/**
+ * Maximum number of consent ids of a destination. The destination gets no event that lists one of
+ * them as denied.
+ */
 export const CONSENT_IDS_MAX = 100;
 /** Maximum number of conditions in the event filter of a destination. */
 export const FILTER_CONDITIONS_MAX = 10;
@@ -242,16 +246,20 @@ export const VERSIONS_COUNT_DEFAULT = 5;
 /** Highest `count` in a request for a list of a transformation's or library's versions. */
 export const VERSIONS_COUNT_MAX = 1_000;
 /**
- * Maximum number of long lists without pages that the server sends to one workspace at the same
- * time. A further request for one is answered with 429.
+ * Maximum number of concurrent responses to one workspace that send a long list as a stream, not
+ * divided into pages. A further request for such a list is answered with 429.
  */
 export const LISTS_OF_WORKSPACE_MAX = 4;
 /**
- * Maximum number of groups of dead letters (events that were given up) that the API lists. These
- * are the groups with the most dead letters.
+ * Maximum number of groups of dead letters (events that were given up) that the API lists. A group
+ * has the dead letters of one destination with the same failure. The groups with the most dead
+ * letters are listed.
  */
 export const DEAD_LETTER_GROUPS_MAX = 1_000;
-/** Maximum number of groups of dead letters that the filter of one replay or purge names. */
+/**
+ * Maximum number of groups of dead letters (those with the same failure) that the filter of one
+ * replay or purge names.
+ */
 export const DEAD_LETTER_FILTER_GROUPS_MAX = 200;
 /** Maximum number of dead letters on one page of the API. */
 export const DEAD_LETTERS_PAGE_MAX = 1_000;
@@ -268,11 +276,14 @@ export const SESSIONS_OF_TOKEN_MAX = 32;
  */
 export const OVERVIEW_ITEMS_MAX = 30;
 /**
- * Lag in seconds from which the overview lists a destination as a problem. The default alert rule
- * has the same limit.
+ * Lag (age of the oldest undelivered event) from which the overview lists a destination as a
+ * problem. The default alert rule has the same limit.
  */
 export const OVERVIEW_LAG_SECONDS_MIN = 900;
-/** Maximum number of connections between the items of one overview. */
+/**
+ * Maximum number of connections (of a source to a destination) that one overview of a workspace
+ * shows.
+ */
 export const OVERVIEW_CONNECTIONS_MAX = 60;
 /**
  * Maximum number of sources, of destinations, and of connections of a workspace whose state is
@@ -288,17 +299,23 @@ export const STATUS_ITEMS_MAX = 20_000;
 export const STATUS_SHARED_ITEMS_MIN = 1_000;
 /** Maximum age of the result that several requests for the state of a workspace share. */
 export const STATUS_SHARED_MS_MAX = 3_000;
-/** Maximum number of destinations that one request for state to the nodes of a cluster can name. */
+/**
+ * Maximum number of destinations in one message with which a node asks the other nodes of a cluster
+ * for their state.
+ */
 export const STATUS_DESTINATIONS_ASKED_MAX = 500;
 /** Maximum number of rows on one page of a list that shows the state of its items. */
 export const STATUS_PAGE_MAX = 100;
-/** Maximum number of points in time for which one response can have figures. */
+/** Maximum number of points in each time series of a response with figures. */
 export const METRIC_POINTS_MAX = 400;
-/** Maximum number of suspended transformations of one workspace that one node reports. */
+/**
+ * Maximum number of suspended transformations of one workspace that one node reports. A suspended
+ * transformation does not run for a while, because it has only failed.
+ */
 export const SUSPENSIONS_SHOWN_MAX = 500;
 /**
- * Maximum number of concurrent requests of one workspace to one node that make this node ask all
- * nodes of the cluster for their state. A further request is answered with 429.
+ * Maximum number of concurrent requests of one workspace for which one node must ask all nodes of
+ * the cluster. A further request is answered with 429.
  */
 export const STATUS_QUESTIONS_OF_WORKSPACE_MAX = 16;
 /**
@@ -317,8 +334,8 @@ export const TAILS_MAX = 100;
  */
 export const TAIL_PENDING_BYTES_MAX = 1 << 20;
 /**
- * Maximum number of recent events in one response. It is also the number of latest events that a
- * node keeps in memory for each destination and outcome (`delivered`, `dropped`, `dead-letter`).
+ * Maximum number of recent events in one response. For each destination and outcome (`delivered`,
+ * `dropped`, `dead-letter`), a node keeps the same number of latest events in memory.
  */
 export const RECENT_EVENTS_MAX = 100;
 /**
@@ -343,8 +360,8 @@ export const RECENT_EVENTS_OF_WORKSPACE_BYTES_MAX = 8 << 20;
  */
 export const RECENT_EVENTS_BYTES_MAX = 64 << 20;
 /**
- * Maximum size of the events from the event logs in one response with recent events. The same
- * maximum applies separately to the events that each node returns from its memory.
+ * Maximum size of the events in one response with recent events that come from the event logs. The
+ * events that each node returns from its memory have a limit of the same size.
  */
 export const RECENT_ANSWER_BYTES_MAX = 1 << 20;
 /**
@@ -363,8 +380,8 @@ export const RECENT_REQUESTS_OF_WORKSPACE_MAX = 8;
  */
 export const SEARCH_EVENTS_MAX = 100;
 /**
- * Size of the found events, as JSON, above which a search stops. If any event matches, the response
- * has at least one.
+ * Size of the found events, as JSON, above which a search stops. Even if the first event found is
+ * larger, the response contains it.
  */
 export const SEARCH_ANSWER_BYTES_MAX = 4 << 20;
 /**
@@ -402,13 +419,13 @@ export const SEARCHES_MAX = 16;
 
 // Tests and publishing
 /**
- * Maximum number of transformations, and maximum number of libraries, in one request to publish or
- * test code.
+ * Maximum number of transformations in one request to publish or test code. The same number of
+ * libraries is allowed.
  */
 export const PUBLISH_ITEMS_MAX = 500;
 /**
- * Maximum number of test events in one request, and for one transformation or library in the
- * request.
+ * Maximum number of test events in one request. One transformation or library in the request can
+ * have all of them.
  */
 export const TEST_EVENTS_MAX = 500;
 /**
@@ -466,7 +483,7 @@ export const ALERT_RECEIVERS_OF_WORKSPACE_MAX = 20;
 export const ALERT_ADDRESSES_MAX = 20;
 /** Maximum length of each secret of a receiver of alerts, such as its URL. */
 export const ALERT_SECRET_CHARS_MAX = 2_048;
-/** Maximum number of items, such as destinations, that one alert rule names. */
+/** Maximum number of items, such as destinations, to which one alert rule can be restricted. */
 export const ALERT_SUBJECTS_MAX = 100;
 /** Maximum time for which a condition must hold before an alert begins or ends. */
 export const ALERT_HOLD_SECONDS_MAX = 604_800;
@@ -505,13 +522,13 @@ export const ALERT_EVALUATION_MS = 10_000;
  */
 export const GUEST_CPU_MS_MAX = 4_000;
 /**
- * Number of events of one program (user code) that may each use the whole CPU time of a batch.
- * Further events of the program get only `GUEST_SHORT_CPU_MS_MAX`.
+ * Number of events of one program (user code) that can each use the whole CPU time of a batch.
+ * After that, an event of the program gets only `GUEST_SHORT_CPU_MS_MAX`.
  */
 export const GUEST_CULPRITS_MAX = 4;
 /**
- * Time after which the number of events that count towards `GUEST_CULPRITS_MAX`, because they used
- * the whole CPU time of a batch, decreases by one.
+ * Time after which one event fewer counts towards `GUEST_CULPRITS_MAX`, the number of events of a
+ * program (user code) that can each use the whole CPU time of a batch.
  */
 export const CULPRIT_FORGOTTEN_MS = 60_000;
 /**
@@ -520,8 +537,8 @@ export const CULPRIT_FORGOTTEN_MS = 60_000;
  */
 export const GUEST_SHORT_CPU_MS_MAX = 100;
 /**
- * Maximum time that a guest process (which runs user code) may take to answer without using CPU
- * time. A guest uses no CPU time while its code sleeps, or while the machine is too busy to run it.
+ * Maximum time that a guest process (which runs user code) can take to answer while it uses no CPU
+ * time, because its code sleeps or the machine is too busy to run it.
  */
 export const GUEST_WALL_MS_MAX = 20_000;
 /**
@@ -598,13 +615,13 @@ export const FETCH_REQUEST_CHARS_MAX = 1 << 20;
 export const FETCH_ANSWER_BYTES_MAX = 1 << 20;
 /**
  * Number of consecutive batches of a program (user code) without a successful event after which the
- * program is suspended.
+ * program is suspended: it does not run for a while, and its events fail.
  */
 export const SUSPENSION_BATCHES = 20;
 /**
- * Number of consecutive events after which their program (user code) is suspended at once, if each
- * of them alone used up its CPU time or ended its guest process. After the first such event, events
- * get a quarter of the CPU time until one succeeds.
+ * Number of consecutive events that each used up the CPU time or ended the guest process of their
+ * program (user code), after which the program is suspended at once. After the first such event,
+ * events get a quarter of the CPU time until one succeeds.
  */
 export const SUSPENSION_CULPRITS = 3;
 /**
@@ -661,8 +678,8 @@ export const DEDUP_IDS_OF_SOURCE_MAX = 500_000;
 export const DEDUP_IDS_MAX = 1_000_000;
 /**
  * Maximum number of events of a partition that are marked as repetitions. Beyond it, the oldest
- * marks are removed. A destination that has not read such an event yet then gets it, although it is
- * a repetition.
+ * marks are removed. A destination that has not read an event yet when its mark is removed gets the
+ * event, although it is a repetition.
  */
 export const DEDUP_MARKS_MAX = 100_000;
 /**
@@ -715,7 +732,7 @@ export const RETRY_DELAY_MS_MAX = 60_000;
 export const RETRY_AFTER_MS_MAX = 3_600_000;
 /**
  * Minimum number of times that an event must have failed in a request that held no other event,
- * before the event may be given up as the cause of the failures. The event is given up only if the
+ * before the event can be given up as the cause of the failures. The event is given up only if the
  * destination has accepted other events since the first failure.
  */
 export const POISON_ATTEMPTS_MIN = 8;
@@ -727,9 +744,9 @@ export const POISON_ATTEMPTS_MIN = 8;
  */
 export const FOLLOWER_ATTEMPTS_MIN = 16;
 /**
- * Share of a destination's limits on events in memory that failed events may take up. An event
- * counts if it failed in a request that held no other event, or if it waits behind such an event of
- * the same user. Above this share, the failed events are retried without delay, to free memory.
+ * Share of a destination's limits on events in memory that failed events can take up. Counted are
+ * events that failed in a request with no other event, and events of the same users that wait
+ * behind them. Above this share, failed events are retried without delay, to free memory.
  */
 export const RETRIES_SHARE_MAX = 0.25;
 
@@ -754,9 +771,9 @@ export const LANE_HISTORY_CONNECTIONS_MAX = 20_000;
  * to compute figures.
  */
 export const FIGURE_COUNTERS_MAX = 10_000;
-/** Time for which the figures of each single minute are stored. */
+/** Time for which figures by minute are stored. */
 export const FIGURE_MINUTES_HOURS_MAX = 24;
-/** Time for which the figures of each single hour are stored. */
+/** Time for which figures by hour are stored. */
 export const FIGURE_DAYS_MAX = 30;
 /**
  * Maximum number of events in one delivery to a destination that gathers events, such as one that
@@ -853,8 +870,8 @@ export const BACKUP_LIST_PAGES_MAX = 100;
  */
 export const SECRET_FILE_BYTES_MAX = 16_384;
 /**
- * Maximum time for which a starting server or log writer waits until another process unlocks the
- * directory.
+ * Maximum time for which a starting server waits until another process unlocks the data directory,
+ * or a log writer until another process unlocks the directory of the log.
  */
 export const LOG_LOCK_MS_MAX = 10_000;
 /**
@@ -868,8 +885,8 @@ export const DRAIN_MS_MAX = 4_000;
  */
 export const WAITING_CONNECTIONS_MAX = 4_096;
 /**
- * Time for which a server that hands its sockets over keeps connections open, so that each can end
- * with its next response. After this time, the server closes the idle connections.
+ * Time for which a server that has handed its sockets over keeps connections open, so that each can
+ * end with its next response. After this time, the server closes the idle connections.
  */
 export const KEPT_CONNECTIONS_MS = 1_000;
 /**

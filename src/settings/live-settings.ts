@@ -9,8 +9,8 @@ interface ReloadablePart {
   keys: readonly Key[];
   /**
    * Checks the new settings and reads the files that they name. Returns a function that puts the
-   * settings in force and must not throw. If the settings cannot be used, throws `StartError` and
-   * changes nothing.
+   * settings in force and must not throw. Throws `StartError`, and changes nothing, if the settings
+   * cannot be used.
    */
   prepare(config: Config): () => void;
 }
@@ -50,14 +50,17 @@ export class LiveSettings {
   }
 
   /**
-   * Removes all parts. Called after the parts were closed; a server that opens again adds its parts
-   * again.
+   * Removes all parts. Called when the server has closed them. A server that opens again adds its
+   * new parts with `add`.
    */
   removeParts(): void {
     this.#parts.length = 0;
   }
 
-  /** Asserts that the parts together take exactly the settings that are marked as `reloadable`. */
+  /**
+   * Asserts that each setting marked as `reloadable` is among the `keys` of a part, and that no
+   * other setting is.
+   */
   expectComplete(): void {
     const taken = new Set(this.#parts.flatMap((part) => part.keys));
     const isTaken = (key: Key) => taken.has(key) === isReloadable(key);

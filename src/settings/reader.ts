@@ -111,8 +111,9 @@ function parseSetting({ key, value, name }: Setting): unknown {
 }
 
 /**
- * Returns a hint for an error message about an unknown setting: the known setting whose name is
- * nearest, in the notation that the user chose. Returns an empty string when no known name is near.
+ * Returns a hint for the error message about an unknown setting: the known setting with the most
+ * similar name, in the notation that the user chose (key or environment variable). Returns an empty
+ * string when no known name is similar.
  */
 function nearestSettingHint(key: string, name: string): string {
   const isVariable = name.startsWith("PIXELMILL_");
@@ -210,8 +211,8 @@ function parseToml(text: string): object {
 }
 
 /**
- * Returns the line number of a syntax error in TOML, because Bun does not report it. It is the line
- * after the longest valid beginning of the text.
+ * Returns the line number of the syntax error in a TOML text, which Bun does not report. It is the
+ * line after the longest beginning of the text that is valid TOML.
  */
 function lineOfFault(text: string): number {
   const lines = text.split("\n");
@@ -279,8 +280,8 @@ const inherited =
   /^(PATH|HOME|TZ|LANG|LC_[A-Z]+|TMPDIR|BUN_TMPDIR|BUN_JSC_\w+|LD_PRELOAD|LD_LIBRARY_PATH|SSL_CERT_FILE|SSL_CERT_DIR|NODE_EXTRA_CA_CERTS|MALLOC_\w+|MIMALLOC_\w+)$/;
 
 /**
- * Returns the environment variables that an ingest process (which accepts pixels) inherits from the
- * server.
+ * Returns the environment variables of this server that the ingest processes (which accept pixels)
+ * inherit.
  */
 export function ingestEnvironment(): Record<string, string | undefined> {
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => inherited.test(name)));

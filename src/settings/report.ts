@@ -25,7 +25,10 @@ export function reportSettings({ config, origins }: ReadSettings): ReportedSetti
   }));
 }
 
-/** Returns the settings whose values differ from their defaults, without secrets. */
+/**
+ * Returns the settings whose values differ from their defaults, by key. The value of a secret is
+ * replaced with `(set)`.
+ */
 export function nonDefaultSettings(config: Config): Record<string, unknown> {
   const defaults = Value.Default(configSchema, {}) as Record<string, unknown>;
   const changed = keys.filter((key) => !Bun.deepEquals(config[key], defaults[key]));

@@ -4,13 +4,13 @@
  */
 export type SettingSource = "default" | "file" | "credential" | "environment" | "flag";
 
-/** One setting with the value that the operator has written. */
+/** One setting with its value, as it was read from one source such as the environment. */
 export interface Setting {
   key: string;
   value: unknown;
   /**
-   * Name of the setting as the user wrote it, such as that of an environment variable; used in
-   * error messages.
+   * Name of the setting in its source, such as that of an environment variable. Error messages use
+   * it.
    */
   name: string;
   origin: Exclude<SettingSource, "default">;

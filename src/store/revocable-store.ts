@@ -1,7 +1,7 @@
 import { ApiError } from "../errors.ts";
 import { type Store, withoutClose } from "./store.ts";
 
-/** A shared store whose users lose their access when `revoke` is called. */
+/** A shared store that its users can use only until `revoke` is called. */
 export interface RevocableStore extends Store {
   /**
    * Rejects all open and later calls of `change` and `catchUp`, so that no caller waits for a store

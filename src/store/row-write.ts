@@ -24,8 +24,8 @@ export const encodeValue = (value: unknown): Uint8Array => packr.encode(value);
 export const decodeValue = (value: Uint8Array): unknown => packr.decode(value);
 
 /**
- * Creates a `RowWrite`. If `value` has an element, the write stores `value[0]` as the value of the
- * row; if `value` is an empty list, the write removes the row.
+ * Creates a `RowWrite`. `value` is a list of one value, which the write stores in the row, or an
+ * empty list, for a write that removes the row.
  */
 export function encodeWrite(table: string, key: Key, value: readonly unknown[]): RowWrite {
   return value.length === 0 ? { table, key } : { table, key, value: encodeValue(value[0]) };

@@ -4,8 +4,8 @@ import type { Table } from "./table.ts";
 
 export interface ChangeOptions {
   /**
-   * Lets `apply` first run on data that may lack acknowledged writes of other nodes, which saves a
-   * request to the brokers. If the data was out of date, the transaction is not committed and
+   * Lets `apply` run first on data that can lack the newest writes of other nodes, which saves a
+   * request to the brokers. If the data was out of date, the transaction is not committed, and
    * `apply` runs again.
    */
   allowStale?: boolean;
@@ -22,9 +22,9 @@ export interface Store {
    */
   change<T>(apply: () => T, options?: ChangeOptions): Promise<T>;
   /**
-   * Calls the listener with the names of changed tables after each transaction, on any node of the
-   * cluster. Does not call it for transactions with `allowStale` of this store object. Returns a
-   * function that removes the listener. A standalone store never calls the listener.
+   * Calls the listener after each transaction, on any node of the cluster, with the names of the
+   * tables that it changed. Exception: transactions with `allowStale` of this store object. Returns
+   * a function that removes the listener. A standalone store never calls the listener.
    */
   listen(listener: (tables: ReadonlySet<string>) => void): () => void;
   /**
@@ -32,7 +32,9 @@ export interface Store {
    * cluster. A standalone store resolves at once.
    */
   catchUp(): Promise<void>;
-  /** Returns a sentence about why writes cannot be stored; undefined while they can be stored. */
+  /**
+   * Returns a sentence that says why writes cannot be stored; undefined while they can be stored.
+   */
   trouble(): string | undefined;
   /**
    * Waits for the transactions in progress, then closes the store. Later calls of `change` reject.
@@ -66,9 +68,9 @@ export interface LocalStore extends Store {
   rows(table: string, range: RangeOptions): Iterable<{ key: Key; value: Uint8Array }>;
   /**
    * Writes an encoded row. Throws outside a transaction. In a dry run (a transaction that is rolled
-   * back), the write is only recorded and later reads do not see it. Therefore a dry run may write
-   * a row only with the value that the row has already. A compaction writes rows with their old
-   * values, to append them to the log again.
+   * back), the write is only recorded, and later reads do not see it. A dry run must therefore
+   * write only the value that the row has already. A compaction does so, to append the row to the
+   * log again.
    */
   write(write: RowWrite): void;
   /**

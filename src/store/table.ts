@@ -8,8 +8,8 @@ type Reads = "get" | "doesExist" | "getRange" | "getKeys" | "getKeysCount";
 export interface Table<V, K extends Key> extends Pick<Database<V, K>, Reads> {
   /**
    * Reads a value. If the current read snapshot lacks the row, reads again in a new snapshot, which
-   * includes the newest commits of all processes. The other read methods use the current snapshot,
-   * which may be older. There is one per iteration of the event loop.
+   * has the newest commits of all processes. The other read methods use only the current snapshot.
+   * Each iteration of the event loop begins a new one.
    */
   getNewest(key: K): V | undefined;
   /** Writes a row. Throws outside a transaction. */
@@ -20,8 +20,9 @@ export interface Table<V, K extends Key> extends Pick<Database<V, K>, Reads> {
 
 /**
  * Creates the table object for an LMDB table. `opened` must return the LMDB table, or throw while
- * the store is closed. `note` is called before each write, and gets no value if the write removes
- * the row. `note` can throw to refuse the write, or return the encoded value to store.
+ * the store is closed. `note` is called before each write, without a value if the write removes the
+ * row. `note` can throw to refuse the write. If it returns a value, that is stored as the encoded
+ * row.
  */
 export function tableOf<V, K extends Key>(
   opened: () => Database<V, K>,

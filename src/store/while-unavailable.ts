@@ -7,8 +7,8 @@ const REPEATED_MS_MAX = 5 * 60_000;
 
 /**
  * Calls `call`, and repeats it for up to `msMax` milliseconds while it rejects with an
- * `unavailable` error. Starts of cluster nodes use this, so that slow brokers do not make a start
- * fail.
+ * `unavailable` error. A node of a cluster uses this when it starts, so that slow brokers do not
+ * make the start fail.
  */
 export async function whileUnavailable<T>(
   call: () => Promise<T>,

@@ -17,24 +17,28 @@ import { peerUser, sendOn } from "./unix-socket.ts";
 export interface OfferOptions extends Pick<TakeOverOptions, "path" | "version" | "settings"> {
   /** The listening sockets of this server. They stay open until the offer has ended. */
   sockets: PlaneSockets;
-  /** Sentence about why this server keeps its sockets; undefined when it hands them over. */
+  /** Sentence that says why this server keeps its sockets; undefined when it hands them over. */
   refusal?: string | undefined;
   logger: Logger;
 }
 
-/** The offer of a running server to hand its listening sockets over to a successor. */
+/**
+ * The offer of a running server to hand its listening sockets over to its successor, a new server
+ * process.
+ */
 export interface Offer {
-  /** Resolves when a successor has received the sockets. The sockets are handed over only once. */
+  /** Resolves when a successor has got the sockets. Only the first one that asks gets them. */
   asked: Promise<Successor>;
   close(): void;
 }
 
 /** The server that takes the sockets over. */
 export interface Successor {
-  /** Tells the successor that the stores are closed. */
+  /** Sends the successor the message that this server has closed its stores. */
   release(): void;
   /**
-   * Resolves with true when the successor accepts requests, or with false when it has ended first.
+   * Resolves with true when the successor accepts requests, or with false when its process ends
+   * before that.
    */
   isServing: Promise<boolean>;
 }
@@ -45,8 +49,8 @@ interface Client {
 }
 
 /**
- * Listens on a Unix socket for a process of the same user that wants to take the listening sockets
- * over. A server that cannot listen there logs a warning, and serves without the offer.
+ * Offers the listening sockets on a Unix socket, to a process of the same user. If this server
+ * cannot listen on the Unix socket, it logs a warning and serves without the offer.
  */
 export function offerSockets(options: OfferOptions): Offer {
   const { path, logger } = options;
@@ -120,8 +124,8 @@ function sendSockets(socket: Socket<Client>, options: OfferOptions): void {
 }
 
 /**
- * Adds a chunk of received bytes, and returns the messages that are complete. Throws when a message
- * is longer than `TAKE_OVER_MESSAGE_BYTES_MAX`.
+ * Adds a chunk of bytes received from a client, and returns the messages that are now complete.
+ * Throws when the bytes exceed `TAKE_OVER_MESSAGE_BYTES_MAX`.
  */
 function messagesIn(client: Client, chunk: Buffer): SuccessorMessage[] {
   client.received += chunk.toString();
@@ -132,5 +136,7 @@ function messagesIn(client: Client, chunk: Buffer): SuccessorMessage[] {
   return lines.map((line) => JSON.parse(line) as SuccessorMessage);
 }
 
-/** Returns the file descriptor of a socket, a property that Bun's types do not declare. */
+/**
+ * Returns the file descriptor of a socket. Bun has this property, but its types do not declare it.
+ */
 const descriptorOf = (socket: Socket<Client>) => (socket as unknown as { fd: number }).fd;

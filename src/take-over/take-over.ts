@@ -15,25 +15,30 @@ import {
 import { connectUnix, receiveOn, sendOn } from "./unix-socket.ts";
 
 const POLL_MS = 5;
-/** Longest time in milliseconds that a successor waits for the running server's sockets. */
+/**
+ * Longest time in milliseconds that a new server waits until the running server sends its sockets.
+ */
 export const TAKE_OVER_ANSWER_MS_MAX = 10_000;
 
 export interface TakeOverOptions {
   /** Path of the Unix socket on which the running server offers its sockets. */
   path: string;
   version: string;
-  /** Addresses in the settings of the new server, which takes the sockets over, by plane. */
+  /**
+   * Addresses by plane in the settings of this server. If this server takes sockets over, it keeps
+   * those with the same address.
+   */
   settings: Partial<Record<Plane, Address>>;
 }
 
 /** Listening sockets that were taken over from a running server. */
 export interface TakeOver {
   /**
-   * Received sockets by plane. Contains only sockets whose address is also in this server's
-   * settings.
+   * Received sockets by plane. Contains only those whose address is the same in the settings of
+   * both servers.
    */
   sockets: PlaneSockets;
-  /** Version of the running server. */
+  /** Version of pixelmill that the running server has. */
   version: string;
   /** Resolves when the running server has closed its stores, or has ended. */
   released(): Promise<void>;
@@ -44,8 +49,8 @@ export interface TakeOver {
 /**
  * Takes the listening sockets over from the server that runs on the same data directory. Resolves
  * with undefined when no server runs there. Throws `StartError` when the running server does not
- * hand its sockets over. If this process ends before it calls `serving`, the running server
- * continues.
+ * hand its sockets over. Until `serving` is called, the running server continues if this process
+ * ends.
  */
 export async function takeOver(options: TakeOverOptions): Promise<TakeOver | undefined> {
   const channel = openChannel(options.path);
@@ -85,9 +90,9 @@ export async function takeOver(options: TakeOverOptions): Promise<TakeOver | und
 }
 
 /**
- * Returns the received sockets by plane. Keeps a socket only if both servers have the same address
- * for its plane in their settings, and closes the others. Throws `StartError` when a socket that
- * the message names was not received.
+ * Returns the received sockets by plane. Keeps a socket if both servers have the same address for
+ * its plane in their settings, and closes it otherwise. Throws `StartError` when the message lists
+ * a socket whose file descriptor was not received.
  */
 function socketsOf(
   { sockets }: Extract<RunningMessage, { type: "sockets" }>,

@@ -13,7 +13,10 @@ const SO_PEERCRED = 17;
 const MSG_DONTWAIT = 0x40;
 const MSG_NOSIGNAL = 0x4000;
 const MSG_CMSG_CLOEXEC = 0x40000000;
-/** Sizes in bytes of C library structures on 64-bit systems, and the offset of one field. */
+/**
+ * Size in bytes of `struct msghdr` on 64-bit Linux. The next four constants are an offset in it,
+ * and the sizes of other structures of the C library and of a file descriptor.
+ */
 const MSGHDR_BYTES = 56;
 const CONTROL_BYTES_AT = 40;
 const IOVEC_BYTES = 16;
@@ -32,8 +35,8 @@ export interface Received {
 }
 
 /**
- * Connects to the Unix socket at `path`; a leading `@` stands for a name in the abstract namespace.
- * Returns the file descriptor, which the caller must close. Throws the system's error.
+ * Connects to the Unix socket at `path`. A path that begins with `@` is a name in the abstract
+ * namespace. Returns the file descriptor, which the caller must close. Throws the system's error.
  */
 export function connectUnix(path: string, type: "stream" | "datagram"): number {
   const name = Buffer.from(path.startsWith("@") ? `\0${path.slice(1)}` : `${path}\0`);
@@ -76,8 +79,8 @@ export function sendOn(fd: number, bytes: Buffer, descriptors: readonly number[]
 
 /**
  * Receives what has arrived on a Unix socket, without waiting. Returns undefined when nothing has
- * arrived. At the end of the connection, the received bytes are empty. The caller must close the
- * received file descriptors.
+ * arrived. The `bytes` in the result are empty when the other end has closed the connection. The
+ * caller must close the received file descriptors.
  */
 export function receiveOn(fd: number): Received | undefined {
   const bytes = Buffer.alloc(RECEIVED_BYTES_MAX);
@@ -113,9 +116,9 @@ export function peerUser(fd: number): number | undefined {
 }
 
 /**
- * A `struct msghdr` of the C library for bytes and control data. The control data is in the same
- * buffer as the structure: the structure holds only addresses, and an address does not keep a
- * buffer alive.
+ * A `struct msghdr` of the C library for bytes and control data. The structure has only the address
+ * of the control data, which does not keep memory alive, so the control data is in the same buffer
+ * as the structure.
  */
 class Message {
   readonly memory: Buffer;

@@ -2,9 +2,8 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import type { HttpExchange } from "../http/exchange.ts";
 
 /**
- * Creates a function that checks whether a request has the shared secret. The secret can be the
- * name or the password of Basic authorization, or a Bearer token. If `secret` is undefined, every
- * request passes.
+ * Returns a function that checks whether a request has the shared secret, as a Bearer token or as
+ * the name or password of Basic authorization. If `secret` is undefined, every request passes.
  */
 export function secretCheck(secret: string | undefined): (exchange: HttpExchange) => boolean {
   if (secret === undefined) return () => true;
@@ -26,17 +25,15 @@ function secretsIn(authorization: string): string[] {
 const digest = (text: string) => createHash("sha256").update(text).digest();
 
 /**
- * Matches a `Host` header that is `localhost` or an IP address. On a loopback listener, another
- * name in the header may belong to a foreign web site whose owner made the name resolve to this
- * machine.
+ * Matches a `Host` header that is `localhost` or an IP address. Any other name can belong to a
+ * foreign web site whose owner made the name resolve to this machine.
  */
 const LOCAL = /^(localhost|\d{1,3}(\.\d{1,3}){3}|\[[0-9a-f:.]+\])(:\d+)?$/i;
 
 /**
- * Whether a browser may have sent the request for a page of another web site. Only browsers add
- * `Origin` or `Sec-Fetch-Site`. On a loopback listener (`isLoopback`), the result is also true for
- * a `Host` that does not match `LOCAL`, because the owner of a foreign site can make its name
- * resolve to this machine.
+ * Whether a browser may have sent the request for a page of another web site: it has a header
+ * `Origin` or `Sec-Fetch-Site`, which only browsers add. If the listener is on a loopback address
+ * (`isLoopback`), a `Host` header that does not match `LOCAL` is also a sign of this.
  */
 export function isFromPage(exchange: HttpExchange, isLoopback: boolean): boolean {
   if (exchange.header("origin") !== undefined) return true;

@@ -23,16 +23,16 @@ export interface TransformerOptions
   host: string;
   port: number;
   /**
-   * Listening socket that another process has opened. If undefined, the listener opens one at
-   * `host` and `port`.
+   * Listening socket that this process got from the running server or systemd. If undefined, the
+   * listener opens one at `host` and `port`.
    */
   socket?: ListeningSocket | undefined;
-  /** Secret that requests must have; undefined when they need none. */
+  /** Secret that each request must have; undefined when requests need none. */
   secret: string | undefined;
   /** Certificate and key; without them the listener speaks HTTP. */
   tls?: TlsKeys | undefined;
   metrics: Metrics;
-  /** Called when a client did not complete the TLS handshake. */
+  /** Called when a client has not completed the TLS handshake. */
   onFailedHandshake(): void;
   /** Value that tests use instead of `TRANSFORMER_REQUEST_MS_MAX`. */
   requestMsMax?: number;
@@ -118,7 +118,7 @@ export function startTransformer(options: TransformerOptions) {
     onFault: (err: InvariantError) => logger.error({ err }, "connection of rudder-server failed"),
   });
   return {
-    /** Address of the listener, such as `http://127.0.0.1:9090`. */
+    /** URL of the listener, such as `http://127.0.0.1:9090`. */
     url: httpUrl(socket.host ?? host, server.port, options.tls && "https"),
     /** The listening socket, which is closed when the listener stops. */
     socket,
@@ -141,17 +141,15 @@ async function stop(server: HttpServer, answerRest: () => void): Promise<void> {
 }
 
 /**
- * Creates the 404 response to a request for which no endpoint exists. If the path is that of
- * `/customTransform`, the response says that this endpoint expects `POST`.
+ * Creates the response to a request for which there is no endpoint, with status 404. For the path
+ * of `/customTransform`, the text says that this endpoint expects `POST`.
  */
 function nothing(path: string): HttpResponse {
   const hint = path === CUSTOM_TRANSFORM ? ": it expects POST" : "";
   return textResponse(404, `There is nothing at this path${hint}`);
 }
 
-/**
- * Returns a function that counts a response by kind of path and status, and returns the response.
- */
+/** Returns a function that counts a response in the metrics, and returns that response. */
 function createRequestCounter(metrics: Metrics) {
   const counter = new Counter({
     name: "pixelmill_transformer_requests_total",

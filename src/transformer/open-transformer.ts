@@ -11,11 +11,14 @@ import { startTransformer, type Transformer } from "./listener.ts";
 interface TransformerParts {
   catalog: Catalog;
   sandbox: Sandbox;
-  /** Listening socket for rudder-server that this process received from another process, if any. */
+  /**
+   * Listening socket for rudder-server that this process got from the running server or systemd, if
+   * any.
+   */
   sockets: { transformer?: ListeningSocket | undefined };
   /**
-   * The listener's certificate and key. `onChange` registers a function that is called with each
-   * new certificate and key.
+   * The listener's certificate and private key. `onChange` registers a function that is called
+   * whenever these files have changed.
    */
   certificates: {
     transformer: { keys(): TlsKeys | undefined; onChange(use: (keys: TlsKeys) => void): void };

@@ -8,39 +8,41 @@ import { programOf } from "../publishing/guest-program.ts";
 import type { Program } from "../sandbox/program.ts";
 
 /**
- * Program that a rudder-server requests. `versionId` is the version of the program's
+ * Request of a rudder-server for a program. `versionId` is the version of the program's
  * transformation.
  */
 export interface ProgramRequest {
   workspaceId: string;
   versionId: string;
   /**
-   * Versions of libraries. The program uses these versions instead of the published ones.
-   * rudder-server sends the versions that it last received, for all libraries of its workspace.
+   * Versions of libraries, which the program uses instead of the published ones. rudder-server
+   * sends those that it last received, for all libraries of its workspace.
    */
   libraryVersionIds: readonly string[];
   /**
-   * Credentials that the program has in addition to those of the workspace. They override
-   * credentials of the workspace with the same name.
+   * Credentials that the program gets besides those of the workspace. If a name is in both, the
+   * value here counts.
    */
   credentials: Readonly<Record<string, string>>;
 }
 
-/** A code revision that is published or was published earlier, with the names that it imports. */
+/** Code of a version that was published at some time, with the names that the code imports. */
 type PublishedCode = ImportedLibrary;
 
-/** Maximum number of revisions in the cache. Beyond it, the oldest revision is removed. */
+/**
+ * Maximum number of versions in the cache. Beyond it, the version that was added first is removed.
+ */
 const REVISIONS_KEPT_MAX = 1_024;
 
 /**
- * Finds programs by the version of their transformation. A version can be one that was published
- * earlier, because rudder-server requests a version until it has received a newer one.
+ * Finds programs by the version of their transformation. The version can be an earlier published
+ * one, because rudder-server requests a version until it has received a newer one.
  */
 export class Programs {
   readonly #catalog: Catalog;
   /**
-   * Cache of code by workspace, kind and version. Its entries stay valid, because a version that
-   * was published stays available.
+   * Cache of code by workspace, kind and version. No entry becomes invalid, because the code of a
+   * version never changes, and a version that was published stays available.
    */
   readonly #known = new Map<string, PublishedCode>();
 
@@ -49,9 +51,9 @@ export class Programs {
   }
 
   /**
-   * Returns the requested program. Returns undefined when its version was never published in the
-   * workspace. Rejects with `unavailable` when this node cannot find out whether another node
-   * published that version.
+   * Returns the requested program; undefined when its version was never published in the workspace.
+   * Rejects with `unavailable` when this node cannot find out whether another node has published
+   * that version.
    */
   async find(request: ProgramRequest): Promise<Program | undefined> {
     const { workspaceId, versionId } = request;
@@ -91,7 +93,7 @@ export class Programs {
     };
   }
 
-  /** Returns the library whose import name is `importName`, as it is published now. */
+  /** Returns the published version of the library that code imports as `importName`. */
   #publishedNow({ workspaceId, language }: Revision, importName: string) {
     const found = this.#catalog.code.libraryByImportName(workspaceId, language, importName);
     return found && this.#published(workspaceId, "library", found.versionId);
@@ -112,7 +114,10 @@ export class Programs {
   }
 }
 
-/** Returns a digest of credentials, so that programs with different credentials differ. */
+/**
+ * Returns a digest of credentials for the program's id, because programs with different credentials
+ * must have different ids.
+ */
 function digestOf(credentials: Record<string, string>): string {
   const sorted = Object.entries(credentials).sort(([a], [b]) => (a < b ? -1 : 1));
   if (sorted.length === 0) return "0";

@@ -4,8 +4,8 @@ import { isObject } from "../is-object.ts";
 
 /**
  * Function that answers a request. It must read all that it needs of `exchange` before it returns
- * its promise. If the promise rejects, this server is at fault. `isAwaited` returns whether the
- * client still waits for the answer.
+ * its promise. A rejection of the promise counts as a fault of this server. `isAwaited` returns
+ * whether the client still waits for the answer.
  */
 export type Handler = (
   exchange: HttpExchange,
@@ -13,14 +13,14 @@ export type Handler = (
 ) => HttpResponse | Promise<HttpResponse>;
 
 /**
- * Error of a request whose body lacks a required part. Its message equals that of RudderStack's
- * transformer.
+ * Error that is thrown when a part of a request's body is missing or unusable. The request is
+ * answered with 400 and the error's message.
  */
 export class RequestFault extends Error {
   override readonly name = "RequestFault";
 }
 
-/** Parses the body of a request as a JSON object. Throws `RequestFault` if it is not one. */
+/** Parses the body of a request, which must be a JSON object. Throws `RequestFault` otherwise. */
 export function objectIn(body: Buffer): Record<string, unknown> {
   let value: unknown;
   try {
@@ -32,7 +32,7 @@ export function objectIn(body: Buffer): Record<string, unknown> {
   return value;
 }
 
-/** Returns a list's items that are objects; an empty list when the value is no list. */
+/** Returns the items of a list that are objects; an empty list when `list` is no list. */
 export function objectsIn(list: unknown): Record<string, unknown>[] {
   return Array.isArray(list) ? list.filter(isObject) : [];
 }

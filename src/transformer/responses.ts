@@ -2,8 +2,8 @@ import { HttpResponse } from "../http/response.ts";
 
 const JSON_TYPE = "application/json; charset=utf-8";
 /**
- * Headers of JSON responses. `apiVersion` is the version of the format; without it, rudder-server
- * exits.
+ * Headers of JSON responses. `apiVersion` is the version of the format. rudder-server exits if a
+ * response does not have it.
  */
 const versioned = { "Content-Type": JSON_TYPE, apiVersion: "2" };
 
@@ -18,8 +18,8 @@ export function textResponse(status: number, text: string): HttpResponse {
 }
 
 /**
- * Reason why rudder-server should send a request again. The reason is an identifier instead of a
- * sentence, because rudder-server uses it as a label of its metrics.
+ * Reason why a request is to be sent again, as the header `X-Rudder-Error-Reason`. It is an
+ * identifier instead of a sentence, because rudder-server uses it as a label of its metrics.
  */
 export type AgainReason =
   | "busy"

@@ -24,8 +24,8 @@ export interface RouteParts {
 export const CUSTOM_TRANSFORM = "/customTransform";
 
 /**
- * Answer to `GET /features`. It offers no destination transformations, because this server runs
- * only user code.
+ * Answer to `GET /features`, with which rudder-server asks what a transformer can do. All features
+ * are off: this server runs only user code, and transforms no events for destinations.
  */
 const features = {
   routerTransform: {},
@@ -62,8 +62,9 @@ export function transformerRoutes(parts: RouteParts): ReadonlyMap<string, Handle
 }
 
 /**
- * Creates a handler for requests to test code. It answers with 400 when the request or its code is
- * at fault, and with 503 while this server cannot run code.
+ * Creates a handler for requests to test code, which responds with the result of `answer`. The
+ * status is 400 when the request or its code is at fault, and 503 while this server cannot run
+ * code.
  */
 function testing(answer: (body: Record<string, unknown>) => Promise<unknown>): Handler {
   return async (exchange) => {

@@ -6,9 +6,9 @@ import { codeOf, messageOf, StartError } from "../../errors.ts";
 export type Geolocation = (ip: string) => object | null;
 
 /**
- * Reads a MaxMind-format file (GeoLite2, GeoIP2, DB-IP), and returns the function that answers
- * `geolocation(ip)` of user code from it. The function returns the record of an address, or null
- * when the file has none. Throws `StartError` when the file cannot be read.
+ * Reads a geolocation database in MaxMind's format (GeoLite2, GeoIP2, DB-IP). Returns the function
+ * that looks an IP address up in it, for `geolocation(ip)` of user code. Throws `StartError` when
+ * the file cannot be read.
  */
 export function openGeolocation(path: string): Geolocation {
   let reader: Reader<CityResponse>;

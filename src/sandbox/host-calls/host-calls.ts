@@ -42,14 +42,14 @@ const RESULTS_BYTES_MAX = 8 << 20;
  */
 const CALLS_MAX = 2 * FETCHES_MAX;
 /**
- * Maximum UTF-8 bytes of the host calls in one frame, which are a JSON array. The calls have up to
- * `FETCH_REQUEST_CHARS_MAX` UTF-16 units together, and the array adds two brackets and a comma. A
- * unit takes up to three bytes.
+ * Maximum size in bytes of the JSON array of host calls in one frame. The calls have up to
+ * `FETCH_REQUEST_CHARS_MAX` UTF-16 units together, the array adds two brackets and a comma, and
+ * each unit takes up to three bytes of UTF-8.
  */
 const CALLS_BYTES_MAX = 3 * (FETCH_REQUEST_CHARS_MAX + 3);
 /**
- * Limits of the JSON that contains the host calls of one frame: a list of objects, each with a
- * nested object of headers. A value takes at least six UTF-16 units, such as `"a":"",` of a header.
+ * Limits of the JSON array of host calls in one frame: a list of objects, each with a nested object
+ * of headers. The shortest value, such as a header `"a":"",`, takes six UTF-16 units.
  */
 const CALLS_BOUNDS: GuestJsonBounds = { levelsMax: 3, valuesMax: FETCH_REQUEST_CHARS_MAX / 6 };
 
@@ -91,11 +91,11 @@ export class HostCalls {
   }
 
   /**
-   * Starts the host calls in `calls`, a JSON array. Resolves with the available results, at least
-   * one, once the calls without a result are within `FETCH_REQUESTS_CHARS_MAX`. The guest process
-   * waits for the results and cannot send more calls before they arrive. Throws `GuestFrameError`
-   * when `calls` is no valid list of calls, when the batch has made too many calls, or when there
-   * is no call whose result could be awaited.
+   * Starts the host calls in `calls`, a JSON array. Resolves with all available results, at least
+   * one. Until the calls without a result are within `FETCH_REQUESTS_CHARS_MAX`, it holds the
+   * results back, and the guest process, which waits for them, sends no more calls. Throws
+   * `GuestFrameError` when `calls` is no valid list of calls, when the batch has made too many
+   * calls, or when no call has or will have a result.
    */
   async exchange(calls: Buffer): Promise<JsonTexts> {
     for (const call of parseCalls(calls, this.#workspaceId)) {

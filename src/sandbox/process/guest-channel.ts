@@ -22,8 +22,8 @@ export interface ExchangeLimits {
    */
   meter?: { cpuMs: number };
   /**
-   * Whether the clock time that `wallMs` limits is counted from zero again whenever a measurement
-   * shows that the guest process has used CPU time.
+   * Whether the time limit `wallMs` starts again from zero at each measurement that finds that the
+   * guest process has used CPU time.
    */
   restartsClockOnCpu?: boolean;
   /**
@@ -189,10 +189,10 @@ export class GuestChannel {
   }
 
   /**
-   * Rejects all exchanges that have no reply yet. Called after the guest process has ended. The
-   * exchange that the guest was working on is rejected with `fault` if the host caused the end,
-   * otherwise with an error that has the cause `cause`. The exchanges that the guest had not
-   * started are rejected with the cause `retired`.
+   * Rejects all exchanges that have no reply yet, after the guest process has ended. The exchange
+   * that the guest was working on is rejected with `fault`, or, without a `fault`, with an error of
+   * the cause `cause`. The guest had not started the other exchanges, so they are rejected with the
+   * cause `retired`.
    */
   close(cause: GuestEndCause, fault?: InvariantError): void {
     const [first, ...others] = this.#exchanges.splice(0);

@@ -11,8 +11,8 @@ export type GuestEndCause =
   | "retired"; // ended by the host, for no fault of its code
 
 /**
- * The causes of a guest process's end that an event can be to blame for. A guest that ended for
- * another cause has no culprit among its events.
+ * Causes for which the server suspects an event: one of the events that the guest process was
+ * running made it end. After the other causes (`idle`, `retired`), no event is suspected.
  */
 export const culpritCauses: readonly GuestEndCause[] = [
   "timeout",

@@ -1,14 +1,14 @@
 import type { Guest } from "./guest.ts";
 
 /**
- * Provides the guest process for one piece of work: one and the same process until it dies, then a
- * new one.
+ * Provides the guest process that does one piece of work. `guest` returns the same process each
+ * time while that process lives, and then a new one.
  */
 export interface GuestSource {
   guest(): Promise<Guest> | Guest;
   /**
-   * Whether the guest process should end to make room, so that the rest of the work has to continue
-   * in another guest.
+   * Whether the guest process should end, to make room for the guests of others. The work that is
+   * left then continues in another guest.
    */
   readonly isLeaving: boolean;
 }

@@ -12,7 +12,7 @@ import type { LanguageProfile } from "./language-profiles.ts";
 import { type ExitSignal, type GuestProcess, launchGuest } from "./launch-guest.ts";
 import { ResourceMonitor } from "./resource-monitor.ts";
 
-/** Number of bytes, from the beginning of a guest process's standard error, that are kept. */
+/** Maximum number of bytes kept of a guest process's standard error. The rest is dropped. */
 const GUEST_STDERR_BYTES_MAX = 8_192;
 /** Bytes of standard error above which a guest process is killed. Normally there are far fewer. */
 const GUEST_STDERR_FLOOD_BYTES = 1 << 20;
@@ -86,7 +86,7 @@ export class Guest {
     this.exited = Promise.all([this.#exit.promise, this.#readStderr()]);
   }
 
-  /** Whether the guest process should be replaced because of its memory at the last measurement. */
+  /** Whether the guest should be replaced because it used too much memory when last measured. */
   get isNearMemoryLimit(): boolean {
     return this.#monitor.isNearMemoryLimit;
   }
@@ -106,7 +106,7 @@ export class Guest {
     return this.#monitor.cpuDebtMs;
   }
 
-  /** Sets the CPU debt. A new guest process takes over the debt of its workspace's last guest. */
+  /** Sets the CPU debt. A new guest process gets the debt that its workspace's last guest had. */
   setCpuDebt(debtMs: number): void {
     this.#monitor.setCpuDebt(debtMs);
   }
@@ -129,7 +129,7 @@ export class Guest {
     return this.#channel.current !== undefined;
   }
 
-  /** Whether the guest process has ended or was killed, even if the process still exists. */
+  /** Whether the guest process has ended, or was sent the signal that kills it. */
   get dying(): boolean {
     return this.ended !== undefined || this.#killCause !== undefined;
   }
@@ -152,8 +152,9 @@ export class Guest {
   }
 
   /**
-   * Makes the process confine itself, and resolves with its report whether user code can run. With
-   * `insecure`, code can run even if the confinement is incomplete.
+   * Makes the process confine itself (restrict its own access to the system), and resolves with its
+   * report whether user code can run. With `insecure`, code can run even if the confinement is
+   * incomplete.
    */
   async start(insecure: boolean): Promise<StartReport> {
     const limits: ExchangeLimits = {
@@ -233,16 +234,14 @@ export class Guest {
 
   /**
    * Adds `ms` milliseconds to the time limit of the guest process's current request, because the
-   * server, and most likely the guest too, could not run for that time. Does nothing for a paused
-   * guest, because its pause does not count anyway.
+   * server, and probably the guest too, could not run for that time. Does nothing for a paused
+   * guest, whose time limit does not run.
    */
   extendDeadline(ms: number): void {
     if (this.#pausedAt === undefined) this.#channel.extendDeadline(ms);
   }
 
-  /**
-   * Stops the process with SIGSTOP. The time until `resume` does not count towards its time limit.
-   */
+  /** Stops the process with SIGSTOP. Its time limit does not run until `resume` is called. */
   pause(): void {
     if (this.#pausedAt !== undefined || this.dying) return;
     this.#pausedAt = performance.now();

@@ -72,9 +72,9 @@ export function launchGuest(
 }
 
 /**
- * Lowers the CPU priority of the process `pid`. The script of `launchGuest` lowers only the
- * priority of the process's session, which has no effect where the kernel does not schedule
- * sessions as groups.
+ * Lowers the CPU priority of the process `pid`. This is needed where the kernel does not schedule
+ * sessions as groups: there, the script of `launchGuest`, which lowers the priority of the
+ * process's session, has no effect.
  */
 function lowerPriority(pid: number): void {
   try {

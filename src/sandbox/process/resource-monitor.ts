@@ -18,9 +18,7 @@ const DEBT_MS_MAX = 4 * GUEST_BURST_CPU_MS_MAX;
  * language runtime needs some CPU time even without a request.
  */
 const IDLE_CPU_SHARE = 0.05;
-/**
- * Fraction of one processor. A guest process without a request counts as idle while it uses less.
- */
+/** Fraction of one processor below which a guest process without a request counts as idle. */
 const AWAKE_CPU_SHARE = 0.2;
 /**
  * Factor by which the CPU time of all threads of a guest process may exceed the CPU time limit of
@@ -29,9 +27,9 @@ const AWAKE_CPU_SHARE = 0.2;
 const ALL_THREADS = 3;
 
 /**
- * Milliseconds of clock time that are added to the clock time limit of a request for each
- * millisecond of CPU time that the guest process has used. The clock time limit is meant for code
- * that sleeps, but on a busy machine a guest may get only a twentieth of a processor.
+ * Milliseconds that are added to a request's limit of clock time for each millisecond of CPU time
+ * that the guest process has used. The limit is meant for code that sleeps. With this addition, it
+ * does not stop code that computes but gets only a twentieth of a processor, on a busy machine.
  */
 const CLOCK_PER_CPU = 20;
 
@@ -75,8 +73,8 @@ export class ResourceMonitor {
   }
 
   /**
-   * Whether the guest process used more memory at the last measurement than it may keep, so that it
-   * should be replaced.
+   * Whether the guest process used more memory at the last measurement than the limit above which
+   * it should be replaced.
    */
   get isNearMemoryLimit(): boolean {
     return this.residentBytes > this.idleBytes + this.#profile.recycleBytes;
@@ -91,8 +89,8 @@ export class ResourceMonitor {
   }
 
   /**
-   * Sets the CPU debt, bounded to 0 … `DEBT_MS_MAX`. A new guest process takes over the debt of the
-   * last guest of its workspace.
+   * Sets the CPU debt, bounded to 0 … `DEBT_MS_MAX`. A new guest process gets the debt that its
+   * workspace's last guest had.
    */
   setCpuDebt(debtMs: number): void {
     const bounded = Math.min(DEBT_MS_MAX, Math.max(0, debtMs));
@@ -113,18 +111,17 @@ export class ResourceMonitor {
   }
 
   /**
-   * Whether a guest process that has no request has to be measured at the time `now`. A guest with
-   * a CPU debt is measured each time, a guest without one every `GUEST_IDLE_POLL_MS`.
+   * Whether a guest process that has no request is to be measured at the time `now`. A guest with a
+   * CPU debt is measured at every call, a guest without one every `GUEST_IDLE_POLL_MS`.
    */
   isDue(now: number): boolean {
     return this.#cpuDebtMs > 0 || now - this.#measuredAt >= GUEST_IDLE_POLL_MS;
   }
 
   /**
-   * Measures the guest process. Returns the reason why it has to end, or undefined while it is
-   * within its limits. `graceMs` is added to the time limits. `fairShare`, which is 0 while the
-   * guest is paused, is the part of a processor that the guest may use; CPU time beyond it is added
-   * to its CPU debt.
+   * Measures the guest process. Returns the limit that it exceeds, so that it must be killed, or
+   * undefined. `graceMs` is added to the time limits. `fairShare` is the part of a processor that
+   * the guest may use, 0 while the guest is paused; CPU time beyond it is added to its CPU debt.
    */
   measure(
     exchange: GuestExchange | undefined,

@@ -69,8 +69,8 @@ export interface RunRequest {
   /** Clock time in milliseconds after which the guest process stops the code. */
   budgetMs: number;
   /**
-   * CPU time in milliseconds that the code may use. `budgetMs` is larger when the events run again
-   * because the code got too little CPU time before, on a busy machine.
+   * CPU time in milliseconds that the code may use. The clock time `budgetMs` is longer than this
+   * when the events run again because a busy machine gave the code too little CPU time.
    */
   cpuMs: number;
   /** Maximum number of lines of `log(...)` in the reply. */
@@ -133,9 +133,9 @@ export interface LoadReply extends Partial<LoadFailure> {
 export interface LoadFailure {
   error: UserError;
   /**
-   * CPU time in whole milliseconds that JavaScript code used before it was stopped, which happens
-   * when its clock time is used up. Absent for any other failure, and for Python, whose code is
-   * stopped by its CPU time.
+   * CPU time in whole milliseconds that JavaScript code had used when it was stopped because its
+   * clock time was used up. Absent for any other failure, and for Python, whose code is stopped by
+   * its CPU time.
    */
   usedMs?: number;
 }

@@ -1,6 +1,6 @@
 /**
  * Type of the files `*.library.js`, which replace RudderStack's own libraries. They are imported as
- * text (`with { type: "text" }`), because their code runs together with user code.
+ * text (`with { type: "text" }`), because guest processes run them, not the server.
  */
 declare module "*.library.js" {
   const text: string;

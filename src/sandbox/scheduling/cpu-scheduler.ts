@@ -24,27 +24,27 @@ const FREE_SHARE = 0.5;
 /**
  * Shares the processors among guest processes, so that guests that compute a lot do not block the
  * others. A guest that computes little is never paused. Among guests with a CPU debt, those whose
- * workspace has the smallest debt run first. No guest is paused while there is a processor for
- * each.
+ * workspace has the smallest debt run first. While there is a processor for each guest, none is
+ * paused.
  *
  * Shares and turns belong to workspaces. The guests of one workspace divide its share, and only one
  * of them runs in a turn of the workspace. So a workspace with two guests gets no more than one
  * with a single guest.
  *
- * The more guests are runnable, the smaller is the debt at which a guest is paused. With a fixed
- * limit, fifty guests that begin to compute at once would take all processors for ten seconds.
+ * The more guests compute, the smaller is the debt at which a guest is paused. With a fixed limit,
+ * fifty guests that begin to compute at once would take all processors for ten seconds.
  *
  * The scheduler pauses guests instead of lowering their priority, because a pause has no lasting
- * effect. An ordinary user cannot raise a priority again, and the kernel ignores priorities between
- * sessions that it schedules as groups.
+ * effect: an ordinary user cannot raise a priority again. Also, the kernel ignores priorities
+ * between sessions that it schedules as groups.
  */
 export class CpuScheduler<T extends SchedulableGuest> {
   readonly #processors: number;
   /**
-   * Workspaces with a guest process whose CPU debt is above a limit. `schedule` lowers the limit as
-   * more guests are runnable. The first workspaces of this list, one per processor, have their
-   * turn: one guest of each runs. Other guests above the limit are paused unless a processor is
-   * left for them.
+   * Workspaces with a guest process whose CPU debt is above a limit, which `schedule` lowers as
+   * more guests compute. The first workspaces of the list, one per processor, have their turn: one
+   * guest of each runs. Other guests above the limit are paused, unless a processor is left for
+   * them.
    */
   #queue: unknown[] = [];
   #rotatedAt = 0;
@@ -107,10 +107,7 @@ export class CpuScheduler<T extends SchedulableGuest> {
   }
 }
 
-/**
- * Returns a CPU debt as a number of whole time slices. Workspaces whose debts round to the same
- * number take turns.
- */
+/** Returns a CPU debt in whole time slices. Workspaces with equal results take turns. */
 function slices(debtMs: number): number {
   return Math.floor(debtMs / GUEST_TIME_SLICE_MS);
 }

@@ -57,7 +57,7 @@ export class GuestAdmission<T extends GuestHolder> {
   readonly #queue = new Set<T>();
   /**
    * The holder whose guest process is being evicted because all guests together use too much
-   * memory.
+   * memory; undefined when there is none.
    */
   #evictedForMemory: T | undefined;
   #evictionAt = Number.NEGATIVE_INFINITY;
@@ -87,8 +87,8 @@ export class GuestAdmission<T extends GuestHolder> {
   }
 
   /**
-   * Asserts that a holder that is about to get a guest process is admitted, and that the number of
-   * admitted holders is within its bound.
+   * Asserts that a holder that is about to get a guest process is admitted, and that no more
+   * holders are admitted than guest processes are allowed.
    */
   assertAdmitted(holder: T): void {
     assert(this.#holders.has(holder), "Only admitted workspaces get a guest");
@@ -106,8 +106,8 @@ export class GuestAdmission<T extends GuestHolder> {
   }
 
   /**
-   * Ends one guest process if all guests together use more memory than they may, unless a guest is
-   * being evicted for this reason already. Must be called repeatedly.
+   * Ends one guest process if all guests together use more memory than they may. Does nothing while
+   * an eviction for this reason is in progress. Must be called repeatedly.
    */
   evictOverMemory(): void {
     if (!this.#limits.isOverMemory() || this.#evictedForMemory) return;
@@ -136,8 +136,9 @@ export class GuestAdmission<T extends GuestHolder> {
   }
 
   /**
-   * Ends one guest process so that the first waiting holder can be admitted, unless the last
-   * eviction was too recent. Checks again after `GUEST_EVICTION_INTERVAL_MS`.
+   * Ends one guest process so that the first waiting holder can be admitted. Does nothing if less
+   * than `GUEST_EVICTION_INTERVAL_MS` have passed since the last eviction; checks again after this
+   * time.
    */
   #makeRoom(): void {
     clearTimeout(this.#timer);

@@ -1,9 +1,9 @@
 import { backoffMs } from "../../concurrency/backoff.ts";
 
 /**
- * Delay in milliseconds of a workspace's next guest process after the first loss that counts. A
- * loss is a guest that the workspace's code has ended; the first `freeLosses` cause no delay. Each
- * further loss doubles the delay, up to `DELAY_MS_MAX`.
+ * Delay in milliseconds of a workspace's next guest process after its first loss (a guest that its
+ * code has ended) beyond the `freeLosses` that cause no delay. Each further loss doubles the delay,
+ * up to `DELAY_MS_MAX`.
  */
 const DELAY_MS_MIN = 100;
 const DELAY_MS_MAX = 5_000;
@@ -15,9 +15,8 @@ const FORGOTTEN_MS = 10_000;
 
 /**
  * Delays the next guest process of a workspace (tenant) whose code has recently ended several
- * guests (losses). Until the guest starts, the events of the workspace wait. The delay is needed
- * because each loss makes the server start a guest, which slows down all workspaces, even if many
- * events succeed between two losses.
+ * guests (losses). The events of the workspace wait until that guest starts. Without the delay,
+ * such code would make the server start guests all the time, which slows down all workspaces.
  */
 export class GuestLossBackoff {
   readonly #freeLosses: number;

@@ -22,10 +22,12 @@ const NEW_GUEST_BYTES = 16 << 20;
 /**
  * Runs work in guests (processes that run user code): one or two for each pair of workspace and
  * language. A guest never runs code of two workspaces or of two languages. The work for one guest
- * is sent in order; different guests work in parallel. The second guest of a pair is for programs
- * that use much CPU time or end their guest, so that they do not delay the others. It exists only
- * while there is room for it without ending another guest. Guests for tests of code (throw-away
- * guests) have a semaphore of their own, so that tests delay no live event.
+ * is sent in order; different guests work in parallel.
+ *
+ * The second guest of a pair is for programs that use much CPU time or end their guest, so that
+ * they do not delay the other programs. It exists only while there is room for it without ending
+ * another guest. Tests of code run in guests of their own (throw-away guests), whose number is
+ * limited separately, so that tests delay no live event.
  */
 export class GuestPool {
   readonly #starter: GuestStarter;

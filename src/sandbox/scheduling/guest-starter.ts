@@ -12,8 +12,8 @@ import { GuestStartHealth } from "./guest-start-health.ts";
 import { describeStartFailure } from "./start-failure.ts";
 
 /**
- * Milliseconds for which the server waits for the exit of a guest process whose start failed, so
- * that it can read the process's standard error.
+ * Longest time in milliseconds that the server waits until a guest process that failed to start has
+ * exited. Only then can it read all of the process's standard error, for the error message.
  */
 const STDERR_READ_MS_MAX = 2_000;
 /**
@@ -24,15 +24,15 @@ const STDERR_READ_MS_MAX = 2_000;
  */
 const STANDSTILL_MS_MIN = 500;
 /**
- * Milliseconds of waiting for a guest process above which the work probably waited for the start of
- * a guest. The next spare guest then starts only after `refillPauseMs`.
+ * Milliseconds. Work that waited longer for a guest process probably had no spare guest and waited
+ * for the start of one. The next spare guest then starts only after `refillPauseMs`.
  */
 const WAIT_MS_MIN = 5;
 export interface SandboxStatus {
   state: "starting" | "ready" | "unavailable";
   /**
-   * Reason why user code does not run, or, if it runs, the part of guest processes' confinement
-   * that is missing; absent when nothing is missing.
+   * Reason why user code does not run. If it runs, the part of the guest processes' confinement
+   * that is missing. Absent when user code runs with complete confinement.
    */
   reason?: string;
   /** Whether user code may run without complete confinement. */
@@ -128,9 +128,9 @@ export class GuestStarter {
 
   /**
    * Resolves with a guest process that has run no user code. `losses` is the number of guests that
-   * the caller's code has recently ended. Only code with no such losses gets a spare guest; other
-   * code waits for the start of a guest. Rejects with `SandboxUnavailable` when guests do not
-   * start.
+   * the caller's code has recently ended. With no losses, the guest is a spare one if there is one;
+   * otherwise the caller waits for the start of a guest. Rejects with `SandboxUnavailable` when
+   * guests do not start.
    */
   async acquire(language: GuestLanguage, losses = 0): Promise<Guest> {
     const health = this.#startHealth[language];
@@ -160,8 +160,8 @@ export class GuestStarter {
   }
 
   /**
-   * Starts the missing spare guests of a language after `pauseMs`. A later call for the same
-   * language replaces an earlier one.
+   * Starts the missing spare guests of a language after `pauseMs` milliseconds. Replaces an earlier
+   * call for the same language whose pause has not ended.
    */
   #refillAfter(language: GuestLanguage, pauseMs: number): void {
     clearTimeout(this.#refills.get(language));

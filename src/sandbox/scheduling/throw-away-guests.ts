@@ -32,8 +32,8 @@ export class ThrowAwayGuests implements GuestSource, Disposable {
   #guest: Guest | undefined;
   #losses = 0;
   /**
-   * CPU time in ms of the current guest process that must not be charged again: its start, which is
-   * free, and the time that was already charged to the budget.
+   * CPU time in ms of the current guest process that is not to be charged: its start, which is
+   * free, and the time that the budget was charged for already.
    */
   #chargedMs = 0;
 

@@ -13,14 +13,14 @@ const GUEST_AGE_MS_MAX = 600_000;
 
 const SOFT_TIMEOUTS_MAX = 3;
 /**
- * Number of batches, even large ones, that may be in progress in one guest process at a time. The
- * guest works on the first batch while the host sends the second.
+ * Number of batches that may be in progress in one guest process at a time, however large they are.
+ * The guest works on the first one while the host sends the second.
  */
 const LARGE_BATCHES_MAX = 2;
 /**
  * Number of batches that may be in progress in one guest process while they have at most
- * `SMALL_BYTES_MAX` bytes together. A guest whose socket already contains the next batch does not
- * sleep, so the kernel need not wake it. Waking it takes as long as two events on an idle machine,
+ * `SMALL_BYTES_MAX` bytes together. If the next batch is in the socket already, the guest does not
+ * sleep, and the kernel need not wake it. Waking it takes as long as two events on an idle machine,
  * and far longer on a busy one.
  */
 const SMALL_BATCHES_MAX = 8;
@@ -44,8 +44,8 @@ export interface GuestWork {
 
 /**
  * Queue of the work of one workspace (tenant) in one language, and the guest process that does the
- * work, at most one at a time. A workspace may have a second queue, with a second guest process.
- * While there is no room for that process, the second queue passes its work to the first one.
+ * work, at most one at a time. A workspace can have a second queue with a second guest process.
+ * While there is no room for that guest, the second queue passes its work to the first one.
  */
 export class WorkspaceGuest implements GuestHolder, GuestSource {
   readonly #starter: GuestStarter;
@@ -54,7 +54,7 @@ export class WorkspaceGuest implements GuestHolder, GuestSource {
   /** The first queue of the same workspace; undefined if this queue is the first one. */
   readonly #first: WorkspaceGuest | undefined;
   #guest: Guest | undefined;
-  /** Start of the next guest process; undefined while no start is in progress. */
+  /** Promise of the next guest process while it is being started; undefined at other times. */
   #start: Promise<Guest> | undefined;
   /** Resolves when the last guest process has exited. The next guest starts only after that. */
   #lastExit: Promise<unknown> = Promise.resolve();
@@ -253,8 +253,8 @@ export class WorkspaceGuest implements GuestHolder, GuestSource {
 }
 
 /**
- * Whether a guest process is close to one of its limits, or its code has often run out of time.
- * Such a guest is replaced between two batches, before it makes a batch fail.
+ * Whether a guest process is near one of its limits (memory, age, events), or its code has often
+ * run out of time. Such a guest is replaced between two batches, before it makes a batch fail.
  */
 function isWornOut(guest: Guest): boolean {
   return (

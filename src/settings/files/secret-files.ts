@@ -55,7 +55,7 @@ export function fromCredentials(environment: Record<string, string | undefined>)
 
 /**
  * Returns the secret in the file `path`, without the line end that editors and `echo` add. Error
- * messages refer to the file as the value of `name`.
+ * messages name `path` and `name`, the variable or credential that the file belongs to.
  */
 function readSecretFile(name: string, path: string): string {
   return readSmallFile(name, path, SECRET_FILE_BYTES_MAX).replace(/\r?\n$/, "");

@@ -13,15 +13,15 @@ export interface TlsKeys {
   ca?: string;
 }
 
-/**
- * Paths of the TLS files of one listener, with the prefix of the names of their settings, which
- * error messages mention.
- */
+/** Paths of the TLS files of one listener, which are the values of settings. */
 export interface TlsPaths {
   certificate: string;
   key: string;
   clients?: string | undefined;
-  /** Prefix of the settings' names, before `certificate`, `key` and `clients`. */
+  /**
+   * Beginning of the settings' names, before `certificate`, `key` and `clients`, for error
+   * messages.
+   */
   prefix: string;
 }
 
@@ -31,7 +31,10 @@ export interface ReadTlsKeys {
   expiresAt: number;
 }
 
-/** Reads and checks the files. Throws `StartError` when a server could not use them. */
+/**
+ * Reads the TLS files of a listener, and checks that a server can use them. Throws `StartError`
+ * otherwise.
+ */
 export function readTlsKeys({ certificate, key, clients, prefix }: TlsPaths): ReadTlsKeys {
   const read = (name: string, path: string) =>
     readSmallFile(`${prefix}${name}`, path, TLS_FILE_BYTES_MAX);
@@ -55,7 +58,10 @@ export function readTlsKeys({ certificate, key, clients, prefix }: TlsPaths): Re
   }
 }
 
-/** Explanations of errors in TLS files. Each key is a part of the error's code or message. */
+/**
+ * Explanations of errors in TLS files. The key is a part of the code or message of the error that
+ * OpenSSL reports.
+ */
 const reasons = {
   KEY_VALUES_MISMATCH: "they do not belong together",
   NO_START_LINE: "expected PEM, which begins with -----BEGIN",

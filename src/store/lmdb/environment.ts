@@ -55,8 +55,8 @@ export function openEnvironment(
 }
 
 /**
- * Whether LMDB can still read the environment. After a failed write of a meta page LMDB refuses all
- * calls until the environment is opened again (error `MDB_PANIC`).
+ * Whether LMDB can still read the environment. After a failed write of a meta page, LMDB refuses
+ * all calls (error `MDB_PANIC`) until the environment is opened again.
  */
 export function isAlive({ root }: Environment): boolean {
   try {
@@ -69,15 +69,15 @@ export function isAlive({ root }: Environment): boolean {
 }
 
 /**
- * Key of the test row in the root table. The row is written to find out whether the disk accepts
+ * Key of a test row in the root table, which is written to find out whether the disk accepts
  * writes.
  */
 export const PROBE = "\u0000probe";
 
 /**
- * Returns a promise that resolves with the LMDB or disk error of a failed transaction, or with
- * undefined if the transaction succeeded or its `apply` threw. The result is a promise because LMDB
- * reports the reason of a failed commit later. The promise never rejects.
+ * Returns a promise of the LMDB or disk error of a failed transaction; undefined if the transaction
+ * succeeded or its `apply` threw. The error is in a promise, which never rejects, because LMDB
+ * reports the reason of a failed commit later than the failure.
  */
 export function commitFault(outcome: PromiseSettledResult<unknown>): Promise<unknown> | undefined {
   if (outcome.status === "fulfilled" || !(outcome.reason instanceof Error)) return undefined;

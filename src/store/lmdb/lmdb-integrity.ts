@@ -104,9 +104,9 @@ class PageWalk {
   }
 
   /**
-   * Checks the pages of one large value. Only the first page has a header. If a later page has a
-   * header with a higher transaction number than the meta page, LMDB wrote that page while the file
-   * was being copied.
+   * Checks the pages of one large value. Only its first page has a header. If a later page has one
+   * with a higher transaction number than the meta page, then LMDB reused that page while the file
+   * was being copied, and the value is damaged.
    */
   #overflow(node: Buffer): void {
     const { pageBytes, transaction } = this.#meta;
@@ -188,8 +188,8 @@ function within(page: Buffer, at: number, bytes: number, number: number): Buffer
 }
 
 /**
- * Reads the u64 at byte `at`. The number is exact, because page and transaction numbers are safe
- * integers.
+ * Reads the u64 at byte `at` as a number. This is exact, because page and transaction numbers are
+ * safe integers.
  */
 function numberAt(bytes: Buffer, at: number): number {
   return bytes.readUInt32LE(at) + bytes.readUInt32LE(at + 4) * 2 ** 32;

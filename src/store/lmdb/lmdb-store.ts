@@ -16,8 +16,8 @@ export interface StoreOptions {
   /** Name of the store in messages, such as "The catalog" in "The catalog is closed". */
   name: string;
   /**
-   * Whether the store is a local copy of a shared log. Commits then return before the data is on
-   * disk, and a machine crash can tear the file; the log can restore it.
+   * Whether the store is a local copy (view) of a shared log. Commits then return before the data
+   * is on disk. A machine crash can damage the file, and the log is then read again.
    */
   isView?: boolean;
   /** Bytes kept allocated after the end of the file, to store changes on a full disk. Default 0. */
@@ -36,8 +36,8 @@ interface Waiting {
 
 /**
  * Opens a store in an LMDB file. Creates the file and its directory if they are missing. Several
- * processes can have the store open. Throws `StartError` when the file is torn or another process
- * has locked it exclusively.
+ * processes can have it open. Throws `StartError` when the file is torn (has pages from different
+ * points in time), or is locked exclusively.
  */
 export function openStore(options: StoreOptions): LocalStore {
   return new LmdbStore(options);
@@ -45,9 +45,9 @@ export function openStore(options: StoreOptions): LocalStore {
 
 /**
  * A store in an LMDB file. Calls of `change` that arrive during a commit are committed together in
- * the next commit. After a failed commit LMDB may make its environment unusable, and the promises
- * of transactions begun in it never resolve. Therefore a transaction begins only after the last one
- * has ended, and an unusable environment is closed and opened again.
+ * the next commit. A failed commit can make LMDB's environment unusable, and the promises of
+ * transactions that have begun in it then never resolve. Therefore a transaction begins only after
+ * the last one has ended, and an unusable environment is closed and opened again.
  */
 class LmdbStore implements LocalStore {
   readonly #options: StoreOptions;
@@ -69,7 +69,7 @@ class LmdbStore implements LocalStore {
    */
   #wrote = false;
   #closed = false;
-  /** Reason why writes fail, if they do. While it is set, a test write is made every `PROBE_MS`. */
+  /** Reason why writes fail, if they do. A test write is then made every `PROBE_MS`. */
   #failure: string | undefined;
   #probe: ReturnType<typeof setTimeout> | undefined;
 
@@ -253,7 +253,7 @@ class LmdbStore implements LocalStore {
     this.#reopened();
   }
 
-  /** Records the error of a failed write; `undefined` records that a commit has succeeded. */
+  /** Records a failed write with its `error`, or a successful one with `undefined`. */
   #setFailure(error: unknown): void {
     const { logger, name, path } = this.#options;
     clearTimeout(this.#probe);
@@ -275,7 +275,7 @@ class LmdbStore implements LocalStore {
     return openEnvironment(path, this.#names, { isView });
   }
 
-  /** Returns the open environment. Opens it first if needed; returns undefined when that fails. */
+  /** Returns the environment, opened again if it was closed; undefined when that fails. */
   #reopened(): Environment | undefined {
     if (this.#environment !== undefined) return this.#environment;
     try {

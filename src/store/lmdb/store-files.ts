@@ -11,10 +11,7 @@ import { integrityFault } from "./lmdb-integrity.ts";
  */
 const LOCK_BYTES = 16_384;
 
-/**
- * Whether a store's path is that of a file. A path with an extension is that of a file, and a path
- * without one is that of a directory.
- */
+/** A path with an extension is that of a store's file. One without is that of its directory. */
 const isFile = (path: string) => extname(path) !== "";
 export const directoryOf = (path: string) => (isFile(path) ? dirname(path) : path);
 export const dataFileOf = (path: string) => (isFile(path) ? path : join(path, "data.mdb"));
@@ -31,10 +28,10 @@ const WAIT_MS_MAX = 10_000;
 const RETRY_MS = 20;
 
 /**
- * Locks a store for shared use, and returns the function that releases the lock. Before that,
- * checks the file if it is not marked as intact. A copy of a marked file is not marked. Throws
- * `StartError` when the file is torn, or when another process locks the store exclusively for
- * longer than `WAIT_MS_MAX`.
+ * Locks a store for shared use, and returns the function that releases the lock. First checks the
+ * file, unless `markIntact` has marked it. Throws `StartError` when the file is torn (has pages
+ * from different points in time), or when another process locks the store exclusively for longer
+ * than `WAIT_MS_MAX`.
  */
 export function acquireShared(path: string): () => void {
   expectIntact(path);
@@ -57,8 +54,8 @@ export function acquireExclusive(path: string): (() => void) | undefined {
 }
 
 /**
- * Marks a store's file as intact by recording the file's identity and size. When the store is
- * opened later, the file is then not checked.
+ * Marks a store's file as intact by recording the file's identity and size. A marked file is not
+ * checked when the store is opened again; a copy of it is checked.
  */
 export function markIntact(path: string): void {
   const { identity, bytes } = fileFacts(path);
@@ -67,9 +64,9 @@ export function markIntact(path: string): void {
 }
 
 /**
- * Checks a store's file unless it is marked as intact. Throws `StartError` when the file is torn.
- * Skips a store that other processes have open: they have checked the file, and their writes would
- * disturb the check.
+ * Checks a store's file unless it is marked as intact. Throws `StartError` when the file is torn
+ * (has pages from different points in time). Skips a store that other processes have open: they
+ * have checked the file, and their writes would disturb the check.
  */
 export function expectIntact(path: string): void {
   if (!existsSync(dataFileOf(path)) || isKnown(path)) return;
@@ -87,8 +84,8 @@ export function expectIntact(path: string): void {
 }
 
 /**
- * Whether the file is marked as intact, and is not shorter than when it was marked. LMDB never
- * shortens a file, and a process that reads a missing part of it is killed.
+ * Whether the file is marked as intact and has at least the size of that time. LMDB never shortens
+ * a file, and the kernel kills a process that reads a missing part of a mapped file.
  */
 function isKnown(path: string): boolean {
   const { identity, bytes } = fileFacts(path);

@@ -38,7 +38,7 @@ function bootOf(path: string): string | undefined {
   return existsSync(file) ? readFileSync(file, "utf8") : undefined;
 }
 
-/** Deletes the files of a view, unless another process has the store open. */
+/** Deletes the files of a view. Does nothing while another process has the store open. */
 function discard(path: string): void {
   const release = acquireExclusive(path);
   if (release === undefined) return;

@@ -13,8 +13,8 @@ export interface ChangeSet {
   /** Number of the change set. Each store object (`author`) numbers its own change sets. */
   number: number;
   /**
-   * Version of the store from whose rows the writes were computed: the log position of the last
-   * change set that had taken effect then, or -1 if there was none.
+   * Version of the store that the writes were computed on: the log position of the last change set
+   * that had taken effect then, or -1 if there was none.
    */
   base: number;
   writes: readonly RowWrite[];

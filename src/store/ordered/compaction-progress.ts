@@ -9,7 +9,8 @@ import type { LocalStore } from "../store.ts";
 export interface CompactionProgress {
   id: string;
   /**
-   * Key of the last row that the compaction has appended to the log; absent before the first row.
+   * Key of the last row that the compaction has appended to the log. Absent before the first row,
+   * and when the compaction has ended.
    */
   at?: RowKey;
   /** Number of rows that the compaction has appended to the log so far. */
@@ -45,7 +46,8 @@ const ROW_BYTES = 64;
 
 /**
  * Reads the rows after row `at`, in the order of table and key, until it has `max.rows` rows or
- * `max.bytes` bytes. `next` is the key of the last row read; it is absent when no rows remain.
+ * `max.bytes` bytes. `next` in the result is the key of the last row read, from which the next call
+ * continues. It is absent when no rows remain.
  */
 export function rowsAfter(local: LocalStore, at: RowKey | undefined, max: RowsAndBytes) {
   const writes: RowWrite[] = [];

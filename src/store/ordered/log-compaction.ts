@@ -14,26 +14,25 @@ import type { OrderedView, ViewPosition } from "./ordered-view.ts";
 
 export interface CompactionBounds {
   /**
-   * Minimum length of a log that is compacted. A compaction starts when the log has more entries
-   * than `min.rows` plus `factor` times the number of rows that the last compaction wrote, or more
-   * bytes than `min.bytes` plus `factor` times the bytes that it wrote.
+   * Minimum length of a log that is compacted, for a store without rows. A compaction starts when
+   * the log has more entries than `min.rows` plus `factor` times the number of rows that the last
+   * compaction wrote, or more bytes than `min.bytes` plus `factor` times the bytes that it wrote.
    */
   min: RowsAndBytes;
   factor: number;
   /**
-   * Number of rows or bytes after which a compaction commits its transaction and continues in a new
-   * one. Other transactions can run between the two.
+   * Number of rows or bytes of one step of a compaction. Each step is a transaction of its own, and
+   * other transactions can run between two steps.
    */
   portion: RowsAndBytes;
   /**
-   * Time in milliseconds for which a compaction must make no progress before another node takes it
-   * over.
+   * Time in milliseconds. When a compaction has made no progress for longer, another node continues
+   * it.
    */
   stalledMs: number;
   /**
-   * Time in milliseconds for which log entries stay in the log after a compaction has replaced
-   * them. Slow nodes can still read the entries and learn whether their own change sets took
-   * effect.
+   * Time in milliseconds for which log entries that a compaction has replaced stay in the log. In
+   * this time, slow nodes can still read in them whether their own change sets took effect.
    */
   keptMs: number;
 }
@@ -49,9 +48,9 @@ const BOUNDS: CompactionBounds = {
 
 /**
  * Length of the pause after each step of a compaction, as a multiple of the time that the step
- * took. With the factor 4, a compaction takes a fifth of the time. The pauses are needed because
- * pixels and changes wait while all nodes and brokers write the rows of a step. `PAUSE_MS_MAX` is
- * the longest pause in milliseconds, well below `stalledMs`.
+ * took: with 4, a compaction takes a fifth of the time. The pauses are needed because pixels and
+ * changes wait while all nodes and brokers write the rows of a step. A pause takes at most
+ * `PAUSE_MS_MAX` milliseconds, well below `stalledMs`.
  */
 const PAUSE_STEPS = 4;
 const PAUSE_MS_MAX = 1_000;
@@ -89,16 +88,15 @@ export class LogCompaction {
   /** Id of the compaction that this node runs. Undefined while it runs none. */
   #own: string | undefined;
   /**
-   * Latest step that this node has seen of a compaction on any node (its id and the rows written),
-   * and when this node first saw that step. A step that stays for longer than `stalledMs` shows
-   * that the compaction has stopped. Undefined until this node has seen a step.
+   * Latest step of a compaction on any node (id of the compaction and number of rows written), and
+   * when this node first saw the step. If no later step follows within `stalledMs`, the compaction
+   * has stopped. Undefined until this node has seen a step.
    */
   #seen: { step: string; since: number } | undefined;
   #trimmed = 0;
   /**
-   * Log position below which compaction has replaced all entries, and the time when this node has
-   * learnt this. The replaced entries are deleted `keptMs` later. Undefined while no entries wait
-   * for deletion.
+   * Log position below which a compaction has replaced all entries, and when this node learnt this.
+   * The replaced entries are deleted `keptMs` later. Undefined while no entries wait for deletion.
    */
   #first: { position: number; since: number } | undefined;
   #notBefore = 0;
@@ -110,12 +108,12 @@ export class LogCompaction {
   }
 
   /**
-   * Starts a compaction or deletes replaced log entries in the background, if either is due. The
-   * store calls this after each of this node's change sets that took effect, and after each read.
-   * The node with the most change sets usually compacts, and its compaction rarely conflicts with
-   * other nodes. After a read, a node starts a compaction only if more than `min.rows` entries
-   * follow the last change set. In that case no node changes the store, and the log grows only by
-   * barriers (empty entries that reads append).
+   * Starts a compaction, or the deletion of replaced log entries, in the background if it is due.
+   * The store calls this after each change set of this node that took effect, and after each read.
+   * So the node that changes most usually compacts, and its compaction rarely conflicts. After a
+   * read, a compaction starts only if more than `min.rows` entries follow the last change set: no
+   * node changes the store then, and only barriers (empty entries that reads append) make the log
+   * longer.
    */
   runIfDue(place: ViewPosition, after: "change" | "read"): void {
     if (this.#running !== undefined || this.#isClosed) return;
@@ -195,9 +193,8 @@ export class LogCompaction {
   }
 
   /**
-   * Starts a compaction, continues the one of this node, or takes over a stalled one. Must run
-   * within a transaction. Returns the id of the compaction, or undefined while another node runs
-   * one.
+   * Starts a compaction, or continues the running one if it is this node's or has stalled. Must run
+   * within a transaction. Returns the compaction's id; undefined while another node runs it.
    */
   #begin(): string | undefined {
     const { local, view } = this.#options;

@@ -23,19 +23,19 @@ export class OrderedLogEnd {
   readonly #progress: Pick<ViewProgress, "next">;
   /**
    * Promise of the calls of `read` that wait for the next barrier (empty entry). They cannot use
-   * the barrier in flight, which was appended before these calls: entries that the calls must see
-   * may follow it. Undefined while no call waits.
+   * the barrier in flight: it was appended before these calls, so entries that they must see can
+   * follow it. Undefined while no call waits.
    */
   #waiting: PromiseWithResolvers<number> | undefined;
   #isAppending = false;
   /**
-   * Promise of the calls of `read` that wait for the barrier in flight, or that waited for the last
-   * one.
+   * Promise of the calls of `read` that wait for the barrier (empty entry) in flight. While none is
+   * in flight, that of the last one.
    */
   #reading: PromiseWithResolvers<number> | undefined;
   /**
-   * Log positions of this node's latest barriers (empty entries) without another entry between
-   * them: `from` is the position of the first one, `end` the position after the last one.
+   * The latest barriers (empty entries) that this node appended directly one after the other:
+   * `from` is the log position of the first one, `end` the position after the last one.
    */
   #barriers = { from: 0, end: 0 };
   /** Number of entries in flight that the log's leader has not acknowledged in time. */
@@ -44,8 +44,9 @@ export class OrderedLogEnd {
   readonly #acknowledgedMsMax: number;
 
   /**
-   * `progress` belongs to the node's view of the log. `acknowledgedMsMax` is the longest time in
-   * milliseconds that calls of `read` wait until an entry in flight is acknowledged.
+   * `progress` says up to which position the node's view has read the log. When an entry in flight
+   * is not acknowledged for `acknowledgedMsMax` milliseconds, it is overdue, and calls of `read`
+   * reject.
    */
   constructor(
     log: Pick<OrderedLog, "append" | "knownEnd">,
@@ -58,19 +59,18 @@ export class OrderedLogEnd {
   }
 
   /**
-   * Whether the log's leader has not acknowledged an entry in time. Later entries would wait for
-   * the same leader.
+   * Whether an entry in flight is overdue. Later entries would wait for the same leader of the log.
    */
   get isOverdue(): boolean {
     return this.#overdue > 0;
   }
 
   /**
-   * Returns a log position after all entries with content that were durable before the call. The
-   * position is that of a barrier (empty entry) that is appended after the call began. If other
-   * barriers of this node stand directly before this one, the position is that of the first of
-   * them, because barriers change nothing. Rejects when an entry in flight is overdue, or becomes
-   * so. Rejects with `LogShortenedError` when the log has lost entries.
+   * Appends a barrier (empty entry), and resolves with its log position. All entries that were
+   * durable before the call are before this position. If other barriers of this node stand directly
+   * before the new one, the position is that of the first of them, because barriers change nothing.
+   * Rejects while an entry in flight is overdue (not acknowledged in time). Rejects with
+   * `LogShortenedError` when the log has lost entries.
    */
   read(): Promise<number> {
     if (this.isOverdue) return Promise.reject(this.#overdueError());
@@ -82,8 +82,8 @@ export class OrderedLogEnd {
 
   /**
    * Appends an entry. Resolves with the position of the entry once it is durable. Rejects with
-   * `LogShortenedError` when this node has already read another entry at that position, because the
-   * log has then lost that other entry.
+   * `LogShortenedError` when this node has already read another entry at that position: the log has
+   * then lost the entry that was read.
    */
   async append(entry: Uint8Array): Promise<number> {
     const next = Math.max(this.#progress.next, this.#barriers.end);
@@ -99,8 +99,8 @@ export class OrderedLogEnd {
 
   /**
    * Rejects with `LogShortenedError` if the log's leader reports an end before the position up to
-   * which the view has read. Appends nothing, because an entry in the place of a lost one would
-   * hide the loss.
+   * which the view has read. Appends no barrier, because a new entry in the place of a lost one
+   * would hide the loss.
    */
   async expectKnown(): Promise<void> {
     const { next } = this.#progress;
@@ -132,8 +132,8 @@ export class OrderedLogEnd {
   }
 
   /**
-   * Resolves as `appended` does, once the log's leader has acknowledged the entry. When the entry
-   * becomes overdue, rejects the calls of `read`.
+   * Settles as `appended`, the promise of an entry in flight, does. When the entry becomes overdue,
+   * rejects the calls of `read`.
    */
   async #acknowledged(appended: Promise<number>): Promise<number> {
     let isOverdue = false;

@@ -23,7 +23,7 @@ export interface OrderedLog {
    * `take` again with the same batch when it has rejected.
    */
   follow(position: number, take: (entries: readonly LogEntry[]) => Promise<void>): Follower;
-  /** Returns a sentence about why entries cannot be read; undefined while they can be read. */
+  /** Returns a sentence that says why entries cannot be read; undefined while they can be read. */
   trouble(): string | undefined;
 }
 

@@ -22,7 +22,7 @@ import { passOf, Turns } from "./turns.ts";
 import { ViewProgress } from "./view-progress.ts";
 
 export interface OrderedStoreOptions extends Omit<LogCompactionOptions, "view" | "change"> {
-  /** Called with the reason (a sentence) when an entry of a newer pixelmill stops the reading. */
+  /** Called with the reason (a sentence) when an entry in a newer format stops the reading. */
   onNewer?(reason: string): void;
   /** Largest size of a change set in bytes. */
   changeSetBytesMax?: number;
@@ -31,7 +31,7 @@ export interface OrderedStoreOptions extends Omit<LogCompactionOptions, "view" |
 }
 
 const DEFAULTS = { changeSetBytesMax: 64 << 20, changeMsMax: 20_000 };
-/** Time in ms after which `recover` throws if the log ends before the entries that were read. */
+/** Time in ms after which `recover` throws if the log ends before entries that were read. */
 const AHEAD_MS_MAX = 2_000;
 /** Pause in milliseconds between two attempts of `recover` to catch up. */
 const RETRY_MS = 250;
@@ -39,9 +39,9 @@ const RETRY_MS = 250;
 /**
  * Store of tables that several nodes change through a shared ordered log, without locks. A call of
  * `change` runs on this node's local copy of the tables (view). Its writes are appended to the log
- * as a change set, with the version that they were computed on. Each node applies the set only if
- * its own view still has that version. Otherwise the set has no effect on any node, and the node
- * that proposed it runs the change again.
+ * as a change set, with the version of the view. Each node applies the set only if its own view
+ * still has that version. Otherwise the set has no effect on any node, and the node that appended
+ * it runs the change again.
  */
 export class OrderedStore implements Store {
   readonly #options: OrderedStoreOptions & typeof DEFAULTS;
@@ -56,7 +56,7 @@ export class OrderedStore implements Store {
   #running: Promise<void> | undefined;
   readonly #logEnd: OrderedLogEnd;
   readonly #progress: ViewProgress;
-  /** Sentence about why this node reads the log no further; undefined while it reads the log. */
+  /** Sentence that says why this node has stopped reading the log; else undefined. */
   #refusal: string | undefined;
   #closed = false;
   /** Whether the error of a failed read of the log was logged. Reset when a read succeeds. */
@@ -160,8 +160,8 @@ export class OrderedStore implements Store {
   }
 
   /**
-   * Commits calls of `change` as one change set. Each call sees the writes of earlier calls. New
-   * calls that wait join the next attempt, unless the set must stay small (`isAlone`).
+   * Commits calls of `change` as one change set. Each call sees the writes of earlier calls. Calls
+   * that arrive before the next attempt join it, unless the set must stay small (`isAlone`).
    */
   async #decide(first: readonly PendingChange[], isAlone = false): Promise<void> {
     const { local, changeSetBytesMax } = this.#options;
@@ -245,8 +245,8 @@ export class OrderedStore implements Store {
   }
 
   /**
-   * Handles a log that has lost entries that this node has read: stops reading it for good, and
-   * throws. Otherwise the view would skip new entries at the positions of the lost ones.
+   * Handles a log that has lost entries that this node has read. Stops reading the log for good,
+   * and throws, because the view would skip new entries at the positions of the lost ones.
    */
   #stopIfShortened(error: unknown): void {
     if (!(error instanceof LogShortenedError)) return;
@@ -254,7 +254,7 @@ export class OrderedStore implements Store {
     throw new ApiError("unavailable", this.#refusal!);
   }
 
-  /** Stops reading the log. Open and later calls of `catchUp` reject with `refusal`. */
+  /** Stops reading the log for good: all calls of `catchUp` reject with `refusal`. */
   #stopReading(refusal: string): void {
     this.#refusal = refusal;
     this.#progress.fail(new ApiError("unavailable", refusal));

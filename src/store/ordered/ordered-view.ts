@@ -32,12 +32,12 @@ export interface ViewPosition {
   bytes: number;
   /**
    * Start of the running compaction: the log position of its first entry, and the size in bytes of
-   * the entries from `first` up to that position. Absent while no compaction runs.
+   * the entries from `first` up to that entry. Absent while no compaction runs.
    */
   walk?: { position: number; bytes: number };
   /**
-   * Id of a compaction. The view lacks rows until it has read this compaction to its end. Absent
-   * when the view has all rows.
+   * Id of the compaction that the view must read to its end to have all rows. Absent when the view
+   * has all rows.
    */
   lacks?: string;
 }
@@ -51,9 +51,9 @@ export interface OrderedViewOptions {
   /** Author id of this node's change sets. */
   author: string;
   /**
-   * Whether the caller that wrote this node's change set `number` already knows of the change, so
-   * that listeners need not be called. `ApplyResult.written` then leaves out the tables that the
-   * set writes to.
+   * Whether listeners need not be called for this node's change set `number`, because the caller
+   * that wrote it already knows of the change. `ApplyResult.written` then leaves out the tables
+   * that the set writes to.
    */
   isKnown(number: number): boolean;
 }
@@ -81,7 +81,10 @@ export interface ApplyResult {
 export interface SetOutcome {
   author: string;
   isEffective: boolean;
-  /** Whether the change set only says that its author gives up its turn: see `passOf`. */
+  /**
+   * Whether the change set is empty, and says only that its author gives up its turn (see
+   * `passOf`).
+   */
   isPass: boolean;
 }
 
@@ -91,9 +94,8 @@ export class OrderedView {
   readonly #positions: Table<ViewPosition, string>;
   readonly #compactions: Table<CompactionProgress, string>;
   /**
-   * Parts of incomplete change sets, for which other parts have not arrived yet. A change set is
-   * split when it is too large for one log entry. The key is [author, change set number, part
-   * index].
+   * Parts of change sets whose last part has not arrived yet. A change set is split when it is too
+   * large for one log entry. The key is [author, change set number, part index].
    */
   readonly #parts: Table<Uint8Array, [string, number, number]>;
 
@@ -117,9 +119,9 @@ export class OrderedView {
   }
 
   /**
-   * Applies log entries in one transaction. After a failed commit the caller may pass the same
-   * entries again. If the commit was stored after all, the repeated entries have no effect, because
-   * the view's version is then higher than the one that their change sets were computed on.
+   * Applies log entries in one transaction. After a failed commit, the caller can pass the same
+   * entries again. If the commit had stored them after all, they have no effect now, because the
+   * view's version is higher than the one that their change sets were computed on.
    */
   async apply(entries: readonly LogEntry[]): Promise<ApplyResult> {
     const { local } = this.#options;
@@ -163,9 +165,9 @@ export class OrderedView {
   }
 
   /**
-   * Returns the state with which the log is read again from its oldest entry, after entries were
-   * deleted before the view had read them. The oldest entry must start a compaction, which writes
-   * all rows again and thereby replaces the view's rows. Throws if it does not.
+   * Returns the state with which the view is read again from the oldest entry of the log, because
+   * entries were deleted before the view had read them. That oldest entry must start a compaction,
+   * which writes all rows again and so replaces the view's rows. Throws if it does not.
    */
   #beginAt(position: number, found: ChangeSet | ChangeSetPart | undefined): ViewPosition {
     const compaction = found && "writes" in found ? compactionOf(found) : undefined;
@@ -180,8 +182,8 @@ export class OrderedView {
 
   /**
    * Stores one part of a change set that was split into several log entries. Returns the complete
-   * change set when `part` is the last part to arrive. Returns undefined while parts are missing,
-   * or when the set was computed on an older version.
+   * change set when `part` is its last part. Returns undefined for an earlier part, when a part is
+   * missing, or when the set was computed on an older version.
    */
   #completed(part: ChangeSetPart, { version }: ViewPosition): ChangeSet | undefined {
     if (part.base !== version) return undefined;

@@ -22,8 +22,8 @@ interface PendingChangeOptions extends Pick<PendingChange, "allowStale" | "msMax
 }
 
 /**
- * Returns a call of `change`, and the promise of its result. The promise rejects when `msMax`
- * milliseconds have passed, even if this call or an earlier one still waits for something.
+ * Returns a call of `change`, and the promise of its result. The promise rejects `msMax`
+ * milliseconds after this, whatever the call waits for.
  */
 export function pendingChange<T>(
   apply: () => T,
@@ -47,8 +47,8 @@ export function pendingChange<T>(
 }
 
 /**
- * Rejects the calls of `change` whose time is over, and returns the other calls. Error messages
- * mention the store's `name` and the number of attempts to commit the calls.
+ * Rejects the calls of `change` whose time limit has passed, and returns the other calls. The error
+ * message begins with the store's `name`, and has the number of attempts to commit the calls.
  */
 export function refuseLate(
   changes: readonly PendingChange[],
@@ -67,8 +67,8 @@ export const tooLargeError = (bytesMax: number) =>
   new ApiError("too-large", `Expected a change of at most ${bytesMax} bytes`);
 
 /**
- * Settles the promise of each call of `change` with its outcome in the dry run. Must be called
- * after the commit.
+ * Settles the promise of each call of `change` with its outcome in the dry run, the transaction in
+ * which it ran. Must be called after the commit.
  */
 export function resolveChanges(
   changes: readonly PendingChange[],
@@ -82,8 +82,9 @@ export function resolveChanges(
 }
 
 /**
- * Runs calls of `change` on a view without committing them. `base` in the result is the version of
- * the view on which the calls ran; it is undefined if the view lacks rows.
+ * Runs calls of `change` on a view in a transaction that is rolled back, to get their writes.
+ * `base` in the result is the version of the view on which the calls ran; undefined if the view
+ * lacks rows.
  */
 export async function dryRunChanges(
   local: LocalStore,

@@ -8,8 +8,8 @@ interface Proposal {
   /** Rejects the promise that `add` returned, because the outcome of the change set is unknown. */
   reject(error: unknown): void;
   /**
-   * Whether the listeners for changed tables are skipped for this change set, because its writer
-   * already knows of the change.
+   * Whether the store's listeners are not called for this change set, because its writer already
+   * knows of the change.
    */
   isKnown: boolean;
 }
@@ -28,8 +28,8 @@ export class Proposals {
   }
 
   /**
-   * Whether the listeners for changed tables are skipped for the change set with this number,
-   * because its writer already knows of the change.
+   * Whether the store's listeners are not called for the change set with this number, because its
+   * writer already knows of the change.
    */
   isKnown(number: number): boolean {
     return this.#open.get(number)?.isKnown ?? false;

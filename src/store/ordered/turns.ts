@@ -1,44 +1,44 @@
 import { encodeChangeSet } from "./change-set.ts";
 import type { SetOutcome } from "./ordered-view.ts";
 
-/** Value of `base` that is the version of no view, so that the change set never takes effect. */
+/** Value of `base` in a change set that must never take effect: no view ever has this version. */
 const NO_BASE = -2;
 
 /**
- * Returns a log entry with which a node gives up its turn. The entry is a change set without writes
- * that never takes effect, because older releases can read such an entry.
+ * Returns a log entry (pass) with which a node gives up its turn. It is a change set without writes
+ * that never takes effect, because older releases can read that too.
  */
 export const passOf = (author: string): Uint8Array =>
   encodeChangeSet({ author, number: -1, base: NO_BASE, writes: [] })[0]!;
 
 /**
- * Bounds of the time in milliseconds for which nodes wait for the node whose turn it is. They do
- * not wait longer, because that node may have stopped, or may have nothing left to change.
+ * Shortest time in milliseconds that a node waits for the node whose turn it is. `TURN_MS_MAX` is
+ * the longest time: the awaited node may have stopped, or have nothing left to change.
  */
 const TURN_MS_MIN = 1_000;
 const TURN_MS_MAX = 5_000;
 /**
- * Time for which a node waits for another node's turn, as a multiple of the time that the waiting
- * node's last attempt took. On a machine that lacks processor time, each attempt takes seconds.
+ * Time that a node waits for another node's turn, as a multiple of the time that its own last
+ * attempt took. On a machine that lacks processor time, each attempt takes seconds.
  */
 const ATTEMPTS_PER_TURN = 2;
 
 /**
  * Order in which the nodes change a store when several want to. A node whose change set had no
- * effect has the next turn, after those that were refused before it. Until they have had their
- * turns, or given them up, the other nodes append no change sets. Without turns, a node that is
- * slower than others could be refused again and again.
+ * effect gets a turn, after the nodes that got one before. Until all these nodes have had their
+ * turns or given them up, the other nodes append no change sets. Without turns, a slow node could
+ * lose against faster ones again and again.
  *
- * All nodes read the same outcomes from the log, so they agree on the order without a leader. A
- * node that appends a change set out of turn only makes an attempt of another node fail.
+ * All nodes read the same outcomes from the log, so they agree on the order without a leader. If a
+ * node appends a change set out of turn, only an attempt of another node fails.
  */
 export class Turns {
   readonly #author: string;
   /** Authors (nodes) whose last change set had no effect, in the order of the log. */
   readonly #refused = new Set<string>();
   /**
-   * Whether this node has read a change set of its own from the log. Outcomes of change sets
-   * before it are old, and are not counted.
+   * Whether this node has read a change set of its own from the log. Earlier outcomes are old, and
+   * are not counted.
    */
   #isCurrent = false;
   /** Time (`performance.now()`) at which this node's last attempt to change the store began. */
@@ -80,7 +80,7 @@ export class Turns {
     return this.#refused.has(this.#author);
   }
 
-  /** Ends all calls of `own`. Later calls of `own` return at once. */
+  /** Ends the waiting of all calls of `own`. Later calls of `own` do not wait. */
   close(): void {
     this.#isOpen = false;
     this.#change();

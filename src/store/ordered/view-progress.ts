@@ -17,7 +17,7 @@ export class ViewProgress {
    * them, until it has read the compaction that replaced them.
    */
   #isComplete: boolean;
-  /** Error because of which the view reads the log no further; undefined while it reads the log. */
+  /** Error with which `fail` has ended the reading of the log; undefined before that. */
   #failure: Error | undefined;
 
   constructor(next: number, isComplete: boolean) {
@@ -53,7 +53,10 @@ export class ViewProgress {
     await promise;
   }
 
-  /** Rejects the open and all later calls of `reach`, because the view reads the log no further. */
+  /**
+   * Rejects the open and all later calls of `reach` with `error`, because the view has stopped
+   * reading the log.
+   */
   fail(error: Error): void {
     this.#failure = error;
     for (const { reject } of this.#waiters.splice(0)) reject(error);

@@ -1,20 +1,23 @@
 import type { ProgramOutcome } from "../../sandbox/program.ts";
 import type { RequestItem } from "./request-items.ts";
 
-/** Result of one item: the outcome of its event, or the problem that kept its code from running. */
+/**
+ * Result of one item of a request: the outcome of its event, or the problem because of which its
+ * code was not run.
+ */
 export type ItemResult = ProgramOutcome | { problem: string; status: 400 | 404 };
 
 /**
- * Status of an item for a dropped event. Such items are only in answers to a rudder-server that
- * asks for them.
+ * Status of an item for an event that the code dropped. Only a rudder-server that asks for them in
+ * a header gets such items.
  */
 const DROPPED_STATUS = 298;
 const FAILED_STATUS = 400;
 
 /**
  * Writes the answer to a request. The answer has an item for each output event, for each failed
- * event, and, if `namesDropped` is true, for each event that the code dropped. Each item has the
- * metadata of its input event with unchanged bytes, because rudder-server finds its job by the
+ * event, and, if `namesDropped` is true, for each event that the code dropped. Each item repeats
+ * the metadata of its input event byte for byte, because rudder-server finds its job by the
  * metadata.
  */
 export function answerOf(
@@ -38,8 +41,8 @@ export function answerOf(
 }
 
 /**
- * Returns the size in bytes that the answer has if no event has failed or was dropped. A buffer
- * that has this size from the beginning needs no copies and less memory.
+ * Returns the size in bytes of an answer in which no event has failed or was dropped. With a buffer
+ * of this size, the usual answer is written without copies.
  */
 function usualBytes(items: readonly RequestItem[], results: readonly ItemResult[]): number {
   let bytes = arrayEnd.length;
@@ -82,8 +85,8 @@ const objectEnd = Buffer.from("}");
 const noMessageIds = Buffer.from('"messageIds":null}}');
 
 /**
- * Writes a dropped event's item: its metadata with the member `"messageIds": null` added at the
- * end, which overrides an earlier member of this name.
+ * Writes the item of a dropped event. Its metadata gets the member `"messageIds": null` at the end,
+ * which overrides an earlier member of this name.
  */
 function writeDropped(writer: Writer, metadata: Buffer): void {
   writer.beginItem();

@@ -11,8 +11,8 @@ import { itemsIn } from "./request-items.ts";
 import { type ItemRunOptions, runItems } from "./run-items.ts";
 
 /**
- * Minimum number of bytes that a request counts towards `TRANSFORMER_BYTES_MAX`, even if its body
- * is smaller, because every request takes memory besides its body.
+ * Number of bytes that a request counts at least towards `TRANSFORMER_BYTES_MAX`, because it takes
+ * memory besides its body.
  */
 const REQUEST_BYTES_MIN = 65_536;
 
@@ -21,9 +21,9 @@ export interface CustomTransformOptions extends ItemRunOptions {
 }
 
 /**
- * Creates the endpoint `POST /customTransform`. For each item of a request, it runs the code that
- * the item names. If a request fails although neither the request nor its code is at fault, the
- * answer makes rudder-server send the request again.
+ * Creates the handler of `POST /customTransform`. For each item of a request, it runs the code that
+ * the item names. If this fails although neither the request nor its code is at fault, the answer
+ * makes rudder-server send the request again.
  */
 export function createCustomTransform(options: CustomTransformOptions): Handler {
   const requests = new ConcurrencyLimiter({
@@ -66,7 +66,9 @@ export function createCustomTransform(options: CustomTransformOptions): Handler 
   };
 }
 
-/** Whether the value of a header enables a feature: `?1`, as rudder-server writes it, or `true`. */
+/**
+ * Whether the value of a header turns a feature on: `?1`, as rudder-server writes it, or `true`.
+ */
 function isTrue(value: string | undefined): boolean {
   return value === "?1" || value === "true";
 }

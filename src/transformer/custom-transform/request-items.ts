@@ -13,12 +13,14 @@ import { ABSENT, memberSpans } from "../../json/member-names.ts";
 import { GUEST_OUTPUT_LEVELS_MAX } from "../../settings/limits.ts";
 import { TRANSFORMER_EVENTS_MAX } from "../limits.ts";
 
-/** Members of an item that select its code. Items with equal members share one group. */
+/**
+ * Members of an item that select the code to run on it. Items with equal members share one group.
+ */
 export interface ItemGroup {
   workspaceId: string;
   /**
-   * Span in the body of the item's member `destination`; undefined when it has none. The next two
-   * members hold the spans of the item's `libraries` and `credentials`.
+   * Span (start and end in the body) of the item's member `destination`; undefined when it has
+   * none. `libraries` and `credentials` are the spans of the members of these names.
    */
   destination: Span | undefined;
   libraries: Span | undefined;
@@ -26,8 +28,8 @@ export interface ItemGroup {
 }
 
 /**
- * Spans of an event and of its metadata, two JSON objects in the body. Undefined if the item has
- * none.
+ * One item of a request. `message` is the span (start and end in the body) of its event, `metadata`
+ * that of the event's metadata. A span is undefined if the item has no JSON object there.
  */
 export interface RequestItem {
   message: Span | undefined;
@@ -60,9 +62,9 @@ const tooMany: BodyRefusal = {
 };
 
 /**
- * Finds the items in the body of a request to `/customTransform`, without building objects. Spans
- * in the items are offsets in `body`. Returns a `BodyRefusal` when the body is not a JSON array of
- * objects in valid UTF-8, or has too many items.
+ * Finds the items in the body of a request to `/customTransform`, without building objects: an item
+ * has only the positions of its parts in `body`. Returns a `BodyRefusal` when the body is not a
+ * JSON array of objects in valid UTF-8, or has too many items.
  */
 export function itemsIn(body: Buffer): RequestItem[] | BodyRefusal {
   if (!isUtf8(body)) return notItems;
@@ -91,7 +93,7 @@ function endsAt(bytes: Buffer, at: number, length: number): boolean {
   return tokenAt(bytes, at) === length;
 }
 
-/** Returns the item that the last call of `itemMembers.find` has scanned. */
+/** Returns the item that `itemMembers.find` has just scanned. */
 function foundItem(bytes: Buffer, groups: GroupFinder): RequestItem {
   const message = objectAt(bytes, MESSAGE);
   const metadata = objectAt(bytes, METADATA);

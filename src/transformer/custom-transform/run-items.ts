@@ -19,9 +19,10 @@ export interface ItemRunOptions {
 }
 
 /**
- * Runs each group of items through the program that it names. Resolves with a result for each item.
- * Rejects when no user code can run now (`SandboxUnavailable`), or when this node cannot find out
- * which code exists (`ApiError`). The results must not be used once `isAwaited` has returned false.
+ * Runs each group of items through the program that its items name. Resolves with a result for each
+ * item. Rejects when no user code can run now (`SandboxUnavailable`), or when this node cannot find
+ * out which code exists (`ApiError`). Once `isAwaited` has returned false, remaining events do not
+ * run, and the results must not be used.
  */
 export async function runItems(
   { programs, sandbox, costlyMsMax = TRANSFORMER_COSTLY_MS_MAX }: ItemRunOptions,
@@ -81,8 +82,8 @@ async function findProgram(
 }
 
 /**
- * Runs a program over all inputs. Uses several batches if the outputs of one would need too much
- * memory.
+ * Runs a program over all inputs, in several batches if the outputs would need too much memory at
+ * once.
  */
 async function runAll(
   sandbox: Sandbox,

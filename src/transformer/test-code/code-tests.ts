@@ -11,9 +11,7 @@ import { RequestFault, textOf } from "../requests.ts";
 import { importedNames } from "./imported-names.ts";
 import { languageOf, testInput, testRunInput, type UnstoredTest } from "./test-input.ts";
 
-/**
- * Owner id of the guest processes that run the code of these tests. It is the id of no workspace.
- */
+/** Id that stands for the workspace whose code is tested. No workspace has this id. */
 const OWNER = "transformer";
 
 /**
@@ -78,8 +76,8 @@ export class CodeTests {
   }
 
   /**
-   * Answers `POST /extractLibs`: returns the modules that code imports, each with the names that
-   * the code imports from it.
+   * Answers `POST /extractLibs`: returns the modules that code imports, each with the names that it
+   * imports from the module.
    */
   async extractLibs(body: Record<string, unknown>): Promise<unknown> {
     const code = textOf(body.code);

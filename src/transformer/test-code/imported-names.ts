@@ -1,13 +1,13 @@
 import { parse } from "es-module-lexer/minimal/js";
 import type { GuestLanguage } from "../../sandbox/program.ts";
 
-/** Value with which the import lexer (es-module-lexer) marks a static import. */
+/** Type that the lexer es-module-lexer gives to a static import (`import … from`). */
 const STATIC = 1;
 
 /**
- * Returns the modules that code imports, each with a list of the names that it imports from the
- * module. The list is empty in Python, and when the code imports the whole module. `modules` are
- * the modules that the language's own parser found.
+ * Returns the modules that code imports, each with the names that the code imports from it. There
+ * are no names in Python, and for an import of a whole module. `modules` are the modules that the
+ * parser of the language has found.
  */
 export function importedNames(
   language: GuestLanguage,
@@ -24,14 +24,14 @@ export function importedNames(
 }
 
 /**
- * Matches a comment. A comment without an end extends to the end of the text, so that a search
- * takes linear time.
+ * Matches a comment in JavaScript. A comment without an end extends to the end of the text, so that
+ * a search takes linear time.
  */
 const COMMENT = /\/\*(?:[\s\S]*?\*\/|[\s\S]*)|\/\/.*/g;
 
 /**
- * Returns the imported names in the part of an import statement before the module. For example,
- * `import a, { b as c } from ` imports a and b.
+ * Returns the names that an import statement imports, given its part before the module. For
+ * example, `import a, { b as c } from ` imports a and b.
  */
 function namesIn(statement: string): string[] {
   const clause = statement.slice("import".length).replace(COMMENT, " ");

@@ -3,7 +3,9 @@ import type { GuestLanguage } from "../../sandbox/program.ts";
 import { credentialsOf } from "../custom-transform/program-request.ts";
 import { objectsIn, RequestFault, textOf } from "../requests.ts";
 
-/** Code to test, which is not stored in the catalog, with the events to run it on. */
+/**
+ * Code to test, which is in a request and not stored in the catalog, with the events to run it on.
+ */
 export interface UnstoredTest {
   name: string;
   code: string;
@@ -18,13 +20,13 @@ export interface TestItem {
   metadata: Record<string, unknown>;
 }
 
-/**
- * Name that error traces show for code without a name. It is the same as in RudderStack's
- * transformer.
- */
+/** Name of code without a name in error traces. RudderStack's transformer uses the same. */
 const NAMELESS = "base transformation";
 
-/** Reads the body of `/transformation/test`. Throws `RequestFault` if a member is unusable. */
+/**
+ * Reads the body of a request to `/transformation/test`. Throws `RequestFault` if a part of it is
+ * missing or unusable.
+ */
 export function testInput(body: Record<string, unknown>): UnstoredTest {
   const ids: unknown[] = Array.isArray(body.libraryVersionIDs) ? body.libraryVersionIDs : [];
   return {
@@ -35,7 +37,10 @@ export function testInput(body: Record<string, unknown>): UnstoredTest {
   };
 }
 
-/** Reads the body of `/transformation/testRun`. Throws `RequestFault` if a member is unusable. */
+/**
+ * Reads the body of a request to `/transformation/testRun`. Throws `RequestFault` if a part of it
+ * is missing or unusable.
+ */
 export function testRunInput(body: Record<string, unknown>): UnstoredTest {
   const dependencies = isObject(body.dependencies) ? body.dependencies : {};
   return {
@@ -63,7 +68,10 @@ function codeIn(revision: unknown): Pick<UnstoredTest, "name" | "code" | "langua
   };
 }
 
-/** Returns the language that RudderStack calls `name`. Throws `RequestFault` if there is none. */
+/**
+ * Returns the language that RudderStack calls `name`. Throws `RequestFault` if there is no such
+ * language.
+ */
 export function languageOf(name: string): GuestLanguage {
   if (name.startsWith("python")) return "python";
   if (name === "javascript") return "javascript";

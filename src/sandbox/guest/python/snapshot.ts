@@ -1,9 +1,9 @@
 /**
  * Makes the memory snapshot from which Python guest processes start: CPython with its standard
  * modules imported and the runner (the Python code that answers requests) loaded. The snapshot
- * takes 3 s to make and 0.2 s to restore, and must be made and restored by the same version of Bun.
- * `bun src/sandbox/guest/python/snapshot.ts` makes it, unless one of the same inputs exists. The
- * first Python guest in a source checkout does the same.
+ * takes 3 s to make and 0.2 s to restore. Only the version of Bun that made it can restore it.
+ * `bun src/sandbox/guest/python/snapshot.ts` makes it, unless the existing snapshot was made from
+ * the same code and versions. The first Python guest in a source checkout does the same.
  */
 import { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -25,7 +25,10 @@ const RUNNER = join(import.meta.dir, "runner");
 const DIRECTORY = join(import.meta.dir, "../../../../dist/python");
 const SNAPSHOT = join(DIRECTORY, "snapshot.zst");
 const KEY = join(DIRECTORY, "snapshot.key");
-/** Lowest zstd level that finds repetitions across the heap: 5.6 MB, against 7.3 MB at level 9. */
+/**
+ * zstd level of the snapshot: the lowest one that finds repetitions across the whole heap. The
+ * snapshot has 5.6 MB with it, and 7.3 MB at level 9.
+ */
 const ZSTD_LEVEL = 20;
 
 /** Returns the runner's Python files by name. `limits.py` is generated from the server's limits. */
@@ -50,7 +53,10 @@ function runnerFiles(): [name: string, text: string][] {
   ];
 }
 
-/** Makes the snapshot, unless a snapshot of the same inputs exists. Returns whether it was made. */
+/**
+ * Makes the snapshot, unless the existing one was made from the same code and versions. Returns
+ * whether it was made.
+ */
 export async function ensureSnapshot(): Promise<boolean> {
   const files = runnerFiles();
   const inputs = [Bun.version, pyodideVersion, readFileSync(import.meta.path, "utf8"), files];
