@@ -55,8 +55,8 @@ interface PartitionLedger {
 export class PartitionLedgers {
   readonly #options: PartitionLedgersOptions;
   /**
-   * Kafka client that creates and extends the topic of the ledgers. Kept for all attempts, since
-   * they are repeated while the topic cannot be extended.
+   * Kafka client that creates and extends the topic of the ledgers. It stays open, because an
+   * extension of the topic that fails is tried again.
    */
   readonly #admin: ReturnType<KafkaClients["admin"]>;
   readonly #ledgers: PartitionLedger[] = [];

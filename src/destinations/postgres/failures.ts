@@ -47,8 +47,8 @@ const refusing = /^(21|22|23|42|44|54|P0)/;
 /**
  * SQLSTATE codes of class 42 that say that a grant is missing, or that an object in the database,
  * such as a table, a column or a function, is missing or has an unsuitable definition. A retry may
- * succeed after someone has changed that. Syntax errors are among them, because only a function
- * that the table uses can have one: pixelmill's own statements have none.
+ * succeed after someone has changed the database. The code of syntax errors is included: such an
+ * error is in a function that the table uses, because pixelmill's own statements are valid.
  */
 const definitions =
   /^(42501|42601|42P0[1-7]|42P10|42P17|42P2[12]|42703|42704|42710|42723|42725|42804|42846|42883)/;

@@ -24,7 +24,10 @@ export class LanesBehind<L extends Resting> {
   readonly #wake: (lanes: readonly L[]) => void;
   /** The resting lanes that may have unread records, in the order of their turns. */
   readonly #lanes = new Set<L>();
-  /** Log → its end when a lane was last added. An `Announcer` wakes the lanes for later records. */
+  /**
+   * Log → its end when a lane was last added, up to which this class reads the log. For later
+   * records an `Announcer` wakes the lanes.
+   */
   readonly #ends = new Map<string, number>();
   /**
    * Read position of the lane furthest behind. Every second read is there, the others at the

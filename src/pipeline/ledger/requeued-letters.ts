@@ -27,8 +27,8 @@ export class RequeuedLetters {
   /** [destination id, letter id] → letter. */
   readonly #letters: Table<RequeuedLetter, PairKey>;
   /**
-   * Destination id → where the next read starts: after the letter `last`. All letters up to it are
-   * being sent, and are in the set `inFlight`.
+   * Destination id → where the next read starts: after the letter with the id `last`. That letter
+   * and all letters before it are being sent, and their ids are in the set `inFlight`.
    */
   readonly #skipped = new Map<string, { inFlight: IdSet; last: string }>();
 

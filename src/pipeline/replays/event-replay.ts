@@ -20,7 +20,7 @@ const FAILURE_MS = 1_000;
 
 export interface EventReplayParts {
   job: EventJob;
-  /** Event logs to read. Deliveries of new events have a read cache of their own. */
+  /** Event logs that the replay reads. Their read cache is shared by replays only. */
   logs: LogSet;
   clock: Clock;
   logger: Logger;
@@ -137,7 +137,7 @@ export class EventReplay {
     this.#leaveFlight();
   }
 
-  /** Puts back an event that was not sent because the destination is disabled. */
+  /** Takes back an event that was not sent because the destination is disabled. */
   putBack(event: LaneEvent): void {
     this.#ready.putBack(event);
     this.#leaveFlight();
