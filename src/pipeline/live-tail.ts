@@ -79,7 +79,13 @@ export class LiveTail implements TailSubscriptions {
     // A new function, so that one receiver may subscribe twice.
     const subscription: Receive = (message) => receive(message);
     receivers.add(subscription);
-    const unsubscribe = this.remote?.subscribe(workspaceId, subscription);
+    const unsubscribe = this.remote?.subscribe(workspaceId, ({ event, ...message }) => {
+      // A node of an older release sends parsed events.
+      subscription({
+        ...message,
+        event: typeof event === "string" ? parseJsonOrText(event) : event,
+      });
+    });
     return () => {
       unsubscribe?.();
       receivers.delete(subscription);
@@ -102,7 +108,9 @@ export class LiveTail implements TailSubscriptions {
         // A subscriber's error must not stop the events.
       }
     }
-    if (this.remote?.hasSubscriber(workspaceId)) this.remote.publish(workspaceId, message);
+    if (!this.remote?.hasSubscriber(workspaceId)) return;
+    // As text, because the messages between nodes would round large integers.
+    this.remote.publish(workspaceId, { ...message, event: JSON.stringify(message.event) });
   }
 
   /**

@@ -74,7 +74,7 @@ describe("recent outcomes", () => {
     const response = { status: 422, body: "no" };
     const failed = { kind: "dead-letter", stage: "deliver", reason, response } as const;
     recent.add([output(4)], failed, two, 5_002);
-    const event = { n: 4, filler: "" };
+    const event = '{"n":4,"filler":""}';
     expect(recent.list("workspace", {}, 1)).toEqual([
       {
         outcome: "dead-letter",
@@ -107,7 +107,7 @@ describe("recent outcomes", () => {
     const made = { n: 1, added: true, header: { Authorization: "secret" } };
     recent.add([output(1, { made })], delivered, destination("one"), 1);
     expect(recent.list("workspace", {}, 1)).toMatchObject([
-      { received: { n: 1, filler: "" }, event: { n: 1, added: true } },
+      { received: '{"n":1,"filler":""}', event: '{"n":1,"added":true}' },
     ]);
     expect(JSON.stringify(recent.list("workspace", {}, 1))).not.toContain("secret");
   });

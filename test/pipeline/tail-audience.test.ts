@@ -1,7 +1,11 @@
 import { expect, test } from "bun:test";
+import { Packr } from "msgpackr";
+import { parseToShow } from "../../src/json/parse-exact.ts";
 import { LiveTail, type RemoteTail, type TailMessage } from "../../src/pipeline/live-tail.ts";
 import { FakeLive, feedOf, MemoryLog, record } from "./doubles.ts";
 import { until } from "./rig.ts";
+
+const packr = new Packr({ useRecords: false });
 
 /** Two nodes that hear each other at once. */
 function audiences(): [RemoteTail, RemoteTail] {
@@ -15,7 +19,7 @@ function audiences(): [RemoteTail, RemoteTail] {
         return looks[other]!.size > 0;
       },
       publish(key, message) {
-        for (const see of looks[other]!.get(key) ?? []) see(message);
+        for (const see of looks[other]!.get(key) ?? []) see(packr.decode(packr.encode(message)));
       },
       subscribe(key, see) {
         const sees = looks[mine]!.get(key) ?? new Set();
@@ -58,4 +62,25 @@ test("a subscriber at one node sees events that another node received", async ()
   logs[1]!.append(record(3));
   await tails[1]!.advance();
   expect(seen).toHaveLength(2);
+});
+
+test("events of another node keep the digits of large integers, and may be text", () => {
+  const [here, there] = audiences();
+  const [tail, other] = [here, there].map(
+    (audience) => new LiveTail(feedOf(new MemoryLog()), new FakeLive(), audience),
+  );
+  const seen: unknown[] = [];
+  const end = tail!.subscribe("workspace", ({ event }) => seen.push(event));
+  const message = { stage: "received", sourceId: "s", at: 1, messageId: "m" } as const;
+  const event = parseToShow('{"n":12345678901234567}');
+  other!.publish("workspace", { ...message, event });
+  other!.publish("workspace", { ...message, event: "no JSON" });
+  // An older release sends events as they are.
+  there.publish("workspace", { ...message, event: { n: 1 } });
+  end();
+  expect(seen.map((it) => JSON.stringify(it))).toEqual([
+    '{"n":12345678901234567}',
+    '"no JSON"',
+    '{"n":1}',
+  ]);
 });

@@ -1,5 +1,6 @@
 import type { BuiltEvent } from "../../event/built-event.ts";
 import type { LogEnd } from "../../event/record.ts";
+import { parseToShow } from "../../json/parse-exact.ts";
 
 export type { BuiltEvent } from "../../event/built-event.ts";
 
@@ -28,13 +29,13 @@ export interface LogInput extends InputEvent {
 }
 
 /**
- * Parses JSON. Returns invalid JSON as text instead of throwing, so that every event can be
- * displayed.
+ * Parses JSON to display it, and keeps all digits of large integers (see `parseToShow`). Returns
+ * invalid JSON as text instead of throwing, so that every event can be displayed.
  */
 export function parseJsonOrText(json: Uint8Array | string): unknown {
   const text = typeof json === "string" ? json : Buffer.from(json).toString();
   try {
-    return JSON.parse(text);
+    return parseToShow(text);
   } catch {
     return text;
   }

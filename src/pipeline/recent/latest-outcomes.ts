@@ -2,6 +2,7 @@ import type { Live } from "../../catalog/live.ts";
 import type { Destination } from "../../catalog/model.ts";
 import { TokenBuckets } from "../../concurrency/rate-limiter.ts";
 import type { ShownAnswer } from "../../destinations/answers/receiver-answer.ts";
+import { utf8Text } from "../../json/bytes.ts";
 import {
   RECENT_ANSWER_BYTES_MAX,
   RECENT_EVENT_BYTES_MAX,
@@ -12,7 +13,6 @@ import {
 } from "../../settings/limits.ts";
 import type { Clock } from "../clock.ts";
 import { eventKey } from "../model/event-key.ts";
-import { parseJsonOrText } from "../model/input-event.ts";
 import type { EventOutcome, Output } from "../model/lane-event.ts";
 import { shownOutput } from "../model/shown-event.ts";
 import { type FinalOutcome, type KeptOutcome, OutcomeList } from "./outcome-list.ts";
@@ -27,15 +27,15 @@ export interface LatestOutcome {
   receivedAt: number;
   at: number;
   /**
-   * The event as received. Absent when the received event, or the event after user code, has more
-   * than `RECENT_EVENT_BYTES_MAX` bytes.
+   * The event as received, as JSON text. Absent when the received event, or the event after user
+   * code, has more than `RECENT_EVENT_BYTES_MAX` bytes.
    */
-  received?: unknown;
+  received?: string;
   /**
-   * The event as user code made it for the destination, or as received if no code changed it.
-   * Absent when `received` is absent.
+   * JSON text of the event as user code made it for the destination, or as received if no code
+   * changed it. Absent when `received` is absent.
    */
-  event?: unknown;
+  event?: string;
   reason?: string;
   response?: ShownAnswer;
 }
@@ -147,9 +147,9 @@ export class LatestOutcomes {
       ...rest,
       outcome,
       destinationId,
-      ...(before && { received: parseJsonOrText(before) }),
+      ...(before && { received: utf8Text(before) }),
       ...(json && {
-        event: received ? shownOutput(json, this.#overrideMembers) : parseJsonOrText(json),
+        event: received ? JSON.stringify(shownOutput(json, this.#overrideMembers)) : utf8Text(json),
       }),
     };
   }

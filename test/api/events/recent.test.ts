@@ -6,6 +6,7 @@ import { answerLocally, latestOutcomes } from "../../../src/api/routes/status/no
 import type { LatestOutcome } from "../../../src/pipeline/recent/latest-outcomes.ts";
 import { RECENT_ANSWER_BYTES_MAX, RECENT_EVENTS_MAX } from "../../../src/settings/limits.ts";
 import { PATIENCE_MS } from "../../sandbox/support.ts";
+import { until } from "../../until.ts";
 import { startApi, type TestApi } from "../_setup.ts";
 
 setDefaultTimeout(PATIENCE_MS);
@@ -178,7 +179,7 @@ const outcome = (messageId: string, at: number, more: object = {}): LatestOutcom
   outcome: "delivered",
   receivedAt: at,
   at,
-  received: { messageId },
+  received: JSON.stringify({ messageId }),
   ...more,
 });
 
@@ -213,12 +214,27 @@ test("any node asks all nodes, and names those that did not answer", async () =>
   expect(other.asked).toEqual([["w", { sourceId: "s" }, 3]]);
 });
 
+test("large integers keep their digits, also in dead letters", async () => {
+  const destinationId = await connect("no");
+  const json = Buffer.from('{"type":"track","event":"Big","userId":"u","n":12345678901234567}');
+  await api.append({
+    ...{ format: "json", type: "track", receivedAt: Date.now(), sourceId, json },
+    ...{ clientAddress: "", messageId: new Uint8Array(16), sentAt: undefined, refused: undefined },
+  });
+  await listed(`destinationId=${destinationId}&outcome=dead-letter`, ({ length }) => length > 0);
+  const recent = await api.send("GET", `/v2/events/recent?destinationId=${destinationId}`);
+  expect(recent.text.match(/"n":12345678901234567[,}]/g)).toHaveLength(2);
+  const letters = () => api.send("GET", `/v2/dead-letters?destinationId=${destinationId}`);
+  await until(async () => (await letters()).body.paging.total > 0);
+  expect((await letters()).text).toContain('"n":12345678901234567');
+});
+
 describe("outcomes of the ledgers and of the nodes' memory", () => {
   const stored = (outcomes: object[]) => ({
     messageId: "m",
     sourceId: "s",
     receivedAt: 1,
-    received: { messageId: "m" },
+    received: '{"messageId":"m"}',
     outcomes: outcomes as never,
   });
 
@@ -239,7 +255,7 @@ describe("outcomes of the ledgers and of the nodes' memory", () => {
         sourceId: "s",
         receivedAt: 1,
         at: 9,
-        received: { messageId: "m" },
+        received: '{"messageId":"m"}',
         outcomes: [
           { destinationId: "d", outcome: "delivered", at: 5 },
           { destinationId: "d", outcome: "dropped", at: 9 },

@@ -9,7 +9,8 @@ import type { FoundEvent } from "../../../pipeline/search/search.ts";
  */
 export interface StoredEvent
   extends Pick<FoundEvent, "messageId" | "sourceId" | "receivedAt" | "refused"> {
-  received: unknown;
+  /** The event as received, as JSON text. */
+  received: string;
   outcomes: readonly FoundOutcome[];
 }
 
@@ -29,7 +30,7 @@ interface MergedOutcome
 export interface MergedEvent extends Omit<StoredEvent, "received" | "outcomes"> {
   /** Time of the latest outcome that a node has in memory. Without one, the time of receipt. */
   at: number;
-  received?: unknown;
+  received?: string;
   outcomes: MergedOutcome[];
 }
 

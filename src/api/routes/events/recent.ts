@@ -1,5 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { ApiError } from "../../../errors.ts";
+import { utf8Text } from "../../../json/bytes.ts";
 import { parseJsonOrText } from "../../../pipeline/model/input-event.ts";
 import type { SearchResult } from "../../../pipeline/search/search.ts";
 import {
@@ -162,7 +163,7 @@ async function latestOfLogs(call: RecentCall, limit: number) {
       messageId,
       sourceId,
       receivedAt,
-      received: parseJsonOrText(event.event.json),
+      received: utf8Text(event.event.json),
       ...(refused !== undefined && { refused }),
       outcomes: outcomes[index]!.filter(
         (it) => destinationId === undefined || it.destinationId === destinationId,
@@ -199,14 +200,24 @@ function matches({ outcomes }: MergedEvent, { destinationId, outcome }: RecentQu
   return destinationId === undefined || outcomes.length > 0;
 }
 
-function answerOf({ at, receivedAt, outcomes, ...event }: MergedEvent) {
+function answerOf({ at, receivedAt, received, outcomes, ...event }: MergedEvent) {
   return {
     ...event,
     at: isoTime(at),
     receivedAt: isoTime(receivedAt),
-    outcomes: outcomes.map(({ at: outcomeAt, ...outcome }) => ({
+    ...(received !== undefined && { received: shown(received) }),
+    outcomes: outcomes.map(({ at: outcomeAt, event: made, ...outcome }) => ({
       ...outcome,
       ...(outcomeAt !== undefined && { at: isoTime(outcomeAt) }),
+      ...(made !== undefined && { event: shown(made) }),
     })),
   };
+}
+
+/**
+ * Parses the JSON text of an event to display it. Events are text until then, because the messages
+ * between nodes would round large integers. A node of an older release sends parsed events.
+ */
+function shown(event: unknown): unknown {
+  return typeof event === "string" ? parseJsonOrText(event) : event;
 }
