@@ -230,6 +230,11 @@ export const CODE_BYTES_MAX = 1 << 20;
 export const CREDENTIAL_NAME_CHARS_MAX = 1_024;
 /** Maximum length of the value of a credential. */
 export const CREDENTIAL_VALUE_CHARS_MAX = 65_536;
+/**
+ * Maximum length of all values of a workspace's credentials together. Each guest process of the
+ * workspace gets them, and every answer of a receiver is searched for them.
+ */
+export const CREDENTIAL_VALUES_CHARS_MAX = 1 << 20;
 /** Maximum number of destinations to which one request may connect a transformation. */
 export const DESTINATION_REFERENCES_MAX = 1_000;
 /** Maximum number of permissions in one request. Repeated permissions count each time. */

@@ -4,7 +4,12 @@ import {
   REMOVED_CONNECTION_SECONDS_MAX,
   REMOVED_CONNECTIONS_OF_WORKSPACE_MAX,
 } from "../../src/catalog/limits.ts";
-import { CREDENTIAL_NAME_CHARS_MAX, PAGE_ITEMS_MAX } from "../../src/settings/limits.ts";
+import {
+  CREDENTIAL_NAME_CHARS_MAX,
+  CREDENTIAL_VALUE_CHARS_MAX,
+  CREDENTIAL_VALUES_CHARS_MAX,
+  PAGE_ITEMS_MAX,
+} from "../../src/settings/limits.ts";
 import { passTime } from "../pass-time.ts";
 import { destination, freshWorkspace, publish, refusalOf, store } from "./_setup.ts";
 
@@ -319,6 +324,24 @@ describe("credentials", () => {
     expect(refused.refusal).toBe("invalid");
     expect(refused.details?.[0]?.path).toBe("/name");
     expect(catalog.credentials.list(workspaceId, 1).total).toBe(0);
+  });
+
+  test("the values of a workspace are bounded together, and may be replaced or shortened", async () => {
+    const { catalog, workspaceId } = await freshWorkspace();
+    const { id: other } = await catalog.workspaces.create("Other");
+    const value = "v".repeat(CREDENTIAL_VALUE_CHARS_MAX);
+    const put = (name: string, text: string, owner = workspaceId) =>
+      catalog.credentials.put(owner, name, text);
+    const count = CREDENTIAL_VALUES_CHARS_MAX / CREDENTIAL_VALUE_CHARS_MAX;
+    for (let n = 0; n < count; n++) await put(`c${n}`, value);
+    const refusal = await refusalOf(() => put("more", "v"));
+    expect([refusal.refusal, refusal.details?.[0]?.path]).toEqual(["invalid", "/value"]);
+    await put("c0", value.replaceAll("v", "w"));
+    await put("empty", "");
+    await put("c0", "short");
+    await put("more", "v");
+    expect((await refusalOf(() => put("c0", value))).refusal).toBe("invalid");
+    await put("c0", value, other);
   });
 
   test("the longest name is kept, and removal forgets the value", async () => {

@@ -1,5 +1,9 @@
 import { ApiError } from "../../errors.ts";
-import { CREDENTIAL_NAME_CHARS_MAX, CREDENTIAL_VALUE_CHARS_MAX } from "../../settings/limits.ts";
+import {
+  CREDENTIAL_NAME_CHARS_MAX,
+  CREDENTIAL_VALUE_CHARS_MAX,
+  CREDENTIAL_VALUES_CHARS_MAX,
+} from "../../settings/limits.ts";
 import { newId } from "../ids.ts";
 import type { CatalogStore } from "../store.ts";
 import type { Tables } from "../tables/tables.ts";
@@ -18,6 +22,21 @@ export function openCredentials(store: CatalogStore, { credentials }: Tables, li
     store.advance("program");
   }
 
+  /**
+   * Throws if the values of a workspace's credentials would be too long together. A workspace that
+   * is above the limit may still shorten a value.
+   */
+  function expectRoomForValue(workspaceId: string, name: string, value: string): void {
+    const values = credentials.values(workspaceId);
+    const before = Object.hasOwn(values, name) ? values[name]!.length : 0;
+    if (value.length <= before) return;
+    const chars = Object.values(values).reduce((sum, { length }) => sum + length, 0);
+    if (chars - before + value.length > CREDENTIAL_VALUES_CHARS_MAX) {
+      const message = `Expected at most ${CREDENTIAL_VALUES_CHARS_MAX} characters of all credentials of the workspace`;
+      throw new ApiError("invalid", `${message} at /value`, [{ path: "/value", message }]);
+    }
+  }
+
   return {
     async put(workspaceId: string, name: string, value: string) {
       check(name, value);
@@ -25,6 +44,7 @@ export function openCredentials(store: CatalogStore, { credentials }: Tables, li
         const now = Date.now();
         const before = credentials.byName(workspaceId, name);
         if (before === undefined) limits.expectRoom(workspaceId, "credentials");
+        expectRoomForValue(workspaceId, name, value);
         const credential = before
           ? { ...before, updatedAt: changeTime(before) }
           : { id: newId(now), workspaceId, name, createdAt: now, updatedAt: now };
