@@ -32,7 +32,9 @@ async function deploy(language: string, code: string) {
   await api.send("POST", "/v2/connections", { body: { sourceId, destinationId } });
   const transformation = { name: "T", language, code, events, destinationIds: [destinationId] };
   const path = "/transformations?publish=true";
-  const { id, versionId } = (await api.send("POST", path, { body: transformation })).body;
+  const published = await api.send("POST", path, { body: transformation });
+  expect([published.status, published.body.message]).toEqual([200, undefined]);
+  const { id, versionId } = published.body;
   return { destinationId, id, versionId };
 }
 
