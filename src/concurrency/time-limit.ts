@@ -1,11 +1,16 @@
-/** Settles as `promise` does, or rejects with the error from `late` after `ms` milliseconds. */
+/**
+ * Settles as `promise` does, or rejects with the error from `late` after `ms` milliseconds. An
+ * answer that arrived while this process stood still is read first, and counts.
+ */
 export async function withTimeLimit<T>(
   promise: Promise<T>,
   ms: number,
   late: () => Error,
 ): Promise<T> {
   const { promise: expired, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(late()), ms);
+  let timer = setTimeout(() => {
+    timer = setTimeout(() => reject(late()));
+  }, ms);
   try {
     return await Promise.race([promise, expired]);
   } finally {
