@@ -79,14 +79,15 @@ export function createReads(tables: CodeTables) {
       }
     },
     /**
-     * Returns the transformations or libraries (`kind`) with these ids, each with its newest
-     * revision. Leaves out unknown and deleted ids.
+     * Returns the transformations or libraries (`kind`) with these ids, each with its published
+     * revision, or a draft with its newest one. Leaves out unknown and deleted ids.
      */
     withIds: (workspaceId: string, kind: CodeKind, ids: readonly string[]): ResourceRevision[] =>
       ids.flatMap((id) => {
         const found = tables.resource(id);
         const isFound = found?.workspaceId === workspaceId && found.kind === kind && !found.deleted;
-        return isFound ? [{ resource: found, revision: stored(found.newest) }] : [];
+        if (!isFound) return [];
+        return [{ resource: found, revision: stored(found.published ?? found.newest) }];
       }),
     revision(workspaceId: string, kind: CodeKind, id: string, versionId: string): Revision {
       const revision = byVersion(workspaceId, kind, versionId);

@@ -116,6 +116,7 @@ describe("names of sources, destinations and transformations", () => {
       return (await api.send("POST", `${path}?publish=${publish}`, { body })).body.id as string;
     };
     const live = await create("/transformations", "Zones of visitors", true);
+    await create(`/transformations/${live}`, "Unpublished name of visitors", false);
     const draft = await create("/transformations", "Areas of visitors", false);
     const library = await create("/libraries", "Library of visitors", true);
     const gone = await create("/transformations", "Streets of visitors", true);

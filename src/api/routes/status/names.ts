@@ -72,8 +72,8 @@ interface NamedItems {
 }
 
 /**
- * Returns an object that lists the items of one kind. A transformation has the name of its newest
- * revision.
+ * Returns an object that lists the items of one kind. A transformation has the name of its
+ * published revision, or, as a draft, of its newest one.
  */
 export function namedItems(catalog: Catalog, kind: NamedKind): NamedItems {
   if (kind !== "transformation") return catalog[`${kind}s`];
