@@ -160,6 +160,12 @@ describe("a sign-in is refused", () => {
     expect((await sessionOf(thief)).status).toBe(401);
   });
 
+  test.each(["[", "a:b:c"])("when no browser sends it, with the host %j", async (Host) => {
+    const callback = `${api.url}/v2/session/oidc/callback?state=a`;
+    const answer = await fetch(callback, { headers: { Host }, redirect: "manual" });
+    expect([answer.status, answer.headers.get("location")]).toEqual([303, "/?sign-in=expired"]);
+  });
+
   test("when the code is used a second time, or is not the provider's", async () => {
     const { browser } = await signIn();
     const start = await browser.send(`${api.url}/v2/session/oidc`);

@@ -142,14 +142,16 @@ async function endSignIn(call: Call): Promise<Response> {
 }
 
 /**
- * Begins a session after a provider's callback. Returns the session's cookies, or the reason why no
- * session began.
+ * Begins a session for a browser that the provider has sent back. Returns the session's cookies, or
+ * the reason why no session began.
  */
 async function signIn(
   signOn: SignOn,
   { deps, request, client }: Call,
 ): Promise<{ cookies: string[] } | SignInFailure> {
-  const query = new URL(request.url).searchParams;
+  // `new URL` throws for some names that a client sends as Host.
+  const [, search = ""] = request.url.split(/\?(.*)/s);
+  const query = new URLSearchParams(search);
   const pending = pendingOf(signInCookieValue(request.headers));
   if (pending === undefined || query.get("state") !== pending.state) return "expired";
   if (query.get("error") === "access_denied") return "denied";
