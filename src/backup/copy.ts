@@ -2,6 +2,7 @@ import type { Key } from "lmdb";
 import { assert } from "../assert.ts";
 import type { Live } from "../catalog/live.ts";
 import type { Connection } from "../catalog/model.ts";
+import { defined } from "../defined.ts";
 import { StartError } from "../errors.ts";
 import type { Positions } from "../log/positions.ts";
 import { LetterTables } from "../pipeline/ledger/letter-tables.ts";
@@ -30,8 +31,8 @@ export interface CopiedEvents {
 const PORTION_BYTES = 256 << 10;
 /**
  * Maximum number of events in the list `pending` of a destination's cursor (its position in a log).
- * The list has the undelivered events before the last delivered one. The copy fails if it would be
- * longer.
+ * The list has the undelivered events before the last delivered one. The copy fails if the list
+ * would be longer.
  */
 const PENDING_MAX = 100_000;
 
@@ -142,13 +143,14 @@ export async function writeLaneCursors(
 }
 
 /**
- * Copies the dead letters (events that were given up), also those that are being replayed. Returns
- * their number.
+ * Copies the dead letters (events that were given up) with the stored responses of receivers, and
+ * the dead letters that are being replayed. Returns their number.
  */
 export async function copyDeadLetters(
   from: Store,
   ledgerOf: (letter: StoredLetter) => Store,
 ): Promise<number> {
+  const { groups } = new LetterTables(from);
   const opened = new Map<Store, LetterTables>();
   const tablesOf = (letter: StoredLetter) => {
     return opened.getOrInsertComputed(ledgerOf(letter), (store) => new LetterTables(store));
@@ -159,7 +161,11 @@ export async function copyDeadLetters(
       return ledgerOf(value);
     },
     bytesOf: ({ value }) => sizeOf(value),
-    put: ({ value }) => tablesOf(value).put(value),
+    put({ value }) {
+      const { response } = groups.detailsOf(value);
+      // A sample is the response to another dead letter, and is copied with that one.
+      tablesOf(value).put(response?.isSample ? value : { ...value, ...defined({ response }) });
+    },
   });
   const replays = await copyRows(from.table<RequeuedLetter, Key>("replays").getRange({}), {
     to({ value }) {
