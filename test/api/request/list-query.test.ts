@@ -5,6 +5,7 @@ import {
   matching,
   pageOf,
   searched,
+  searchedListQuery,
   sortRows,
 } from "../../../src/api/request/list-query.ts";
 import { TimeSlicer } from "../../../src/concurrency/time-slicer.ts";
@@ -16,6 +17,8 @@ const numbers = (count: number) => Array.from({ length: count }, (_, n) => n);
 test("a page has its part of a list, the first 50 without parameters", () => {
   const items = numbers(120);
   expect(pageOf(items, {})).toEqual(items.slice(0, 50));
+  const { page, count } = searchedListQuery;
+  expect([page.default, count.default]).toEqual([1, 50]);
   expect(pageOf(items, { page: 3 })).toEqual(items.slice(100));
   expect(pageOf(items, { page: 2, count: 7 })).toEqual(items.slice(7, 14));
   expect(pageOf(items, { page: 4 })).toEqual([]);

@@ -104,7 +104,8 @@ test("a refusal names the place in the first sentence, and has all faults with t
     Type.Array(Type.Null()),
   ]);
   const schema = Type.Object({ name: Type.String(), each: Type.Array(choices) }, strict);
-  const value = { each: ["a", { size: "b" }, [1], 2], nam: 1 };
+  // Only the first fault of a place is told.
+  const value = { each: ["a", { size: "b" }, [1], 2], nam: 1, other: 1 };
   const { message, details } = refusalOf(() => expectShape(schema, value));
   expect(message).toBe("Expected a string at /name, got nothing");
   expect(details).toEqual([
@@ -177,7 +178,12 @@ test("the error names a key that the schema does not have, at any depth, and the
     '/config/items/1: Unknown key "no", expected one of url, timeoutSeconds',
     '/config/many: Unknown key "zzz"',
   ]);
-  const [long, odd] = ["url".padEnd(101, "l"), "a secret: x"];
+  // Two characters are too few to tell the key that was meant.
+  expect(told({ items: [{ out: 1 }, { ut: 1 }] })).toEqual([
+    '/config/items/0: Unknown key "out", did you mean timeoutSeconds?',
+    '/config/items/1: Unknown key "ut", expected one of url, timeoutSeconds',
+  ]);
+  const [long, odd] = ["aaa".padEnd(101, "x"), "a secret: x"];
   expect(told({ many: { [long]: 1, [odd]: 1, [`${"x".repeat(97)}aaa`]: 1 } })).toEqual([
     "/config/many: Unknown key",
     "/config/many: Unknown key",

@@ -77,7 +77,7 @@ test("a destination has its lag, and the figures of its minutes of the last hour
     ({ series: seriesOf("destination", id), at, recorder: "a", row: counts }) satisfies NodeRow;
   unwritten = [];
   await api.figures.write([
-    row(now - 2 * MINUTE, [9, 8, 7, 6, 5, 4, 3, 2, 90, 5, 10]),
+    row(now - 2 * MINUTE, [9, 8, 7, 6, 5, 4, 3, 2, 10, 3, 80, 5, 10]),
     row(now - MINUTE, [0, 0, 0, 0, 0, 12, 34]),
   ]);
   const { minutes } = (await api.send("GET", `/v2/destinations/${id}/history`)).body;
@@ -88,8 +88,8 @@ test("a destination has its lag, and the figures of its minutes of the last hour
   const zero = { delivered: 0, dropped: 0, failed: 0, retried: 0, attempts: 0 };
   const at = isoOf(now - 2 * MINUTE);
   const counts = { delivered: 8, dropped: 7, failed: 6, retried: 5 };
-  // The buckets end at 1.5 ** 2 and 1.5 ** 5 ms.
-  expect(byTime.get(at)).toEqual({ at, ...counts, attempts: 100, p50Ms: 2, p99Ms: 8 });
+  // The buckets end at 1.5 ** 2, 1.5 ** 3 and 1.5 ** 5 ms.
+  expect(byTime.get(at)).toEqual({ at, ...counts, attempts: 100, p50Ms: 3, p99Ms: 8 });
   for (const other of times.slice(2).filter((it) => it !== at)) {
     expect(byTime.get(other)).toEqual({ at: other, ...zero });
   }
